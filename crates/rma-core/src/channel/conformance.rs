@@ -1,0 +1,1 @@
+//! The contract of channels as tests. Placeholder.

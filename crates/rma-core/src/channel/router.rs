@@ -1,0 +1,4 @@
+//! Placeholder.
+#[derive(Debug)]
+/// Placeholder.
+pub struct Router;

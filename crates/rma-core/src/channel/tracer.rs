@@ -1,0 +1,10 @@
+//! Placeholder.
+#[derive(Debug)]
+/// Placeholder.
+pub struct Tracer;
+#[derive(Debug)]
+/// Placeholder.
+pub struct TraceEvent;
+#[derive(Debug)]
+/// Placeholder.
+pub struct TraceLog;

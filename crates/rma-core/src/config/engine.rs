@@ -1,0 +1,67 @@
+//! The engine's own variables.
+
+crate::variables! {
+    /// Sizes and thresholds of one engine. Every limit may be 1 (lessons, decision 10).
+    pub struct EngineConfig {
+        /// Slots of each window's operation table.
+        slots: u64 = 64u64, "RMA_SLOTS", Count, 1..=1 << 20,
+            "slots of each window's operation table; targets share slots by rank modulo this number",
+            "look-up stays one step for the peers of a stencil, and an idle window stays under a page";
+        /// Operation elements reserved for each window.
+        op_pool_window: u64 = 64u64, "RMA_OP_POOL_WINDOW", Count, 1..=1 << 24,
+            "operation elements that only one window may use, for each window",
+            "a window always moves, whatever the others hold";
+        /// Operation elements shared by all windows.
+        op_pool_global: u64 = 16384u64, "RMA_OP_POOL_GLOBAL", Count, 0..=1 << 28,
+            "operation elements that all windows share; allocated when first used",
+            "deep enough that a burst of small operations never waits";
+        /// Target elements reserved for each window.
+        target_pool_window: u64 = 16u64, "RMA_TARGET_POOL_WINDOW", Count, 1..=1 << 24,
+            "target elements that only one window may use, for each window",
+            "the neighbours of a stencil fit";
+        /// Target elements shared by all windows.
+        target_pool_global: u64 = 16384u64, "RMA_TARGET_POOL_GLOBAL", Count, 0..=1 << 28,
+            "target elements that all windows share; allocated when first used",
+            "all-to-all patterns on large machines without giving up piggybacking";
+        /// Operations held back for piggybacking.
+        piggyback_threshold: u64 = 8u64, "RMA_PIGGYBACK_THRESHOLD", Count, 0..=1 << 20,
+            "operations to one target held back so that lock, flush and unlock ride on them; 0 holds back none",
+            "more than the short epochs of lock-based codes, less than would delay a stream";
+        /// Most data bytes that may ride on a lock request.
+        lock_data_bytes: u64 = 4096u64, "RMA_LOCK_DATA_BYTES", Bytes, 0..=1 << 20,
+            "operations with more data wait for the lock instead of travelling with the request",
+            "covers scalars and short rows; larger data costs more to keep at a busy target than a round trip";
+        /// Most bytes of operation data that wait for locks at one target window.
+        lock_queue_bytes: u64 = 65536u64, "RMA_LOCK_QUEUE_BYTES", Bytes, 0..=1 << 30,
+            "operation data that one window keeps for origins waiting for its lock; past it the origins send again",
+            "sixteen full lock packets";
+        /// Get-like requests under way to one target.
+        credits: u64 = 64u64, "RMA_CREDITS", Count, 1..=1 << 20,
+            "requests with a data reply that one origin may have under way to one target on one window",
+            "bounds the replies a target keeps, and covers a round trip at full rate";
+        /// Longest piece of a streamed operation.
+        unit_bytes: u64 = 65536u64, "RMA_UNIT_BYTES", Bytes, 16..=1 << 26,
+            "accumulates longer than this travel and apply piece by piece",
+            "fits the second-level cache; larger pieces were not faster";
+        /// Packets handled by one poll.
+        poll_packets: u64 = 64u64, "RMA_POLL_PACKETS", Count, 1..=1 << 20,
+            "packets that one step of the progress engine handles at most",
+            "keeps one busy peer from delaying the caller";
+        /// Bytes received by one poll.
+        poll_bytes: u64 = 1u64 << 20, "RMA_POLL_BYTES", Bytes, 1..=1 << 30,
+            "bytes after which one step of the progress engine takes no further packet",
+            "about 0.1 ms of copying";
+        /// Direct synchronization calls between two polls.
+        direct_poll_interval: u64 = 32u64, "RMA_DIRECT_POLL_INTERVAL", Count, 1..=1 << 20,
+            "synchronization calls that need no packet poll the channels once in this many calls",
+            "a poll costs more than a direct put; a loop of such calls still serves its peers";
+        /// How long a wait spins before it sleeps.
+        spin_us: u64 = 30u64, "RMA_SPIN", Microseconds, 0..=1_000_000,
+            "how long a wait polls before it sleeps, when ranks do not outnumber cores",
+            "longer than a round trip between two processes, shorter than a scheduler tick";
+        /// How long a wait may last before it says who it waits for; 0 is never.
+        wait_report_s: u64 = 60u64, "RMA_WAIT_REPORT", Seconds, 0..=1 << 20,
+            "a wait that lasts longer says once for whom, in which call and window; 0 turns it off",
+            "no correct program waits that long unnoticed";
+    }
+}

@@ -1,0 +1,172 @@
+//! Errors: an MPI error class, the call that failed, and a sentence with argument, value and limit.
+//!
+//! One type serves the whole workspace, so that a class decided where an error is detected reaches the C caller
+//! unchanged. Detection happens before memory is touched; an [`Error`] is a value, never a log line.
+
+use std::fmt;
+
+/// Error classes of MPI that one-sided communication raises (MPI 3.1 table 11.2 and §8.4), with the values of the
+/// MPI 5.0 standard ABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+#[non_exhaustive]
+#[allow(missing_docs)] // each variant is the MPI constant of the same name
+pub enum ErrorClass {
+    Buffer = 1,
+    Count = 2,
+    Type = 3,
+    Tag = 4,
+    Comm = 5,
+    Rank = 6,
+    Request = 7,
+    Root = 8,
+    Group = 9,
+    Op = 10,
+    Arg = 13,
+    Unknown = 14,
+    Truncate = 15,
+    Other = 16,
+    Intern = 17,
+    Pending = 18,
+    Assert = 22,
+    Base = 24,
+    Disp = 26,
+    InfoKey = 31,
+    InfoValue = 33,
+    Info = 34,
+    Locktype = 37,
+    NoMem = 39,
+    RmaAttach = 46,
+    RmaConflict = 47,
+    RmaRange = 48,
+    RmaShared = 49,
+    RmaSync = 50,
+    Size = 52,
+    UnsupportedOperation = 55,
+    Win = 56,
+    RmaFlavor = 57,
+    ProcAborted = 58,
+    ValueTooLarge = 59,
+}
+
+impl ErrorClass {
+    /// The constant's name in the standard.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Buffer => "MPI_ERR_BUFFER",
+            Self::Count => "MPI_ERR_COUNT",
+            Self::Type => "MPI_ERR_TYPE",
+            Self::Tag => "MPI_ERR_TAG",
+            Self::Comm => "MPI_ERR_COMM",
+            Self::Rank => "MPI_ERR_RANK",
+            Self::Request => "MPI_ERR_REQUEST",
+            Self::Root => "MPI_ERR_ROOT",
+            Self::Group => "MPI_ERR_GROUP",
+            Self::Op => "MPI_ERR_OP",
+            Self::Arg => "MPI_ERR_ARG",
+            Self::Unknown => "MPI_ERR_UNKNOWN",
+            Self::Truncate => "MPI_ERR_TRUNCATE",
+            Self::Other => "MPI_ERR_OTHER",
+            Self::Intern => "MPI_ERR_INTERN",
+            Self::Pending => "MPI_ERR_PENDING",
+            Self::Assert => "MPI_ERR_ASSERT",
+            Self::Base => "MPI_ERR_BASE",
+            Self::Disp => "MPI_ERR_DISP",
+            Self::InfoKey => "MPI_ERR_INFO_KEY",
+            Self::InfoValue => "MPI_ERR_INFO_VALUE",
+            Self::Info => "MPI_ERR_INFO",
+            Self::Locktype => "MPI_ERR_LOCKTYPE",
+            Self::NoMem => "MPI_ERR_NO_MEM",
+            Self::RmaAttach => "MPI_ERR_RMA_ATTACH",
+            Self::RmaConflict => "MPI_ERR_RMA_CONFLICT",
+            Self::RmaRange => "MPI_ERR_RMA_RANGE",
+            Self::RmaShared => "MPI_ERR_RMA_SHARED",
+            Self::RmaSync => "MPI_ERR_RMA_SYNC",
+            Self::Size => "MPI_ERR_SIZE",
+            Self::UnsupportedOperation => "MPI_ERR_UNSUPPORTED_OPERATION",
+            Self::Win => "MPI_ERR_WIN",
+            Self::RmaFlavor => "MPI_ERR_RMA_FLAVOR",
+            Self::ProcAborted => "MPI_ERR_PROC_ABORTED",
+            Self::ValueTooLarge => "MPI_ERR_VALUE_TOO_LARGE",
+        }
+    }
+}
+
+impl fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The result type of every fallible call of the library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong: class, call, and a sentence that names argument, value and limit.
+///
+/// One pointer wide, so that the success path of a hot call stays in registers.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    class: ErrorClass,
+    call: &'static str,
+    cause: String,
+}
+
+impl Error {
+    /// An error of `class` raised by `call`; `cause` is lower case and names argument, value and limit.
+    #[cold]
+    pub fn new(class: ErrorClass, call: &'static str, cause: impl Into<String>) -> Self {
+        Self(Box::new(Inner { class, call, cause: cause.into() }))
+    }
+
+    /// The MPI error class.
+    pub fn class(&self) -> ErrorClass {
+        self.0.class
+    }
+
+    /// The call that failed, `put` for example.
+    pub fn call(&self) -> &'static str {
+        self.0.call
+    }
+
+    /// The sentence without class and call.
+    pub fn cause(&self) -> &str {
+        &self.0.cause
+    }
+
+    /// The same error, reported by the call the user made instead of the inner one that noticed.
+    #[must_use]
+    pub fn in_call(mut self, call: &'static str) -> Self {
+        self.0.call = call;
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({})", self.0.call, self.0.cause, self.0.class)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_pointer_and_says_all_it_knows() {
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+        let error = Error::new(ErrorClass::Rank, "put", "target rank 7 is not in 0..4");
+        assert_eq!(error.to_string(), "put: target rank 7 is not in 0..4 (MPI_ERR_RANK)");
+        assert_eq!(error.in_call("rput").call(), "rput");
+    }
+}

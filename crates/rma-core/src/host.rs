@@ -1,0 +1,271 @@
+//! What the engine needs from above: small collectives, locality, shared segments and the clock.
+//!
+//! The runtime of this project is one host; a larger MPI is another (design §6). All methods are nonblocking: what takes
+//! time is begun, answered by a [`HostRequest`], and polled. They may be called from any thread, with or without the
+//! engine's lock held, so a host never calls the engine back.
+
+use crate::error::Result;
+use crate::ids::{Peer, Rank};
+use crate::mem::WriteSpan;
+use smallvec::SmallVec;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the engine asks of the library it is embedded in.
+pub trait Host: Send + Sync {
+    /// Starts a barrier over the group. Collective calls on one group are made in the same order on all its ranks.
+    ///
+    /// # Errors
+    /// When a member is known to have failed.
+    fn begin_barrier(&self, group: &Group) -> Result<HostRequest>;
+
+    /// Starts a reduction of `values`, element by element, whose result every rank gets.
+    ///
+    /// # Errors
+    /// As for [`Host::begin_barrier`].
+    fn begin_reduce(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<HostRequest>;
+
+    /// Whether a collective has ended: its result once (empty for a barrier and a segment), after which the request is
+    /// gone.
+    ///
+    /// # Errors
+    /// When a member has failed; the request is gone then too.
+    fn poll(&self, request: HostRequest) -> Result<Option<Outcome>>;
+
+    /// Starts a collective that gives every rank of the group a segment, shared with as many ranks as possible.
+    ///
+    /// # Errors
+    /// As for [`Host::begin_barrier`].
+    fn begin_segment(&self, group: &Group, request: SegmentRequest) -> Result<HostRequest>;
+
+    /// Whether two processes can share memory with this one, by place. Peers on other nodes are [`Locality::Remote`].
+    fn locality(&self, peer: Peer) -> Locality;
+
+    /// Time since a fixed moment.
+    fn now(&self) -> Duration;
+}
+
+/// Name of a collective under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HostRequest(pub u64);
+
+/// What a collective gave.
+#[derive(Debug)]
+pub enum Outcome {
+    /// A barrier is over.
+    Met,
+    /// The reduced values.
+    Values(SmallVec<[u64; 8]>),
+    /// The segment.
+    Segment(SegmentSet),
+}
+
+/// How a reduction combines two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Combine {
+    Min,
+    Max,
+    Sum,
+    BitAnd,
+    BitOr,
+}
+
+impl Combine {
+    /// Combines two values; sums wrap.
+    pub fn apply(self, a: u64, b: u64) -> u64 {
+        match self {
+            Self::Min => a.min(b),
+            Self::Max => a.max(b),
+            Self::Sum => a.wrapping_add(b),
+            Self::BitAnd => a & b,
+            Self::BitOr => a | b,
+        }
+    }
+}
+
+/// Where a peer is, seen from this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locality {
+    /// This process.
+    Own,
+    /// A process that can map the same memory.
+    Node,
+    /// Any other process.
+    Remote,
+}
+
+/// What a rank asks of [`Host::begin_segment`]. `kind` is the same on all ranks; the lengths are each rank's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentRequest {
+    /// Bytes of control memory, zeroed, aligned to 64.
+    pub control_len: u64,
+    /// Bytes of window memory, zeroed, aligned to a page or to the end of the previous rank's.
+    pub data_len: u64,
+    /// How the ranks' data lie to each other, and who shares.
+    pub kind: SegmentKind,
+}
+
+/// Who shares a segment, and how its data lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentKind {
+    /// Ranks of a node share, each rank's data at a page of its own; ranks that cannot share get private memory.
+    Separate,
+    /// All ranks must share; data are contiguous in rank order (`MPI_Win_allocate_shared`).
+    Contiguous,
+    /// Nobody shares: private memory (the direct path is turned off).
+    Private,
+}
+
+/// A segment as mapped in this process: control and data of every rank that shares it, this one included.
+pub struct SegmentSet {
+    members: Vec<SegmentMember>,
+    mapping: Box<dyn Any + Send + Sync>,
+}
+
+/// One rank's part of a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentMember {
+    /// Whose part it is.
+    pub rank: Rank,
+    /// Its control memory.
+    pub control: WriteSpan,
+    /// Its window memory; empty when the rank asked for none.
+    pub data: WriteSpan,
+}
+
+impl SegmentSet {
+    /// A segment of `members` in ascending rank order, the caller's own among them.
+    ///
+    /// # Safety
+    /// Every span must stay mapped, readable and writable until `mapping` is dropped, and no reference to its bytes may be
+    /// used meanwhile.
+    pub unsafe fn new(members: Vec<SegmentMember>, mapping: Box<dyn Any + Send + Sync>) -> Self {
+        Self { members, mapping }
+    }
+
+    /// The parts, in ascending rank order. Valid as long as this value lives.
+    pub fn members(&self) -> &[SegmentMember] {
+        &self.members
+    }
+}
+
+impl fmt::Debug for SegmentSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let _ = &self.mapping;
+        f.debug_struct("SegmentSet").field("members", &self.members).finish_non_exhaustive()
+    }
+}
+
+/// The processes of a window, and the host's name for their communicator.
+#[derive(Clone, Debug)]
+pub struct Group {
+    context: u64,
+    me: Rank,
+    map: RankMap,
+}
+
+#[derive(Clone, Debug)]
+enum RankMap {
+    Stride { first: u32, stride: u32, count: u32 },
+    List(Arc<[Peer]>),
+}
+
+impl Group {
+    /// The group of `count` processes `first`, `first + stride`, … in that order; `me` is the caller's rank in it.
+    ///
+    /// # Panics
+    /// When `me` is not in the group, or a peer number overflows.
+    pub fn strided(context: u64, me: Rank, first: Peer, stride: u32, count: u32) -> Self {
+        assert!(me.0 < count, "rank {me} is not in a group of {count}");
+        assert!((count - 1).checked_mul(stride).and_then(|d| d.checked_add(first.0)).is_some());
+        Self { context, me, map: RankMap::Stride { first: first.0, stride, count } }
+    }
+
+    /// The group of these processes in this order, kept as a stride where it is one.
+    ///
+    /// # Panics
+    /// When `me` is not in the group.
+    pub fn of(context: u64, me: Rank, peers: &[Peer]) -> Self {
+        assert!((me.0 as usize) < peers.len(), "rank {me} is not in a group of {}", peers.len());
+        let stride = match peers {
+            [a, b, ..] => b.0.wrapping_sub(a.0),
+            _ => 1,
+        };
+        let is_strided = (1..1 << 31).contains(&stride)
+            && peers.windows(2).all(|w| w[0].0.checked_add(stride) == Some(w[1].0));
+        if is_strided {
+            return Self::strided(context, me, peers[0], stride, peers.len() as u32);
+        }
+        Self { context, me, map: RankMap::List(peers.into()) }
+    }
+
+    /// The host's name for the communicator: what its collectives are told apart by.
+    pub fn context(&self) -> u64 {
+        self.context
+    }
+
+    /// The caller's rank.
+    pub fn me(&self) -> Rank {
+        self.me
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> u32 {
+        match &self.map {
+            RankMap::Stride { count, .. } => *count,
+            RankMap::List(list) => list.len() as u32,
+        }
+    }
+
+    /// The process of a rank.
+    ///
+    /// # Panics
+    /// When the rank is not in the group; callers have checked ranks that come from users.
+    pub fn peer(&self, rank: Rank) -> Peer {
+        match &self.map {
+            RankMap::Stride { first, stride, count } => {
+                assert!(rank.0 < *count, "rank {rank} is not in a group of {count}");
+                Peer(first + stride * rank.0)
+            }
+            RankMap::List(list) => list[rank.0 as usize],
+        }
+    }
+
+    /// The rank of a process, if it is in the group.
+    pub fn rank(&self, peer: Peer) -> Option<Rank> {
+        match &self.map {
+            RankMap::Stride { first, stride, count } => {
+                let distance = peer.0.checked_sub(*first)?;
+                (distance % stride == 0 && distance / stride < *count).then(|| Rank(distance / stride))
+            }
+            RankMap::List(list) => list.iter().position(|p| *p == peer).map(|i| Rank(i as u32)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_strides_when_they_can_be() {
+        let even = Group::of(1, Rank(1), &[Peer(2), Peer(4), Peer(6)]);
+        assert!(matches!(even.map, RankMap::Stride { .. }));
+        let odd = Group::of(1, Rank(0), &[Peer(5), Peer(1), Peer(2)]);
+        assert!(matches!(odd.map, RankMap::List(_)));
+        for (group, peers) in [(&even, [2, 4, 6]), (&odd, [5, 1, 2])] {
+            assert_eq!(group.size(), 3);
+            for (i, peer) in peers.into_iter().enumerate() {
+                assert_eq!(group.peer(Rank(i as u32)), Peer(peer));
+                assert_eq!(group.rank(Peer(peer)), Some(Rank(i as u32)));
+            }
+            for stranger in [0, 3, 7, 8] {
+                assert_eq!(group.rank(Peer(stranger)), None);
+            }
+        }
+        assert_eq!(Group::of(1, Rank(0), &[Peer(9)]).peer(Rank(0)), Peer(9));
+    }
+}

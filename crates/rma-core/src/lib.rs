@@ -1,0 +1,17 @@
+//! The engine of MPI one-sided communication.
+//!
+//! `rma-core` implements the one-sided chapter of MPI on an operation table (slots → targets → operations) that is fed from
+//! two-level pools. It knows no process, launcher or communicator, and no transport: a [`host::Host`] gives it small
+//! collectives, shared segments and the clock, a [`channel::Channel`] moves its packets.
+
+pub mod channel;
+pub mod config;
+pub mod datatype;
+pub mod error;
+pub mod host;
+pub mod ids;
+pub mod mem;
+pub mod progress;
+pub mod wire;
+
+pub use error::{Error, ErrorClass, Result};

@@ -1,0 +1,63 @@
+//! The audited copy: any length, any alignment, overlap allowed, defined also when others write the bytes meanwhile.
+//!
+//! First form: relaxed atomic words. An architecture may have a faster file of the same function beside this one.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+const WORD: usize = size_of::<u64>();
+
+/// Copies `len` bytes from `from` to `to`, as if through a buffer in between.
+///
+/// # Safety
+/// `from` must be readable and `to` writable for `len` bytes. Others may access both at the same time.
+pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
+    if (to as usize).wrapping_sub(from as usize) >= len {
+        // SAFETY: the caller's promise; the destination does not start inside the source, so ascending order never
+        // reads a byte it has written.
+        unsafe { copy_ascending(to, from, len) }
+    } else {
+        // SAFETY: the caller's promise; the destination starts inside the source, so descending order never reads a
+        // byte it has written.
+        unsafe { copy_descending(to, from, len) }
+    }
+}
+
+unsafe fn copy_ascending(to: *mut u8, from: *const u8, len: usize) {
+    let mut at = 0;
+    if (to as usize) % WORD == (from as usize) % WORD {
+        while at < len && (to as usize + at) % WORD != 0 {
+            // SAFETY: `at < len`.
+            unsafe { copy_byte(to, from, at) };
+            at += 1;
+        }
+        while len - at >= WORD {
+            // SAFETY: `at + WORD <= len`, both addresses are multiples of the word size, and atomics of that size have
+            // its alignment on all supported targets.
+            unsafe {
+                let word = (*from.add(at).cast::<AtomicU64>()).load(Relaxed);
+                (*to.add(at).cast::<AtomicU64>()).store(word, Relaxed);
+            }
+            at += WORD;
+        }
+    }
+    while at < len {
+        // SAFETY: `at < len`.
+        unsafe { copy_byte(to, from, at) };
+        at += 1;
+    }
+}
+
+unsafe fn copy_descending(to: *mut u8, from: *const u8, len: usize) {
+    for at in (0..len).rev() {
+        // SAFETY: `at < len`.
+        unsafe { copy_byte(to, from, at) };
+    }
+}
+
+unsafe fn copy_byte(to: *mut u8, from: *const u8, at: usize) {
+    // SAFETY: the caller has checked `at` against the length both sides are valid for.
+    unsafe {
+        let byte = (*from.add(at).cast::<AtomicU8>()).load(Relaxed);
+        (*to.add(at).cast::<AtomicU8>()).store(byte, Relaxed);
+    }
+}

@@ -1,0 +1,14 @@
+//! The only place that touches window memory and user buffers.
+//!
+//! Window memory is shared with other processes and with other threads, and races on it are the user's right (MPI 3.1
+//! §11.7). So no reference and no slice is ever formed over it: everything goes through [`ReadSpan`] and [`WriteSpan`]
+//! (raw memory that is copied by relaxed atomics or by inline assembly) and through the element atomics.
+//!
+//! Invariants: a span is made only by `unsafe` code that promises how long the memory lives; every method of a span
+//! checks its range; copies are defined behaviour even when another process writes the same bytes meanwhile (the bytes
+//! read are then any mix of old and new).
+
+mod copy;
+mod span;
+
+pub use span::{ReadSpan, WriteSpan};

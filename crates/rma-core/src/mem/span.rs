@@ -1,0 +1,199 @@
+//! Spans: raw memory with a length, and the checked copies in and out of it.
+//!
+//! Knows nothing of windows, layouts or packets.
+
+use super::copy::copy_bytes;
+use std::fmt;
+
+/// Memory that may be read, and that others may write at the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ReadSpan {
+    start: *const u8,
+    len: usize,
+}
+
+/// Memory that may be written (and read), and that others may access at the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct WriteSpan {
+    start: *mut u8,
+    len: usize,
+}
+
+// SAFETY: a span is an address and a length; the constructor's caller promised that the memory may be accessed from any
+// thread for as long as a copy of the span is used.
+unsafe impl Send for ReadSpan {}
+// SAFETY: as for `Send`; all access is by relaxed atomics or inline assembly, so sharing it races without being undefined.
+unsafe impl Sync for ReadSpan {}
+// SAFETY: as for `ReadSpan`.
+unsafe impl Send for WriteSpan {}
+// SAFETY: as for `ReadSpan`.
+unsafe impl Sync for WriteSpan {}
+
+impl ReadSpan {
+    /// A span of no bytes.
+    pub const EMPTY: Self = Self { start: std::ptr::null(), len: 0 };
+
+    /// Names `len` bytes from `start` as readable.
+    ///
+    /// # Safety
+    /// The bytes must stay mapped and readable for as long as this span, a copy or a part of it is used. They may be
+    /// written by others at any time, but no Rust `&mut` reference to them may be used meanwhile.
+    pub const unsafe fn new(start: *const u8, len: usize) -> Self {
+        Self { start, len }
+    }
+
+    /// Length in bytes.
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether the span has no bytes.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Address of the first byte, for system calls that take raw memory.
+    pub fn as_ptr(self) -> *const u8 {
+        self.start
+    }
+
+    /// The part `offset .. offset + len`.
+    ///
+    /// # Panics
+    /// When the part does not lie within the span.
+    #[must_use]
+    pub fn part(self, offset: usize, len: usize) -> Self {
+        check_part(offset, len, self.len);
+        Self { start: self.start.wrapping_add(offset), len }
+    }
+
+    /// Copies the first `into.len()` bytes out.
+    ///
+    /// # Panics
+    /// When the span is shorter than `into`.
+    pub fn read(self, into: &mut [u8]) {
+        check_part(0, into.len(), self.len);
+        // SAFETY: the source has at least `into.len()` readable bytes by the constructor's promise and the check above;
+        // the destination is an exclusive slice, so the two cannot overlap.
+        unsafe { copy_bytes(into.as_mut_ptr(), self.start, into.len()) }
+    }
+}
+
+impl WriteSpan {
+    /// A span of no bytes.
+    pub const EMPTY: Self = Self { start: std::ptr::null_mut(), len: 0 };
+
+    /// Names `len` bytes from `start` as writable.
+    ///
+    /// # Safety
+    /// The bytes must stay mapped, readable and writable for as long as this span, a copy or a part of it is used. They
+    /// may be accessed by others at any time, but no Rust reference to them may be used meanwhile.
+    pub const unsafe fn new(start: *mut u8, len: usize) -> Self {
+        Self { start, len }
+    }
+
+    /// Length in bytes.
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether the span has no bytes.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Address of the first byte, for system calls that take raw memory.
+    pub fn as_mut_ptr(self) -> *mut u8 {
+        self.start
+    }
+
+    /// The same bytes for reading.
+    pub fn as_read(self) -> ReadSpan {
+        ReadSpan { start: self.start, len: self.len }
+    }
+
+    /// The part `offset .. offset + len`.
+    ///
+    /// # Panics
+    /// When the part does not lie within the span.
+    #[must_use]
+    pub fn part(self, offset: usize, len: usize) -> Self {
+        check_part(offset, len, self.len);
+        Self { start: self.start.wrapping_add(offset), len }
+    }
+
+    /// Copies all of `from` to the start of the span.
+    ///
+    /// # Panics
+    /// When the span is shorter than `from`.
+    pub fn write(self, from: &[u8]) {
+        check_part(0, from.len(), self.len);
+        // SAFETY: the destination has at least `from.len()` writable bytes by the constructor's promise and the check
+        // above; no reference to them is in use, so they cannot overlap the slice.
+        unsafe { copy_bytes(self.start, from.as_ptr(), from.len()) }
+    }
+
+    /// Copies all of `from` to the start of the span; the two may overlap.
+    ///
+    /// # Panics
+    /// When the span is shorter than `from`.
+    pub fn write_from(self, from: ReadSpan) {
+        check_part(0, from.len, self.len);
+        // SAFETY: both sides are long enough by the constructors' promises and the check above; `copy_bytes` allows
+        // overlap.
+        unsafe { copy_bytes(self.start, from.start, from.len) }
+    }
+
+    /// Sets every byte to zero.
+    pub fn clear(self) {
+        const ZEROS: [u8; 256] = [0; 256];
+        let mut offset = 0;
+        while offset < self.len {
+            let step = ZEROS.len().min(self.len - offset);
+            self.part(offset, step).write(&ZEROS[..step]);
+            offset += step;
+        }
+    }
+}
+
+fn check_part(offset: usize, len: usize, limit: usize) {
+    assert!(
+        offset <= limit && len <= limit - offset,
+        "bytes {offset}..+{len} do not lie within a span of {limit}"
+    );
+}
+
+impl fmt::Debug for ReadSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReadSpan {:p}+{}", self.start, self.len)
+    }
+}
+
+impl fmt::Debug for WriteSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WriteSpan {:p}+{}", self.start, self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_checked() {
+        let mut bytes = [0u8; 8];
+        // SAFETY: `bytes` outlives the span and is not used through a reference meanwhile.
+        let span = unsafe { WriteSpan::new(bytes.as_mut_ptr(), 8) };
+        span.part(2, 3).write(&[1, 2, 3]);
+        let mut out = [9u8; 8];
+        span.as_read().read(&mut out);
+        assert_eq!(out, [0, 0, 1, 2, 3, 0, 0, 0]);
+        span.clear();
+        span.as_read().read(&mut out);
+        assert_eq!(out, [0; 8]);
+        for (offset, len) in [(0, 9), (9, 0), (8, 1), (usize::MAX, 2), (2, usize::MAX)] {
+            assert!(std::panic::catch_unwind(|| span.part(offset, len)).is_err(), "{offset}+{len}");
+        }
+        assert!(span.part(8, 0).is_empty());
+    }
+}

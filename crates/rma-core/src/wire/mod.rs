@@ -1,0 +1,8 @@
+//! Packets as bytes: the common header, and per protocol a `Repr` that holds only legal values. No behaviour.
+//!
+//! Numbers are little-endian and unaligned; lengths, displacements and sequence numbers are 64 bits wide. Nothing is cast:
+//! bytes are copied out of packets field by field (lessons, fixed 54). `docs/wire.md` draws every packet.
+
+mod header;
+
+pub use header::{HEADER_LEN, Protocol, VERSION, check_header, header};
