@@ -11,6 +11,7 @@ pub mod error;
 pub mod host;
 pub mod ids;
 pub mod mem;
+pub mod pool;
 pub mod progress;
 pub mod wire;
 
