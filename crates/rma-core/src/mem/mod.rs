@@ -8,7 +8,9 @@
 //! checks its range; copies are defined behaviour even when another process writes the same bytes meanwhile (the bytes
 //! read are then any mix of old and new).
 
+mod atomic;
 mod copy;
 mod span;
 
+pub use atomic::{Element, Elements, Word};
 pub use span::{ReadSpan, WriteSpan};
