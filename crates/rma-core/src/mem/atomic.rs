@@ -317,21 +317,10 @@ words! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Memory of 64 aligned bytes, and its span.
-    struct Memory(Box<[u64; 8]>);
-
-    impl Memory {
-        fn new() -> (Self, WriteSpan) {
-            let mut memory = Self(Box::new([0; 8]));
-            // SAFETY: the box lives as long as the test and is read only through the span.
-            let span = unsafe { WriteSpan::new(memory.0.as_mut_ptr().cast(), 64) };
-            (memory, span)
-        }
-    }
+    use crate::mem::testing::memory;
 
     fn check_width<W: Word + From<u8>>() {
-        let (_memory, span) = Memory::new();
+        let span = memory(64);
         for offset in 0..=64 - W::SIZE {
             let element = span.element::<W>(offset);
             assert_eq!(element.is_some(), offset % W::SIZE == 0, "width {} offset {offset}", W::SIZE);
@@ -368,7 +357,7 @@ mod tests {
 
     #[test]
     fn words_are_stored_and_read_at_any_alignment() {
-        let (_memory, span) = Memory::new();
+        let span = memory(64);
         for offset in 0..=56 {
             span.clear();
             span.set_word(offset, 0x0102_0304_0506_0708_u64);
@@ -382,7 +371,7 @@ mod tests {
     #[test]
     fn concurrent_steps_are_not_lost() {
         const STEPS: u16 = 20_000;
-        let (_memory, span) = Memory::new();
+        let span = memory(64);
         let (counter, looped) = (span.element::<u16>(2).unwrap(), span.element::<u16>(4).unwrap());
         std::thread::scope(|scope| {
             for _ in 0..2 {

@@ -11,6 +11,8 @@
 mod atomic;
 mod copy;
 mod span;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use atomic::{Element, Elements, Word};
 pub use span::{ReadSpan, WriteSpan};
