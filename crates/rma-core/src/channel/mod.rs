@@ -258,6 +258,12 @@ pub unsafe trait Channel: Send {
     /// What this channel can do; constant over its life.
     fn capabilities(&self) -> Capabilities;
 
+    /// What it can do towards one peer, where channels of several kinds are joined; constant over its life.
+    fn capabilities_for(&self, peer: Peer) -> Capabilities {
+        let _ = peer;
+        self.capabilities()
+    }
+
     /// Joins the poller: hands the channel what it needs to wake a sleeper. Called once, before anything is sent.
     ///
     /// # Errors
