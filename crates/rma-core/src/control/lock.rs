@@ -129,7 +129,7 @@ impl LockFields {
         }
     }
 
-    pub(super) fn join(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
+    pub(super) fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
         if request == LockRequest::SharedHolding {
             let counted = self.update(|state| Some(state.more_shared()));
             debug_assert!(counted.is_ok(), "the change is never refused");

@@ -66,7 +66,7 @@ impl LockSync {
                     (LockState::Granted, None)
                 } else {
                     state.counters.on_locks_waited(1);
-                    let ticket = member.control.join(request, shared.holder, shared.holder);
+                    let ticket = member.control.join(request, shared.holder);
                     (LockState::Issued, Some(Self { rank, ticket: Some(ticket) }))
                 }
             }

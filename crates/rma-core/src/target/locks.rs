@@ -90,7 +90,7 @@ pub(crate) fn request(
     }
     state.counters.on_locks_waited(1);
     // The lock will be the origin's, but it is this process that must be rung when its turn comes.
-    let ticket = Some(control.join(asked, holder, window.shared.holder));
+    let ticket = Some(control.join_for(asked, holder, window.shared.holder));
     let kind = asked.kind();
     let keeps = request.kind != RequestKind::Sync;
     let fits = window.target.queued_bytes + packet.len() as u64 <= state.config.lock_queue_bytes;
