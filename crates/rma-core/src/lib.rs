@@ -6,6 +6,7 @@
 
 pub mod channel;
 pub mod config;
+pub mod control;
 pub mod datatype;
 pub mod error;
 pub mod host;
