@@ -64,7 +64,7 @@ pub fn c6_ping_pong_between_sleepers(bench: &mut Bench) {
             }
         }
         // The last answers may need polls to leave.
-        server.sleep_until("the last answers to leave", deadline, |_| {
+        server.poll_until("the last answers to leave", deadline, || {
             world.ledger.on_their_way(|s| s.from == Peer(0)) == 0
         });
     });
@@ -128,7 +128,7 @@ pub fn c6_room_wakes_a_sleeper(bench: &mut Bench) {
         });
         // The sender may sleep until it is told; nothing tells it that the receiver is done, so tell it by a packet.
         send(receiver, Peer(0), Lane::Response, 1, deadline);
-        receiver.sleep_until("the sender to end", deadline, |_| ledger.on_their_way(|_| true) == 0);
+        receiver.poll_until("the sender to end", deadline, || ledger.on_their_way(|_| true) == 0);
     });
     world.finish_checks();
 }
@@ -155,7 +155,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 1
                 });
                 send(sleeper, Peer(0), Lane::Response, 1, deadline);
-                sleeper.sleep_until("the sender to have it", deadline, |r| {
+                sleeper.sleep_until("the last packet", deadline, |r| {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 2
                 });
             });
@@ -166,7 +166,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
             });
             send(sender, Peer(1), Lane::Request, 10, deadline);
             // Until then the packet may need polls to leave.
-            sender.sleep_until("the last packet to arrive", deadline, |_| {
+            sender.poll_until("the last packet to arrive", deadline, || {
                 world.ledger.on_their_way(|_| true) == 0
             });
         });

@@ -210,6 +210,22 @@ impl Rank {
         }
     }
 
+    /// Runs this rank on a thread of its own without sleeping until `done`: for what no peer sends a word about, such as
+    /// that it has taken a packet.
+    pub(super) fn poll_until(&mut self, what: &str, deadline: Instant, done: impl Fn() -> bool) {
+        while !done() {
+            if self.poll(PLENTY).is_idle() {
+                std::thread::yield_now();
+            }
+            assert!(
+                Instant::now() < deadline,
+                "rank {} still waits for {what}{}",
+                self.me,
+                self.ledger.report()
+            );
+        }
+    }
+
     /// One call of close.
     pub(super) fn close(&mut self) -> bool {
         self.channel().close() == Closing::Closed

@@ -76,7 +76,8 @@ impl<'a> World<'a> {
     /// Polls until everything committed has arrived and every bulk has been answered.
     pub(super) fn until_all_arrived(&mut self) {
         self.until("all packets to arrive and all bodies to be reported sent", |w| {
-            w.ledger.on_their_way(|_| true) == 0 && w.ranks.iter().all(|r| r.recorder.outgoing.is_empty())
+            let mut living = w.ranks.iter().filter(|r| r.is_alive());
+            w.ledger.on_their_way(|_| true) == 0 && living.all(|r| r.recorder.outgoing.is_empty())
         });
         self.finish_checks();
     }
@@ -98,7 +99,9 @@ impl<'a> World<'a> {
             self.send(b, a, lane, 1);
         }
         self.until_all_arrived();
-        self.until("nothing to be full", |w| w.ranks.iter().all(|r| r.recorder.full.is_empty()));
+        self.until("nothing to be full", |w| {
+            w.ranks.iter().filter(|r| r.is_alive()).all(|r| r.recorder.full.is_empty())
+        });
         self.settle_all();
     }
 
