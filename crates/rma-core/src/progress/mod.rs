@@ -3,5 +3,7 @@
 mod poller;
 mod protocol;
 
+#[cfg(feature = "conformance")]
+pub(crate) use poller::Poller;
 pub use poller::{Registrar, WakeHandle};
 pub use protocol::{NoUpper, UPPER_TOKEN, Upper};
