@@ -190,10 +190,12 @@ impl TcpChannel {
 
     /// Reads the connection of one peer.
     fn read(&mut self, place: usize, turn: &mut Turn<'_>) {
-        let PeerState { peer, link: Link::Connected(connection), .. } = &mut self.peers[place] else { return };
+        let PeerState { peer, link: Link::Connected(connection), .. } = &mut self.peers[place] else {
+            return;
+        };
         if connection.ended {
-            // There is nothing to read, but a reason to look: a write may have shown that nobody reads any more.
-            if connection.write_error.is_some() {
+            // There is nothing to read, but a reason to look: perhaps nobody reads any more.
+            if connection.write_error.is_some() || socket::error(connection.socket.as_fd()).is_err() {
                 self.part(place);
             }
             return;
@@ -382,7 +384,11 @@ unsafe impl Channel for TcpChannel {
         self.read_all(&mut turn);
         turn.moved |= self.agenda.report(turn.sink);
         self.report_room(&mut turn);
-        Polled { packets: turn.packets, moved: turn.moved, more: turn.is_over() && !self.agenda.read.is_empty() }
+        Polled {
+            packets: turn.packets,
+            moved: turn.moved,
+            more: turn.is_over() && !self.agenda.read.is_empty(),
+        }
     }
 
     fn arm(&mut self) -> Armed {

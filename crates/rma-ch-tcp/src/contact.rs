@@ -189,7 +189,10 @@ impl TcpChannel {
             Err(error) => {
                 let failure = Failure {
                     kind: FailureKind::Unreachable,
-                        detail: format!("a connection to process {} cannot be watched: {error}", self.peers[place].peer),
+                    detail: format!(
+                        "a connection to process {} cannot be watched: {error}",
+                        self.peers[place].peer
+                    ),
                 };
                 self.fail(place, failure.clone());
                 Err(failure)
@@ -232,7 +235,10 @@ impl TcpChannel {
                 place,
                 Failure {
                     kind: FailureKind::Unreachable,
-                    detail: format!("the connection of process {} cannot be watched: {error}", self.peers[place].peer),
+                    detail: format!(
+                        "the connection of process {} cannot be watched: {error}",
+                        self.peers[place].peer
+                    ),
                 },
             );
         }

@@ -201,9 +201,7 @@ impl Decoder {
     fn check_packet(&self, lane: Lane, len: u32) -> Result<(), FrameError> {
         match len {
             0 => Err(FrameError::Empty),
-            _ if len > self.longest_packet => {
-                Err(FrameError::TooLong { len, limit: self.longest_packet })
-            }
+            _ if len > self.longest_packet => Err(FrameError::TooLong { len, limit: self.longest_packet }),
             _ if self.body_left[lane as usize] > 0 => Err(FrameError::BodyOpen(lane)),
             _ => Ok(()),
         }

@@ -132,7 +132,8 @@ impl Identity {
             (reason, answer)
         })?;
         let mut answer = emit_answer(0, &nonce, &[0; 32]);
-        let proof: [u8; 32] = self.mac(ANSWERER_LABEL, &[hello, &answer[..48]]).finalize().into_bytes().into();
+        let proof: [u8; 32] =
+            self.mac(ANSWERER_LABEL, &[hello, &answer[..48]]).finalize().into_bytes().into();
         answer[48..].copy_from_slice(&proof);
         Ok((Answerer { from, hello: *hello, answer }, answer))
     }

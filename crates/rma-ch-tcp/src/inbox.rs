@@ -173,10 +173,10 @@ impl Inbox {
             if turn.is_over() {
                 return Ok(false);
             }
-            let step = self.decoder.decode(&self.buffer[self.start..self.end]).map_err(|error| Broken {
-                kind: FailureKind::Protocol,
-                cause: format!("it sent {error}"),
-            })?;
+            let step = self
+                .decoder
+                .decode(&self.buffer[self.start..self.end])
+                .map_err(|error| Broken { kind: FailureKind::Protocol, cause: format!("it sent {error}") })?;
             match step {
                 Step::Need(len) => {
                     debug_assert!(len <= self.buffer.len());
@@ -196,7 +196,11 @@ impl Inbox {
                     self.start += used;
                     match placement {
                         Placement::Into(scatter) => {
-                            assert_eq!(scatter.remaining(), body_len, "a place of another length than the body");
+                            assert_eq!(
+                                scatter.remaining(),
+                                body_len,
+                                "a place of another length than the body"
+                            );
                             self.places[lane as usize] = Some(scatter);
                         }
                         Placement::Refused(reason) => return Err(refused(reason)),

@@ -62,7 +62,15 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(socket: OwnedFd, inbox: Inbox) -> Self {
-        Self { socket, inbox, blocked: false, read_closed: false, ended: false, write_error: None, finished: false }
+        Self {
+            socket,
+            inbox,
+            blocked: false,
+            read_closed: false,
+            ended: false,
+            write_error: None,
+            finished: false,
+        }
     }
 }
 

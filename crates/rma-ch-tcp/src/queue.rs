@@ -103,12 +103,7 @@ pub(crate) struct Written {
 
 impl SendQueue {
     pub(crate) fn new() -> Self {
-        Self {
-            lanes: Default::default(),
-            plan: VecDeque::new(),
-            planned_bytes: 0,
-            goodbye: Goodbye::Unsaid,
-        }
+        Self { lanes: Default::default(), plan: VecDeque::new(), planned_bytes: 0, goodbye: Goodbye::Unsaid }
     }
 
     /// Whether there is room for a packet of `len` bytes; if so, it may be written by [`SendQueue::fill`].

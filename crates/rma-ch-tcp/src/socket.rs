@@ -13,6 +13,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 /// The longest queue of connections that nobody has accepted; the system cuts it to its own limit.
 const BACKLOG: i32 = i32::MAX;
+/// The system counts its own records of each segment against the receive buffer, and drops what does not fit; under this
+/// size it drops most of what comes, and each time waits for a timer.
+const LEAST_RECEIVE: usize = 4096;
 /// Probes without an answer after which the system gives a connection up.
 const KEEPALIVE_PROBES: u32 = 4;
 
@@ -44,7 +47,7 @@ pub(crate) fn connect(address: &SocketAddr, limits: &Limits) -> io::Result<Owned
 /// # Errors
 /// When it could not be made.
 pub(crate) fn connected(socket: BorrowedFd<'_>, address: &SocketAddr) -> io::Result<bool> {
-    sockopt::socket_error(socket)??;
+    error(socket)?;
     match rustix::net::getpeername(socket) {
         Ok(_) => {}
         Err(Errno::NOTCONN) => return Ok(false),
@@ -54,6 +57,14 @@ pub(crate) fn connected(socket: BorrowedFd<'_>, address: &SocketAddr) -> io::Res
     // with itself.
     let own: SocketAddr = rustix::net::getsockname(socket)?.try_into()?;
     if own == *address { Err(Errno::CONNREFUSED.into()) } else { Ok(true) }
+}
+
+/// The error that a connection has run into, once.
+///
+/// # Errors
+/// That one.
+pub(crate) fn error(socket: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(sockopt::socket_error(socket)??)
 }
 
 /// The next connection that waits for it, and where it comes from.
@@ -96,7 +107,7 @@ fn create(address: &SocketAddr) -> io::Result<OwnedFd> {
 fn set_buffers(socket: &OwnedFd, limits: &Limits) -> io::Result<()> {
     if let Some(bytes) = limits.socket {
         sockopt::set_socket_send_buffer_size(socket, bytes)?;
-        sockopt::set_socket_recv_buffer_size(socket, bytes)?;
+        sockopt::set_socket_recv_buffer_size(socket, bytes.max(LEAST_RECEIVE))?;
     }
     Ok(())
 }

@@ -65,7 +65,12 @@ impl Strangers {
     }
 
     /// Takes in an accepted connection; says its number and how long it has.
-    pub(crate) fn add(&mut self, socket: OwnedFd, from: Option<SocketAddr>, limits: &Limits) -> (usize, Instant) {
+    pub(crate) fn add(
+        &mut self,
+        socket: OwnedFd,
+        from: Option<SocketAddr>,
+        limits: &Limits,
+    ) -> (usize, Instant) {
         let deadline = Instant::now() + limits.handshake_timeout;
         let exchange = Exchange::new(socket);
         (self.slots.insert(Stranger { exchange, stage: Stage::Hello, deadline, from }), deadline)

@@ -140,9 +140,7 @@ impl<'a> ReceiveVec<'a> {
             if let [entry] = self.entries[..] {
                 // SAFETY: the entry is writable memory: bytes borrowed exclusively for 'a, or a span whose maker
                 // promised that it is writable while copies of the span are in use.
-                return unsafe {
-                    libc::recv(socket, entry.iov_base, entry.iov_len, libc::MSG_DONTWAIT)
-                };
+                return unsafe { libc::recv(socket, entry.iov_base, entry.iov_len, libc::MSG_DONTWAIT) };
             }
             // SAFETY: as above for every entry; their number fits since it is at most `ENTRIES`.
             unsafe { libc::readv(socket, self.entries.as_ptr(), self.entries.len() as libc::c_int) }

@@ -64,7 +64,7 @@ pub fn c6_ping_pong_between_sleepers(bench: &mut Bench) {
             }
         }
         // The last answers may need polls to leave.
-        server.sleep_until("the last answers to leave", deadline, |_| {
+        server.poll_until("the last answers to leave", deadline, || {
             world.ledger.on_their_way(|s| s.from == Peer(0)) == 0
         });
     });
@@ -118,7 +118,7 @@ pub fn c6_room_wakes_a_sleeper(bench: &mut Bench) {
             for i in 0..PACKETS {
                 send(sender, Peer(1), Lane::ALL[i / 100 % 2], max, deadline);
             }
-            sender.sleep_until("everything to leave", deadline, |_| ledger.on_their_way(|_| true) == 0);
+            sender.poll_until("everything to leave", deadline, || ledger.on_their_way(|_| true) == 0);
         });
         let mut round = 0;
         receiver.sleep_until("all packets", deadline, |r| {
@@ -126,9 +126,6 @@ pub fn c6_room_wakes_a_sleeper(bench: &mut Bench) {
             pause(round);
             Lane::ALL.map(|lane| r.recorder.packets_from(Peer(0), lane)).iter().sum::<usize>() == PACKETS
         });
-        // The sender may sleep until it is told; nothing tells it that the receiver is done, so tell it by a packet.
-        send(receiver, Peer(0), Lane::Response, 1, deadline);
-        receiver.sleep_until("the sender to end", deadline, |_| ledger.on_their_way(|_| true) == 0);
     });
     world.finish_checks();
 }
@@ -155,7 +152,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 1
                 });
                 send(sleeper, Peer(0), Lane::Response, 1, deadline);
-                sleeper.sleep_until("the sender to have it", deadline, |r| {
+                sleeper.sleep_until("a second packet", deadline, |r| {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 2
                 });
             });
@@ -166,7 +163,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
             });
             send(sender, Peer(1), Lane::Request, 10, deadline);
             // Until then the packet may need polls to leave.
-            sender.sleep_until("the last packet to arrive", deadline, |_| {
+            sender.poll_until("the last packet to arrive", deadline, || {
                 world.ledger.on_their_way(|_| true) == 0
             });
         });

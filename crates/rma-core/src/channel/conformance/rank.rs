@@ -210,6 +210,21 @@ impl Rank {
         }
     }
 
+    /// Polls without sleeping until `done`: for what a channel does not wake for, such as an arrival elsewhere.
+    pub(super) fn poll_until(&mut self, what: &str, deadline: Instant, mut done: impl FnMut() -> bool) {
+        while !done() {
+            if self.poll(PLENTY).is_idle() {
+                std::thread::yield_now();
+            }
+            assert!(
+                Instant::now() < deadline,
+                "rank {} still waits for {what}{}",
+                self.me,
+                self.ledger.report()
+            );
+        }
+    }
+
     /// One call of close.
     pub(super) fn close(&mut self) -> bool {
         self.channel().close() == Closing::Closed

@@ -124,7 +124,9 @@ impl<'a> World<'a> {
     pub(super) fn kill(&mut self, rank: u32) {
         let channel = self.rank(rank).take_channel().expect("a rank dies once");
         self.bench.fixture.kill(Peer(rank), channel);
-        for (_, body) in self.rank(rank).recorder.outgoing.values() {
+        let recorder = &mut self.rank(rank).recorder;
+        recorder.full.clear();
+        for (_, (_, body)) in recorder.outgoing.drain() {
             body.poison();
         }
     }
