@@ -1,1 +1,4 @@
 //! Placeholder.
+
+#[doc(hidden)]
+pub mod demo;
