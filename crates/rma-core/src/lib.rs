@@ -10,7 +10,9 @@ pub mod datatype;
 pub mod error;
 pub mod host;
 pub mod ids;
+pub mod kernel;
 pub mod mem;
+pub mod pool;
 pub mod progress;
 pub mod wire;
 
