@@ -3,6 +3,7 @@
 //! This crate is the runtime around the engine of [`rma_core`]: it starts processes and lets them find each other
 //! ([`launch`]), and lets them exchange messages ([`message`]).
 
+pub mod collective;
 pub mod launch;
 pub mod message;
 

@@ -8,11 +8,14 @@ use rma_core::channel::{Channel, Source};
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::{Error, ErrorClass, Result};
+use std::sync::Arc;
 
 /// A message to send.
 #[derive(Debug)]
 pub(super) enum Payload {
     Owned(Vec<u8>),
+    /// For one message to many.
+    Shared(Arc<Vec<u8>>),
     Memory(ReadSpan),
 }
 
@@ -39,6 +42,7 @@ impl Payload {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Owned(bytes) => bytes.len(),
+            Self::Shared(bytes) => bytes.len(),
             Self::Memory(span) => span.len(),
         }
     }
@@ -46,9 +50,9 @@ impl Payload {
     /// Appends the message to the reserved packet.
     pub(super) fn fill(&self, channel: &mut dyn Channel) {
         match self {
-            Self::Owned(bytes) if bytes.is_empty() => {}
-            Self::Memory(span) if span.is_empty() => {}
+            _ if self.len() == 0 => {}
             Self::Owned(bytes) => channel.fill(Source::Bytes(bytes)),
+            Self::Shared(bytes) => channel.fill(Source::Bytes(bytes)),
             Self::Memory(span) => channel.fill(Source::Memory(&mut Gather::span(*span))),
         }
     }
@@ -60,8 +64,10 @@ impl Payload {
     pub(super) unsafe fn body(&self) -> Gather {
         match self {
             // SAFETY: the vector's memory stays where it is as long as the payload is kept, which the caller promises;
-            // nobody forms a reference to it meanwhile.
+            // nobody forms a `&mut` to it meanwhile.
             Self::Owned(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
+            // SAFETY: as above; whoever shares the vector cannot change it while the payload is kept.
+            Self::Shared(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
             Self::Memory(span) => Gather::span(*span),
         }
     }
@@ -70,6 +76,7 @@ impl Payload {
     pub(super) fn copy_to(&self, sink: Sink) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Owned(bytes) => sink.store(bytes),
+            Self::Shared(bytes) => sink.store(bytes),
             Self::Memory(span) => {
                 let mut landing = sink.land(span.len() as u64);
                 if let Landing::Memory = landing.0 {

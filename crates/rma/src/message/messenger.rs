@@ -55,6 +55,20 @@ impl Messenger {
         self.begin(to, scope, tag, Payload::Owned(message))
     }
 
+    /// Begins to send a message that others may be sent as well, without a copy for each.
+    ///
+    /// # Errors
+    /// As for [`Messenger::begin_send`].
+    pub fn begin_send_shared(
+        &self,
+        to: Peer,
+        scope: Scope,
+        tag: u64,
+        message: Arc<Vec<u8>>,
+    ) -> Result<SendRequest> {
+        self.begin(to, scope, tag, Payload::Shared(message))
+    }
+
     /// Begins to send a message from where it lies.
     ///
     /// # Errors

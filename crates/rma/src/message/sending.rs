@@ -79,10 +79,10 @@ impl State {
 
     /// Sends what waits and has room; says whether anything left.
     pub(super) fn advance(&mut self, channel: &mut dyn Channel) -> bool {
-        let max_packet = channel.capabilities().max_packet;
+        self.is_due = false;
         let mut moved = false;
         for peer in std::mem::take(&mut self.active) {
-            moved |= self.send_to(peer, channel, max_packet);
+            moved |= self.send_to(peer, channel);
             let state = self.peer(peer);
             let waits =
                 !state.requests.is_empty() || !state.responses.is_empty() || state.credit.is_pressing();
@@ -94,7 +94,8 @@ impl State {
         moved
     }
 
-    fn send_to(&mut self, peer: Peer, channel: &mut dyn Channel, max_packet: usize) -> bool {
+    fn send_to(&mut self, peer: Peer, channel: &mut dyn Channel) -> bool {
+        let max_packet = channel.capabilities_for(peer).max_packet;
         let mut moved = false;
         for lane in [Lane::Response, Lane::Request] {
             loop {

@@ -50,6 +50,8 @@ pub(super) struct State {
     pub(super) peers: HashMap<Peer, PeerState>,
     /// Peers to which something is to be sent.
     pub(super) active: Vec<Peer>,
+    /// Whether one of them came after the last step.
+    pub(super) is_due: bool,
     /// The message whose body arrives now.
     pub(super) arriving: HashMap<(Peer, Lane), RequestId>,
 }
@@ -134,6 +136,7 @@ impl State {
             matcher: Matcher::default(),
             peers: HashMap::new(),
             active: Vec::new(),
+            is_due: false,
             arriving: HashMap::new(),
         }
     }
@@ -153,10 +156,14 @@ impl State {
     /// Sees to it that the next step sends what waits for the peer.
     pub(super) fn activate(&mut self, peer: Peer) {
         let state = self.peer(peer);
-        if !state.is_active && state.lost.is_none() {
-            state.is_active = true;
+        if state.lost.is_some() {
+            return;
+        }
+        let was_active = std::mem::replace(&mut state.is_active, true);
+        if !was_active {
             self.active.push(peer);
         }
+        self.is_due = true;
     }
 
     pub(super) fn check_peer(&self, peer: Peer, call: &'static str) -> Result<()> {

@@ -43,6 +43,10 @@ impl Upper for MessageUpper {
     fn advance(&mut self, channel: &mut dyn Channel) -> bool {
         self.state.lock().advance(channel)
     }
+
+    fn is_due(&self) -> bool {
+        self.state.lock().is_due
+    }
 }
 
 impl fmt::Debug for MessageUpper {
