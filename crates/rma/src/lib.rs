@@ -4,6 +4,7 @@
 //! ([`launch`]), and lets them exchange messages ([`message`]).
 
 pub mod collective;
+pub mod host;
 pub mod launch;
 pub mod message;
 

@@ -3,7 +3,7 @@
 use crate::message::{Messenger, ReceiveRequest, Scope, SendRequest};
 use rma_core::Result;
 use rma_core::host::Group;
-use rma_core::ids::Rank;
+use rma_core::ids::{Peer, Rank};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ pub struct Link {
     group: Group,
     scope: Scope,
     number: u64,
+    step: u8,
 }
 
 /// Messages that a machine has sent and that have not left yet.
@@ -35,7 +36,26 @@ pub(super) struct Sends(SmallVec<[SendRequest; 4]>);
 impl Link {
     /// The link of collective number `number` of its scope and group.
     pub fn new(messenger: Messenger, group: Group, scope: Scope, number: u64) -> Self {
-        Self { messenger, group, scope, number }
+        Self { messenger, group, scope, number, step: 0 }
+    }
+
+    /// The same collective among some ranks of the group only, this one included, in this order.
+    ///
+    /// # Panics
+    /// When this rank is not among them.
+    #[must_use]
+    pub fn among(&self, ranks: &[Rank]) -> Self {
+        let peers: Vec<Peer> = ranks.iter().map(|rank| self.group.peer(*rank)).collect();
+        let me = ranks.iter().position(|rank| *rank == self.group.me());
+        let me = me.unwrap_or_else(|| panic!("rank {} is not among {ranks:?}", self.group.me()));
+        let group = Group::of(self.group.context(), Rank(me as u32), &peers);
+        Self { group, ..self.clone() }
+    }
+
+    /// A part of the collective whose messages do not mix with those of its other parts; for collectives made of some.
+    #[must_use]
+    pub fn step(&self, step: u8) -> Self {
+        Self { step, ..self.clone() }
     }
 
     pub(super) fn me(&self) -> u32 {
@@ -70,10 +90,10 @@ impl Link {
         self.messenger.begin_receive(self.scope, Some(from), Some(self.tag(round)), limit)
     }
 
-    /// 2⁵⁶ collectives on one communicator take longer than any job.
+    /// 2⁴⁸ collectives on one communicator take longer than any job.
     fn tag(&self, round: u32) -> u64 {
         debug_assert!(round < 256);
-        self.number << 8 | u64::from(round)
+        self.number << 16 | u64::from(self.step) << 8 | u64::from(round)
     }
 }
 
