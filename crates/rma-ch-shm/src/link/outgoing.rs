@@ -20,7 +20,7 @@ pub(crate) struct Outgoing {
     body: Option<Body>,
     /// A body that has left, not yet reported.
     sent: Option<BulkToken>,
-    /// Longest payload that was answered "full" since the last notice of room.
+    /// Length of the last payload that was answered "full", until the notice of room for it.
     wanted: Option<usize>,
 }
 
@@ -193,7 +193,7 @@ impl Outgoing {
                 }
             }
         }
-        self.wanted = self.wanted.max(Some(len));
+        self.wanted = Some(len);
         Ok(Room::Full)
     }
 
