@@ -10,7 +10,7 @@ use std::time::Duration;
 pub type Test = fn(&mut Bench);
 
 /// Time that a test gets to report after its own limit, before the watchdog does.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(3);
 
 /// Runs one test with a watchdog. `channel_conformance!` calls it.
 ///
