@@ -50,7 +50,7 @@ use crate::ids::Peer;
 use crate::progress::Registrar;
 use std::{fmt, io};
 
-pub use router::Router;
+pub use router::{Route, Router};
 pub use tracer::{TraceEvent, TraceLog, Tracer};
 
 /// One of the two independent packet streams between a pair of processes.
