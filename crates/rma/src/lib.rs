@@ -4,6 +4,8 @@
 //! ([`launch`]), and lets them exchange messages ([`message`]).
 
 pub mod collective;
+#[doc(hidden)]
+pub mod demo;
 pub mod host;
 pub mod launch;
 pub mod message;
