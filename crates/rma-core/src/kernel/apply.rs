@@ -103,7 +103,7 @@ impl Kernel {
         self,
         target: WriteSpan,
         origin: impl Source,
-        mut result: impl Sink,
+        result: impl Sink,
         exclusion: &impl Exclusion,
     ) {
         let len = target.len();
@@ -112,7 +112,7 @@ impl Kernel {
         {
             self.check_lengths::<W>(len, origin.byte_len(), result.byte_len());
             let operand = if self.reads_operand() { origin.word_at(0) } else { W::default() };
-            result.set_word_at(0, self.choose::<W, _>(One { element, operand }));
+            self.choose::<W, _>(One { element, operand, result });
         } else {
             self.run_long::<W>(target, origin, result, exclusion);
         }
@@ -147,7 +147,7 @@ impl Kernel {
 
     /// Runs the work with the function of this operation and type: the one place that knows which that is.
     #[inline]
-    fn choose<W: Number, T: Work<W>>(self, work: T) -> T::Outcome {
+    fn choose<W: Number, T: Work<W>>(self, work: T) {
         use ReduceOp as O;
         let class = Class::of(self.ty);
         match self.op {
@@ -203,23 +203,20 @@ impl Class {
 
 /// What is to be done with a function once it is chosen.
 trait Work<W: Word> {
-    type Outcome;
-
-    fn run<F: Function<W>>(self) -> Self::Outcome;
+    fn run<F: Function<W>>(self);
 }
 
-/// One aligned element; the outcome is its value before.
-struct One<W> {
+/// One aligned element.
+struct One<W, R> {
     element: Element<W>,
     operand: W,
+    result: R,
 }
 
-impl<W: Word> Work<W> for One<W> {
-    type Outcome = W;
-
+impl<W: Word, R: Sink> Work<W> for One<W, R> {
     #[inline]
-    fn run<F: Function<W>>(self) -> W {
-        F::update(self.element, self.operand)
+    fn run<F: Function<W>>(mut self) {
+        update::<W, F, R>(self.element, self.operand, &mut self.result, 0);
     }
 }
 
@@ -232,15 +229,26 @@ struct Aligned<W, S, R> {
 }
 
 impl<W: Word, S: Source, R: Sink> Work<W> for Aligned<W, S, R> {
-    type Outcome = ();
-
     #[inline]
     fn run<F: Function<W>>(mut self) {
         for (index, element) in self.elements.iter().enumerate() {
             let offset = index * W::SIZE;
-            let before = F::update(element, operand::<W, F>(self.origin, offset));
-            self.result.set_word_at(offset, before);
+            update::<W, F, R>(element, operand::<W, F>(self.origin, offset), &mut self.result, offset);
         }
+    }
+}
+
+#[inline]
+fn update<W, F, R>(element: Element<W>, operand: W, result: &mut R, offset: usize)
+where
+    W: Word,
+    F: Function<W>,
+    R: Sink,
+{
+    if R::IS_READ {
+        result.set_word_at(offset, F::update(element, operand));
+    } else {
+        F::put(element, operand);
     }
 }
 
@@ -253,8 +261,6 @@ struct Unaligned<'a, S, R, E> {
 }
 
 impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Unaligned<'_, S, R, E> {
-    type Outcome = ();
-
     fn run<F: Function<W>>(mut self) {
         let len = self.target.len();
         let mut offset = 0;

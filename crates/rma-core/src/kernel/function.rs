@@ -24,6 +24,12 @@ pub(super) trait Function<W: Word> {
             (new != current).then_some(new)
         })
     }
+
+    /// Updates an element in one atomic step, when nobody asks for the value before.
+    #[inline]
+    fn put(element: Element<W>, operand: W) {
+        Self::update(element, operand);
+    }
 }
 
 /// A word as the numbers it can be.
@@ -78,7 +84,26 @@ functions! {
     And(current, operand) = current & operand, in hardware by fetch_and;
     Or(current, operand) = current | operand, in hardware by fetch_or;
     Xor(current, operand) = current ^ operand, in hardware by fetch_xor;
-    Replace(_current, operand) = operand, in hardware by swap;
+}
+
+/// `REPLACE`: an exchange, or a store when nobody asks for the value before.
+pub(super) struct Replace;
+
+impl<W: Word> Function<W> for Replace {
+    #[inline]
+    fn apply(_: W, operand: W) -> W {
+        operand
+    }
+
+    #[inline]
+    fn update(element: Element<W>, operand: W) -> W {
+        element.swap(operand)
+    }
+
+    #[inline]
+    fn put(element: Element<W>, operand: W) {
+        element.store(operand);
+    }
 }
 
 /// `NO_OP`: an atomic load.
