@@ -6,12 +6,23 @@
 
 pub mod channel;
 pub mod config;
+pub mod control;
 pub mod datatype;
+mod engine;
+pub mod epoch;
 pub mod error;
 pub mod host;
 pub mod ids;
+pub mod kernel;
 pub mod mem;
+mod origin;
+pub mod pool;
 pub mod progress;
+pub mod stats;
+mod table;
+mod target;
+pub mod window;
 pub mod wire;
 
+pub use engine::Engine;
 pub use error::{Error, ErrorClass, Result};

@@ -25,7 +25,7 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
 unsafe fn copy_ascending(to: *mut u8, from: *const u8, len: usize) {
     let mut at = 0;
     if (to as usize) % WORD == (from as usize) % WORD {
-        while at < len && (to as usize + at) % WORD != 0 {
+        while at < len && !(to as usize + at).is_multiple_of(WORD) {
             // SAFETY: `at < len`.
             unsafe { copy_byte(to, from, at) };
             at += 1;

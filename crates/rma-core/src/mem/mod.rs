@@ -8,7 +8,11 @@
 //! checks its range; copies are defined behaviour even when another process writes the same bytes meanwhile (the bytes
 //! read are then any mix of old and new).
 
+mod atomic;
 mod copy;
 mod span;
+#[cfg(test)]
+pub(crate) mod testing;
 
+pub use atomic::{Element, Elements, Word};
 pub use span::{ReadSpan, WriteSpan};

@@ -38,21 +38,25 @@ impl ReadSpan {
     /// # Safety
     /// The bytes must stay mapped and readable for as long as this span, a copy or a part of it is used. They may be
     /// written by others at any time, but no Rust `&mut` reference to them may be used meanwhile.
+    #[inline]
     pub const unsafe fn new(start: *const u8, len: usize) -> Self {
         Self { start, len }
     }
 
     /// Length in bytes.
+    #[inline]
     pub fn len(self) -> usize {
         self.len
     }
 
     /// Whether the span has no bytes.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// Address of the first byte, for system calls that take raw memory.
+    #[inline]
     pub fn as_ptr(self) -> *const u8 {
         self.start
     }
@@ -61,6 +65,7 @@ impl ReadSpan {
     ///
     /// # Panics
     /// When the part does not lie within the span.
+    #[inline]
     #[must_use]
     pub fn part(self, offset: usize, len: usize) -> Self {
         check_part(offset, len, self.len);
@@ -71,6 +76,7 @@ impl ReadSpan {
     ///
     /// # Panics
     /// When the span is shorter than `into`.
+    #[inline]
     pub fn read(self, into: &mut [u8]) {
         check_part(0, into.len(), self.len);
         // SAFETY: the source has at least `into.len()` readable bytes by the constructor's promise and the check above;
@@ -88,26 +94,31 @@ impl WriteSpan {
     /// # Safety
     /// The bytes must stay mapped, readable and writable for as long as this span, a copy or a part of it is used. They
     /// may be accessed by others at any time, but no Rust reference to them may be used meanwhile.
+    #[inline]
     pub const unsafe fn new(start: *mut u8, len: usize) -> Self {
         Self { start, len }
     }
 
     /// Length in bytes.
+    #[inline]
     pub fn len(self) -> usize {
         self.len
     }
 
     /// Whether the span has no bytes.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// Address of the first byte, for system calls that take raw memory.
+    #[inline]
     pub fn as_mut_ptr(self) -> *mut u8 {
         self.start
     }
 
     /// The same bytes for reading.
+    #[inline]
     pub fn as_read(self) -> ReadSpan {
         ReadSpan { start: self.start, len: self.len }
     }
@@ -116,6 +127,7 @@ impl WriteSpan {
     ///
     /// # Panics
     /// When the part does not lie within the span.
+    #[inline]
     #[must_use]
     pub fn part(self, offset: usize, len: usize) -> Self {
         check_part(offset, len, self.len);
@@ -126,6 +138,7 @@ impl WriteSpan {
     ///
     /// # Panics
     /// When the span is shorter than `from`.
+    #[inline]
     pub fn write(self, from: &[u8]) {
         check_part(0, from.len(), self.len);
         // SAFETY: the destination has at least `from.len()` writable bytes by the constructor's promise and the check
@@ -137,6 +150,7 @@ impl WriteSpan {
     ///
     /// # Panics
     /// When the span is shorter than `from`.
+    #[inline]
     pub fn write_from(self, from: ReadSpan) {
         check_part(0, from.len, self.len);
         // SAFETY: both sides are long enough by the constructors' promises and the check above; `copy_bytes` allows
@@ -156,11 +170,16 @@ impl WriteSpan {
     }
 }
 
+#[inline]
 fn check_part(offset: usize, len: usize, limit: usize) {
-    assert!(
-        offset <= limit && len <= limit - offset,
-        "bytes {offset}..+{len} do not lie within a span of {limit}"
-    );
+    if offset > limit || len > limit - offset {
+        outside(offset, len, limit);
+    }
+}
+
+#[cold]
+fn outside(offset: usize, len: usize, limit: usize) -> ! {
+    panic!("bytes {offset}..+{len} do not lie within a span of {limit}");
 }
 
 impl fmt::Debug for ReadSpan {

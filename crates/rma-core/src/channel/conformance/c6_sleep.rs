@@ -8,11 +8,15 @@ use super::memory::Shape;
 use super::rank::{PLENTY, Rank};
 use crate::channel::{Armed, Lane};
 use crate::ids::Peer;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 const CANNOT: &str = "these channels wake no sleeper";
+const THREADS: &str = "running each rank on a thread";
+/// A sleep that something must end takes no longer than this.
+const WOKEN_WITHIN: Duration = Duration::from_secs(4);
 const PING_PONGS: usize = 1500;
 
 /// Pauses of different lengths, so that arrivals hit every moment of "poll, arm, sleep".
@@ -38,6 +42,7 @@ pub fn c6_ping_pong_between_sleepers(bench: &mut Bench) {
     }
     let deadline = bench.deadline;
     let mut world = bench.world(4);
+    world.bench.note(THREADS.to_owned());
     let [server, clients @ ..] = &mut world.ranks[..] else { unreachable!("four ranks") };
     thread::scope(|scope| {
         for client in clients {
@@ -64,7 +69,7 @@ pub fn c6_ping_pong_between_sleepers(bench: &mut Bench) {
             }
         }
         // The last answers may need polls to leave.
-        server.poll_until("the last answers to leave", deadline, || {
+        server.poll_until("the last answers to leave", deadline, |_| {
             world.ledger.on_their_way(|s| s.from == Peer(0)) == 0
         });
     });
@@ -80,6 +85,8 @@ pub fn c6_bulk_wakes_sleepers(bench: &mut Bench) {
     let deadline = bench.deadline;
     let size = bench.fixture.largest_body().min(300_000);
     let mut world = bench.world(2);
+    world.bench.note(THREADS.to_owned());
+    let finished = &AtomicUsize::new(0);
     thread::scope(|scope| {
         for rank in &mut world.ranks {
             scope.spawn(move || {
@@ -96,6 +103,9 @@ pub fn c6_bulk_wakes_sleepers(bench: &mut Bench) {
                             && r.recorder.outgoing.is_empty()
                     });
                 }
+                // The other may need this rank's polls for its last word.
+                finished.fetch_add(1, SeqCst);
+                rank.poll_until("the other to finish", deadline, |_| finished.load(SeqCst) == 2);
             });
         }
     });
@@ -118,7 +128,7 @@ pub fn c6_room_wakes_a_sleeper(bench: &mut Bench) {
             for i in 0..PACKETS {
                 send(sender, Peer(1), Lane::ALL[i / 100 % 2], max, deadline);
             }
-            sender.sleep_until("everything to leave", deadline, |_| ledger.on_their_way(|_| true) == 0);
+            sender.poll_until("everything to leave", deadline, |_| ledger.on_their_way(|_| true) == 0);
         });
         let mut round = 0;
         receiver.sleep_until("all packets", deadline, |r| {
@@ -128,7 +138,7 @@ pub fn c6_room_wakes_a_sleeper(bench: &mut Bench) {
         });
         // The sender may sleep until it is told; nothing tells it that the receiver is done, so tell it by a packet.
         send(receiver, Peer(0), Lane::Response, 1, deadline);
-        receiver.poll_until("the sender to end", deadline, || ledger.on_their_way(|_| true) == 0);
+        receiver.poll_until("the sender to end", deadline, |_| ledger.on_their_way(|_| true) == 0);
     });
     world.finish_checks();
 }
@@ -141,6 +151,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
     let deadline = bench.deadline;
     for _ in 0..10 {
         let mut world = bench.world(2);
+        world.bench.note(THREADS.to_owned());
         let [sender, sleeper] = &mut world.ranks[..] else { unreachable!("two ranks") };
         let (asleep, when_asleep) = mpsc::channel();
         thread::scope(|scope| {
@@ -150,12 +161,12 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
                     assert!(Instant::now() < deadline, "C6: an idle rank never gets to sleep");
                 }
                 asleep.send(()).expect("the sender waits for it");
-                assert!(sleeper.sleep(Duration::from_secs(5)), "C6: a first packet wakes nobody");
+                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a first packet wakes nobody");
                 sleeper.sleep_until("the packet", deadline, |r| {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 1
                 });
                 send(sleeper, Peer(0), Lane::Response, 1, deadline);
-                sleeper.sleep_until("the last packet", deadline, |r| {
+                sleeper.sleep_until("the packet after it", deadline, |r| {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 2
                 });
             });
@@ -166,7 +177,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
             });
             send(sender, Peer(1), Lane::Request, 10, deadline);
             // Until then the packet may need polls to leave.
-            sender.poll_until("the last packet to arrive", deadline, || {
+            sender.poll_until("the last packet to arrive", deadline, |_| {
                 world.ledger.on_their_way(|_| true) == 0
             });
         });
@@ -196,7 +207,7 @@ pub fn c6_death_wakes_a_sleeper(bench: &mut Bench) {
                     assert!(Instant::now() < deadline, "C6: an idle rank never gets to sleep");
                 }
                 asleep.send(()).expect("the killer waits for it");
-                assert!(sleeper.sleep(Duration::from_secs(5)), "C6: a death wakes nobody");
+                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a death wakes nobody");
                 sleeper.sleep_until("the report", deadline, |r| r.recorder.failed.contains_key(&Peer(1)));
             });
             when_asleep.recv().expect("the sleeper sends it");
@@ -238,7 +249,7 @@ pub fn c6_arm_says_busy_while_packets_wait(bench: &mut Bench) {
         world.settle(0);
         let rank = world.rank(1);
         if rank.arm() == Armed::Sleep {
-            assert!(rank.sleep(Duration::from_secs(5)), "C6: armed after an arrival, and never woken");
+            assert!(rank.sleep(WOKEN_WITHIN), "C6: armed after an arrival, and never woken");
         }
         world.until_all_arrived();
     }

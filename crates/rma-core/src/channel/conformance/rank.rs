@@ -210,10 +210,14 @@ impl Rank {
         }
     }
 
-    /// Runs this rank on a thread of its own without sleeping until `done`: for what no peer sends a word about, such as
-    /// that it has taken a packet.
-    pub(super) fn poll_until(&mut self, what: &str, deadline: Instant, done: impl Fn() -> bool) {
-        while !done() {
+    /// As [`Rank::sleep_until`], for what nothing wakes this rank for.
+    pub(super) fn poll_until(
+        &mut self,
+        what: &str,
+        deadline: Instant,
+        mut done: impl FnMut(&mut Self) -> bool,
+    ) {
+        while !done(self) {
             if self.poll(PLENTY).is_idle() {
                 std::thread::yield_now();
             }

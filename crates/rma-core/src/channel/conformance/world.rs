@@ -76,8 +76,7 @@ impl<'a> World<'a> {
     /// Polls until everything committed has arrived and every bulk has been answered.
     pub(super) fn until_all_arrived(&mut self) {
         self.until("all packets to arrive and all bodies to be reported sent", |w| {
-            let mut living = w.ranks.iter().filter(|r| r.is_alive());
-            w.ledger.on_their_way(|_| true) == 0 && living.all(|r| r.recorder.outgoing.is_empty())
+            w.ledger.on_their_way(|_| true) == 0 && w.ranks.iter().all(|r| r.recorder.outgoing.is_empty())
         });
         self.finish_checks();
     }
@@ -99,9 +98,7 @@ impl<'a> World<'a> {
             self.send(b, a, lane, 1);
         }
         self.until_all_arrived();
-        self.until("nothing to be full", |w| {
-            w.ranks.iter().filter(|r| r.is_alive()).all(|r| r.recorder.full.is_empty())
-        });
+        self.until("nothing to be full", |w| w.ranks.iter().all(|r| r.recorder.full.is_empty()));
         self.settle_all();
     }
 
@@ -127,9 +124,7 @@ impl<'a> World<'a> {
     pub(super) fn kill(&mut self, rank: u32) {
         let channel = self.rank(rank).take_channel().expect("a rank dies once");
         self.bench.fixture.kill(Peer(rank), channel);
-        for (_, body) in self.rank(rank).recorder.outgoing.values() {
-            body.poison();
-        }
+        self.rank(rank).recorder.bury();
     }
 
     /// What can only be checked in the end.

@@ -1,0 +1,126 @@
+//! The view over shared control memory; the one file of this module, tests apart, with `unsafe`.
+//!
+//! Invariant: the pointer of a [`ControlBlock`] is aligned and leads to `CONTROL_LEN` bytes that the span's maker promised
+//! to keep mapped; every field of [`Fields`] is atomic, so a shared reference to it asserts nothing about its value.
+
+use super::exclusion::UnalignedExclusion;
+use super::layout::{CONTROL_LEN, Fields};
+use super::lock::{Grant, NotHeld, Ticket, Wake};
+use super::shim::Ordering::{Acquire, Relaxed, Release};
+use super::state::{Holder, LockKind, LockRequest, LockState};
+use crate::mem::WriteSpan;
+
+/// Set in `flags` once the owner has published.
+const IS_PUBLISHED: u64 = 1;
+/// Set in `flags` when siblings can map the data.
+const IS_MAPPED: u64 = 2;
+
+/// One window's control block at one target, as mapped in this process. A copyable view, as long-lived as the span it was
+/// made of.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlBlock {
+    fields: *const Fields,
+}
+
+// SAFETY: the block is a part of a `WriteSpan`, whose maker promised that any thread may access the memory; all fields are
+// atomic.
+unsafe impl Send for ControlBlock {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for ControlBlock {}
+
+/// What the owner of a window tells its siblings. Read from shared memory: a reader checks lengths against what it has
+/// mapped itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Length of the window's data in bytes.
+    pub data_len: u64,
+    /// Displacement unit in bytes.
+    pub disp_unit: u64,
+    /// Whether siblings can map the data, so that they operate on it directly.
+    pub is_mapped: bool,
+}
+
+impl ControlBlock {
+    /// The block at the start of `control`, zeroed when it was made; `None` when the span is shorter than [`CONTROL_LEN`]
+    /// or not aligned to 64 bytes.
+    pub fn new(control: WriteSpan) -> Option<Self> {
+        let fields = control.as_mut_ptr().cast_const().cast::<Fields>();
+        (control.len() >= CONTROL_LEN && fields.is_aligned()).then_some(Self { fields })
+    }
+
+    /// Takes the lock if that overtakes nobody (see [`LockRequest`]): one step on the lock word. `false` changes nothing.
+    #[inline]
+    #[must_use]
+    pub fn try_acquire(&self, request: LockRequest, holder: Holder) -> bool {
+        self.fields().lock.try_acquire(request, holder)
+    }
+
+    /// Joins those who wait. The ticket must be tried until it is granted.
+    pub fn join(&self, request: LockRequest, holder: Holder) -> Ticket {
+        self.join_for(request, holder, holder)
+    }
+
+    /// [`ControlBlock::join`] on behalf of an origin that does not map this block: the lock will be `holder`'s, and `ring`
+    /// is the process to wake when the turn comes.
+    pub fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
+        self.fields().lock.join_for(request, holder, ring)
+    }
+
+    /// Takes the lock if it is this ticket's turn.
+    ///
+    /// # Errors
+    /// The ticket, when it has to wait on.
+    pub fn try_turn(&self, ticket: Ticket) -> Result<Grant, Ticket> {
+        self.fields().lock.try_turn(ticket)
+    }
+
+    /// Releases the lock; answers whom to ring.
+    ///
+    /// # Errors
+    /// When the process does not hold the lock exclusively, or nobody holds it shared; nothing is changed then.
+    #[inline]
+    pub fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
+        self.fields().lock.release(kind, holder)
+    }
+
+    /// Who holds the lock and how many wait, at some moment during the call.
+    pub fn lock_state(&self) -> LockState {
+        self.fields().lock.state()
+    }
+
+    /// The exclusion of unaligned accumulates on the window's memory, in the name of a process.
+    #[inline]
+    pub fn unaligned(&self, holder: Holder) -> UnalignedExclusion<'_> {
+        UnalignedExclusion::new(&self.fields().exclusion, holder)
+    }
+
+    /// Tells the siblings about the window. Called once, by the owner.
+    pub fn publish(&self, published: Published) {
+        let fields = &self.fields().published.0;
+        fields.data_len.store(published.data_len, Relaxed);
+        fields.disp_unit.store(published.disp_unit, Relaxed);
+        let flags = IS_PUBLISHED | if published.is_mapped { IS_MAPPED } else { 0 };
+        // SYNC POINT published: read by `published` in the siblings.
+        fields.flags.store(flags, Release);
+    }
+
+    /// What the owner published; `None` before.
+    pub fn published(&self) -> Option<Published> {
+        let fields = &self.fields().published.0;
+        // SYNC POINT published: written by `publish` in the owner.
+        let flags = fields.flags.load(Acquire);
+        (flags & IS_PUBLISHED != 0).then(|| Published {
+            data_len: fields.data_len.load(Relaxed),
+            disp_unit: fields.disp_unit.load(Relaxed),
+            is_mapped: flags & IS_MAPPED != 0,
+        })
+    }
+
+    #[inline]
+    fn fields(&self) -> &Fields {
+        // SAFETY: `new` has checked alignment and length (`Fields` is not longer than `CONTROL_LEN`); the span's maker
+        // promised that the memory stays mapped while parts of the span are used and that no reference to plain bytes
+        // of it exists. Other processes may write it at any time, which atomics allow; any bits are valid.
+        unsafe { &*self.fields }
+    }
+}

@@ -1,0 +1,45 @@
+//! The directory of the waiting line: who holds which ticket, so that a release can ring the one whose turn it is.
+//!
+//! Slot `ticket % SLOTS` holds the ticket's low 32 bits, kind and holder, written between taking the ticket and the first
+//! try. It is a hint: when more than `SLOTS` requests wait, or the writer has not come so far, the slot shows another
+//! ticket and the answer is "unknown", upon which everybody is rung. A slot that shows the ticket asked for is exact: all
+//! earlier users of the slot wrote it before they were granted, so it cannot be left over from 2³² tickets ago.
+//!
+//! ```text
+//!  63                    32 31 24 23             1  0
+//! +------------------------+-----+----------------+---+
+//! |  ticket, low 32 bits   |  0  |     holder     | s |   s: shared
+//! +------------------------+-----+----------------+---+
+//! ```
+
+use super::layout::SLOTS;
+use super::shim::{AtomicU64, Ordering};
+use super::state::{Holder, LockKind};
+
+const HOLDER_BITS: u64 = (1 << 31) - 1;
+
+/// Says who holds a ticket.
+pub(super) fn enter(slots: &[AtomicU64; SLOTS], ticket: u64, kind: LockKind, holder: Holder) {
+    let entry = tag(ticket) | holder.code() << 1 | u64::from(kind == LockKind::Shared);
+    // SYNC POINT line-entry: read by `find` in the process that wakes.
+    slots[place(ticket)].store(entry, Ordering::Release);
+}
+
+/// Who holds a ticket; `None` when the directory does not know.
+pub(super) fn find(slots: &[AtomicU64; SLOTS], ticket: u64) -> Option<(LockKind, Holder)> {
+    // SYNC POINT line-entry: written by `enter` in the process that waits.
+    let entry = slots[place(ticket)].load(Ordering::Acquire);
+    if entry & tag(u64::MAX) != tag(ticket) {
+        return None;
+    }
+    let kind = if entry & 1 == 1 { LockKind::Shared } else { LockKind::Exclusive };
+    Some((kind, Holder::from_code(entry >> 1 & HOLDER_BITS)?))
+}
+
+fn place(ticket: u64) -> usize {
+    (ticket % SLOTS as u64) as usize
+}
+
+fn tag(ticket: u64) -> u64 {
+    ticket << 32
+}

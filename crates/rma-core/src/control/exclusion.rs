@@ -1,0 +1,70 @@
+//! The exclusion of unaligned accumulates: one spin lock per window and target, tagged with its holder's process.
+//!
+//! Elements that are not naturally aligned have no atomic step, so everybody who changes them, directly or in the target's
+//! engine, holds this while doing so. Such elements are rare and the sections short, so there is one lock and no queue.
+//! The tag lets a survivor free what a dead process held.
+
+use super::layout::Line;
+use super::shim::{AtomicU64, Ordering, spin_loop, yield_now};
+use super::state::Holder;
+use crate::kernel::Exclusion;
+
+/// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
+const SPINS: u32 = 64;
+
+/// The exclusion of one control block, held in the name of one process.
+#[derive(Clone, Copy, Debug)]
+pub struct UnalignedExclusion<'a> {
+    word: &'a AtomicU64,
+    holder: Holder,
+}
+
+/// Others are excluded until this is dropped.
+#[derive(Debug)]
+pub struct UnalignedGuard<'a> {
+    word: &'a AtomicU64,
+}
+
+impl<'a> UnalignedExclusion<'a> {
+    pub(super) fn new(word: &'a Line<AtomicU64>, holder: Holder) -> Self {
+        Self { word: &word.0, holder }
+    }
+
+    /// Frees the exclusion if this process holds it, which must be dead; says whether it did.
+    pub fn clear_dead(self) -> bool {
+        // SYNC POINT unaligned: as the holder's own release.
+        self.word.compare_exchange(self.holder.code(), 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+impl Exclusion for UnalignedExclusion<'_> {
+    type Guard<'g>
+        = UnalignedGuard<'g>
+    where
+        Self: 'g;
+
+    fn exclude(&self) -> UnalignedGuard<'_> {
+        let mut spins = 0;
+        // SYNC POINT unaligned: sees what the holder before stored under its guard.
+        while self
+            .word
+            .compare_exchange_weak(0, self.holder.code(), Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            if spins < SPINS && !cfg!(all(test, loom)) {
+                spins += 1;
+                spin_loop();
+            } else {
+                yield_now();
+            }
+        }
+        UnalignedGuard { word: self.word }
+    }
+}
+
+impl Drop for UnalignedGuard<'_> {
+    fn drop(&mut self) {
+        // SYNC POINT unaligned: publishes what was stored under the guard to the next holder.
+        self.word.store(0, Ordering::Release);
+    }
+}

@@ -1,0 +1,81 @@
+//! Where each field of a control block lies. Fixed offsets and widths: the block is shared between processes.
+//!
+//! Hot words have cache lines of their own: the head of the line is polled by everybody who waits and must not move with
+//! each change of the lock word or each newcomer at the tail.
+
+use super::shim::AtomicU64;
+
+/// Bytes of control memory for one window at one target.
+pub const CONTROL_LEN: usize = 1024;
+
+/// Places in the directory of the waiting line: more than the processes of a usual node, two cache lines.
+pub(super) const SLOTS: usize = 16;
+
+/// A field with a cache line of its own.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct Line<T>(pub(super) T);
+
+/// The whole block. All zeros is the fresh state.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Fields {
+    /// Lock word and waiting line.
+    pub(super) lock: LockFields,
+    /// Holder of the exclusion of unaligned accumulates; 0 when free.
+    pub(super) exclusion: Line<AtomicU64>,
+    /// What the owner published.
+    pub(super) published: Line<PublishedFields>,
+    // The rest, up to `CONTROL_LEN`, is zero and reserved for post, complete and fence counters.
+}
+
+/// Lock word and waiting line.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct LockFields {
+    /// [`super::state::LockState`], encoded.
+    pub(super) word: Line<AtomicU64>,
+    /// Next ticket to give out.
+    pub(super) tail: Line<AtomicU64>,
+    /// Ticket whose turn it is.
+    pub(super) head: Line<AtomicU64>,
+    /// Who holds which ticket, as a hint; see [`super::directory`].
+    pub(super) slots: [AtomicU64; SLOTS],
+}
+
+/// What the owner published at window creation.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct PublishedFields {
+    /// Bits of `flags` in [`super::block`]; 0 until published.
+    pub(super) flags: AtomicU64,
+    /// Length of the window's data in bytes.
+    pub(super) data_len: AtomicU64,
+    /// Displacement unit in bytes.
+    pub(super) disp_unit: AtomicU64,
+}
+
+#[cfg(test)]
+impl LockFields {
+    pub(super) fn new() -> Self {
+        Self {
+            word: Line(AtomicU64::new(0)),
+            tail: Line(AtomicU64::new(0)),
+            head: Line(AtomicU64::new(0)),
+            slots: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+#[cfg(not(all(test, loom)))]
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(Fields, lock) == 0);
+    assert!(offset_of!(LockFields, tail) == 64);
+    assert!(offset_of!(LockFields, head) == 128);
+    assert!(offset_of!(LockFields, slots) == 192);
+    assert!(offset_of!(Fields, exclusion) == 320);
+    assert!(offset_of!(Fields, published) == 384);
+    assert!(size_of::<Fields>() == 448 && size_of::<Fields>() <= CONTROL_LEN);
+    assert!(align_of::<Fields>() == 64 && CONTROL_LEN.is_multiple_of(64));
+};

@@ -1,0 +1,234 @@
+//! The lock word as a value: who holds, how many share, how many wait in line; and its legal changes.
+//!
+//! ```text
+//!  63            44 43            24 23                    0
+//! +----------------+----------------+-----------------------+
+//! |    waiters     |     shared     |  exclusive owner + 1  |
+//! +----------------+----------------+-----------------------+
+//! ```
+//!
+//! `shared` counts the shared holders. While there is an exclusive owner nobody holds shared; then `shared` counts those
+//! who *will* hold the moment the owner releases (see [`LockRequest::SharedHolding`]). A process has at most one request
+//! at a time for one window and target, so with at most [`Holder::MAX_PEERS`] processes no count overflows; a hostile
+//! word saturates.
+
+use crate::ids::Peer;
+use std::fmt;
+
+const OWNER_BITS: u32 = 24;
+const COUNT_BITS: u32 = 20;
+const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+const SHARED_SHIFT: u32 = OWNER_BITS;
+const WAITERS_SHIFT: u32 = OWNER_BITS + COUNT_BITS;
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// By one process alone (`MPI_LOCK_EXCLUSIVE`).
+    Exclusive,
+    /// By any number of processes (`MPI_LOCK_SHARED`).
+    Shared,
+}
+
+/// What a process asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockRequest {
+    /// The lock for itself alone; first come, first served.
+    Exclusive,
+    /// The lock together with others; first come, first served.
+    Shared,
+    /// As `Shared`, by a process that already holds locks of the same lock_all epoch: granted whenever nobody holds the
+    /// lock exclusively, past the waiting line, since those who wait may wait for what it holds (lessons, decision 2).
+    SharedHolding,
+}
+
+impl LockRequest {
+    /// How the lock is held once the request is granted.
+    pub fn kind(self) -> LockKind {
+        match self {
+            Self::Exclusive => LockKind::Exclusive,
+            Self::Shared | Self::SharedHolding => LockKind::Shared,
+        }
+    }
+}
+
+/// A process as control blocks name it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Holder(u32);
+
+impl Holder {
+    /// Largest number of processes of a job that can share locks.
+    pub const MAX_PEERS: u32 = COUNT_MASK as u32;
+
+    /// The name of a process; `None` past [`Holder::MAX_PEERS`].
+    #[inline]
+    pub fn new(peer: Peer) -> Option<Self> {
+        (peer.0 < Self::MAX_PEERS).then_some(Self(peer.0 + 1))
+    }
+
+    /// The process.
+    #[inline]
+    pub fn peer(self) -> Peer {
+        Peer(self.0 - 1)
+    }
+
+    /// Never 0.
+    #[inline]
+    pub(super) fn code(self) -> u64 {
+        self.0.into()
+    }
+
+    /// The inverse of [`Holder::code`], for any bits.
+    #[inline]
+    pub(super) fn from_code(code: u64) -> Option<Self> {
+        let peer = u32::try_from(code).ok()?.checked_sub(1)?;
+        Self::new(Peer(peer))
+    }
+}
+
+impl fmt::Debug for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Holder {}", self.peer())
+    }
+}
+
+/// What the lock word says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockState {
+    owner: u32,
+    shared: u32,
+    waiters: u32,
+}
+
+impl LockState {
+    /// The process that holds the lock exclusively.
+    pub fn owner(self) -> Option<Peer> {
+        self.owner.checked_sub(1).map(Peer)
+    }
+
+    /// Number of shared holders; while there is an owner, of those who follow it.
+    pub fn shared(self) -> u32 {
+        self.shared
+    }
+
+    /// Number of requests in line.
+    pub fn waiters(self) -> u32 {
+        self.waiters
+    }
+
+    /// Whether nobody holds the lock.
+    pub fn is_free(self) -> bool {
+        self.owner == 0 && self.shared == 0
+    }
+
+    #[inline]
+    pub(super) fn decode(word: u64) -> Self {
+        Self {
+            owner: (word & OWNER_MASK) as u32,
+            shared: (word >> SHARED_SHIFT & COUNT_MASK) as u32,
+            waiters: (word >> WAITERS_SHIFT & COUNT_MASK) as u32,
+        }
+    }
+
+    #[inline]
+    pub(super) fn encode(self) -> u64 {
+        u64::from(self.owner)
+            | u64::from(self.shared) << SHARED_SHIFT
+            | u64::from(self.waiters) << WAITERS_SHIFT
+    }
+
+    #[inline]
+    pub(super) fn is_owned(self) -> bool {
+        self.owner != 0
+    }
+
+    /// A newcomer's exclusive grant: nobody holds, nobody waits.
+    #[inline]
+    pub(super) fn exclusive(holder: Holder) -> Self {
+        Self { owner: holder.0, ..Self::default() }
+    }
+
+    /// A newcomer's shared grant: no owner, and nobody to overtake.
+    #[inline]
+    pub(super) fn enter_shared(self) -> Option<Self> {
+        (self.owner == 0 && self.waiters == 0).then(|| self.more_shared())
+    }
+
+    /// A grant past the line.
+    #[inline]
+    pub(super) fn enter_shared_past_line(self) -> Option<Self> {
+        (self.owner == 0).then(|| self.more_shared())
+    }
+
+    /// One more shared holder, or one more to follow the owner.
+    pub(super) fn more_shared(self) -> Self {
+        Self { shared: saturate(self.shared, 1), ..self }
+    }
+
+    /// One more in line.
+    pub(super) fn more_waiters(self) -> Self {
+        Self { waiters: saturate(self.waiters, 1), ..self }
+    }
+
+    /// The grant of the line's head.
+    pub(super) fn leave_line(self, kind: LockKind, holder: Holder) -> Option<Self> {
+        let waiters = self.waiters.saturating_sub(1);
+        match kind {
+            LockKind::Exclusive => self.is_free().then_some(Self { owner: holder.0, waiters, ..self }),
+            LockKind::Shared => (self.owner == 0).then_some(Self { waiters, ..self.more_shared() }),
+        }
+    }
+
+    /// The release; `None` when the lock is not held so.
+    #[inline]
+    pub(super) fn release(self, kind: LockKind, holder: Holder) -> Option<Self> {
+        match kind {
+            LockKind::Exclusive => (self.owner == holder.0).then_some(Self { owner: 0, ..self }),
+            LockKind::Shared if self.owner == 0 => Some(Self { shared: self.shared.checked_sub(1)?, ..self }),
+            LockKind::Shared => None,
+        }
+    }
+}
+
+fn saturate(count: u32, more: u32) -> u32 {
+    (count + more).min(COUNT_MASK as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_decodes_and_encodes_to_itself() {
+        let mut word = 0x0123_4567_89ab_cdef_u64;
+        for _ in 0..1000 {
+            assert_eq!(LockState::decode(word).encode(), word);
+            word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        }
+        assert_eq!(LockState::decode(0), LockState::default());
+        assert_eq!(LockState::decode(u64::MAX).encode(), u64::MAX);
+    }
+
+    #[test]
+    fn counts_at_their_limit_do_not_spill() {
+        let full = LockState::decode(u64::MAX);
+        assert_eq!(full.more_shared().more_waiters(), full);
+        let holder = Holder::new(Peer(0)).unwrap();
+        let empty = LockState::default();
+        assert_eq!(empty.release(LockKind::Shared, holder), None);
+        assert_eq!(empty.release(LockKind::Exclusive, holder), None);
+        assert_eq!(empty.leave_line(LockKind::Exclusive, holder), Some(LockState::exclusive(holder)));
+    }
+
+    #[test]
+    fn holders_are_the_peers_below_the_limit() {
+        assert_eq!(Holder::new(Peer(Holder::MAX_PEERS)), None);
+        let last = Holder::new(Peer(Holder::MAX_PEERS - 1)).unwrap();
+        assert_eq!(Holder::from_code(last.code()), Some(last));
+        assert_eq!(LockState::decode(LockState::exclusive(last).encode()).owner(), Some(last.peer()));
+        for bad in [0, last.code() + 1, u64::MAX] {
+            assert_eq!(Holder::from_code(bad), None);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Control blocks in real memory: each rule of the lock alone, all interleavings of small programs, threads, hostile bytes.
+
+use super::state::{Holder, LockKind, LockRequest};
+use super::{CONTROL_LEN, ControlBlock, Published, Ticket, Wake};
+use crate::datatype::BasicType;
+use crate::ids::Peer;
+use crate::kernel::{Exclusion, Kernel, ReduceOp};
+use crate::mem::testing::{bytes, memory};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use LockKind as K;
+use LockRequest as R;
+
+fn block() -> ControlBlock {
+    ControlBlock::new(memory(CONTROL_LEN)).unwrap()
+}
+
+fn holder(peer: u32) -> Holder {
+    Holder::new(Peer(peer)).unwrap()
+}
+
+/// Tries a ticket; the wake of the grant as `Ok`.
+fn turn(block: &ControlBlock, ticket: &mut Option<Ticket>) -> Option<Option<Wake>> {
+    match block.try_turn(ticket.take().expect("the ticket is still waiting")) {
+        Ok(grant) => Some(grant.wake),
+        Err(back) => {
+            *ticket = Some(back);
+            None
+        }
+    }
+}
+
+#[test]
+fn a_block_needs_room_and_alignment() {
+    assert!(ControlBlock::new(memory(CONTROL_LEN - 1)).is_none());
+    assert!(ControlBlock::new(memory(CONTROL_LEN + 64).part(8, CONTROL_LEN)).is_none());
+    assert!(ControlBlock::new(memory(CONTROL_LEN + 64).part(64, CONTROL_LEN)).is_some());
+}
+
+#[test]
+fn what_the_owner_published_is_read_back() {
+    let block = block();
+    assert_eq!(block.published(), None);
+    for is_mapped in [false, true] {
+        let published = Published { data_len: 1 << 40, disp_unit: 8, is_mapped };
+        block.publish(published);
+        assert_eq!(block.published(), Some(published));
+    }
+}
+
+#[test]
+fn free_locks_are_taken_and_released_without_a_trace() {
+    let (memory, me) = (memory(CONTROL_LEN), holder(0));
+    let block = ControlBlock::new(memory).unwrap();
+    for request in [R::Exclusive, R::Shared, R::SharedHolding] {
+        assert!(block.try_acquire(request, me));
+        assert!(!block.try_acquire(R::Exclusive, holder(1)));
+        assert_eq!(block.release(request.kind(), me), Ok(None));
+        assert!(block.lock_state().is_free());
+    }
+    assert!(bytes(memory).iter().all(|b| *b == 0), "nobody waited, so only the word was used");
+}
+
+#[test]
+fn a_release_by_one_who_does_not_hold_is_an_error_and_changes_nothing() {
+    let block = block();
+    assert!(block.release(K::Shared, holder(1)).is_err());
+    assert!(block.try_acquire(R::Exclusive, holder(1)));
+    for (kind, who) in [(K::Exclusive, 2), (K::Shared, 1), (K::Shared, 2)] {
+        let error = block.release(kind, holder(who)).unwrap_err();
+        assert_eq!(error.to_string(), "the lock is held exclusively by process 1");
+    }
+    // One who follows the owner does not hold yet.
+    let follower = block.join(R::SharedHolding, holder(2));
+    assert!(block.release(K::Shared, holder(2)).is_err());
+    assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Everyone)));
+    assert!(block.try_turn(follower).is_ok());
+    assert!(block.release(K::Exclusive, holder(2)).is_err());
+    assert_eq!(block.release(K::Shared, holder(2)), Ok(None));
+}
+
+#[test]
+fn the_line_is_served_in_order_and_shared_neighbours_together() {
+    let block = block();
+    assert!(block.try_acquire(R::Shared, holder(0)));
+    let requests = [R::Exclusive, R::Shared, R::Shared, R::Exclusive, R::Shared];
+    let mut tickets = requests.map(|_| None);
+    for (i, request) in requests.into_iter().enumerate() {
+        assert!(!block.try_acquire(request, holder(i as u32 + 1)), "request {i} would overtake");
+        tickets[i] = Some(block.join(request, holder(i as u32 + 1)));
+    }
+    assert_eq!(block.lock_state().waiters(), 5);
+    assert!((0..5).all(|i| turn(&block, &mut tickets[i]).is_none()));
+
+    assert_eq!(block.release(K::Shared, holder(0)), Ok(Some(Wake::Peer(Peer(1)))));
+    assert!((1..5).all(|i| turn(&block, &mut tickets[i]).is_none()), "only the head has its turn");
+    assert_eq!(turn(&block, &mut tickets[0]), Some(None), "nobody can enter beside an owner");
+    assert_eq!(block.lock_state().owner(), Some(Peer(1)));
+    assert!(turn(&block, &mut tickets[1]).is_none());
+
+    assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Peer(Peer(2)))));
+    assert!(turn(&block, &mut tickets[2]).is_none(), "also among neighbours the first is first");
+    assert_eq!(turn(&block, &mut tickets[1]), Some(Some(Wake::Peer(Peer(3)))), "the neighbour is rung");
+    assert_eq!(turn(&block, &mut tickets[2]), Some(None), "the next is exclusive");
+    assert_eq!(block.lock_state().shared(), 2);
+    assert!(turn(&block, &mut tickets[3]).is_none() && turn(&block, &mut tickets[4]).is_none());
+    assert!(!block.try_acquire(R::Shared, holder(9)), "newcomers see that others wait");
+
+    assert_eq!(block.release(K::Shared, holder(3)), Ok(None));
+    assert_eq!(block.release(K::Shared, holder(2)), Ok(Some(Wake::Peer(Peer(4)))));
+    assert_eq!(turn(&block, &mut tickets[3]), Some(None));
+    assert_eq!(block.release(K::Exclusive, holder(4)), Ok(Some(Wake::Peer(Peer(5)))));
+    assert_eq!(turn(&block, &mut tickets[4]), Some(None));
+    assert_eq!(block.release(K::Shared, holder(5)), Ok(None));
+    assert_eq!(block.lock_state(), Default::default());
+}
+
+#[test]
+fn a_full_directory_rings_everybody() {
+    let block = block();
+    assert!(block.try_acquire(R::Exclusive, holder(0)));
+    let mut tickets: Vec<_> = (0..40).map(|i| Some(block.join(R::Exclusive, holder(i + 1)))).collect();
+    let mut owner = holder(0);
+    for (i, ticket) in tickets.iter_mut().enumerate() {
+        let next = holder(i as u32 + 1);
+        let exact = i >= 40 - 16;
+        let expected = if exact { Wake::Peer(next.peer()) } else { Wake::Everyone };
+        assert_eq!(block.release(K::Exclusive, owner), Ok(Some(expected)), "ticket {i}");
+        assert_eq!(turn(&block, ticket), Some(None));
+        owner = next;
+    }
+    assert_eq!(block.release(K::Exclusive, owner), Ok(None));
+}
+
+#[test]
+fn holders_of_other_locks_pass_the_line_but_not_an_owner() {
+    let block = block();
+    assert!(block.try_acquire(R::Shared, holder(0)));
+    let mut waiting = Some(block.join(R::Exclusive, holder(1)));
+    assert!(!block.try_acquire(R::Shared, holder(2)));
+    assert!(block.try_acquire(R::SharedHolding, holder(2)));
+    assert_eq!(block.release(K::Shared, holder(0)), Ok(None), "another still shares");
+    assert!(turn(&block, &mut waiting).is_none());
+    assert_eq!(block.release(K::Shared, holder(2)), Ok(Some(Wake::Peer(Peer(1)))));
+    assert_eq!(turn(&block, &mut waiting), Some(None));
+    assert!(!block.try_acquire(R::SharedHolding, holder(3)));
+    let mut next = Some(block.join(R::Exclusive, holder(4)));
+    let mut follower = Some(block.join(R::SharedHolding, holder(3)));
+    assert!(turn(&block, &mut follower).is_none());
+    assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Everyone)));
+    assert!(turn(&block, &mut next).is_none(), "the follower came in with the release");
+    assert_eq!(turn(&block, &mut follower), Some(None));
+    assert_eq!(block.release(K::Shared, holder(3)), Ok(Some(Wake::Peer(Peer(4)))));
+    assert_eq!(turn(&block, &mut next), Some(None));
+}
+
+/// A step of a rank's program over two locks.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Asks for a lock and goes on; at most once per lock.
+    Ask(usize, LockRequest),
+    /// Waits until the lock is granted.
+    Await(usize),
+    Release(usize, LockKind),
+}
+
+/// A world of ranks that can be put back to any state, since all of it is numbers.
+struct World<'a> {
+    programs: &'a [&'a [Step]],
+    blocks: [ControlBlock; 2],
+    at: Vec<usize>,
+    tickets: Vec<[Option<Ticket>; 2]>,
+}
+
+impl<'a> World<'a> {
+    fn replay(programs: &'a [&'a [Step]], schedule: &[usize]) -> Self {
+        let mut world = Self {
+            programs,
+            blocks: [block(), block()],
+            at: vec![0; programs.len()],
+            tickets: programs.iter().map(|_| [None, None]).collect(),
+        };
+        for rank in schedule {
+            assert!(world.step(*rank), "a schedule holds steps that can be made");
+        }
+        world
+    }
+
+    /// One step of a rank; `false` when it has to wait or has ended.
+    fn step(&mut self, rank: usize) -> bool {
+        let Some(step) = self.programs[rank].get(self.at[rank]) else { return false };
+        let me = holder(rank as u32);
+        match *step {
+            Step::Ask(lock, request) => {
+                if !self.blocks[lock].try_acquire(request, me) {
+                    self.tickets[rank][lock] = Some(self.blocks[lock].join(request, me));
+                }
+            }
+            Step::Await(lock) => {
+                if self.tickets[rank][lock].is_some()
+                    && turn(&self.blocks[lock], &mut self.tickets[rank][lock]).is_none()
+                {
+                    return false;
+                }
+            }
+            Step::Release(lock, kind) => {
+                let _ = self.blocks[lock].release(kind, me).expect("each program releases what it holds");
+            }
+        }
+        self.at[rank] += 1;
+        true
+    }
+
+    fn key(&self) -> (Vec<usize>, [super::LockState; 2], String) {
+        (
+            self.at.clone(),
+            [self.blocks[0].lock_state(), self.blocks[1].lock_state()],
+            format!("{:?}", self.tickets),
+        )
+    }
+}
+
+/// Runs every interleaving of the programs; answers how many states there are. Panics in a state from which nobody moves
+/// although somebody has not ended.
+fn all_interleavings(programs: &[&[Step]]) -> usize {
+    let mut known = HashSet::new();
+    let mut open = vec![Vec::new()];
+    while let Some(schedule) = open.pop() {
+        let world = World::replay(programs, &schedule);
+        let key = format!("{:?}", world.key());
+        if !known.insert(key) {
+            continue;
+        }
+        let mut moved = false;
+        for rank in 0..programs.len() {
+            let mut schedule = schedule.clone();
+            if World::replay(programs, &schedule).step(rank) {
+                moved = true;
+                schedule.push(rank);
+                open.push(schedule);
+            }
+        }
+        let has_ended = world.at.iter().zip(programs).all(|(at, program)| *at == program.len());
+        assert!(moved || has_ended, "deadlock after {schedule:?}");
+    }
+    known.len()
+}
+
+const A: usize = 0;
+const B: usize = 1;
+
+#[test]
+fn the_four_ranks_of_decision_2_never_deadlock() {
+    use Step::{Ask, Await, Release};
+    let y = [
+        Ask(A, R::Shared),
+        Await(A),
+        Ask(B, R::SharedHolding),
+        Await(B),
+        Release(A, K::Shared),
+        Release(B, K::Shared),
+    ];
+    let z = [
+        Ask(B, R::Shared),
+        Await(B),
+        Ask(A, R::SharedHolding),
+        Await(A),
+        Release(A, K::Shared),
+        Release(B, K::Shared),
+    ];
+    let x = [Ask(A, R::Exclusive), Await(A), Release(A, K::Exclusive)];
+    let w = [Ask(B, R::Exclusive), Await(B), Release(B, K::Exclusive)];
+    let states = all_interleavings(&[&y, &z, &x, &w]);
+    assert!(states > 500, "{states} states are not all");
+}
+
+#[test]
+fn strict_order_would_deadlock_the_four_ranks() {
+    use Step::{Ask, Await, Release};
+    let y = [
+        Ask(A, R::Shared),
+        Await(A),
+        Ask(B, R::Shared),
+        Await(B),
+        Release(A, K::Shared),
+        Release(B, K::Shared),
+    ];
+    let z = [
+        Ask(B, R::Shared),
+        Await(B),
+        Ask(A, R::Shared),
+        Await(A),
+        Release(A, K::Shared),
+        Release(B, K::Shared),
+    ];
+    let x = [Ask(A, R::Exclusive), Await(A), Release(A, K::Exclusive)];
+    let w = [Ask(B, R::Exclusive), Await(B), Release(B, K::Exclusive)];
+    let run = std::panic::catch_unwind(|| all_interleavings(&[&y, &z, &x, &w]));
+    assert!(run.is_err(), "the search must be able to find the deadlock that the flag avoids");
+}
+
+#[test]
+fn holders_with_several_requests_under_way_never_deadlock() {
+    use Step::{Ask, Await, Release};
+    // As the engine asks for remote targets: two holders ask for both locks before they wait, and each lock has owners
+    // and exclusive waiters.
+    let lazy = |first: usize, second: usize| {
+        [
+            Ask(first, R::SharedHolding),
+            Ask(second, R::SharedHolding),
+            Await(second),
+            Await(first),
+            Release(A, K::Shared),
+            Release(B, K::Shared),
+        ]
+    };
+    let owner = |lock| [Ask(lock, R::Exclusive), Await(lock), Release(lock, K::Exclusive)];
+    let states = all_interleavings(&[&lazy(A, B), &lazy(B, A), &owner(A), &owner(B), &owner(A)]);
+    assert!(states > 2000, "{states} states are not all");
+}
+
+#[test]
+fn threads_that_lock_exclude_each_other() {
+    const ROUNDS: u32 = 2_000;
+    let block = block();
+    let (inside, readers, plain) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for peer in 0..3 {
+            let (block, inside, readers, plain) = (&block, &inside, &readers, &plain);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let request = if (round + peer) % 3 == 0 { R::Shared } else { R::Exclusive };
+                    let me = holder(peer);
+                    if !block.try_acquire(request, me) {
+                        let mut ticket = Some(block.join(request, me));
+                        while turn(block, &mut ticket).is_none() {
+                            std::thread::yield_now();
+                        }
+                    }
+                    if request.kind() == K::Exclusive {
+                        assert_eq!((inside.fetch_add(1, Relaxed), readers.load(Relaxed)), (0, 0));
+                        plain.store(plain.load(Relaxed) + 1, Relaxed);
+                        inside.fetch_sub(1, Relaxed);
+                    } else {
+                        readers.fetch_add(1, Relaxed);
+                        assert_eq!(inside.load(Relaxed), 0);
+                        readers.fetch_sub(1, Relaxed);
+                    }
+                    let _ = block.release(request.kind(), me).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(plain.into_inner(), 3 * ROUNDS * 2 / 3);
+    assert_eq!(block.lock_state(), Default::default());
+}
+
+#[test]
+fn unaligned_accumulates_are_not_lost_under_the_exclusion() {
+    const STEPS: u64 = 3_000;
+    let block = block();
+    let target = memory(1024).part(3, 8 * 100);
+    let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap();
+    std::thread::scope(|scope| {
+        for peer in 0..3 {
+            scope.spawn(move || {
+                let ones = 1u64.to_ne_bytes().repeat(100);
+                for _ in 0..STEPS {
+                    sum.accumulate(target, &ones[..], &block.unaligned(holder(peer)));
+                }
+            });
+        }
+    });
+    assert_eq!(bytes(target), (3 * STEPS).to_ne_bytes().repeat(100));
+}
+
+#[test]
+fn the_exclusion_of_a_dead_process_can_be_cleared() {
+    let block = block();
+    std::mem::forget(block.unaligned(holder(5)).exclude());
+    assert!(!block.unaligned(holder(4)).clear_dead(), "another holds it");
+    assert!(block.unaligned(holder(5)).clear_dead());
+    drop(block.unaligned(holder(4)).exclude());
+    assert!(!block.unaligned(holder(5)).clear_dead());
+}
+
+#[test]
+fn hostile_bytes_neither_panic_nor_hang() {
+    let memory = memory(CONTROL_LEN);
+    let block = ControlBlock::new(memory).unwrap();
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut noise = vec![0u8; CONTROL_LEN];
+    for round in 0..2_000 {
+        for byte in &mut noise {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            *byte = match round % 3 {
+                0 => 0xff,
+                1 => seed as u8,
+                _ => (seed as u8) & 1,
+            };
+        }
+        memory.write(&noise);
+        for request in [R::Exclusive, R::Shared, R::SharedHolding] {
+            let _ = block.try_acquire(request, holder(1));
+            let _ = block.try_turn(block.join(request, holder(Holder::MAX_PEERS - 1)));
+            let _ = block.release(request.kind(), holder(0));
+        }
+        let _ = (block.published(), block.lock_state());
+    }
+}

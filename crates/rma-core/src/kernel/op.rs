@@ -1,0 +1,132 @@
+//! The reduce operations, and on which types each is defined.
+//!
+//! One table gives each operation its wire code, name and operand types.
+
+use crate::datatype::BasicType;
+use std::fmt;
+
+/// On which types an operation is defined (MPI 3.1 §5.9.2, and §11.3.4 for `REPLACE` and `NO_OP`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operands {
+    /// Integers and floating point.
+    Numbers,
+    /// Integers, read as false when zero.
+    Logical,
+    /// Integers and bytes.
+    Bits,
+    /// All types.
+    Any,
+}
+
+macro_rules! reduce_ops {
+    ($($name:ident = $code:literal, $text:literal, $operands:ident, $doc:literal;)*) => {
+        /// An operation of accumulate, get-accumulate and fetch-and-op.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum ReduceOp {
+            $(#[doc = $doc] $name = $code,)*
+        }
+
+        impl ReduceOp {
+            /// All operations.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The operation of a wire code; `None` for a code nobody has.
+            pub fn from_code(code: u8) -> Option<Self> {
+                match code {
+                    $($code => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// The constant's name in the standard.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            const fn operands(self) -> Operands {
+                match self {
+                    $(Self::$name => Operands::$operands,)*
+                }
+            }
+        }
+    };
+}
+
+reduce_ops! {
+    Sum = 1, "MPI_SUM", Numbers, "Sum. Integers wrap.";
+    Prod = 2, "MPI_PROD", Numbers, "Product. Integers wrap.";
+    Min = 3, "MPI_MIN", Numbers, "Smaller value. A number wins over a NaN; -0 is below +0.";
+    Max = 4, "MPI_MAX", Numbers, "Larger value. A number wins over a NaN; +0 is above -0.";
+    LogicalAnd = 5, "MPI_LAND", Logical, "1 if both are not 0, else 0.";
+    LogicalOr = 6, "MPI_LOR", Logical, "1 if one is not 0, else 0.";
+    LogicalXor = 7, "MPI_LXOR", Logical, "1 if exactly one is not 0, else 0.";
+    BitAnd = 8, "MPI_BAND", Bits, "Bitwise and.";
+    BitOr = 9, "MPI_BOR", Bits, "Bitwise or.";
+    BitXor = 10, "MPI_BXOR", Bits, "Bitwise exclusive or.";
+    Replace = 11, "MPI_REPLACE", Any, "The origin's value.";
+    NoOp = 12, "MPI_NO_OP", Any, "The target's value, unchanged; the origin's is not read.";
+}
+
+impl ReduceOp {
+    /// The code that stands for the operation in packets. 0 is no operation.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Whether the operation is defined on elements of this type.
+    #[inline]
+    pub const fn is_defined_on(self, ty: BasicType) -> bool {
+        use BasicType as B;
+        match ty {
+            B::Byte => matches!(self.operands(), Operands::Bits | Operands::Any),
+            B::F32 | B::F64 => matches!(self.operands(), Operands::Numbers | Operands::Any),
+            B::I8 | B::U8 | B::I16 | B::U16 | B::I32 | B::U32 | B::I64 | B::U64 => true,
+        }
+    }
+
+    /// Whether the operation may be given to accumulate, which returns nothing: all but `NO_OP` (MPI 3.1 §11.3.4).
+    #[inline]
+    pub const fn is_accumulate(self) -> bool {
+        !matches!(self, Self::NoOp)
+    }
+}
+
+impl fmt::Display for ReduceOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_a_bijection_and_zero_is_none() {
+        let known = (0..=u8::MAX).filter_map(ReduceOp::from_code).collect::<Vec<_>>();
+        assert_eq!(known, ReduceOp::ALL);
+        assert!(known.iter().all(|op| ReduceOp::from_code(op.code()) == Some(*op)));
+        assert_eq!(ReduceOp::from_code(0), None);
+    }
+
+    #[test]
+    fn legality_is_the_table_of_the_standard() {
+        for op in ReduceOp::ALL {
+            let on = |ty| op.is_defined_on(ty);
+            let (float, byte) = match op.name() {
+                "MPI_SUM" | "MPI_PROD" | "MPI_MIN" | "MPI_MAX" => (true, false),
+                "MPI_LAND" | "MPI_LOR" | "MPI_LXOR" => (false, false),
+                "MPI_BAND" | "MPI_BOR" | "MPI_BXOR" => (false, true),
+                _ => (true, true),
+            };
+            assert_eq!((on(BasicType::F32), on(BasicType::F64)), (float, float), "{op}");
+            assert_eq!(on(BasicType::Byte), byte, "{op}");
+            let integers = BasicType::ALL.iter().filter(|ty| ty.name().starts_with(['i', 'u']));
+            assert!(integers.copied().all(on), "{op}");
+        }
+        assert_eq!(ReduceOp::ALL.iter().filter(|op| !op.is_accumulate()).count(), 1);
+    }
+}

@@ -1,0 +1,422 @@
+//! The pool itself: storage that grows on demand, the global level's count, and the numbers a user sees.
+//!
+//! Invariants (checked by [`GlobalPool::invariants`]): an element belongs to the share that took it; the elements in storage are
+//! those the shares count; the global level lends at most its cap; the storage never holds more slots than were in use at
+//! once, so a pool that nobody used owns no memory.
+
+use super::key::PoolKey;
+use super::share::{Level, LocalShare};
+use std::fmt;
+use std::ops::{Index, IndexMut};
+
+/// Elements of type `T` for all windows of one engine.
+pub struct GlobalPool<T> {
+    slots: Vec<Slot<T>>,
+    first_free: u32,
+    global_cap: u32,
+    global_used: u32,
+    reserved: u32,
+    next_share: u32,
+    stats: PoolStats,
+}
+
+struct Slot<T> {
+    generation: u32,
+    state: State<T>,
+}
+
+enum State<T> {
+    Free { next: u32 },
+    Used { share: u32, value: T },
+}
+
+/// End of the list of free slots; no slot has this index.
+const NONE: u32 = u32::MAX;
+
+/// Neither the window's share nor the global level has an element left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted;
+
+/// What a pool has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Elements in use now.
+    pub in_use: u32,
+    /// Most elements in use at once.
+    pub high_water: u32,
+    /// How often an element was wanted and none was left.
+    pub exhausted: u64,
+}
+
+impl<T> GlobalPool<T> {
+    /// A pool whose windows may borrow `global_cap` elements between them, beyond their shares. Allocates nothing.
+    pub fn new(global_cap: u32) -> Self {
+        Self {
+            slots: Vec::new(),
+            first_free: NONE,
+            global_cap,
+            global_used: 0,
+            reserved: 0,
+            next_share: 0,
+            stats: PoolStats::default(),
+        }
+    }
+
+    /// Reserves elements for a window. Allocates nothing.
+    ///
+    /// # Errors
+    /// When all shares and the global level together would need more than 32-bit indices.
+    pub fn open_share(&mut self, reserved: u32) -> Result<LocalShare, Exhausted> {
+        let total = self.reserved.checked_add(reserved).ok_or(Exhausted)?;
+        // As many slots as a `u32` can count have the indices below `NONE`.
+        total.checked_add(self.global_cap).ok_or(Exhausted)?;
+        self.reserved = total;
+        self.next_share = self.next_share.wrapping_add(1);
+        Ok(LocalShare::new(self.next_share, reserved))
+    }
+
+    /// Gives a share back.
+    ///
+    /// # Errors
+    /// The share itself, while elements taken with it are in use.
+    pub fn close_share(&mut self, share: LocalShare) -> Result<(), LocalShare> {
+        if share.in_use() > 0 {
+            return Err(share);
+        }
+        self.reserved -= share.reserved();
+        Ok(())
+    }
+
+    /// Whether [`GlobalPool::take`] would succeed.
+    #[inline]
+    pub fn can_take(&self, share: &LocalShare) -> bool {
+        share.has_own() || self.global_used < self.global_cap
+    }
+
+    /// Puts `value` into an element of the window's share, or of the global level when the share is used up.
+    ///
+    /// # Errors
+    /// When both are used up; `value` is dropped, so callers that need it back ask [`GlobalPool::can_take`] first.
+    #[inline]
+    pub fn take(&mut self, share: &mut LocalShare, value: T) -> Result<PoolKey, Exhausted> {
+        if !self.can_take(share) {
+            self.stats.on_exhausted();
+            return Err(Exhausted);
+        }
+        if share.charge() == Level::Global {
+            self.global_used += 1;
+        }
+        self.stats.on_take();
+        Ok(self.insert(share.id(), value))
+    }
+
+    /// Takes the value out and returns the element, to the window's share unless that is full. `None`, and no change,
+    /// for a stale key and for an element that another share took.
+    #[inline]
+    pub fn put_back(&mut self, share: &mut LocalShare, key: PoolKey) -> Option<T> {
+        let slot = self.slots.get_mut(key.index as usize)?;
+        match slot.state {
+            State::Used { share: id, .. } if slot.generation == key.generation && id == share.id() => {}
+            _ => return None,
+        }
+        let state = std::mem::replace(&mut slot.state, State::Free { next: self.first_free });
+        self.first_free = key.index;
+        if share.credit() == Level::Global {
+            self.global_used -= 1;
+        }
+        self.stats.on_put_back();
+        match state {
+            State::Used { value, .. } => Some(value),
+            State::Free { .. } => None,
+        }
+    }
+
+    /// The element of a key; `None` when the key is stale.
+    #[inline]
+    pub fn get(&self, key: PoolKey) -> Option<&T> {
+        match self.slots.get(key.index as usize)? {
+            Slot { generation, state: State::Used { value, .. } } if *generation == key.generation => {
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// The element of a key; `None` when the key is stale.
+    #[inline]
+    pub fn get_mut(&mut self, key: PoolKey) -> Option<&mut T> {
+        match self.slots.get_mut(key.index as usize)? {
+            Slot { generation, state: State::Used { value, .. } } if *generation == key.generation => {
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// All elements in use, by index.
+    pub fn iter(&self) -> impl Iterator<Item = (PoolKey, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| match &slot.state {
+            State::Used { value, .. } => {
+                Some((PoolKey { index: index as u32, generation: slot.generation }, value))
+            }
+            State::Free { .. } => None,
+        })
+    }
+
+    /// What the pool has seen.
+    pub fn stats(&self) -> PoolStats {
+        self.stats
+    }
+
+    /// Slots allocated so far, used and free.
+    pub fn allocated(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Recomputes every count from the storage and from all open shares; for tests.
+    ///
+    /// # Errors
+    /// A sentence about the first count that is wrong.
+    pub fn invariants<'a>(&self, shares: impl IntoIterator<Item = &'a LocalShare>) -> Result<(), String> {
+        let (mut reserved, mut borrowed, mut held) = (0u64, 0u64, 0u64);
+        for share in shares {
+            let owned = self.slots.iter().filter(|s| s.owner() == Some(share.id())).count() as u64;
+            equal("elements of a share", owned, share.in_use().into())?;
+            at_most("a window's own elements", share.own_used(), share.reserved())?;
+            reserved += u64::from(share.reserved());
+            borrowed += u64::from(share.borrowed());
+            held += u64::from(share.in_use());
+        }
+        let used = self.slots.iter().filter(|s| s.owner().is_some()).count();
+        equal("reserved elements", reserved, self.reserved.into())?;
+        equal("borrowed elements", borrowed, self.global_used.into())?;
+        equal("elements in use", used as u64, held)?;
+        equal("counted elements in use", u64::from(self.stats.in_use), held)?;
+        equal("free slots", self.free_len()? as u64, (self.slots.len() - used) as u64)?;
+        equal("slots", self.slots.len() as u64, self.stats.high_water.into())?;
+        at_most("borrowed elements", self.global_used, self.global_cap)
+    }
+
+    fn insert(&mut self, share: u32, value: T) -> PoolKey {
+        let index = self.first_free;
+        let state = State::Used { share, value };
+        let Some(slot) = self.slots.get_mut(index as usize) else {
+            // No free slot. There is an index left, since `open_share` bounds the elements in use.
+            self.slots.push(Slot { generation: 1, state });
+            return PoolKey { index: (self.slots.len() - 1) as u32, generation: 1 };
+        };
+        if let State::Free { next } = slot.state {
+            self.first_free = next;
+        }
+        slot.generation = slot.generation.checked_add(1).unwrap_or(1);
+        slot.state = state;
+        PoolKey { index, generation: slot.generation }
+    }
+
+    fn free_len(&self) -> Result<usize, String> {
+        let (mut len, mut at) = (0, self.first_free);
+        while at != NONE {
+            match self.slots.get(at as usize) {
+                Some(Slot { state: State::Free { next }, .. }) if len < self.slots.len() => at = *next,
+                _ => return Err(format!("the list of free slots is broken at slot {at}")),
+            }
+            len += 1;
+        }
+        Ok(len)
+    }
+}
+
+impl<T> Slot<T> {
+    fn owner(&self) -> Option<u32> {
+        match self.state {
+            State::Used { share, .. } => Some(share),
+            State::Free { .. } => None,
+        }
+    }
+}
+
+impl PoolStats {
+    fn on_take(&mut self) {
+        self.in_use += 1;
+        self.high_water = self.high_water.max(self.in_use);
+    }
+
+    fn on_put_back(&mut self) {
+        self.in_use -= 1;
+    }
+
+    fn on_exhausted(&mut self) {
+        self.exhausted += 1;
+    }
+}
+
+/// The element of a key that the caller knows to be live: one that stands in a list of its own.
+///
+/// # Panics
+/// When the key is stale. Keys from outside go through [`GlobalPool::get`].
+impl<T> Index<PoolKey> for GlobalPool<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, key: PoolKey) -> &T {
+        self.get(key).expect("a key in a list names a live element")
+    }
+}
+
+impl<T> IndexMut<PoolKey> for GlobalPool<T> {
+    #[inline]
+    fn index_mut(&mut self, key: PoolKey) -> &mut T {
+        self.get_mut(key).expect("a key in a list names a live element")
+    }
+}
+
+impl<T> fmt::Debug for GlobalPool<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("global_cap", &self.global_cap)
+            .field("global_used", &self.global_used)
+            .field("reserved", &self.reserved)
+            .field("stats", &self.stats)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no pool element left")
+    }
+}
+
+impl std::error::Error for Exhausted {}
+
+fn equal(what: &str, found: u64, counted: u64) -> Result<(), String> {
+    if found == counted { Ok(()) } else { Err(format!("{what}: {found} found, {counted} counted")) }
+}
+
+fn at_most(what: &str, value: u32, limit: u32) -> Result<(), String> {
+    if value <= limit { Ok(()) } else { Err(format!("{what}: {value} exceed {limit}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::RequestId;
+
+    #[test]
+    fn the_share_is_used_first_and_refilled_first() {
+        let mut pool = GlobalPool::new(2);
+        let mut share = pool.open_share(1).unwrap();
+        let keys = ["a", "b", "c"].map(|v| pool.take(&mut share, v).unwrap());
+        assert_eq!((share.in_use(), share.borrowed()), (3, 2));
+        assert_eq!(pool.take(&mut share, "d"), Err(Exhausted));
+        assert_eq!(pool.put_back(&mut share, keys[2]), Some("c"));
+        assert_eq!(
+            (share.in_use(), share.borrowed()),
+            (2, 2),
+            "the element went to the window, not to the others"
+        );
+        assert_eq!(pool.put_back(&mut share, keys[0]), Some("a"));
+        assert_eq!((share.in_use(), share.borrowed()), (1, 1), "the window was full");
+        assert_eq!(pool.get(keys[1]), Some(&"b"));
+        assert_eq!(pool.stats(), PoolStats { in_use: 1, high_water: 3, exhausted: 1 });
+        pool.invariants([&share]).unwrap();
+        let share = pool.close_share(share).unwrap_err();
+        assert_eq!(share.in_use(), 1, "a share in use cannot be closed");
+    }
+
+    #[test]
+    fn a_window_cannot_starve_another_at_the_smallest_sizes() {
+        let mut pool = GlobalPool::new(0);
+        let (mut greedy, mut modest) = (pool.open_share(1).unwrap(), pool.open_share(1).unwrap());
+        let held = pool.take(&mut greedy, 1).unwrap();
+        assert!(!pool.can_take(&greedy));
+        assert_eq!(pool.take(&mut greedy, 2), Err(Exhausted));
+        let key = pool.take(&mut modest, 3).unwrap();
+        assert_eq!((pool.get(held), pool.get(key)), (Some(&1), Some(&3)));
+        assert_eq!(pool.put_back(&mut greedy, key), None, "an element goes back to the share that took it");
+        assert_eq!(pool.get(key), Some(&3));
+        assert_eq!(pool.put_back(&mut modest, key), Some(3));
+        pool.close_share(modest).unwrap();
+        pool.invariants([&greedy]).unwrap();
+    }
+
+    #[test]
+    fn stale_and_forged_keys_find_nothing() {
+        let mut pool = GlobalPool::new(0);
+        let mut share = pool.open_share(2).unwrap();
+        let old = pool.take(&mut share, 1).unwrap();
+        assert_eq!(pool.put_back(&mut share, old), Some(1));
+        assert_eq!(pool.get(old), None, "the slot is free");
+        let new = pool.take(&mut share, 2).unwrap();
+        assert_eq!((new.index, pool.get(old)), (old.index, None), "the slot is used again");
+        assert_eq!(pool.put_back(&mut share, old), None);
+        for index in [0, 1, 2, NONE] {
+            for generation in [0, old.generation, u32::MAX] {
+                assert_eq!(pool.get_mut(PoolKey { index, generation }), None);
+            }
+        }
+        *pool.get_mut(over_the_wire(new)).unwrap() = 5;
+        assert_eq!(pool.get(new), Some(&5));
+        pool.invariants([&share]).unwrap();
+    }
+
+    fn over_the_wire(key: PoolKey) -> PoolKey {
+        RequestId::from_bits(RequestId::from(key).to_bits()).into()
+    }
+
+    #[test]
+    fn generations_wrap_past_zero() {
+        let mut pool = GlobalPool::new(0);
+        let mut share = pool.open_share(1).unwrap();
+        let key = pool.take(&mut share, ()).unwrap();
+        pool.slots[0].generation = u32::MAX;
+        assert_eq!(pool.put_back(&mut share, key), None);
+        let last = PoolKey { index: 0, generation: u32::MAX };
+        assert_eq!(pool.put_back(&mut share, last), Some(()));
+        assert_eq!(pool.take(&mut share, ()), Ok(PoolKey { index: 0, generation: 1 }));
+    }
+
+    #[test]
+    fn nothing_is_allocated_before_use_and_shares_fit_the_index() {
+        let mut pool = GlobalPool::<[u64; 16]>::new(1 << 28);
+        let share = pool.open_share(1 << 24).unwrap();
+        assert_eq!((pool.slots.capacity(), pool.allocated()), (0, 0));
+        assert_eq!(pool.open_share(u32::MAX - 1).unwrap_err(), Exhausted);
+        pool.close_share(share).unwrap();
+        let rest = pool.open_share(u32::MAX - (1 << 28)).unwrap();
+        assert!(pool.open_share(1).is_err());
+        pool.close_share(rest).unwrap();
+        pool.invariants([]).unwrap();
+    }
+
+    #[test]
+    fn counts_hold_over_a_random_run() {
+        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = move |below: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed % below
+        };
+        let mut pool = GlobalPool::new(3);
+        let mut shares = [1, 2, 5].map(|reserved| pool.open_share(reserved).unwrap());
+        let mut live: Vec<(usize, PoolKey, u64)> = Vec::new();
+        for step in 0..5_000 {
+            let who = random(3) as usize;
+            if random(2) == 0 {
+                let expected = pool.can_take(&shares[who]);
+                let taken = pool.take(&mut shares[who], step);
+                assert_eq!(taken.is_ok(), expected, "step {step}");
+                live.extend(taken.map(|key| (who, key, step)));
+            } else if !live.is_empty() {
+                let (who, key, value) = live.swap_remove(random(live.len() as u64) as usize);
+                assert_eq!(pool.put_back(&mut shares[who], key), Some(value), "step {step}");
+            }
+            pool.invariants(&shares).unwrap_or_else(|e| panic!("step {step}: {e}"));
+            assert!(live.iter().all(|(_, key, value)| pool.get(*key) == Some(value)), "step {step}");
+            assert_eq!(pool.iter().count(), live.len());
+        }
+        assert_eq!(pool.stats().high_water, 3 + 1 + 2 + 5);
+        assert!(pool.stats().exhausted > 0);
+    }
+}

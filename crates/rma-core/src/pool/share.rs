@@ -1,0 +1,76 @@
+//! One window's side of a pool: what is reserved for it, and what it uses.
+//!
+//! Invariant: `own_used <= reserved`. The three numbers change only in the two methods `charge` and `credit`.
+
+/// A window's reserved elements in one pool, made by [`super::GlobalPool::open_share`] and given back by
+/// [`super::GlobalPool::close_share`]. Holds numbers only; the elements live in the pool.
+#[derive(Debug)]
+pub struct LocalShare {
+    id: u32,
+    reserved: u32,
+    own_used: u32,
+    borrowed: u32,
+}
+
+/// Which level an element is counted at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Window,
+    Global,
+}
+
+impl LocalShare {
+    pub(super) fn new(id: u32, reserved: u32) -> Self {
+        Self { id, reserved, own_used: 0, borrowed: 0 }
+    }
+
+    /// Elements that only this window may use.
+    pub fn reserved(&self) -> u32 {
+        self.reserved
+    }
+
+    /// Elements the window holds, its own and borrowed ones.
+    pub fn in_use(&self) -> u32 {
+        self.own_used + self.borrowed
+    }
+
+    /// Elements the window holds beyond its own.
+    pub fn borrowed(&self) -> u32 {
+        self.borrowed
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(super) fn own_used(&self) -> u32 {
+        self.own_used
+    }
+
+    /// Whether the next element comes from the window's own.
+    pub(super) fn has_own(&self) -> bool {
+        self.own_used < self.reserved
+    }
+
+    /// Counts one more element, the window's own first. The caller has room at the global level when there is none.
+    pub(super) fn charge(&mut self) -> Level {
+        if self.has_own() {
+            self.own_used += 1;
+            Level::Window
+        } else {
+            self.borrowed += 1;
+            Level::Global
+        }
+    }
+
+    /// Counts one element less, the window's own first: an element goes back to the window until that is full.
+    pub(super) fn credit(&mut self) -> Level {
+        if self.own_used > 0 {
+            self.own_used -= 1;
+            Level::Window
+        } else {
+            self.borrowed -= 1;
+            Level::Global
+        }
+    }
+}
