@@ -117,7 +117,7 @@ fn models(workspace: &Workspace) -> Option<Command> {
     packages.peek()?;
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut command = workspace.cargo("test");
-    command.args(["--lib", "--tests", "--no-fail-fast"]);
+    command.args(["--lib", "--no-fail-fast"]);
     for package in packages {
         command.args(["--package", &package.name]);
     }
