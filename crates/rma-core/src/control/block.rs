@@ -1,4 +1,4 @@
-//! The view over shared control memory. The only file of this module with `unsafe`.
+//! The view over shared control memory; the one file of this module, tests apart, with `unsafe`.
 //!
 //! Invariant: the pointer of a [`ControlBlock`] is aligned and leads to `CONTROL_LEN` bytes that the span's maker promised
 //! to keep mapped; every field of [`Fields`] is atomic, so a shared reference to it asserts nothing about its value.

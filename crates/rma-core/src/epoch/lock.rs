@@ -13,6 +13,7 @@
 //!                                              direct loads
 //! ```
 
+use super::legal::Call;
 use super::state::{Assert, Epoch, Lock, LockState};
 use crate::control::{LockKind, LockRequest, Ticket};
 use crate::error::{Error, ErrorClass, Result};
@@ -23,15 +24,26 @@ use crate::progress::State;
 use crate::table::Closing;
 use crate::target::locks;
 use crate::window::{Shared, WindowState};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
-/// A lock call under way: waiting in line for a mapped target's lock.
+/// A lock call under way.
 #[derive(Debug)]
 pub(crate) struct LockSync {
     rank: Rank,
-    /// `None` once granted.
-    ticket: Option<Ticket>,
+    kind: LockKind,
+    no_check: bool,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Waiting for the locks that were called for earlier.
+    Earlier,
+    /// Waiting in line for a mapped target's lock.
+    InLine(Ticket),
+    Held,
 }
 
 /// An unlock call under way.
@@ -43,50 +55,66 @@ pub(crate) struct UnlockSync {
 }
 
 impl LockSync {
-    /// Begins a lock call whose legality has been checked; `None` when there is nothing to wait for.
-    pub(crate) fn begin(
-        state: &mut State,
-        window: &mut WindowState,
-        rank: Rank,
-        kind: LockKind,
-        assert: Assert,
-    ) -> Option<Self> {
-        let no_check = assert.has(Assert::NO_CHECK);
+    /// Begins a lock call whose legality has been checked.
+    ///
+    /// Locks are acquired in the order of the calls: a program that locks several targets in one global order never
+    /// deadlocks, although some locks are taken inside the call and others by the first operation. So a lock call first
+    /// sees to the locks that were called for before it.
+    pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert) -> Self {
+        Self { rank, kind, no_check: assert.has(Assert::NO_CHECK), phase: Phase::Earlier }
+    }
+
+    /// Answers whether the call is over: the lock is held, or promised for the first operation.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        match std::mem::replace(&mut self.phase, Phase::Held) {
+            Phase::Held => Ok(true),
+            Phase::InLine(ticket) => Ok(self.try_turn(state, window, ticket)),
+            Phase::Earlier if !self.no_check && !earlier_are_held(state, window) => {
+                self.phase = Phase::Earlier;
+                Ok(false)
+            }
+            Phase::Earlier => {
+                // Another thread may have locked the rank while this one waited.
+                window.check(Call::Lock(self.rank), "lock")?;
+                Ok(self.acquire(state, window))
+            }
+        }
+    }
+
+    fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
         if window.epoch.state() != Epoch::PerTarget {
             window.shared.open_to_all.store(false, Relaxed);
         }
         let shared = Arc::clone(&window.shared);
-        let (lock_state, waiting) = match shared.member(rank) {
-            None if no_check => (LockState::Granted, None),
-            None => (LockState::Called, None),
-            Some(_) if no_check => (LockState::Granted, None),
+        let lock_state = match shared.member(self.rank) {
+            _ if self.no_check => LockState::Granted,
+            None => LockState::Called,
             Some(member) => {
-                let request = request_of(kind);
+                let request = request_of(self.kind);
                 if member.control.try_acquire(request, shared.holder) {
-                    (LockState::Granted, None)
+                    LockState::Granted
                 } else {
                     state.counters.on_locks_waited(1);
-                    let ticket = member.control.join(request, shared.holder);
-                    (LockState::Issued, Some(Self { rank, ticket: Some(ticket) }))
+                    self.phase = Phase::InLine(member.control.join(request, shared.holder));
+                    LockState::Issued
                 }
             }
         };
-        window.epoch.add_lock(rank, Lock { kind, state: lock_state, no_check, closing: false });
+        let (kind, no_check) = (self.kind, self.no_check);
+        let lock = Lock { kind, state: lock_state, no_check, wanted: false, closing: false };
+        window.epoch.add_lock(self.rank, lock);
         if lock_state == LockState::Granted {
-            open(&shared, rank);
+            open(&shared, self.rank);
         }
-        waiting
+        lock_state != LockState::Issued
     }
 
-    /// Answers whether the lock is held.
-    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
+    fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
         let shared = Arc::clone(&window.shared);
-        let (Some(member), Some(ticket)) = (shared.member(self.rank), self.ticket.take()) else {
-            return true;
-        };
+        let Some(member) = shared.member(self.rank) else { return true };
         match member.control.try_turn(ticket) {
             Err(ticket) => {
-                self.ticket = Some(ticket);
+                self.phase = Phase::InLine(ticket);
                 return false;
             }
             Ok(grant) => locks::wake(&mut state.nudges, &mut state.counters, window, grant.wake),
@@ -97,6 +125,20 @@ impl LockSync {
         open(&shared, self.rank);
         true
     }
+}
+
+/// Asks for the locks that have been called for but not asked for; answers whether all are held.
+fn earlier_are_held(state: &mut State, window: &mut WindowState) -> bool {
+    let ungranted = window.epoch.ungranted().collect::<SmallVec<[Rank; 4]>>();
+    for rank in &ungranted {
+        let Some(lock) = window.epoch.lock_mut(*rank).filter(|lock| lock.state == LockState::Called) else { continue };
+        lock.wanted = true;
+        // The request needs an element to leave from; if none is to be had now, the next poll tries again.
+        if ensure_target(state, window, *rank).is_some() {
+            window.dirty = true;
+        }
+    }
+    ungranted.is_empty()
 }
 
 impl UnlockSync {

@@ -102,6 +102,8 @@ pub(crate) struct Lock {
     pub(crate) state: LockState,
     /// No lock is taken at the target, and none released.
     pub(crate) no_check: bool,
+    /// A later lock call waits for this lock to be granted, so it is asked for without an operation.
+    pub(crate) wanted: bool,
     /// The unlock call has begun: no further operation is legal.
     pub(crate) closing: bool,
 }
@@ -170,6 +172,11 @@ impl WindowEpoch {
 
     pub(crate) fn lock_mut(&mut self, rank: Rank) -> Option<&mut Lock> {
         self.locks.get_mut(&rank)
+    }
+
+    /// The ranks whose locks have been called for but are not held yet.
+    pub(crate) fn ungranted(&self) -> impl Iterator<Item = Rank> + '_ {
+        self.locks.iter().filter(|(_, lock)| lock.state != LockState::Granted).map(|(rank, _)| *rank)
     }
 
     /// Number of locks held or asked for.

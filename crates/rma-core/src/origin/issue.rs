@@ -34,8 +34,8 @@ pub(crate) struct Issuer<'a> {
 enum Gate {
     /// Not before an event that has not come.
     Closed,
-    /// Only together with, or behind, a lock request.
-    Lock(LockKind),
+    /// Only together with, or behind, a lock request; which is due by itself when it is wanted.
+    Lock { kind: LockKind, is_wanted: bool },
     Open,
 }
 
@@ -78,13 +78,15 @@ impl Issuer<'_> {
     fn issue_target(&mut self, key: PoolKey) -> Step {
         let target = &self.pools.targets[key];
         match (self.gate(target), target.pending.head()) {
-            (Gate::Closed, _) | (Gate::Lock(_), None) => Step::Idle,
-            (Gate::Lock(kind), Some(op)) => {
+            (Gate::Closed, _) | (Gate::Lock { is_wanted: false, .. }, None) => Step::Idle,
+            (Gate::Lock { kind, .. }, None) => self.issue_lock(key, None, kind),
+            (Gate::Lock { kind, is_wanted }, Some(op)) => {
                 let is_due = self.pools.ops[op].order <= target.push_to
+                    || is_wanted
                     || target.pending.len() > 1
                     || self.window.pressure
                     || !self.rides_on_lock(target, &self.pools.ops[op]);
-                if is_due { self.issue_lock(key, op, kind) } else { Step::Idle }
+                if is_due { self.issue_lock(key, Some(op), kind) } else { Step::Idle }
             }
             (Gate::Open, Some(op)) => {
                 let is_due = self.pools.ops[op].order <= target.push_to
@@ -103,7 +105,7 @@ impl Issuer<'_> {
             Epoch::PerTarget => match self.window.epoch.lock(target.rank) {
                 None => Gate::Closed,
                 Some(lock) => match lock.state {
-                    LockState::Called => Gate::Lock(lock.kind),
+                    LockState::Called => Gate::Lock { kind: lock.kind, is_wanted: lock.wanted },
                     LockState::Issued => Gate::Closed,
                     LockState::Granted => Gate::Open,
                 },
@@ -122,20 +124,23 @@ impl Issuer<'_> {
         data_len <= most as u64
     }
 
-    /// Asks for the lock, with the first operation on the request when it fits.
-    fn issue_lock(&mut self, key: PoolKey, op: PoolKey, kind: LockKind) -> Step {
+    /// Asks for the lock, with the first operation on the request when there is one and it fits.
+    fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> Step {
         let flag = match kind {
             LockKind::Shared => RequestFlags::LOCK_SHARED,
             LockKind::Exclusive => RequestFlags::LOCK_EXCLUSIVE,
         };
-        let rides = self.rides_on_lock(&self.pools.targets[key], &self.pools.ops[op]);
-        let step = if rides { self.issue_operation(key, op, flag) } else { self.send_sync(key, flag) };
+        let rider = op.filter(|op| self.rides_on_lock(&self.pools.targets[key], &self.pools.ops[*op]));
+        let step = match rider {
+            Some(op) => self.issue_operation(key, op, flag),
+            None => self.send_sync(key, flag),
+        };
         if step == Step::Moved {
             let rank = self.pools.targets[key].rank;
             if let Some(lock) = self.window.epoch.lock_mut(rank) {
                 lock.state = LockState::Issued;
             }
-            if rides {
+            if rider.is_some() {
                 self.outbox.counters.on_piggybacked_locks(1);
             }
         }

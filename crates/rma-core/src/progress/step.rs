@@ -46,7 +46,7 @@ impl Core {
 
     /// Whether something was begun that no step has tried to send yet.
     pub(crate) fn is_due(&self) -> bool {
-        self.state.begun
+        self.state.begun || self.upper.is_due()
     }
 
     fn send(&mut self, host: &dyn Host) -> bool {

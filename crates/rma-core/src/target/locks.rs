@@ -25,6 +25,8 @@ pub(crate) struct TargetRole {
     queued_bytes: u64,
     /// Packet origins that hold a shared lock; the exclusive holder stands in the lock word.
     shared_holders: HashMap<Peer, u32>,
+    /// The exclusive holder has unlocked, but answers queued before the release have not left.
+    releasing: Option<Peer>,
     /// Bodies being received into the window.
     pub(crate) receiving: u32,
 }
@@ -57,10 +59,15 @@ impl TargetRole {
             }
             return Ok(LockKind::Shared);
         }
-        if shared.own().control.lock_state().owner() == Some(from) {
+        if self.holds_exclusive(shared, from) {
+            self.releasing = Some(from);
             return Ok(LockKind::Exclusive);
         }
         Err("unlock by a process that holds no lock")
+    }
+
+    fn holds_exclusive(&self, shared: &Shared, from: Peer) -> bool {
+        self.releasing != Some(from) && shared.own().control.lock_state().owner() == Some(from)
     }
 }
 
@@ -75,9 +82,7 @@ pub(crate) fn request(
     if window.target.waiters.iter().any(|waiter| waiter.from == from) {
         return Delivery::Refused("second lock request while the first one waits");
     }
-    if window.target.shared_holders.contains_key(&from)
-        || window.shared.own().control.lock_state().owner() == Some(from)
-    {
+    if window.target.shared_holders.contains_key(&from) || window.target.holds_exclusive(&window.shared, from) {
         return Delivery::Refused("lock request by a process that holds the lock");
     }
     let Some(holder) = Holder::new(from) else {
@@ -164,6 +169,9 @@ pub(crate) fn release(
     from: Peer,
     kind: LockKind,
 ) {
+    if kind == LockKind::Exclusive {
+        window.target.releasing = None;
+    }
     let Some(holder) = Holder::new(from) else { return };
     if let Ok(next) = window.shared.own().control.release(kind, holder) {
         wake(nudges, counters, window, next);

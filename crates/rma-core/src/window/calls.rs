@@ -256,6 +256,16 @@ impl Window {
         self.try_post(target, "compare_and_swap", op).map(|rest| rest.is_none())
     }
 
+    /// Number of operations of this rank whose buffers the engine may still use.
+    pub fn outstanding(&self) -> u64 {
+        self.engine.with(|core| {
+            let state = &mut core.state;
+            let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
+            let targets = window.table.keys(&state.pools.targets);
+            targets.iter().map(|key| &state.pools.targets[*key]).map(|t| t.pending.len() + t.issued.len()).sum()
+        })
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }

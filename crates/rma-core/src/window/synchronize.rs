@@ -56,7 +56,7 @@ impl Window {
     pub fn begin_fence(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
-        self.begin(Call::Fence, "fence", |_, _| SyncStep::Fence(FenceSync::begin(assert)))
+        self.begin(Call::Fence, "fence", |_, _| Ok(SyncStep::Fence(FenceSync::begin(assert))))
     }
 
     /// `MPI_Win_lock` (MPI 3.1 §11.5.3): opens an access epoch to `target`.
@@ -80,9 +80,11 @@ impl Window {
         self.shared().check_rank(target, "lock")?;
         let assert = assert.checked("lock", Assert::NO_CHECK)?;
         self.begin(Call::Lock(target), "lock", |state, window| {
-            match LockSync::begin(state, window, target, kind, assert) {
-                None => SyncStep::Done,
-                Some(sync) => SyncStep::Lock(sync),
+            let mut lock = LockSync::begin(target, kind, assert);
+            match lock.poll(state, window) {
+                Ok(true) => Ok(SyncStep::Done),
+                Ok(false) => Ok(SyncStep::Lock(lock)),
+                Err(error) => Err(error),
             }
         })
     }
@@ -106,10 +108,10 @@ impl Window {
     pub fn begin_unlock(&self, target: Rank) -> Result<Sync> {
         self.shared().check_rank(target, "unlock")?;
         self.begin(Call::Unlock(target), "unlock", |state, window| {
-            match UnlockSync::begin(state, window, target) {
+            Ok(match UnlockSync::begin(state, window, target) {
                 None => SyncStep::Done,
                 Some(sync) => SyncStep::Unlock(sync),
-            }
+            })
         })
     }
 
@@ -192,7 +194,7 @@ impl Window {
     fn begin_flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<Sync> {
         self.shared().check_rank(target, call)?;
         self.begin(Call::Flush(target), call, |state, window| {
-            SyncStep::Flush(FlushSync::begin(state, window, target, reach))
+            Ok(SyncStep::Flush(FlushSync::begin(state, window, target, reach)))
         })
     }
 
@@ -200,12 +202,12 @@ impl Window {
         &self,
         call: Call,
         name: &'static str,
-        start: impl FnOnce(&mut State, &mut WindowState) -> SyncStep,
+        start: impl FnOnce(&mut State, &mut WindowState) -> Result<SyncStep>,
     ) -> Result<Sync> {
         self.engine().with(|core| {
             core.state.begun = true;
             let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
-            let begun = window.check(call, name).map(|()| start(&mut core.state, &mut window));
+            let begun = window.check(call, name).and_then(|()| start(&mut core.state, &mut window));
             core.state.windows.put_back(window);
             begun.map(Sync)
         })
@@ -218,7 +220,7 @@ impl Window {
         let over = match &mut sync.0 {
             SyncStep::Done => Ok(true),
             SyncStep::Fence(fence) => fence.poll(state, &mut window, self.engine().host()),
-            SyncStep::Lock(lock) => Ok(lock.poll(state, &mut window)),
+            SyncStep::Lock(lock) => lock.poll(state, &mut window),
             SyncStep::Unlock(unlock) => unlock.poll(state, &mut window),
             SyncStep::Flush(flush) => flush.poll(state),
         };

@@ -52,6 +52,7 @@ pub fn c1_small_and_bulk_keep_their_order(bench: &mut Bench) {
 pub fn c1_many_pairs_and_both_lanes(bench: &mut Bench) {
     const RANKS: u32 = 4;
     const ROUNDS: usize = 40;
+    let largest = bench.fixture.largest_body().min(20_000);
     let mut world = bench.world(RANKS);
     let max = world.rank(0).capabilities().max_packet;
     let mut dice = 1u64;
@@ -63,7 +64,7 @@ pub fn c1_many_pairs_and_both_lanes(bench: &mut Bench) {
                         dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     let roll = (dice >> 33) as usize;
                     if roll.is_multiple_of(8) {
-                        world.send_bulk(from, to, lane, 1 + roll % 20_000, BOTH);
+                        world.send_bulk(from, to, lane, 1 + roll % largest, BOTH);
                     } else {
                         world.send(from, to, lane, 1 + roll % max);
                     }

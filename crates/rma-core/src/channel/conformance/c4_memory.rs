@@ -8,6 +8,7 @@ use crate::ids::Peer;
 
 /// Everything a packet is filled from is overwritten right after commit, while the packet is still on its way.
 pub fn c4_sources_may_be_reused(bench: &mut Bench) {
+    let body = bench.fixture.largest_body().min(5000);
     let mut world = bench.world(2);
     let max = world.rank(0).capabilities().max_packet;
     world.introduce(0, 1);
@@ -19,7 +20,7 @@ pub fn c4_sources_may_be_reused(bench: &mut Bench) {
         world.until("room for a bulk", |w| {
             let shapes = (Shape::Strided, Shape::Contiguous);
             w.rank(0)
-                .offer_bulk(Peer(1), Lane::Request, head, 5000, shapes)
+                .offer_bulk(Peer(1), Lane::Request, head, body, shapes)
                 .expect("the peer lives")
                 .is_some()
         });

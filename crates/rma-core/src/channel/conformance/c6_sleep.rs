@@ -8,6 +8,7 @@ use super::memory::Shape;
 use super::rank::{PLENTY, Rank};
 use crate::channel::{Armed, Lane};
 use crate::ids::Peer;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -64,7 +65,7 @@ pub fn c6_ping_pong_between_sleepers(bench: &mut Bench) {
             }
         }
         // The last answers may need polls to leave.
-        server.sleep_until("the last answers to leave", deadline, |_| {
+        server.poll_until("the last answers to leave", deadline, |_| {
             world.ledger.on_their_way(|s| s.from == Peer(0)) == 0
         });
     });
@@ -80,6 +81,7 @@ pub fn c6_bulk_wakes_sleepers(bench: &mut Bench) {
     let deadline = bench.deadline;
     let size = bench.fixture.largest_body().min(300_000);
     let mut world = bench.world(2);
+    let finished = &AtomicUsize::new(0);
     thread::scope(|scope| {
         for rank in &mut world.ranks {
             scope.spawn(move || {
@@ -96,6 +98,9 @@ pub fn c6_bulk_wakes_sleepers(bench: &mut Bench) {
                             && r.recorder.outgoing.is_empty()
                     });
                 }
+                // The other may need this rank's polls for its last word.
+                finished.fetch_add(1, SeqCst);
+                rank.poll_until("the other to finish", deadline, |_| finished.load(SeqCst) == 2);
             });
         }
     });
@@ -118,7 +123,7 @@ pub fn c6_room_wakes_a_sleeper(bench: &mut Bench) {
             for i in 0..PACKETS {
                 send(sender, Peer(1), Lane::ALL[i / 100 % 2], max, deadline);
             }
-            sender.sleep_until("everything to leave", deadline, |_| ledger.on_their_way(|_| true) == 0);
+            sender.poll_until("everything to leave", deadline, |_| ledger.on_their_way(|_| true) == 0);
         });
         let mut round = 0;
         receiver.sleep_until("all packets", deadline, |r| {
@@ -128,7 +133,7 @@ pub fn c6_room_wakes_a_sleeper(bench: &mut Bench) {
         });
         // The sender may sleep until it is told; nothing tells it that the receiver is done, so tell it by a packet.
         send(receiver, Peer(0), Lane::Response, 1, deadline);
-        receiver.sleep_until("the sender to end", deadline, |_| ledger.on_their_way(|_| true) == 0);
+        receiver.poll_until("the sender to end", deadline, |_| ledger.on_their_way(|_| true) == 0);
     });
     world.finish_checks();
 }
@@ -155,7 +160,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 1
                 });
                 send(sleeper, Peer(0), Lane::Response, 1, deadline);
-                sleeper.sleep_until("the sender to have it", deadline, |r| {
+                sleeper.sleep_until("the packet after it", deadline, |r| {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 2
                 });
             });
@@ -166,7 +171,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
             });
             send(sender, Peer(1), Lane::Request, 10, deadline);
             // Until then the packet may need polls to leave.
-            sender.sleep_until("the last packet to arrive", deadline, |_| {
+            sender.poll_until("the last packet to arrive", deadline, |_| {
                 world.ledger.on_their_way(|_| true) == 0
             });
         });

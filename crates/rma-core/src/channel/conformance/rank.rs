@@ -210,6 +210,26 @@ impl Rank {
         }
     }
 
+    /// As [`Rank::sleep_until`], for what nothing wakes this rank for.
+    pub(super) fn poll_until(
+        &mut self,
+        what: &str,
+        deadline: Instant,
+        mut done: impl FnMut(&mut Self) -> bool,
+    ) {
+        while !done(self) {
+            if self.poll(PLENTY).is_idle() {
+                std::thread::yield_now();
+            }
+            assert!(
+                Instant::now() < deadline,
+                "rank {} still waits for {what}{}",
+                self.me,
+                self.ledger.report()
+            );
+        }
+    }
+
     /// One call of close.
     pub(super) fn close(&mut self) -> bool {
         self.channel().close() == Closing::Closed

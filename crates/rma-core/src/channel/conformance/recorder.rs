@@ -89,6 +89,15 @@ impl Recorder {
         self.count(|e| *e == Event::Packet(from, lane) || *e == Event::BulkReceived(from, lane))
     }
 
+    /// The rank is dead: its bodies are nobody's, but stay in memory as long as any channel does.
+    pub(super) fn bury(&mut self) {
+        self.full.clear();
+        for (_, (_, body)) in self.outgoing.drain() {
+            body.poison();
+            self.landed.push(body);
+        }
+    }
+
     /// Looks for writes into memory of bodies that are over.
     pub(super) fn check_landed(&mut self) {
         for body in &self.landed {

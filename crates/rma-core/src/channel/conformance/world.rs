@@ -124,9 +124,7 @@ impl<'a> World<'a> {
     pub(super) fn kill(&mut self, rank: u32) {
         let channel = self.rank(rank).take_channel().expect("a rank dies once");
         self.bench.fixture.kill(Peer(rank), channel);
-        for (_, body) in self.rank(rank).recorder.outgoing.values() {
-            body.poison();
-        }
+        self.rank(rank).recorder.bury();
     }
 
     /// What can only be checked in the end.
