@@ -77,7 +77,13 @@ mod tests {
 
     fn per_target(rank: Rank, closing: bool) -> WindowEpoch {
         let mut epoch = WindowEpoch::new();
-        let lock = Lock { kind: LockKind::Shared, state: LockState::Called, no_check: false, wanted: false, closing };
+        let lock = Lock {
+            kind: LockKind::Shared,
+            state: LockState::Called,
+            no_check: false,
+            wanted: false,
+            closing,
+        };
         epoch.add_lock(rank, lock);
         epoch
     }

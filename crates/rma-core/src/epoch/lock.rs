@@ -131,7 +131,9 @@ impl LockSync {
 fn earlier_are_held(state: &mut State, window: &mut WindowState) -> bool {
     let ungranted = window.epoch.ungranted().collect::<SmallVec<[Rank; 4]>>();
     for rank in &ungranted {
-        let Some(lock) = window.epoch.lock_mut(*rank).filter(|lock| lock.state == LockState::Called) else { continue };
+        let Some(lock) = window.epoch.lock_mut(*rank).filter(|lock| lock.state == LockState::Called) else {
+            continue;
+        };
         lock.wanted = true;
         // The request needs an element to leave from; if none is to be had now, the next poll tries again.
         if ensure_target(state, window, *rank).is_some() {

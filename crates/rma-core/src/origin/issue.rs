@@ -35,7 +35,10 @@ enum Gate {
     /// Not before an event that has not come.
     Closed,
     /// Only together with, or behind, a lock request; which is due by itself when it is wanted.
-    Lock { kind: LockKind, is_wanted: bool },
+    Lock {
+        kind: LockKind,
+        is_wanted: bool,
+    },
     Open,
 }
 

@@ -82,7 +82,8 @@ pub(crate) fn request(
     if window.target.waiters.iter().any(|waiter| waiter.from == from) {
         return Delivery::Refused("second lock request while the first one waits");
     }
-    if window.target.shared_holders.contains_key(&from) || window.target.holds_exclusive(&window.shared, from) {
+    if window.target.shared_holders.contains_key(&from) || window.target.holds_exclusive(&window.shared, from)
+    {
         return Delivery::Refused("lock request by a process that holds the lock");
     }
     let Some(holder) = Holder::new(from) else {

@@ -262,7 +262,11 @@ impl Window {
             let state = &mut core.state;
             let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
             let targets = window.table.keys(&state.pools.targets);
-            targets.iter().map(|key| &state.pools.targets[*key]).map(|t| t.pending.len() + t.issued.len()).sum()
+            targets
+                .iter()
+                .map(|key| &state.pools.targets[*key])
+                .map(|t| t.pending.len() + t.issued.len())
+                .sum()
         })
     }
 
