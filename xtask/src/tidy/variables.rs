@@ -16,6 +16,15 @@ struct Variable<'a> {
 pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     let named = smallest::VARIABLES.iter().map(|(name, _)| *name).chain(smallest::LEFT_ALONE.iter().copied());
     compare(tree, &named.collect::<Vec<_>>(), findings);
+    check_mark(tree, smallest::MARK.0, findings);
+}
+
+/// Tests that set sizes themselves never see the environment; one that reads the mark shows that somebody looks.
+fn check_mark(tree: &Tree, mark: &str, findings: &mut Vec<Finding>) {
+    if !tree.rust_files().any(|file| !file.path.starts_with("xtask/") && file.text.contains(mark)) {
+        let message = format!("no test looks at {mark}: the second pass would only repeat the first");
+        findings.push(Finding::new(TABLE, 1, message));
+    }
 }
 
 fn compare(tree: &Tree, named: &[&str], findings: &mut Vec<Finding>) {
@@ -76,6 +85,15 @@ mod tests {
     #[test]
     fn tables_that_agree_pass() {
         assert_eq!(messages(&["RMA_B", "RMA_A"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_mark_that_nobody_looks_at_is_found() {
+        for (path, count) in [("xtask/src/smallest.rs", 1), ("tests/src/world.rs", 0)] {
+            let mut findings = Vec::new();
+            check_mark(&Tree::of(&[(path, "(\"RMA_SMALL\", \"1\")")]), "RMA_SMALL", &mut findings);
+            assert_eq!(findings.len(), count, "{path}");
+        }
     }
 
     #[test]
