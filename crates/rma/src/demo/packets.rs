@@ -11,7 +11,7 @@ pub fn report_packets(world: &World) -> Result<()> {
         return Ok(());
     }
     for name in ["shm", "tcp"] {
-        let mine =
+        let mine: u64 =
             world.engine().packets_by_channel().iter().filter(|(n, _)| *n == name).map(|(_, n)| *n).sum();
         let all = world.allreduce(ReduceOp::Sum, &[mine])?[0];
         if world.rank() == 0 {

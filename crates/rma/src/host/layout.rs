@@ -78,7 +78,7 @@ mod tests {
                 assert!(part.offset >= end);
                 end = part.offset + part.len;
             }
-            assert!(end <= layout.len && layout.len % PAGE == 0);
+            assert!(end <= layout.len && layout.len.is_multiple_of(PAGE));
             for (part, (control, data)) in layout.parts.iter().zip(asked) {
                 assert_eq!((part.control.len, part.data.len), (control, data));
                 assert_eq!(part.control.offset % LINE, 0);

@@ -53,7 +53,7 @@ struct Running {
 enum Collective {
     Barrier(Barrier),
     Reduce(Reduction),
-    Segment(SegmentMachine),
+    Segment(Box<SegmentMachine>),
     /// Over before it was asked for.
     Ready(SegmentSet),
 }
@@ -157,7 +157,7 @@ impl Host for RuntimeHost {
             };
             let link = link.among(&ranks);
             let machine = SegmentMachine::new(group, ranks, link, siblings, request);
-            Ok(Collective::Segment(machine))
+            Ok(Collective::Segment(Box::new(machine)))
         })
     }
 

@@ -135,6 +135,11 @@ impl Client {
         self.size
     }
 
+    /// Name of the job, unique on its machines.
+    pub fn job(&self) -> &str {
+        &self.kvsname
+    }
+
     /// Publishes a value; others see it after the next [`Client::barrier`] at the latest.
     ///
     /// # Errors

@@ -57,7 +57,8 @@ impl<T: Element> Window<'_, T> {
         body: impl FnOnce(&LockSet<'scope, T>) -> Result<R>,
     ) -> Result<R> {
         let window = self.core();
-        let ranks = locks.iter().map(|(target, _)| Locked { access: Access::new(window), target: *target }).collect();
+        let ranks =
+            locks.iter().map(|(target, _)| Locked { access: Access::new(window), target: *target }).collect();
         let set = LockSet { ranks };
         let mut ordered = locks.to_vec();
         ordered.sort_by_key(|(rank, _)| *rank);

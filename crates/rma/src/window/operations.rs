@@ -46,7 +46,13 @@ impl<'scope, T: Element> Access<'scope, T> {
 }
 
 impl<'scope, T: Number> Access<'scope, T> {
-    pub(super) fn accumulate(&self, origin: &'scope [T], op: ReduceOp, target: u32, disp: usize) -> Result<()> {
+    pub(super) fn accumulate(
+        &self,
+        origin: &'scope [T],
+        op: ReduceOp,
+        target: u32,
+        disp: usize,
+    ) -> Result<()> {
         let kernel = kernel::<T>("accumulate", op)?;
         // SAFETY: as for `put`.
         let origin = unsafe { read_span(origin) };
@@ -173,7 +179,8 @@ pub(super) fn with_locks<R>(
         }
         held.push(*rank);
     }
-    let close = || held.iter().map(|rank| window.unlock(Rank(*rank))).fold(Ok(()), |first, next| first.and(next));
+    let close =
+        || held.iter().map(|rank| window.unlock(Rank(*rank))).fold(Ok(()), |first, next| first.and(next));
     scope::run(window, || opened.and_then(|()| body()), close)
 }
 

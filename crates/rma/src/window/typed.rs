@@ -30,7 +30,11 @@ impl World {
         // An impossible size takes part in the creation, so that no rank is left waiting.
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).unwrap_or(u64::MAX);
         if size_of::<T>() == 0 {
-            return Err(Error::new(ErrorClass::Type, "win_allocate", "elements without bytes cannot be exposed"));
+            return Err(Error::new(
+                ErrorClass::Type,
+                "win_allocate",
+                "elements without bytes cannot be exposed",
+            ));
         }
         let spec = WindowSpec::Allocate { len: bytes, unit: size_of::<T>() as u64 };
         let core = self.engine().create_window(self.group(), spec)?;

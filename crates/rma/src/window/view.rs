@@ -81,7 +81,10 @@ impl<'w, T: Element> View<'w, T> {
 
     fn part(&self, index: usize, count: usize) -> WriteSpan {
         let len = self.len();
-        assert!(index <= len && count <= len - index, "elements {index}..+{count} are not in a view of {len}");
+        assert!(
+            index <= len && count <= len - index,
+            "elements {index}..+{count} are not in a view of {len}"
+        );
         self.span.part(index * size_of::<T>(), count * size_of::<T>())
     }
 }
