@@ -104,7 +104,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
     stages.push(stage("tests, smallest sizes", 480, smallest));
     stages.extend(
-        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 300, command)),
+        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 420, command)),
     );
     stages
 }
