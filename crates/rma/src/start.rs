@@ -23,7 +23,7 @@ use rma_core::{Engine, Error, ErrorClass, Result};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 /// A process that has started, and its launcher if it has one.
@@ -81,6 +81,7 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         configuration,
         next_context: AtomicU64::new(1),
         alarm: Arc::new(Alarm::default()),
+        is_out_of_step: AtomicBool::new(false),
     };
     Ok(Started { runtime: Arc::new(runtime), launcher })
 }

@@ -7,12 +7,13 @@ use rma_core::config::Setting;
 use rma_core::{Error, ErrorClass, Result};
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 
 /// All processes of the job. Behaves as the [`Communicator`] of all of them.
 ///
 /// Dropping it ends the process's part in the job in order, and waits for the other ranks to do the same. A rank that
-/// panics does not wait: it ends, and the launcher ends the job.
+/// panics, or whose last collective failed, does not wait: it ends, and the launcher ends the job. Ranks that wait for one
+/// that has ended its part get an error.
 ///
 /// ```no_run
 /// fn main() -> rma::Result<()> {
@@ -80,7 +81,7 @@ impl World {
         if std::mem::replace(&mut self.is_over, true) {
             return Ok(());
         }
-        self.communicator.barrier().map_err(|error| error.in_call("finalize"))?;
+        self.communicator.meet_last()?;
         self.runtime().close()?;
         match &self.launcher {
             Some(launcher) => launcher.finalize(),
@@ -104,11 +105,16 @@ impl Deref for World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            return;
-        }
-        if let Err(error) = self.end() {
-            eprintln!("rma: rank {}: {error}", self.rank());
+        let is_in_step = !self.runtime().is_out_of_step.load(Relaxed) && !std::thread::panicking();
+        match is_in_step {
+            true => {
+                if let Err(error) = self.end() {
+                    eprintln!("rma: rank {}: {error}", self.rank());
+                }
+            }
+            // The others notice when the process ends, not before: so this rank is named, not one that noticed.
+            false if !self.is_over => std::mem::forget(Arc::clone(self.runtime())),
+            false => {}
         }
     }
 }

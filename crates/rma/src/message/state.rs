@@ -65,6 +65,8 @@ pub(super) struct PeerState {
     pub(super) is_active: bool,
     /// Why the peer is lost.
     pub(super) lost: Option<String>,
+    /// Whether it has said farewell.
+    pub(super) has_left: bool,
 }
 
 /// What waits in a peer's request queue.
@@ -74,6 +76,8 @@ pub(super) enum Outgoing {
     Message(RequestId),
     /// The body that the peer has asked for.
     Body(RequestId),
+    /// That there will be no more messages.
+    Farewell,
 }
 
 #[derive(Debug)]
@@ -150,6 +154,7 @@ impl State {
             credit: Credit::new(window),
             is_active: false,
             lost: None,
+            has_left: false,
         })
     }
 
