@@ -64,7 +64,7 @@ impl World {
     /// # Errors
     /// When a rank is lost.
     pub fn finalize(mut self) -> Result<()> {
-        self.end()
+        self.end().inspect_err(|_| self.give_up())
     }
 
     /// Ends the job at once, with this exit status, and does not return.
@@ -89,6 +89,19 @@ impl World {
         }
     }
 
+    /// Tells the launcher that this rank fails, and because of whom as far as it knows.
+    fn give_up(&self) {
+        const PANIC: i32 = 101;
+        let code = if std::thread::panicking() { PANIC } else { 1 };
+        if let Some(launcher) = &self.launcher {
+            let because = self.runtime().messenger.first_lost().map_or(launcher.rank(), |peer| peer.0);
+            // A launcher that cannot be told sees the exit.
+            let _ = launcher.fail(code, because);
+        }
+        // The others notice when the process ends, not before.
+        std::mem::forget(Arc::clone(self.runtime()));
+    }
+
     /// Leaves without a word, as a rank does that has failed.
     pub(crate) fn desert(&mut self) {
         self.is_over = true;
@@ -106,15 +119,12 @@ impl Deref for World {
 impl Drop for World {
     fn drop(&mut self) {
         let is_in_step = !self.runtime().is_out_of_step.load(Relaxed) && !std::thread::panicking();
-        match is_in_step {
-            true => {
-                if let Err(error) = self.end() {
-                    eprintln!("rma: rank {}: {error}", self.rank());
-                }
-            }
-            // The others notice when the process ends, not before: so this rank is named, not one that noticed.
-            false if !self.is_over => std::mem::forget(Arc::clone(self.runtime())),
-            false => {}
+        let is_good = match is_in_step {
+            true => self.end().inspect_err(|error| eprintln!("rma: rank {}: {error}", self.rank())).is_ok(),
+            false => std::mem::replace(&mut self.is_over, true),
+        };
+        if !is_good {
+            self.give_up();
         }
     }
 }

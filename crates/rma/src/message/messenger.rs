@@ -146,6 +146,11 @@ impl Messenger {
         self.state.lock().has_sent_all()
     }
 
+    /// The process that was lost first, if one is.
+    pub fn first_lost(&self) -> Option<Peer> {
+        self.state.lock().first_lost
+    }
+
     /// Why a process is lost, if it is.
     pub fn lost(&self, peer: Peer) -> Option<String> {
         self.state.lock().peers.get(&peer).and_then(|peer| peer.lost.clone())

@@ -226,6 +226,7 @@ impl State {
     /// A peer cannot be reached any more: what waits for it ends in error. What a channel still holds ends when the
     /// channel says so.
     pub(super) fn on_unreachable(&mut self, peer: Peer, failure: &Failure) {
+        self.first_lost.get_or_insert(peer);
         let state = self.peer(peer);
         state.requests.clear();
         state.responses.clear();

@@ -52,6 +52,8 @@ pub(super) struct State {
     pub(super) active: Vec<Peer>,
     /// Whether one of them came after the last step.
     pub(super) is_due: bool,
+    /// The peer that was lost first.
+    pub(super) first_lost: Option<Peer>,
     /// The message whose body arrives now.
     pub(super) arriving: HashMap<(Peer, Lane), RequestId>,
 }
@@ -141,6 +143,7 @@ impl State {
             peers: HashMap::new(),
             active: Vec::new(),
             is_due: false,
+            first_lost: None,
             arriving: HashMap::new(),
         }
     }
