@@ -1,7 +1,8 @@
 //! A channel wrapper that counts the one-sided packets of a whole world.
 
 use rma_core::channel::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source, Usage,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
+    Usage,
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;

@@ -2,6 +2,7 @@
 
 use crate::counting::Counting;
 use rma_ch_sim::{SimConfig, SimNet};
+use rma_core::Engine;
 use rma_core::config::EngineConfig;
 use rma_core::datatype::BasicType;
 use rma_core::error::Result;
@@ -11,7 +12,6 @@ use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::progress::NoUpper;
 use rma_core::window::{Window, WindowSpec};
-use rma_core::Engine;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
@@ -136,9 +136,13 @@ pub fn run(setup: &Setup, body: impl Fn(&TestRank) + Send + Sync) {
                 let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| {
                     let host = Arc::new(net.host(Peer(me)));
                     let channel = Counting::new(Box::new(net.channel(Peer(me))), Arc::clone(&packets));
-                    let engine =
-                        Engine::new(setup.engine.clone(), Box::new(channel), Arc::clone(&host) as Arc<dyn Host>, Box::new(NoUpper))
-                            .expect("engine");
+                    let engine = Engine::new(
+                        setup.engine.clone(),
+                        Box::new(channel),
+                        Arc::clone(&host) as Arc<dyn Host>,
+                        Box::new(NoUpper),
+                    )
+                    .expect("engine");
                     let rank = TestRank { me, size: setup.ranks, engine, host, packets };
                     body(&rank);
                     rank.barrier();

@@ -12,10 +12,13 @@ fn what_was_put_is_there_after_the_fence() {
         let window = rank.allocate(16);
         window.fence(Assert::NONE).unwrap();
         for round in 1..20u64 {
-            let values = (0..rank.size).map(|target| round << 16 | u64::from(rank.me) << 8 | u64::from(target));
+            let values =
+                (0..rank.size).map(|target| round << 16 | u64::from(rank.me) << 8 | u64::from(target));
             let values = values.collect::<Vec<_>>();
             for target in 0..rank.size {
-                window.put(from(&values[target as usize..][..1]), Rank(target), Disp(u64::from(rank.me))).unwrap();
+                window
+                    .put(from(&values[target as usize..][..1]), Rank(target), Disp(u64::from(rank.me)))
+                    .unwrap();
             }
             window.fence(Assert::NONE).unwrap();
             for source in 0..rank.size {

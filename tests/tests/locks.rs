@@ -37,7 +37,9 @@ fn unlock_means_executed_at_the_target() {
     run_all(3, |rank| {
         let window = rank.allocate(1);
         for round in 1..30 {
-            for (kind, assert) in [(Exclusive, Assert::NONE), (Shared, Assert::NONE), (Shared, Assert::NO_CHECK)] {
+            for (kind, assert) in
+                [(Exclusive, Assert::NONE), (Shared, Assert::NONE), (Shared, Assert::NO_CHECK)]
+            {
                 rank.barrier();
                 if rank.me == 0 {
                     let value = [round];
@@ -102,11 +104,7 @@ fn waiting_requests_are_served_in_the_order_they_came() {
                     let value = [1];
                     let mut posted = false;
                     let mut announced = false;
-                    rank.engine
-                        .wait_until("lock", &|| "turn".to_owned(), &mut || {
-                            Ok(Some(()))
-                        })
-                        .unwrap();
+                    rank.engine.wait_until("lock", &|| "turn".to_owned(), &mut || Ok(Some(()))).unwrap();
                     loop {
                         // A packet origin's request leaves with its first operation.
                         if window.poll_sync(&mut sync).unwrap() && !posted && !window.is_direct(Rank(0)) {

@@ -27,6 +27,8 @@ pub(crate) struct Hub {
     half_made: Mutex<HashMap<[Peer; 2], Arc<Pair>>>,
     dead: Mutex<Vec<Peer>>,
     has_dead: AtomicBool,
+    /// The world is being dropped: nobody looks any more.
+    is_over: AtomicBool,
 }
 
 /// The place of one rank.
@@ -49,6 +51,7 @@ impl Hub {
             half_made: Mutex::default(),
             dead: Mutex::default(),
             has_dead: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
         }
     }
 
@@ -145,6 +148,9 @@ impl Hub {
 
     /// A rank will take part in no collective any more.
     pub(crate) fn note_death(&self, peer: Peer) {
+        if self.is_over.load(Relaxed) {
+            return;
+        }
         let mut dead = self.dead.lock();
         if !dead.contains(&peer) {
             dead.push(peer);
@@ -154,6 +160,11 @@ impl Hub {
         for other in (0..self.ranks()).map(Peer).filter(|p| *p != peer) {
             self.wake(other);
         }
+    }
+
+    /// Says that no rank runs any more, so that the end of each is not announced to all others.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Relaxed);
     }
 
     /// The dead ranks; costs nothing while there are none.

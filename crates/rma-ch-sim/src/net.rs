@@ -102,6 +102,10 @@ impl SimNet {
         self.hub.collectives.len()
     }
 
+    pub(crate) fn end(&self) {
+        self.hub.end();
+    }
+
     pub(crate) fn schedule(&self) -> Option<&Schedule> {
         match &self.hub.time {
             Time::Real(_) => None,

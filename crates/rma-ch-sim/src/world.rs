@@ -308,6 +308,12 @@ impl<'a> SimWorld<'a> {
     }
 }
 
+impl Drop for SimWorld<'_> {
+    fn drop(&mut self) {
+        self.net.end();
+    }
+}
+
 fn moment(at: Duration) -> Moment {
     Moment(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -78,6 +78,11 @@ impl Engine {
         self.0.core.lock().state.counters
     }
 
+    /// One-sided packets sent so far, by the name of the channel that carried them.
+    pub fn packets_by_channel(&self) -> Vec<(&'static str, u64)> {
+        self.0.core.lock().state.by_channel.to_vec()
+    }
+
     /// Memory in use by the channel.
     pub fn channel_usage(&self) -> crate::channel::Usage {
         self.0.core.lock().channel.usage()

@@ -20,10 +20,12 @@
 pub mod collective;
 mod communicator;
 pub mod config;
+pub mod demo;
 mod elements;
 pub mod host;
 pub mod launch;
 pub mod message;
+mod nobody;
 mod runtime;
 mod start;
 mod threads;
@@ -35,5 +37,5 @@ mod testing;
 
 pub use communicator::Communicator;
 pub use rma_core::{Error, ErrorClass, Result};
-pub use window::{Element, Integer, Number, ReduceOp, Window};
+pub use window::{Element, Integer, LockKind, LockSet, Locked, Number, ReduceOp, Window};
 pub use world::World;

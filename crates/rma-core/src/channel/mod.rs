@@ -51,7 +51,7 @@ use crate::progress::Registrar;
 use std::{fmt, io};
 
 pub use router::{Route, Router};
-pub use tracer::{TraceEvent, TraceLog, Tracer};
+pub use tracer::{TRACED_BYTES, TraceEvent, TraceLog, Tracer};
 
 /// One of the two independent packet streams between a pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -255,10 +255,10 @@ pub enum Closing {
 /// The implementation keeps clause C4: the memory of bulk bodies and of placements is not accessed outside the times that
 /// the clause allows. The engine hands such memory to callers as free on that promise.
 pub unsafe trait Channel: Send {
-    /// What this channel can do; constant over its life.
+    /// What this channel can do for every peer; constant over its life.
     fn capabilities(&self) -> Capabilities;
 
-    /// What it can do towards one peer, where channels of several kinds are joined; constant over its life.
+    /// What this channel can do for one peer: no less than [`Channel::capabilities`], and constant too.
     fn capabilities_for(&self, peer: Peer) -> Capabilities {
         let _ = peer;
         self.capabilities()
@@ -282,7 +282,7 @@ pub unsafe trait Channel: Send {
     /// When the peer has failed.
     ///
     /// # Panics
-    /// May panic when `len` is 0 or over [`Capabilities::max_packet`].
+    /// May panic when `len` is 0 or over [`Capabilities::max_packet`] for that peer.
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure>;
 
     /// Appends bytes to the reserved packet.
@@ -303,7 +303,7 @@ pub unsafe trait Channel: Send {
     /// When the peer has failed.
     ///
     /// # Panics
-    /// May panic when the head is empty or over [`Capabilities::max_packet`], or the body is empty.
+    /// May panic when the head is empty or over [`Capabilities::max_packet`] for that peer, or the body is empty.
     fn send_bulk(
         &mut self,
         peer: Peer,

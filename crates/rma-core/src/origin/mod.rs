@@ -10,4 +10,4 @@ pub(crate) mod post;
 pub(crate) mod response;
 mod send;
 
-pub(crate) use send::{Outbox, Sent};
+pub(crate) use send::{ByChannel, Outbox, Sent};

@@ -4,6 +4,7 @@ use crate::channel::{BulkToken, Capabilities, Channel, Lane, Room, Source};
 use crate::datatype::Gather;
 use crate::ids::Peer;
 use crate::stats::Counters;
+use smallvec::SmallVec;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,12 @@ pub(crate) enum Sent {
 pub(crate) struct Outbox<'a> {
     pub(crate) channel: &'a mut dyn Channel,
     pub(crate) counters: &'a mut Counters,
+    /// Packets by the name of the channel that took them.
+    pub(crate) by_channel: &'a mut ByChannel,
 }
+
+/// Packets by the name of the channel that took them.
+pub(crate) type ByChannel = SmallVec<[(&'static str, u64); 2]>;
 
 impl Outbox<'_> {
     /// What the way to `peer` can carry.
@@ -41,7 +47,7 @@ impl Outbox<'_> {
             self.channel.fill(data);
         }
         self.channel.commit();
-        self.sent(data_len as u64)
+        self.sent(peer, data_len as u64)
     }
 
     /// Sends head and body as a bulk packet; `token` comes back when the body has left.
@@ -55,13 +61,18 @@ impl Outbox<'_> {
     ) -> Sent {
         let data_len = body.remaining();
         match self.channel.send_bulk(peer, lane, head, body, token) {
-            Ok(Room::Granted) => self.sent(data_len),
+            Ok(Room::Granted) => self.sent(peer, data_len),
             Ok(Room::Full) => self.full(),
             Err(_) => Sent::Lost,
         }
     }
 
-    fn sent(&mut self, data_len: u64) -> Sent {
+    fn sent(&mut self, peer: Peer, data_len: u64) -> Sent {
+        let name = self.channel.capabilities_for(peer).name;
+        match self.by_channel.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => self.by_channel.push((name, 1)),
+        }
         self.counters.on_packets_sent(1);
         self.counters.on_bytes_sent(data_len);
         Sent::Yes

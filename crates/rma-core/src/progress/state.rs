@@ -3,6 +3,7 @@
 use crate::channel::{Failure, Lane};
 use crate::config::EngineConfig;
 use crate::ids::{Peer, WindowId};
+use crate::origin::ByChannel;
 use crate::pool::{GlobalPool, PoolKey};
 use crate::stats::Counters;
 use crate::table::{OpPool, TargetPool};
@@ -27,6 +28,7 @@ pub(crate) struct State {
     pub(crate) nudges: Vec<Peer>,
     pub(crate) lost: HashMap<Peer, Failure>,
     pub(crate) counters: Counters,
+    pub(crate) by_channel: ByChannel,
     /// A call has begun something since the last step.
     pub(crate) begun: bool,
     /// Window creations begun by this process.
@@ -74,6 +76,7 @@ impl State {
             nudges: Vec::new(),
             lost: HashMap::new(),
             counters: Counters::default(),
+            by_channel: ByChannel::new(),
             begun: false,
             creations: 0,
             config,

@@ -54,8 +54,8 @@ impl Core {
         for id in self.state.windows.active() {
             moved |= self.advance_window(id, host);
         }
-        let State { replies, bulks, windows, nudges, counters, .. } = &mut self.state;
-        let mut outbox = Outbox { channel: &mut *self.channel, counters };
+        let State { replies, bulks, windows, nudges, counters, by_channel, .. } = &mut self.state;
+        let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
         moved |= replies.send(&mut outbox, bulks, windows, nudges);
         moved |= self.send_nudges();
         moved | self.upper.advance(&mut *self.channel)
@@ -70,9 +70,9 @@ impl Core {
                 Err(error) => window.note_error(error),
             }
         }
-        let State { pools, bulks, replies, nudges, counters, config, .. } = &mut self.state;
+        let State { pools, bulks, replies, nudges, counters, by_channel, config, .. } = &mut self.state;
         moved |= locks::advance(replies, nudges, counters, &mut window);
-        let outbox = Outbox { channel: &mut *self.channel, counters };
+        let outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
         moved |= Issuer { window: &mut window, pools, bulks, outbox, config }.issue_window();
         self.state.windows.put_back(window);
         moved
@@ -87,8 +87,8 @@ impl Core {
             kind: RequestKind::Nudge,
         };
         let head = nudge.emit();
-        let State { nudges, counters, .. } = &mut self.state;
-        let mut outbox = Outbox { channel: &mut *self.channel, counters };
+        let State { nudges, counters, by_channel, .. } = &mut self.state;
+        let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
         nudges.retain(|peer| outbox.small(*peer, Lane::Response, &head, Source::Bytes(&[])) == Sent::Full);
         self.state.nudges.len() != before
     }

@@ -27,6 +27,16 @@ pub enum Side {
     South,
 }
 
+impl Side {
+    /// The side that a neighbour on this side sees this block on.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::North => Self::South,
+            Self::South => Self::North,
+        }
+    }
+}
+
 /// Consecutive rows of a plate, with room for one row on either side.
 #[derive(Clone, Debug)]
 pub struct Block {

@@ -14,6 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const CANNOT: &str = "these channels wake no sleeper";
+const THREADS: &str = "running each rank on a thread";
+/// A sleep that something must end takes no longer than this.
+const WOKEN_WITHIN: Duration = Duration::from_secs(4);
 const PING_PONGS: usize = 1500;
 
 /// Pauses of different lengths, so that arrivals hit every moment of "poll, arm, sleep".
@@ -39,6 +42,7 @@ pub fn c6_ping_pong_between_sleepers(bench: &mut Bench) {
     }
     let deadline = bench.deadline;
     let mut world = bench.world(4);
+    world.bench.note(THREADS.to_owned());
     let [server, clients @ ..] = &mut world.ranks[..] else { unreachable!("four ranks") };
     thread::scope(|scope| {
         for client in clients {
@@ -81,6 +85,7 @@ pub fn c6_bulk_wakes_sleepers(bench: &mut Bench) {
     let deadline = bench.deadline;
     let size = bench.fixture.largest_body().min(300_000);
     let mut world = bench.world(2);
+    world.bench.note(THREADS.to_owned());
     let finished = &AtomicUsize::new(0);
     thread::scope(|scope| {
         for rank in &mut world.ranks {
@@ -146,6 +151,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
     let deadline = bench.deadline;
     for _ in 0..10 {
         let mut world = bench.world(2);
+        world.bench.note(THREADS.to_owned());
         let [sender, sleeper] = &mut world.ranks[..] else { unreachable!("two ranks") };
         let (asleep, when_asleep) = mpsc::channel();
         thread::scope(|scope| {
@@ -155,7 +161,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
                     assert!(Instant::now() < deadline, "C6: an idle rank never gets to sleep");
                 }
                 asleep.send(()).expect("the sender waits for it");
-                assert!(sleeper.sleep(Duration::from_secs(5)), "C6: a first packet wakes nobody");
+                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a first packet wakes nobody");
                 sleeper.sleep_until("the packet", deadline, |r| {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 1
                 });
@@ -201,7 +207,7 @@ pub fn c6_death_wakes_a_sleeper(bench: &mut Bench) {
                     assert!(Instant::now() < deadline, "C6: an idle rank never gets to sleep");
                 }
                 asleep.send(()).expect("the killer waits for it");
-                assert!(sleeper.sleep(Duration::from_secs(5)), "C6: a death wakes nobody");
+                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a death wakes nobody");
                 sleeper.sleep_until("the report", deadline, |r| r.recorder.failed.contains_key(&Peer(1)));
             });
             when_asleep.recv().expect("the sleeper sends it");
@@ -243,7 +249,7 @@ pub fn c6_arm_says_busy_while_packets_wait(bench: &mut Bench) {
         world.settle(0);
         let rank = world.rank(1);
         if rank.arm() == Armed::Sleep {
-            assert!(rank.sleep(Duration::from_secs(5)), "C6: armed after an arrival, and never woken");
+            assert!(rank.sleep(WOKEN_WITHIN), "C6: armed after an arrival, and never woken");
         }
         world.until_all_arrived();
     }
