@@ -31,6 +31,18 @@ pub(crate) fn linger() {
     listen();
 }
 
+/// `O_CLOEXEC` as the system shows it.
+const CLOSE_ON_EXEC: u32 = 0o2_000_000;
+
+/// Numbers of the descriptors of this process that stay open.
+fn descriptors() -> BTreeSet<u32> {
+    let entries = std::fs::read_dir("/proc/self/fd").unwrap();
+    let numbers = entries.map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap());
+    // The directory that is being read is among them.
+    let is_there = |number: &u32| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
+    numbers.collect::<Vec<u32>>().into_iter().filter(is_there).collect()
+}
+
 /// Names of sockets in no file system whose name ends so.
 fn sockets(ending: &str) -> BTreeSet<String> {
     let text = std::fs::read_to_string("/proc/net/unix").unwrap();
