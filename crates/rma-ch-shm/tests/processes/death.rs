@@ -19,14 +19,25 @@ pub(crate) fn stream() {
     }
 }
 
-/// A child that makes contact and then does nothing.
+/// A child that makes contact and then does nothing. What it opens is closed on exec, and closed in the end.
 pub(crate) fn linger() {
+    // What standard streams, or the machinery of tests, open once is open now.
+    say("here");
+    let before = descriptors();
     let place = Place::from_env();
     let mut station = Station::new(&place, 1);
     station.send(0, Lane::Request, 1);
+    let meanwhile = descriptors();
+    for number in meanwhile.difference(&before) {
+        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap();
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap().trim();
+        assert!(u32::from_str_radix(flags, 8).unwrap() & CLOSE_ON_EXEC != 0, "descriptor {number}: {info}");
+    }
+    assert!(meanwhile.len() >= before.len() + 5, "a listener, a connection, a doorbell, two to wait on");
     say("ready");
     listen();
     station.close();
+    assert_eq!(descriptors(), before);
     say("closed");
     listen();
 }
