@@ -7,7 +7,7 @@
 use parking_lot::Mutex;
 use rma_core::progress::WakeHandle;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Release};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 /// The bell of one rank.
 #[derive(Debug, Default)]
@@ -30,7 +30,10 @@ impl Bell {
 
     /// Says that the rank looks anyway.
     pub(crate) fn rouse(&self) {
-        self.drowsy.store(false, Release);
+        // Not a plain store: it would stand between a `ring` and the next `doze`, which must read what `ring` released.
+        if self.drowsy.load(Relaxed) {
+            self.drowsy.swap(false, AcqRel);
+        }
     }
 
     /// Wakes the rank if it sleeps or is about to. What it is to see has been done before.

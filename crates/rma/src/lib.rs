@@ -20,12 +20,12 @@
 pub mod collective;
 mod communicator;
 pub mod config;
+#[doc(hidden)]
 pub mod demo;
 mod elements;
 pub mod host;
 pub mod launch;
 pub mod message;
-mod nobody;
 mod runtime;
 mod start;
 mod threads;
