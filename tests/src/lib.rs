@@ -1,1 +1,6 @@
-//! Placeholder.
+//! What the tests of this folder share: worlds of simulated ranks with an engine each, and a count of their packets.
+//!
+//! The tests themselves are under `tests/`, one file per subject.
+
+pub mod counting;
+pub mod world;

@@ -1,4 +1,4 @@
-//! The audited copy beside the C library's, from 1 byte to 4 MiB, aligned and not aligned to each other.
+//! The audited copy beside the C library's, from 1 byte to 16 MiB, aligned and not aligned to each other.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -29,15 +29,16 @@ const LENGTHS: &[usize] = &[
     262_144,
     1 << 20,
     4 << 20,
+    16 << 20,
 ];
 
 fn copy(criterion: &mut Criterion) {
-    let memory = support::memory(9 << 20);
+    let memory = support::memory(33 << 20);
     for (name, to, from) in [("aligned", 0, 0), ("unaligned", 3, 21)] {
         let mut group = criterion.benchmark_group(format!("copy/{name}"));
         for len in LENGTHS.iter().copied() {
             let target = memory.part(to, len);
-            let source = memory.part((4 << 20) + 4096 + from, len).as_read();
+            let source = memory.part((16 << 20) + 4096 + from, len).as_read();
             group.throughput(Throughput::Bytes(len as u64));
             group.bench_function(BenchmarkId::new("span", len), |b| {
                 b.iter(|| black_box(target).write_from(black_box(source)));

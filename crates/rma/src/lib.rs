@@ -1,1 +1,41 @@
-//! Placeholder.
+//! MPI one-sided communication for Rust programs.
+//!
+//! A [`World`] is all processes of a job: started by `rmarun -n N program` or any launcher that speaks PMI-1, or a program
+//! on its own as a job of one rank. Ranks expose memory in typed windows ([`window`]) and reach each other's memory inside
+//! epochs; [`Communicator`] has the barriers and reductions around that.
+//!
+//! ```
+//! rma::World::run_threads(4, |world| {
+//!     let ranks = world.allgather(&[world.rank()])?;
+//!     assert_eq!(ranks, [[0], [1], [2], [3]]);
+//!     world.barrier()
+//! })
+//! .unwrap();
+//! ```
+//!
+//! The parts, from below: [`launch`] starts processes and lets them find each other; [`message`] moves messages on the
+//! channels of the engine ([`rma_core`]); [`collective`] makes collectives of them; [`host`] gives the engine what it needs
+//! from outside. [`config`] is the table of all variables.
+
+pub mod collective;
+mod communicator;
+pub mod config;
+#[doc(hidden)]
+pub mod demo;
+mod elements;
+pub mod host;
+pub mod launch;
+pub mod message;
+mod runtime;
+mod start;
+mod threads;
+pub mod window;
+mod world;
+
+#[cfg(test)]
+mod testing;
+
+pub use communicator::Communicator;
+pub use rma_core::{Error, ErrorClass, Result};
+pub use window::{Element, Integer, LockKind, LockSet, Locked, Number, ReduceOp, Window};
+pub use world::World;

@@ -7,7 +7,7 @@
 //!
 //! # The contract
 //!
-//! Each clause has a test of its number in [`conformance`], which every channel runs.
+//! Each clause has tests of its number in `conformance` (feature `conformance`), which every channel runs.
 //!
 //! * **C1** Packets of one (sender, receiver, lane) arrive exactly once, in commit order, small and bulk alike, with the
 //!   bytes they were committed with. [`Sink::bulk_received`] comes after the whole body is in place and before the next
@@ -15,16 +15,23 @@
 //! * **C2** Nothing leaves before commit; a reservation that is not committed (another `reserve`, `send_bulk` or `poll`
 //!   came first) sends nothing.
 //! * **C3** [`Room::Full`] is the only back-pressure, answered before a byte is built. After it, one [`Sink::writable`]
-//!   for that peer and lane follows from a later `poll`, as soon as a reservation of the same length would succeed.
+//!   for that peer and lane follows from a later `poll`, as soon as a reservation of the same length (the one last
+//!   refused) would succeed. Several refusals before the notice are answered by one.
 //! * **C4** A small packet's bytes belong to the channel after commit: the caller may reuse what it filled from. A bulk
 //!   head is copied likewise; a bulk body's memory is only read by the channel, and not after [`Sink::bulk_sent`] for it,
 //!   or after [`Sink::failed`] for that peer. Every accepted bulk is answered by exactly one `bulk_sent`, also when its
-//!   peer fails (then before `failed`). The memory of a [`Placement`] is not touched after `bulk_received` or `failed`.
-//! * **C5** `poll` never blocks, and hands over at most the budget's number of packets.
+//!   peer fails (then before `failed`); a bulk refused by [`Room::Full`] or an error is not read at all. The memory of a
+//!   [`Placement`] is not touched after `bulk_received` or `failed`. Dropping the channel ends all access, also that of
+//!   peers that work for it, before the drop returns.
+//! * **C5** `poll` never blocks, and hands over at most the budget's number of packets. A bulk counts once, with its
+//!   head; a refused packet counts.
 //! * **C6** After [`Channel::arm`] has answered [`Armed::Sleep`], anything a `poll` would act on (an arrival, room after
-//!   full, a failure, a peer that connects) wakes whoever waits on the registered sources. No wake-up is lost.
-//! * **C7** Errors are per peer and final, and [`Sink::failed`] comes once, after the last packet of that peer. Peers
-//!   that said goodbye (closed in order) are not failed. Other peers are not affected.
+//!   full, a failure, a peer that connects) wakes whoever waits on the registered sources. No wake-up is lost. An idle
+//!   channel answers `Sleep` soon, and then wakes nobody.
+//! * **C7** Errors are per peer and final, and [`Sink::failed`] comes once, after the last packet of that peer; from then
+//!   on every call for that peer is an error. Peers that said goodbye (closed in order) are not failed. Other peers are
+//!   not affected. A peer that is failed here sees this process fail in turn. A channel that is dropped without
+//!   [`Channel::close`] looks like a death.
 //! * **C8** Memory in use is bounded by the configuration and the number of contacted peers, and shown by
 //!   [`Channel::usage`]. A peer never contacted costs nothing.
 //!
@@ -33,6 +40,7 @@
 //! Requests and responses travel in lanes that do not block each other: a full request lane never keeps a response from
 //! being reserved, and while a bulk body is under way in one lane the other still moves. Between lanes there is no order.
 
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod router;
 mod tracer;
@@ -42,8 +50,8 @@ use crate::ids::Peer;
 use crate::progress::Registrar;
 use std::{fmt, io};
 
-pub use router::Router;
-pub use tracer::{TraceEvent, TraceLog, Tracer};
+pub use router::{Route, Router};
+pub use tracer::{TRACED_BYTES, TraceEvent, TraceLog, Tracer};
 
 /// One of the two independent packet streams between a pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -247,8 +255,14 @@ pub enum Closing {
 /// The implementation keeps clause C4: the memory of bulk bodies and of placements is not accessed outside the times that
 /// the clause allows. The engine hands such memory to callers as free on that promise.
 pub unsafe trait Channel: Send {
-    /// What this channel can do; constant over its life.
+    /// What this channel can do for every peer; constant over its life.
     fn capabilities(&self) -> Capabilities;
+
+    /// What this channel can do for one peer: no less than [`Channel::capabilities`], and constant too.
+    fn capabilities_for(&self, peer: Peer) -> Capabilities {
+        let _ = peer;
+        self.capabilities()
+    }
 
     /// Joins the poller: hands the channel what it needs to wake a sleeper. Called once, before anything is sent.
     ///
@@ -268,7 +282,7 @@ pub unsafe trait Channel: Send {
     /// When the peer has failed.
     ///
     /// # Panics
-    /// May panic when `len` is 0 or over [`Capabilities::max_packet`].
+    /// May panic when `len` is 0 or over [`Capabilities::max_packet`] for that peer.
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure>;
 
     /// Appends bytes to the reserved packet.
@@ -289,7 +303,7 @@ pub unsafe trait Channel: Send {
     /// When the peer has failed.
     ///
     /// # Panics
-    /// May panic when the head is empty or over [`Capabilities::max_packet`], or the body is empty.
+    /// May panic when the head is empty or over [`Capabilities::max_packet`] for that peer, or the body is empty.
     fn send_bulk(
         &mut self,
         peer: Peer,

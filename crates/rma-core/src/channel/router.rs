@@ -1,4 +1,186 @@
-//! Placeholder.
-#[derive(Debug)]
-/// Placeholder.
-pub struct Router;
+//! A channel made of several: each peer is reached through one of them.
+//!
+//! Invariants: the choice for a peer never changes and is the same at both ends, so every clause that holds for a pair in
+//! the parts holds here; a poll gives each part its turn to be first, so that none starves behind a busy one.
+
+use super::{
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, FailureKind, Lane, MIN_PACKET,
+    Placement, Polled, Room, Sink, Source, Usage,
+};
+use crate::datatype::Gather;
+use crate::ids::Peer;
+use crate::progress::Registrar;
+use std::{fmt, io};
+
+/// The index of the part that reaches a peer; `None` for a peer that nothing reaches.
+pub type Route = Box<dyn Fn(Peer) -> Option<usize> + Send>;
+
+/// Several channels as one. Its capabilities are what all parts can do; [`Channel::capabilities_for`] tells a peer's own.
+pub struct Router {
+    parts: Vec<Box<dyn Channel>>,
+    route: Route,
+    /// The part that has granted the reservation in hand.
+    reserved: Option<usize>,
+    turn: usize,
+}
+
+/// Passes everything on, and counts bytes for the budget of the parts that follow.
+struct Meter<'a> {
+    sink: &'a mut dyn Sink,
+    bytes: usize,
+}
+
+impl Router {
+    /// Reaches each peer through the part that `route` names. Without parts it reaches nobody: the channel of a job of one
+    /// process.
+    pub fn new(parts: Vec<Box<dyn Channel>>, route: Route) -> Self {
+        Self { parts, route, reserved: None, turn: 0 }
+    }
+
+    fn part_of(&self, peer: Peer) -> Result<usize, Failure> {
+        (self.route)(peer).filter(|part| *part < self.parts.len()).ok_or_else(|| Failure {
+            kind: FailureKind::Unreachable,
+            detail: format!("no channel of this process reaches process {peer}"),
+        })
+    }
+
+    fn reserved_part(&mut self, call: &str) -> &mut dyn Channel {
+        let part = self.reserved.unwrap_or_else(|| panic!("{call} needs a reservation"));
+        &mut *self.parts[part]
+    }
+}
+
+// SAFETY: every clause about memory is kept by the parts, which get gathers and give back placements unchanged.
+unsafe impl Channel for Router {
+    fn capabilities(&self) -> Capabilities {
+        let all = || self.parts.iter().map(|part| part.capabilities());
+        let of = |pick: fn(Capabilities) -> usize| all().map(pick).min().unwrap_or(0);
+        match &self.parts[..] {
+            [] => Capabilities { name: "nobody", max_packet: MIN_PACKET, bulk_from: MIN_PACKET },
+            [only] => only.capabilities(),
+            _ => Capabilities { name: "mixed", max_packet: of(|c| c.max_packet), bulk_from: of(|c| c.bulk_from) },
+        }
+    }
+
+    fn capabilities_for(&self, peer: Peer) -> Capabilities {
+        self.part_of(peer).map_or_else(|_| self.capabilities(), |part| self.parts[part].capabilities_for(peer))
+    }
+
+    fn register(&mut self, registrar: &Registrar) -> io::Result<()> {
+        self.parts.iter_mut().try_for_each(|part| part.register(registrar))
+    }
+
+    fn connect(&mut self, peer: Peer) -> Result<(), Failure> {
+        let part = self.part_of(peer)?;
+        self.parts[part].connect(peer)
+    }
+
+    fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
+        self.reserved = None;
+        let part = self.part_of(peer)?;
+        let room = self.parts[part].reserve(peer, lane, len)?;
+        if room == Room::Granted {
+            self.reserved = Some(part);
+        }
+        Ok(room)
+    }
+
+    fn fill(&mut self, source: Source<'_>) {
+        self.reserved_part("fill").fill(source);
+    }
+
+    fn commit(&mut self) {
+        self.reserved_part("commit").commit();
+        self.reserved = None;
+    }
+
+    fn send_bulk(
+        &mut self,
+        peer: Peer,
+        lane: Lane,
+        head: &[u8],
+        body: Gather,
+        token: BulkToken,
+    ) -> Result<Room, Failure> {
+        self.reserved = None;
+        let part = self.part_of(peer)?;
+        self.parts[part].send_bulk(peer, lane, head, body, token)
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
+        self.reserved = None;
+        let count = self.parts.len();
+        self.turn = (self.turn + 1) % count.max(1);
+        let (mut all, mut left) = (Polled::default(), budget);
+        for i in 0..count {
+            let mut meter = Meter { sink: &mut *sink, bytes: 0 };
+            let polled = self.parts[(self.turn + i) % count].poll(&mut meter, left);
+            left.bytes = left.bytes.saturating_sub(meter.bytes);
+            left.packets = left.packets.saturating_sub(polled.packets);
+            if left.bytes == 0 {
+                left.packets = 0;
+            }
+            all.packets += polled.packets;
+            all.moved |= polled.moved;
+            all.more |= polled.more;
+        }
+        all
+    }
+
+    fn arm(&mut self) -> Armed {
+        // A part that was armed before another says "busy" wakes a rank that is awake: no harm.
+        let is_busy = self.parts.iter_mut().any(|part| part.arm() == Armed::Busy);
+        if is_busy { Armed::Busy } else { Armed::Sleep }
+    }
+
+    fn close(&mut self) -> Closing {
+        self.reserved = None;
+        // Every part is told at once.
+        let pending =
+            self.parts.iter_mut().filter_map(|p| (p.close() == Closing::Pending).then_some(())).count();
+        if pending == 0 { Closing::Closed } else { Closing::Pending }
+    }
+
+    fn usage(&self) -> Usage {
+        self.parts.iter().map(|part| part.usage()).fold(Usage::default(), |a, b| Usage {
+            peers: a.peers + b.peers,
+            bytes: a.bytes + b.bytes,
+            limit_bytes: a.limit_bytes + b.limit_bytes,
+        })
+    }
+}
+
+impl Sink for Meter<'_> {
+    fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
+        self.bytes += bytes.len();
+        self.sink.packet(from, lane, bytes)
+    }
+
+    fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
+        self.bytes += head.len();
+        self.sink.bulk(from, lane, head, body_len)
+    }
+
+    fn bulk_received(&mut self, from: Peer, lane: Lane) {
+        self.sink.bulk_received(from, lane);
+    }
+
+    fn bulk_sent(&mut self, token: BulkToken) {
+        self.sink.bulk_sent(token);
+    }
+
+    fn writable(&mut self, peer: Peer, lane: Lane) {
+        self.sink.writable(peer, lane);
+    }
+
+    fn failed(&mut self, peer: Peer, failure: Failure) {
+        self.sink.failed(peer, failure);
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.parts.iter().map(|part| part.capabilities().name).collect();
+        f.debug_struct("Router").field("parts", &names).finish_non_exhaustive()
+    }
+}

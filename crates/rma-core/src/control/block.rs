@@ -57,7 +57,13 @@ impl ControlBlock {
 
     /// Joins those who wait. The ticket must be tried until it is granted.
     pub fn join(&self, request: LockRequest, holder: Holder) -> Ticket {
-        self.fields().lock.join(request, holder)
+        self.join_for(request, holder, holder)
+    }
+
+    /// [`ControlBlock::join`] on behalf of an origin that does not map this block: the lock will be `holder`'s, and `ring`
+    /// is the process to wake when the turn comes.
+    pub fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
+        self.fields().lock.join_for(request, holder, ring)
     }
 
     /// Takes the lock if it is this ticket's turn.

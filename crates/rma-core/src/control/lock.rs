@@ -129,7 +129,7 @@ impl LockFields {
         }
     }
 
-    pub(super) fn join(&self, request: LockRequest, holder: Holder) -> Ticket {
+    pub(super) fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
         if request == LockRequest::SharedHolding {
             let counted = self.update(|state| Some(state.more_shared()));
             debug_assert!(counted.is_ok(), "the change is never refused");
@@ -139,7 +139,7 @@ impl LockFields {
         let counted = self.update(|state| Some(state.more_waiters()));
         debug_assert!(counted.is_ok(), "the change is never refused");
         let (number, kind) = (self.tail.0.fetch_add(1, Relaxed), request.kind());
-        directory::enter(&self.slots, number, kind, holder);
+        directory::enter(&self.slots, number, kind, ring);
         Ticket { holder, place: Place::Line { number, kind } }
     }
 

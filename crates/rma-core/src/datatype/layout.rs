@@ -38,6 +38,7 @@ pub struct Segment {
 pub struct Segments {
     layout: Layout,
     position: u64,
+    end: u64,
 }
 
 impl Layout {
@@ -86,7 +87,7 @@ impl Layout {
 
     /// A walk over all bytes.
     pub fn segments(&self) -> Segments {
-        Segments { layout: self.clone(), position: 0 }
+        Segments { layout: self.clone(), position: 0, end: self.size }
     }
 
     fn checked_bounds(&self) -> Option<(i64, i64)> {
@@ -117,7 +118,7 @@ impl Layout {
 impl Segments {
     /// Bytes not yet walked over.
     pub fn remaining(&self) -> u64 {
-        self.layout.size - self.position
+        self.end - self.position
     }
 
     /// Bytes walked over so far.
@@ -127,7 +128,23 @@ impl Segments {
 
     /// The contiguous bytes at the current position, up to the end of their block; `None` at the end.
     pub fn peek(&self) -> Option<Segment> {
-        (self.remaining() > 0).then(|| self.layout.at(self.position))
+        let remaining = self.remaining();
+        (remaining > 0).then(|| {
+            let segment = self.layout.at(self.position);
+            Segment { len: segment.len.min(remaining), ..segment }
+        })
+    }
+
+    /// Cuts off the next `len` bytes as a walk of their own; this one goes on behind them.
+    ///
+    /// # Panics
+    /// When fewer bytes remain.
+    #[must_use]
+    pub fn split_to(&mut self, len: u64) -> Self {
+        let mut front = self.clone();
+        self.advance(len);
+        front.end = self.position;
+        front
     }
 
     /// Moves forward by `len` bytes, in the middle of a segment or over several.
@@ -171,6 +188,25 @@ mod tests {
         }
         assert_eq!(layout.size(), 60);
         assert_eq!(layout.bounds(), (300, 500 + 21 + 5));
+    }
+
+    #[test]
+    fn a_walk_can_be_cut_anywhere() {
+        let layout = Layout::nest(0, 3, &[Loop { count: 4, stride: 10 }]).unwrap();
+        let whole = bytes_by_walk(&layout, 100);
+        for cut in 0..=12 {
+            let mut back = layout.segments();
+            let mut front = back.split_to(cut);
+            assert_eq!((front.remaining(), back.remaining()), (cut, 12 - cut));
+            let mut bytes = Vec::new();
+            for walk in [&mut front, &mut back] {
+                while let Some(segment) = walk.peek() {
+                    bytes.extend((0..segment.len as i64).map(|i| segment.offset + i));
+                    walk.advance(segment.len);
+                }
+            }
+            assert_eq!(bytes, whole, "cut at {cut}");
+        }
     }
 
     #[test]

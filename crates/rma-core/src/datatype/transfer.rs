@@ -40,6 +40,15 @@ impl Gather {
         Self { base: span.as_ptr(), segments: Layout::contiguous(span.len() as u64).segments() }
     }
 
+    /// Cuts off the next `len` bytes as a gather of their own; this one goes on behind them.
+    ///
+    /// # Panics
+    /// When fewer bytes remain.
+    #[must_use]
+    pub fn split_to(&mut self, len: u64) -> Self {
+        Self { base: self.base, segments: self.segments.split_to(len) }
+    }
+
     /// Bytes left to send.
     pub fn remaining(&self) -> u64 {
         self.segments.remaining()

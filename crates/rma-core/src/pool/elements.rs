@@ -7,6 +7,7 @@
 use super::key::PoolKey;
 use super::share::{Level, LocalShare};
 use std::fmt;
+use std::ops::{Index, IndexMut};
 
 /// Elements of type `T` for all windows of one engine.
 pub struct GlobalPool<T> {
@@ -246,6 +247,26 @@ impl PoolStats {
 
     fn on_exhausted(&mut self) {
         self.exhausted += 1;
+    }
+}
+
+/// The element of a key that the caller knows to be live: one that stands in a list of its own.
+///
+/// # Panics
+/// When the key is stale. Keys from outside go through [`GlobalPool::get`].
+impl<T> Index<PoolKey> for GlobalPool<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, key: PoolKey) -> &T {
+        self.get(key).expect("a key in a list names a live element")
+    }
+}
+
+impl<T> IndexMut<PoolKey> for GlobalPool<T> {
+    #[inline]
+    fn index_mut(&mut self, key: PoolKey) -> &mut T {
+        self.get_mut(key).expect("a key in a list names a live element")
     }
 }
 

@@ -1,7 +1,19 @@
 //! The one place that advances and the one place that waits.
+//!
+//! [`step`] moves packets and operations, [`wait`] repeats it until a predicate holds, [`poller`] is where a process sleeps.
+//! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
+mod dispatch;
 mod poller;
 mod protocol;
+mod state;
+mod step;
+mod wait;
 
+#[cfg(feature = "conformance")]
+pub(crate) use poller::Poller;
 pub use poller::{Registrar, WakeHandle};
 pub use protocol::{NoUpper, UPPER_TOKEN, Upper};
+pub(crate) use state::{BulkOwner, Bulks, Pools, State};
+pub(crate) use step::Core;
+pub(crate) use wait::{Patience, Wait, Waiting};

@@ -26,6 +26,11 @@ pub trait Upper: Send {
 
     /// Sends what is queued and has room; says whether anything was sent. Called in every step of the engine.
     fn advance(&mut self, channel: &mut dyn Channel) -> bool;
+
+    /// Whether something was begun since the last [`Upper::advance`], so that a waiter must not sleep yet.
+    fn is_due(&self) -> bool {
+        false
+    }
 }
 
 /// Set in every [`BulkToken`] of a protocol above the engine.

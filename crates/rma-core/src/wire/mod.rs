@@ -3,6 +3,12 @@
 //! Numbers are little-endian and unaligned; lengths, displacements and sequence numbers are 64 bits wide. Nothing is cast:
 //! bytes are copied out of packets field by field (lessons, fixed 54). `docs/wire.md` draws every packet.
 
+mod fields;
 mod header;
+mod request;
+mod response;
 
+pub use fields::Head;
 pub use header::{HEADER_LEN, Protocol, VERSION, check_header, header};
+pub use request::{Place, Request, RequestFlags, RequestKind};
+pub use response::{Response, ResponseFlags, ResponseKind};

@@ -1,0 +1,143 @@
+//! Where connections arrive: the listening socket, connections whose first message is still awaited, and the one
+//! descriptor that becomes readable when any socket of the channel has news.
+//!
+//! Invariants: a look costs one system call when there is no news, and is bounded; at most [`GREETERS`] connections wait
+//! for their first message, the oldest goes first. Knows no messages.
+
+use crate::sockets::{self, Received};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::net::SocketAddrUnix;
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Most connections that wait for their first message. It follows the connecting at once, so one that has to make way has
+/// been stopped in between, or belongs to nobody of this job.
+const GREETERS: usize = 256;
+
+/// Sources looked at, and connections accepted, in one look.
+const NEWS_AT_ONCE: usize = 32;
+
+const LISTENER: u64 = u64::MAX;
+const GREETER: u64 = 1 << 63;
+
+/// The door of a process.
+#[derive(Debug)]
+pub(crate) struct Reception {
+    watch: OwnedFd,
+    listener: OwnedFd,
+    greeters: VecDeque<(u64, OwnedFd)>,
+    next_greeter: u64,
+    strangers: u64,
+}
+
+/// Something to act on.
+#[derive(Debug)]
+pub(crate) enum News<const N: usize> {
+    /// A connection with its first message.
+    Greeting(OwnedFd, Received<N>),
+    /// The connection that was watched under this number has something to read.
+    Readable(u64),
+}
+
+impl Reception {
+    pub(crate) fn open(address: &SocketAddrUnix, backlog: u64) -> io::Result<Self> {
+        let listener = sockets::listen_at(address, backlog)?;
+        let watch = epoll::create(CreateFlags::CLOEXEC)?;
+        let reception =
+            Self { watch, listener, greeters: VecDeque::new(), next_greeter: GREETER, strangers: 0 };
+        reception.add(&reception.listener, LISTENER)?;
+        Ok(reception)
+    }
+
+    /// Watches a connection; its news come under `number`, which is below 2⁶³.
+    pub(crate) fn watch(&self, connection: &OwnedFd, number: u64) -> io::Result<()> {
+        assert!(number < GREETER);
+        self.add(connection, number)
+    }
+
+    /// Collects the news. Says whether there may be more.
+    pub(crate) fn look<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<bool> {
+        let mut space = [MaybeUninit::<Event>::uninit(); NEWS_AT_ONCE];
+        let now =
+            epoll::wait(&self.watch, &mut space, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 }));
+        let events = match now {
+            Ok((events, _)) => events,
+            Err(rustix::io::Errno::INTR) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        };
+        let mut is_more = events.len() == NEWS_AT_ONCE;
+        for event in events {
+            match event.data.u64() {
+                LISTENER => is_more |= self.accept(news)?,
+                number if number >= GREETER => self.hear(number, news),
+                number => news.push(News::Readable(number)),
+            }
+        }
+        Ok(is_more)
+    }
+
+    /// How many connections were turned away because they were another user's, or came to nothing.
+    pub(crate) fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// Says that a connection turned out to be none of this job.
+    pub(crate) fn on_stranger(&mut self) {
+        self.strangers += 1;
+    }
+
+    fn accept<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<bool> {
+        for _ in 0..NEWS_AT_ONCE {
+            let connection = match sockets::accept_own(&self.listener, &mut self.strangers) {
+                Ok(connection) => connection,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            // Nearly always the first message is there already.
+            if let Err(connection) = self.greet(connection, news) {
+                if self.greeters.len() == GREETERS {
+                    self.greeters.pop_front();
+                    self.strangers += 1;
+                }
+                self.add(&connection, self.next_greeter)?;
+                self.greeters.push_back((self.next_greeter, connection));
+                self.next_greeter += 1; // 2⁶³ of them do not come
+            }
+        }
+        Ok(true)
+    }
+
+    fn hear<const N: usize>(&mut self, number: u64, news: &mut Vec<News<N>>) {
+        let Some(at) = self.greeters.iter().position(|(greeter, _)| *greeter == number) else { return };
+        let Some((_, connection)) = self.greeters.remove(at) else { return };
+        if let Err(connection) = self.greet(connection, news) {
+            self.greeters.insert(at, (number, connection));
+        }
+    }
+
+    /// Takes the first message of a connection; gives the connection back when there is none yet.
+    fn greet<const N: usize>(&mut self, connection: OwnedFd, news: &mut Vec<News<N>>) -> Result<(), OwnedFd> {
+        match sockets::receive::<N>(&connection) {
+            Ok(message) if !message.bytes().is_empty() => {
+                // It is watched anew under a number of its own, once it is known whose it is. Not to be there is fine.
+                let _ = epoll::delete(&self.watch, &connection);
+                news.push(News::Greeting(connection, message));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(connection),
+            Ok(_) | Err(_) => self.strangers += 1,
+        }
+        Ok(())
+    }
+
+    fn add(&self, source: &OwnedFd, number: u64) -> io::Result<()> {
+        Ok(epoll::add(&self.watch, source, EventData::new_u64(number), EventFlags::IN)?)
+    }
+}
+
+impl AsFd for Reception {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watch.as_fd()
+    }
+}

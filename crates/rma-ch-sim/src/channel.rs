@@ -1,0 +1,291 @@
+//! The channel of one rank.
+//!
+//! Invariants of the contract that are kept here: the budget (C5), the order "doze, then look" (C6), and that a channel that
+//! is dropped takes back every body before the drop returns (C4). The rest is kept by [`Connection`].
+
+use crate::connection::{Connection, Received};
+use crate::hub::Hub;
+use crate::pair::SideState;
+use crate::time::Time;
+use rma_core::channel::{
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
+    Usage,
+};
+use rma_core::datatype::Gather;
+use rma_core::ids::Peer;
+use rma_core::progress::Registrar;
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+/// The channel of one rank of a [`SimNet`](crate::SimNet).
+#[derive(Debug)]
+pub struct SimChannel {
+    hub: Arc<Hub>,
+    me: Peer,
+    connections: Vec<Connection>,
+    by_peer: HashMap<Peer, usize>,
+    reservation: Option<Reservation>,
+    /// Which lane of which connection a poll looks at first, for packets and for bodies.
+    packet_turn: usize,
+    body_turn: usize,
+    is_closing: bool,
+}
+
+#[derive(Debug)]
+struct Reservation {
+    connection: usize,
+    lane: Lane,
+    len: usize,
+    bytes: Vec<u8>,
+}
+
+impl SimChannel {
+    pub(crate) fn new(hub: Arc<Hub>, me: Peer) -> Self {
+        Self {
+            hub,
+            me,
+            connections: Vec::new(),
+            by_peer: HashMap::new(),
+            reservation: None,
+            packet_turn: 0,
+            body_turn: 0,
+            is_closing: false,
+        }
+    }
+
+    fn connection(&mut self, peer: Peer) -> usize {
+        if let Some(index) = self.by_peer.get(&peer) {
+            return *index;
+        }
+        let connection = match self.hub.connect(self.me, peer) {
+            Ok(pair) => Connection::new(self.me, pair),
+            Err(failure) => Connection::doomed(self.me, peer, failure, &self.hub),
+        };
+        self.add(connection)
+    }
+
+    fn add(&mut self, connection: Connection) -> usize {
+        let index = self.connections.len();
+        self.by_peer.insert(connection.peer, index);
+        self.connections.push(connection);
+        index
+    }
+
+    fn accept(&mut self) -> bool {
+        let mut moved = false;
+        for pair in self.hub.accept(self.me) {
+            let peer = pair.ends[1 - pair.side(self.me)];
+            if !self.by_peer.contains_key(&peer) {
+                self.add(Connection::new(self.me, pair));
+                moved = true;
+            }
+        }
+        moved
+    }
+
+    /// Hands over packets, one per connection and lane in turn, until nothing is left or the budget is used up. The next
+    /// poll begins where this one had to stop, so no lane waits for ever behind a busy one.
+    fn receive(&mut self, sink: &mut dyn Sink, left: &mut Budget) -> u32 {
+        let (before, turns) = (left.packets, 2 * self.connections.len());
+        let mut empty_turns = 0;
+        while empty_turns < turns && !is_used_up(*left) {
+            let (index, lane) = turn(&mut self.packet_turn, turns);
+            match self.connections[index].receive(&self.hub, lane, sink) {
+                Received::Nothing => empty_turns += 1,
+                Received::Packet { bytes } => {
+                    empty_turns = 0;
+                    left.packets -= 1;
+                    left.bytes = left.bytes.saturating_sub(bytes);
+                }
+            }
+        }
+        before - left.packets
+    }
+
+    /// Moves bodies into place, one step each in turn, at least one, and none after `bytes` have been moved. The budget
+    /// limits what is begun; what is under way goes on beside packets of other lanes.
+    fn place_bodies(&mut self, sink: &mut dyn Sink, bytes: usize) -> bool {
+        let turns = 2 * self.connections.len();
+        let mut moved = 0;
+        for _ in 0..turns {
+            let (index, lane) = turn(&mut self.body_turn, turns);
+            moved += self.connections[index].place_body(&self.hub, lane, sink);
+            if moved >= bytes.max(1) {
+                break;
+            }
+        }
+        moved > 0
+    }
+
+    fn has_packets(&mut self) -> bool {
+        let hub = &self.hub;
+        self.connections.iter_mut().any(|c| Lane::ALL.into_iter().any(|lane| c.has_packet(hub, lane)))
+    }
+
+    fn has_work(&mut self) -> bool {
+        let hub = &self.hub;
+        hub.has_incoming(self.me) || self.connections.iter_mut().any(|c| c.has_work(hub))
+    }
+
+    fn check_len(&self, what: &str, len: usize) {
+        let max = self.hub.config.max_packet as usize;
+        assert!((1..=max).contains(&len), "a {what} of {len} bytes; 1 to {max} are possible");
+    }
+}
+
+fn is_used_up(budget: Budget) -> bool {
+    budget.packets == 0 || budget.bytes == 0
+}
+
+/// The connection and lane whose turn it is among `turns`, and the next one's turn.
+fn turn(turn: &mut usize, turns: usize) -> (usize, Lane) {
+    let this = *turn % turns;
+    *turn = (this + 1) % turns;
+    (this / 2, Lane::ALL[this % 2])
+}
+
+// SAFETY: bodies are read through `pair::Body`, which is revoked before `bulk_sent`, `failed`, and the end of a drop, and
+// only by the receiver's poll; placements are written by this rank's poll alone, and forgotten before `bulk_received` and
+// `failed`.
+unsafe impl Channel for SimChannel {
+    fn capabilities(&self) -> Capabilities {
+        let max_packet = self.hub.config.max_packet as usize;
+        Capabilities {
+            name: "sim",
+            max_packet,
+            bulk_from: (self.hub.config.bulk_from as usize).min(max_packet),
+        }
+    }
+
+    fn register(&mut self, registrar: &Registrar) -> io::Result<()> {
+        self.hub.bell(self.me).connect(registrar.wake_handle());
+        Ok(())
+    }
+
+    fn connect(&mut self, peer: Peer) -> Result<(), Failure> {
+        let index = self.connection(peer);
+        self.connections[index].check()
+    }
+
+    fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
+        self.check_len("packet", len);
+        self.reservation = None;
+        let connection = self.connection(peer);
+        self.connections[connection].check()?;
+        let room = self.connections[connection].room(lane);
+        if room == Room::Granted {
+            self.reservation = Some(Reservation { connection, lane, len, bytes: Vec::with_capacity(len) });
+        }
+        Ok(room)
+    }
+
+    fn fill(&mut self, source: Source<'_>) {
+        let reservation = self.reservation.as_mut().expect("fill needs a reservation");
+        let (old, new) = (reservation.bytes.len(), reservation.bytes.len() + source.len());
+        assert!(new <= reservation.len, "{new} bytes filled, {} reserved", reservation.len);
+        match source {
+            Source::Bytes(bytes) => reservation.bytes.extend_from_slice(bytes),
+            Source::Memory(gather) => {
+                reservation.bytes.resize(new, 0);
+                gather.read(&mut reservation.bytes[old..]);
+            }
+        }
+    }
+
+    fn commit(&mut self) {
+        let Reservation { connection, lane, len, bytes } =
+            self.reservation.take().expect("commit needs a reservation");
+        assert_eq!(bytes.len(), len, "a packet is committed when it is filled to its length");
+        self.connections[connection].push(&self.hub, lane, bytes.into(), None);
+    }
+
+    fn send_bulk(
+        &mut self,
+        peer: Peer,
+        lane: Lane,
+        head: &[u8],
+        body: Gather,
+        token: BulkToken,
+    ) -> Result<Room, Failure> {
+        self.check_len("head", head.len());
+        assert!(body.remaining() > 0, "a bulk has a body");
+        self.reservation = None;
+        let index = self.connection(peer);
+        let connection = &mut self.connections[index];
+        connection.check()?;
+        let room = connection.room(lane);
+        if room == Room::Granted {
+            connection.push(&self.hub, lane, head.into(), Some((token, body)));
+        }
+        Ok(room)
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
+        self.reservation = None;
+        if matches!(self.hub.time, Time::Real(_)) {
+            self.hub.bell(self.me).rouse();
+        }
+        let mut polled = Polled { moved: self.accept(), ..Polled::default() };
+        for connection in &mut self.connections {
+            polled.moved |= connection.poll_sent(sink);
+        }
+        let mut left = budget;
+        polled.packets = self.receive(sink, &mut left);
+        polled.moved |= self.place_bodies(sink, budget.bytes);
+        for connection in &mut self.connections {
+            polled.moved |= connection.poll_end(&self.hub, sink);
+        }
+        polled.more = is_used_up(left) && self.has_packets();
+        polled
+    }
+
+    fn arm(&mut self) -> Armed {
+        self.hub.bell(self.me).doze();
+        if self.has_work() {
+            self.hub.bell(self.me).rouse();
+            return Armed::Busy;
+        }
+        Armed::Sleep
+    }
+
+    fn close(&mut self) -> Closing {
+        self.reservation = None;
+        self.is_closing = true;
+        let mut closing = Closing::Closed;
+        for connection in &self.connections {
+            if connection.has_bodies_under_way() {
+                closing = Closing::Pending;
+            } else {
+                connection.say_goodbye(&self.hub);
+            }
+        }
+        closing
+    }
+
+    fn usage(&self) -> Usage {
+        let config = &self.hub.config;
+        let peers = self.connections.iter().filter(|c| !c.is_over()).count();
+        Usage {
+            peers,
+            bytes: self.connections.iter().map(Connection::unread_bytes).sum(),
+            limit_bytes: peers * 2 * (config.lane_packets * config.max_packet) as usize,
+        }
+    }
+}
+
+impl Drop for SimChannel {
+    fn drop(&mut self) {
+        let is_orderly = self.is_closing && !self.connections.iter().any(Connection::has_bodies_under_way);
+        let state = if is_orderly { SideState::Left } else { SideState::Dead };
+        for pair in self.hub.leave(self.me, state) {
+            let peer = pair.ends[1 - pair.side(self.me)];
+            if !self.by_peer.contains_key(&peer) {
+                self.add(Connection::new(self.me, pair));
+            }
+        }
+        for connection in &mut self.connections {
+            connection.leave(&self.hub, state);
+        }
+    }
+}

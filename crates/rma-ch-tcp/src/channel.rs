@@ -1,0 +1,456 @@
+//! The channel: sending and polling, the part that runs all the time.
+//!
+//! A poll goes over the lists of the agenda: handshakes that moved, queues that can be written, connections that can be
+//! read, and what is to be reported. Which sockets are ready is asked of the system only now and then while there is
+//! traffic: the connections used last are simply read. Invariant behind clause C6: whatever the system has reported is
+//! in a list until it was acted upon, [`TcpChannel::arm`] takes all reports and then looks at the lists, and what the
+//! system reports later wakes the sleeper.
+
+use crate::agenda::Agenda;
+use crate::config::{Directory, Limits, TcpSettings};
+use crate::handshake::Identity;
+use crate::inbox::{Halt, Turn};
+use crate::peers::{Connection, Link, PeerState, Peers};
+use crate::queue::{STAGE, SendQueue};
+use crate::readiness::{Event, Readiness, Source as ReadySource};
+use crate::strangers::Strangers;
+use crate::{socket, sys};
+use rma_core::channel::{
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
+    Usage,
+};
+use rma_core::datatype::Gather;
+use rma_core::ids::Peer;
+use rma_core::progress::Registrar;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// While there is traffic on connections that are read directly, the system is asked about the others every so many
+/// polls: a question costs about as much as a read that finds nothing.
+const POLLS_PER_QUESTION: u32 = 4;
+/// Queued bytes that are written at once instead of at the next poll, so that the peer can begin.
+const EARLY_WRITE: usize = 32768;
+/// How soon a closing channel looks again whether the peers' systems have confirmed everything.
+const CLOSE_LOOK: Duration = Duration::from_millis(1);
+
+/// Packets over TCP between the processes of a job. See the crate's page.
+pub struct TcpChannel {
+    pub(crate) identity: Identity,
+    pub(crate) limits: Limits,
+    pub(crate) directory: Directory,
+    pub(crate) address: SocketAddr,
+    pub(crate) listener: Listener,
+    pub(crate) readiness: Readiness,
+    pub(crate) strangers: Strangers,
+    pub(crate) peers: Peers,
+    pub(crate) agenda: Agenda,
+    /// A packet between its reservation and its commit.
+    reservation: Option<Reservation>,
+    /// Memory for short pieces of bodies; made at the first connection.
+    stage: Vec<u8>,
+    /// What the system reported last; empty between calls.
+    events: Vec<Event>,
+    /// Whose deadline is over; empty between polls.
+    pub(crate) late: Vec<ReadySource>,
+    /// The timer went off and the deadlines have not been looked at.
+    pub(crate) timer_fired: bool,
+    /// Polls until the system is asked again what is ready.
+    until_question: u32,
+    pub(crate) closing: bool,
+    /// While closing: a deadline is set for looking again.
+    pub(crate) look_due: bool,
+}
+
+/// The listening socket.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) socket: OwnedFd,
+    /// A connection may be waiting to be accepted.
+    pub(crate) maybe_waiting: bool,
+    /// The system refused to accept, and is not asked before this.
+    pub(crate) paused_until: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reservation {
+    place: usize,
+    lane: Lane,
+    len: usize,
+    filled: usize,
+    /// The packet goes nowhere; see [`PeerState::drops`].
+    dropped: bool,
+}
+
+impl TcpChannel {
+    /// Starts to listen. No peer is contacted before something is sent to it.
+    ///
+    /// # Errors
+    /// When the system refuses, for example because the address is none of this machine's.
+    pub fn bind(settings: TcpSettings) -> io::Result<Self> {
+        let TcpSettings { me, size, job, secret, listen, config, directory } = settings;
+        let limits = Limits::new(&config);
+        let (listening, address) = socket::listen(listen, &limits)?;
+        let readiness = Readiness::new()?;
+        readiness.add(listening.as_fd(), ReadySource::Listener)?;
+        Ok(Self {
+            identity: Identity::new(me, size, &job, secret, limits.packet as u32),
+            limits,
+            directory,
+            address,
+            listener: Listener { socket: listening, maybe_waiting: false, paused_until: None },
+            readiness,
+            strangers: Strangers::new(&limits),
+            peers: Peers::default(),
+            agenda: Agenda::new(limits.direct_reads),
+            reservation: None,
+            stage: Vec::new(),
+            events: Vec::new(),
+            late: Vec::new(),
+            timer_fired: false,
+            until_question: 0,
+            closing: false,
+            look_due: false,
+        })
+    }
+
+    /// The text that the directories of the other processes answer for this one.
+    pub fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Takes over what the system has to report.
+    fn collect(&mut self) {
+        self.until_question = POLLS_PER_QUESTION;
+        let mut events = std::mem::take(&mut self.events);
+        self.readiness.collect(&mut events);
+        for event in events.drain(..) {
+            match event.source {
+                ReadySource::Listener => self.listener.maybe_waiting = true,
+                ReadySource::Timer => self.timer_fired = true,
+                ReadySource::Stranger(index) => self.agenda.strangers.push(index),
+                ReadySource::Peer(place) => match &mut self.peers[place].link {
+                    Link::Dialing(_) => self.agenda.dial.push(place),
+                    Link::Connected(connection) => {
+                        connection.read_closed |= event.read_closed;
+                        if event.readable || event.read_closed {
+                            self.agenda.read.push(place);
+                        }
+                        if event.writable && std::mem::take(&mut connection.blocked) {
+                            self.agenda.write.push(place);
+                        }
+                    }
+                    Link::Left | Link::Failed(_) => {}
+                },
+            }
+        }
+        self.events = events;
+    }
+
+    /// Writes the queue of one peer, `most` bytes of it at least; says whether anything went.
+    fn write(&mut self, place: usize, most: usize) -> bool {
+        let PeerState { queue, link: Link::Connected(connection), .. } = &mut self.peers[place] else {
+            return false;
+        };
+        if connection.blocked || connection.write_error.is_some() {
+            return false;
+        }
+        if self.stage.is_empty() {
+            self.stage = vec![0; STAGE];
+        }
+        let agenda = &mut self.agenda;
+        let socket = connection.socket.as_fd();
+        match queue.write(socket, &self.limits, &mut self.stage, most, |token| agenda.note_sent(token)) {
+            Ok(written) => {
+                connection.blocked = written.blocked;
+                if !queue.is_empty() && !written.blocked {
+                    agenda.write.push(place);
+                }
+                if queue.is_empty() && self.closing && !connection.finished {
+                    socket::finish(socket);
+                    connection.finished = true;
+                }
+                if written.bytes > 0 && !connection.ended {
+                    agenda.direct.used(place);
+                }
+                written.bytes > 0
+            }
+            Err(error) => {
+                // What has arrived is still read, and tells whether the peer has left in order.
+                connection.write_error = Some(error);
+                socket::abandon(socket);
+                queue.clear(|token| agenda.note_sent(token));
+                agenda.read.push(place);
+                true
+            }
+        }
+    }
+
+    /// Reads the connection of one peer.
+    fn read(&mut self, place: usize, turn: &mut Turn<'_>) {
+        let PeerState { peer, link: Link::Connected(connection), .. } = &mut self.peers[place] else {
+            return;
+        };
+        if connection.ended {
+            // There is nothing to read, but a reason to look: perhaps nobody reads any more.
+            if connection.write_error.is_some() || socket::error(connection.socket.as_fd()).is_err() {
+                self.part(place);
+            }
+            return;
+        }
+        let before = turn.progress();
+        let socket = connection.socket.as_fd();
+        match connection.inbox.receive(socket, *peer, connection.read_closed, turn) {
+            Ok(halt) => {
+                if turn.progress() == before {
+                    self.agenda.direct.missed(place);
+                } else {
+                    self.agenda.direct.used(place);
+                }
+                match halt {
+                    Halt::Drained => {}
+                    Halt::Budget => self.agenda.read.push(place),
+                    Halt::Ended => {
+                        connection.ended = true;
+                        self.agenda.direct.remove(place);
+                        // Looked at once more, in case nothing can be written either.
+                        self.agenda.read.push(place);
+                    }
+                    Halt::Left => self.part(place),
+                }
+            }
+            Err(broken) => self.broken(place, broken),
+        }
+    }
+
+    fn read_all(&mut self, turn: &mut Turn<'_>) {
+        for _ in 0..self.agenda.read.len() {
+            if turn.is_over() {
+                return;
+            }
+            let Some(place) = self.agenda.read.pop() else { return };
+            self.read(place, turn);
+        }
+        for place in self.agenda.direct.list() {
+            if turn.is_over() {
+                return;
+            }
+            if !self.agenda.read.contains(place) {
+                self.read(place, turn);
+            }
+        }
+    }
+
+    /// Reports room in lanes that were full.
+    fn report_room(&mut self, turn: &mut Turn<'_>) {
+        for _ in 0..self.agenda.full.len() {
+            let Some(place) = self.agenda.full.pop() else { return };
+            let PeerState { peer, queue, link } = &mut self.peers[place];
+            if matches!(link, Link::Failed(_)) {
+                continue;
+            }
+            for lane in Lane::ALL {
+                if queue.take_writable(lane, &self.limits) {
+                    turn.sink.writable(*peer, lane);
+                    turn.moved = true;
+                }
+            }
+            if queue.has_full_lane() {
+                self.agenda.full.push(place);
+            }
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.agenda.is_busy()
+            || self.timer_fired
+            || self.can_accept()
+            || self.agenda.full.iter().any(|place| self.peers[place].queue.would_be_writable(&self.limits))
+    }
+
+    /// Whether something committed has not reached the system of a peer.
+    fn is_unconfirmed(&self) -> bool {
+        self.peers.iter().any(|state| match &state.link {
+            Link::Dialing(_) => true,
+            Link::Connected(Connection { write_error: Some(_), .. }) => true,
+            Link::Connected(connection) if connection.finished => {
+                // An error is one of the connection, and found by reading.
+                sys::unconfirmed(connection.socket.as_fd()).map_or(true, |bytes| bytes > 0)
+            }
+            Link::Connected(_) => true,
+            Link::Left | Link::Failed(_) => false,
+        })
+    }
+}
+
+// SAFETY: clause C4. A bulk body's memory is named only by its `Gather` in the peer's `SendQueue`, which gives it to the
+// kernel for the time of a call and drops it together with noting its token (`SendQueue::consume` and `clear`); the notes
+// are reported later, and bodies before failures. A placement's memory is named only by its `Scatter` in the peer's
+// `Inbox`, which is dropped before `bulk_received` is called, and with the connection before `failed` is.
+unsafe impl Channel for TcpChannel {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { name: "tcp", max_packet: self.limits.packet, bulk_from: self.limits.bulk_from }
+    }
+
+    fn register(&mut self, registrar: &Registrar) -> io::Result<()> {
+        self.readiness.join(registrar)
+    }
+
+    fn connect(&mut self, peer: Peer) -> Result<(), Failure> {
+        self.contact(peer).map(|_| ())
+    }
+
+    fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
+        assert!((1..=self.limits.packet).contains(&len), "a packet of {len} bytes");
+        self.reservation = None;
+        let place = self.contact(peer)?;
+        let state = &mut self.peers[place];
+        let dropped = state.drops();
+        let room = if dropped { Room::Granted } else { state.queue.reserve(lane, len, &self.limits) };
+        match room {
+            Room::Granted => self.reservation = Some(Reservation { place, lane, len, filled: 0, dropped }),
+            Room::Full => self.agenda.full.push(place),
+        }
+        Ok(room)
+    }
+
+    fn fill(&mut self, source: Source<'_>) {
+        let reservation = self.reservation.as_mut().expect("a packet is reserved");
+        let more = source.len();
+        assert!(more <= reservation.len - reservation.filled, "more bytes than were reserved");
+        if !reservation.dropped {
+            self.peers[reservation.place].queue.fill(reservation.lane, reservation.filled, source);
+        } else if let Source::Memory(gather) = source {
+            gather.advance(more);
+        }
+        reservation.filled += more;
+    }
+
+    fn commit(&mut self) {
+        let reservation = self.reservation.take().expect("a packet is reserved");
+        assert_eq!(reservation.filled, reservation.len, "bytes filled of bytes reserved");
+        if reservation.dropped {
+            return;
+        }
+        let Reservation { place, lane, len, .. } = reservation;
+        let queue = &mut self.peers[place].queue;
+        queue.commit(lane, len);
+        if queue.waiting_bytes() >= EARLY_WRITE {
+            self.write(place, EARLY_WRITE);
+        } else {
+            self.agenda.write.push(place);
+        }
+    }
+
+    fn send_bulk(
+        &mut self,
+        peer: Peer,
+        lane: Lane,
+        head: &[u8],
+        body: Gather,
+        token: BulkToken,
+    ) -> Result<Room, Failure> {
+        assert!((1..=self.limits.packet).contains(&head.len()), "a head of {} bytes", head.len());
+        assert!(body.remaining() > 0, "a body of no bytes");
+        self.reservation = None;
+        let place = self.contact(peer)?;
+        let state = &mut self.peers[place];
+        if state.drops() {
+            self.agenda.note_sent(token);
+            return Ok(Room::Granted);
+        }
+        let room = state.queue.push_bulk(lane, head, body, token, &self.limits);
+        match room {
+            Room::Granted => self.agenda.write.push(place),
+            Room::Full => self.agenda.full.push(place),
+        }
+        Ok(room)
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
+        self.reservation = None;
+        let mut turn = Turn::new(sink, budget);
+        for _ in 0..self.agenda.write.len() {
+            let Some(place) = self.agenda.write.pop() else { break };
+            turn.moved |= self.write(place, budget.bytes);
+        }
+        self.until_question = self.until_question.saturating_sub(1);
+        if self.until_question == 0 || self.agenda.direct.is_empty() {
+            self.collect();
+        }
+        turn.moved |= self.advance_contacts();
+        self.read_all(&mut turn);
+        turn.moved |= self.agenda.report(turn.sink);
+        self.report_room(&mut turn);
+        Polled {
+            packets: turn.packets,
+            moved: turn.moved,
+            more: turn.is_over() && !self.agenda.read.is_empty(),
+        }
+    }
+
+    fn arm(&mut self) -> Armed {
+        if self.is_busy() {
+            return Armed::Busy;
+        }
+        self.collect();
+        if self.is_busy() {
+            return Armed::Busy;
+        }
+        // Whatever wakes the sleeper is in the system's reports, so the next poll begins with them.
+        self.until_question = 0;
+        Armed::Sleep
+    }
+
+    fn close(&mut self) -> Closing {
+        self.reservation = None;
+        if !std::mem::replace(&mut self.closing, true) {
+            for place in 0..self.peers.len() {
+                let state = &mut self.peers[place];
+                if matches!(state.link, Link::Dialing(_) | Link::Connected(_)) {
+                    state.queue.say_goodbye();
+                    self.agenda.write.push(place);
+                }
+            }
+        }
+        if !self.is_unconfirmed() {
+            return Closing::Closed;
+        }
+        // The system does not report that the last bytes were confirmed, so a sleeper is woken to look.
+        if !std::mem::replace(&mut self.look_due, true) {
+            self.readiness.set_deadline(Instant::now() + CLOSE_LOOK, ReadySource::Timer);
+        }
+        Closing::Pending
+    }
+
+    fn usage(&self) -> Usage {
+        let shared = |strangers| STAGE + strangers * Strangers::BYTES;
+        let peer = |state: &PeerState| {
+            let inbox = match &state.link {
+                Link::Connected(connection) => connection.inbox.allocated(),
+                Link::Dialing(_) | Link::Left | Link::Failed(_) => 0,
+            };
+            size_of::<PeerState>() + state.queue.allocated() + inbox
+        };
+        let per_peer = size_of::<PeerState>() + SendQueue::most_allocated(&self.limits) + self.limits.receive;
+        Usage {
+            peers: self.peers.len(),
+            bytes: self.peers.iter().map(peer).sum::<usize>()
+                + self.stage.len()
+                + self.strangers.len() * Strangers::BYTES,
+            limit_bytes: self.peers.len() * per_peer + shared(self.limits.strangers),
+        }
+    }
+}
+
+impl fmt::Debug for TcpChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TcpChannel")
+            .field("identity", &self.identity)
+            .field("address", &self.address)
+            .field("peers", &self.peers.len())
+            .finish_non_exhaustive()
+    }
+}

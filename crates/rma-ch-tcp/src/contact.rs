@@ -1,0 +1,287 @@
+//! How peers come into contact: dials, incoming connections, deadlines, and what ends a contact.
+//!
+//! The part of the channel that runs rarely. Invariants: every way that a peer's connection ends goes through
+//! [`TcpChannel::fail`] or [`TcpChannel::part`], which give back the bodies and report; a stranger never leads there.
+
+use crate::channel::TcpChannel;
+use crate::dial::{Dial, Dialed};
+use crate::exchange::Exchange;
+use crate::handshake::Verdict;
+use crate::inbox::{Broken, Inbox};
+use crate::peers::{Connection, Link, judge};
+use crate::readiness::Source;
+use crate::socket;
+use crate::strangers::Heard;
+use rma_core::channel::{Failure, FailureKind};
+use rma_core::ids::Peer;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How long the listener rests when the system has no descriptor for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+impl TcpChannel {
+    /// The place of a peer, which is contacted if it was not.
+    ///
+    /// # Errors
+    /// When it has failed, or cannot be named.
+    pub(crate) fn contact(&mut self, peer: Peer) -> Result<usize, Failure> {
+        if let Some(place) = self.peers.find(peer) {
+            return match &self.peers[place].link {
+                Link::Failed(failure) => Err(failure.clone()),
+                Link::Dialing(_) | Link::Connected(_) | Link::Left => Ok(place),
+            };
+        }
+        let unreachable = |detail| Failure { kind: FailureKind::Unreachable, detail };
+        if peer == self.identity.me {
+            return Err(unreachable(format!("process {peer} is this process")));
+        }
+        if peer.0 >= self.identity.size {
+            return Err(unreachable(format!("process {peer} is not in 0..{}", self.identity.size)));
+        }
+        match self.dial(peer) {
+            Ok(dial) => {
+                let place = self.peers.add(peer, Link::Dialing(dial));
+                self.watch_dial(place)?;
+                Ok(place)
+            }
+            Err(failure) => {
+                let place = self.peers.add(peer, Link::Left);
+                self.fail(place, failure.clone());
+                Err(failure)
+            }
+        }
+    }
+
+    fn dial(&mut self, peer: Peer) -> Result<Dial, Failure> {
+        let unknown = |cause: String| Failure {
+            kind: FailureKind::Unreachable,
+            detail: format!("the address of process {peer} is not known: {cause}"),
+        };
+        let text = (self.directory)(peer).map_err(|error| unknown(error.to_string()))?;
+        let address: SocketAddr =
+            text.parse().map_err(|_| unknown(format!("{text:?} is no IP address and port")))?;
+        Dial::begin(peer, address, &self.limits)
+    }
+
+    /// Goes on with the dials and strangers where something has happened, and with those whose time is over.
+    pub(crate) fn advance_contacts(&mut self) -> bool {
+        let mut moved = std::mem::take(&mut self.timer_fired);
+        if moved {
+            self.expire();
+        }
+        for _ in 0..self.agenda.dial.len() {
+            let Some(place) = self.agenda.dial.pop() else { break };
+            if let Link::Dialing(dial) = &mut self.peers[place].link {
+                let dialed = dial.advance(&self.identity);
+                self.dialed(place, dialed);
+                moved = true;
+            }
+        }
+        for _ in 0..self.agenda.strangers.len() {
+            let Some(index) = self.agenda.strangers.pop() else { break };
+            moved = true;
+            match self.strangers.advance(index, &self.identity, &self.limits) {
+                Heard::Waiting | Heard::Dropped => {}
+                Heard::Until(deadline) => {
+                    self.readiness.set_deadline(deadline, Source::Stranger(index));
+                    self.agenda.strangers.push(index);
+                }
+                Heard::Known(peer, exchange) => self.meet(peer, exchange),
+            }
+        }
+        self.end_late();
+        while self.can_accept() {
+            moved = true;
+            self.accept();
+        }
+        moved
+    }
+
+    /// Whether an incoming connection may be waiting, and has a place.
+    pub(crate) fn can_accept(&self) -> bool {
+        self.listener.maybe_waiting && self.listener.paused_until.is_none() && self.strangers.has_room()
+    }
+
+    fn accept(&mut self) {
+        match socket::accept(&self.listener.socket, &self.limits) {
+            Ok((socket, from)) => {
+                let (index, deadline) = self.strangers.add(socket, from, &self.limits);
+                self.readiness.set_deadline(deadline, Source::Stranger(index));
+                self.agenda.strangers.push(index);
+                let Some(socket) = self.strangers.socket(index) else { return };
+                if let Err(error) = self.readiness.add(socket, Source::Stranger(index)) {
+                    // It will be dropped when its time is over.
+                    tracing::warn!(%error, "an incoming connection cannot be watched");
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                self.listener.maybe_waiting = false;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "an incoming connection cannot be accepted now");
+                let until = Instant::now() + ACCEPT_PAUSE;
+                self.listener.paused_until = Some(until);
+                self.readiness.set_deadline(until, Source::Listener);
+            }
+        }
+    }
+
+    /// Notes whose time is over. What has arrived in time counts, however late this process looks, so they are looked at
+    /// once more before [`TcpChannel::end_late`].
+    fn expire(&mut self) {
+        let known = self.late.len();
+        self.readiness.take_expired(&mut self.late);
+        for source in &self.late[known..] {
+            match source {
+                Source::Stranger(index) => self.agenda.strangers.push(*index),
+                Source::Peer(place) => self.agenda.dial.push(*place),
+                Source::Listener | Source::Timer => {}
+            }
+        }
+    }
+
+    /// Ends what is still late.
+    fn end_late(&mut self) {
+        let now = Instant::now();
+        while let Some(source) = self.late.pop() {
+            match source {
+                Source::Stranger(index) => self.strangers.expire(index, now),
+                Source::Peer(place) => {
+                    if let Link::Dialing(dial) = &mut self.peers[place].link
+                        && dial.deadline().is_some_and(|deadline| deadline <= now)
+                    {
+                        let dialed = dial.expire(&self.limits);
+                        self.dialed(place, dialed);
+                    }
+                }
+                Source::Listener => {
+                    self.listener.paused_until.take_if(|until| *until <= now);
+                }
+                // Nothing but the reason to wake: see `close`.
+                Source::Timer => self.look_due = false,
+            }
+        }
+    }
+
+    fn dialed(&mut self, place: usize, dialed: Dialed) {
+        match dialed {
+            Dialed::Waiting => {}
+            Dialed::Pausing | Dialed::Begun => {
+                // A failure is noted by then.
+                let _ = self.watch_dial(place);
+            }
+            Dialed::Connected(socket) => self.establish(place, socket),
+            Dialed::Failed(failure) => self.fail(place, failure),
+        }
+    }
+
+    /// Watches the deadline of a dial, and the socket of an attempt that has begun.
+    fn watch_dial(&mut self, place: usize) -> Result<(), Failure> {
+        let Link::Dialing(dial) = &self.peers[place].link else { return Ok(()) };
+        if let Some(deadline) = dial.deadline() {
+            self.readiness.set_deadline(deadline, Source::Peer(place));
+        }
+        let Some(socket) = dial.socket() else { return Ok(()) };
+        match self.readiness.add(socket, Source::Peer(place)) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let failure = Failure {
+                    kind: FailureKind::Unreachable,
+                    detail: format!(
+                        "a connection to process {} cannot be watched: {error}",
+                        self.peers[place].peer
+                    ),
+                };
+                self.fail(place, failure.clone());
+                Err(failure)
+            }
+        }
+    }
+
+    /// Gives its verdict to a peer that has proven itself.
+    fn meet(&mut self, peer: Peer, exchange: Exchange) {
+        let place = self.peers.find(peer);
+        let verdict = judge(self.identity.me, peer, place.map(|place| &self.peers[place].link));
+        if let Err(error) = exchange.send(&verdict.emit()) {
+            // The peer will try again, or it is gone; both are seen elsewhere.
+            tracing::debug!(%peer, %error, "a verdict could not be sent");
+            return;
+        }
+        match verdict {
+            Verdict::Accepted => {
+                let place = match place {
+                    Some(place) => place,
+                    None => self.peers.add(peer, Link::Left),
+                };
+                self.establish(place, exchange.into_socket());
+            }
+            Verdict::Mine => {
+                if let Some(place) = place
+                    && let Link::Dialing(dial) = &mut self.peers[place].link
+                {
+                    dial.park(exchange.into_socket());
+                }
+            }
+            Verdict::Refused => tracing::debug!(%peer, "a second connection of a peer was refused"),
+        }
+    }
+
+    /// Makes an authenticated connection the one with a peer. Replaces a dial, which ends with that.
+    fn establish(&mut self, place: usize, socket: OwnedFd) {
+        if let Err(error) = self.readiness.rename(socket.as_fd(), Source::Peer(place)) {
+            return self.fail(
+                place,
+                Failure {
+                    kind: FailureKind::Unreachable,
+                    detail: format!(
+                        "the connection of process {} cannot be watched: {error}",
+                        self.peers[place].peer
+                    ),
+                },
+            );
+        }
+        let state = &mut self.peers[place];
+        tracing::debug!(peer = %state.peer, "connected");
+        state.link = Link::Connected(Connection::new(socket, Inbox::new(&self.limits)));
+        if self.closing {
+            state.queue.say_goodbye();
+        }
+        self.agenda.write.push(place);
+        self.agenda.read.push(place);
+    }
+
+    /// A connection is of no more use.
+    pub(crate) fn broken(&mut self, place: usize, broken: Broken) {
+        let state = &self.peers[place];
+        let peer = state.peer;
+        let detail = match &state.link {
+            Link::Connected(Connection { write_error: Some(error), .. }) => {
+                format!("process {peer} is gone: nothing can be sent to it: {error}")
+            }
+            _ if broken.kind == FailureKind::Dead => format!("process {peer} is gone: {}", broken.cause),
+            _ => format!("process {peer} broke the protocol: {}", broken.cause),
+        };
+        self.fail(place, Failure { kind: broken.kind, detail });
+    }
+
+    /// Gives a peer up, and notes it.
+    pub(crate) fn fail(&mut self, place: usize, failure: Failure) {
+        let state = &mut self.peers[place];
+        tracing::debug!(peer = %state.peer, cause = %failure, "a peer has failed");
+        state.queue.clear(|token| self.agenda.note_sent(token));
+        state.link = Link::Failed(failure.clone());
+        self.agenda.direct.remove(place);
+        self.agenda.note_failed(state.peer, failure);
+    }
+
+    /// A peer that said goodbye is gone: nothing more comes from it or goes to it.
+    pub(crate) fn part(&mut self, place: usize) {
+        let state = &mut self.peers[place];
+        tracing::debug!(peer = %state.peer, "a peer has left");
+        state.queue.clear(|token| self.agenda.note_sent(token));
+        state.link = Link::Left;
+        self.agenda.direct.remove(place);
+    }
+}

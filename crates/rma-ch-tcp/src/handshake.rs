@@ -1,0 +1,466 @@
+//! The handshake as messages: who may say what, and what follows from it. No connection, no time, no choice of numbers.
+//!
+//! The side that connects (dialer) and the side that is connected to (answerer) prove to each other that they know the
+//! job's secret, without saying it: each sends a fresh random number, and each answers with a keyed hash (HMAC-SHA-256)
+//! over everything said so far. The two proofs are over different words, so neither can be played back as the other.
+//!
+//! ```text
+//!   dialer                                  answerer
+//!     hello: who, to whom, job, number ───▶   checks what needs no secret
+//!     checks the proof  ◀─── answer: go on (or why not), number, proof
+//!     proof ──────────────────────────────▶   checks it: now the dialer is known
+//!     ◀────────────────────────────── verdict: accepted, mine instead, or refused
+//! ```
+//!
+//! Invariants: no message has a variable length; proofs are compared in constant time; nothing is believed before the
+//! proof (a hello is only a claim). Frames may follow the verdict at once. `docs/wire-tcp.md` has the bytes.
+
+use hmac::{Hmac, KeyInit, Mac};
+use rma_core::ids::Peer;
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// Length of a hello.
+pub(crate) const HELLO: usize = 96;
+/// Length of an answer.
+pub(crate) const ANSWER: usize = 80;
+/// Length of a proof.
+pub(crate) const PROOF: usize = 32;
+/// Length of a verdict.
+pub(crate) const VERDICT: usize = 8;
+/// The longest message.
+pub(crate) const LONGEST: usize = HELLO;
+/// Bytes at the start of hello and answer that are the same in all versions: magic, version, byte order.
+pub(crate) const PREFIX: usize = 12;
+
+const MAGIC: [u8; 8] = *b"\x89rmatcp\n";
+const VERSION: u16 = 1;
+/// Written in the order of the machine's bytes, so that the other kind of machine reads another number.
+const ORDER: u16 = 0x0102;
+
+const ANSWERER_LABEL: &[u8] = b"rma tcp 1 answerer";
+const DIALER_LABEL: &[u8] = b"rma tcp 1 dialer";
+
+/// A random number that is used once.
+pub(crate) type Nonce = [u8; 32];
+
+/// What this process says of itself and knows of the job.
+pub(crate) struct Identity {
+    pub(crate) me: Peer,
+    pub(crate) size: u32,
+    pub(crate) packet: u32,
+    job: [u8; 32],
+    secret: [u8; 32],
+}
+
+/// Why a handshake goes no further: the codes that an answer carries instead of a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It did not start like a handshake.
+    Magic,
+    Version(u16),
+    ByteOrder,
+    Job,
+    Size(u32),
+    /// The hello is meant for another process.
+    NotMe(Peer),
+    /// The hello's sender is not another process of the job.
+    From(Peer),
+    /// The two processes differ in the longest packet.
+    Packet(u32),
+    Proof,
+    /// Bits that are always zero, or a code that nobody sends.
+    Reserved,
+}
+
+/// The last word of a handshake, about an authenticated dialer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// This connection is the one between the two.
+    Accepted,
+    /// The answerer is connecting too, and its connection will be the one.
+    Mine,
+    /// The answerer has given the dialer up, or has a connection to it already.
+    Refused,
+}
+
+/// The dialer after its hello.
+pub(crate) struct Dialer {
+    to: Peer,
+    hello: [u8; HELLO],
+}
+
+/// The answerer after its answer.
+pub(crate) struct Answerer {
+    from: Peer,
+    hello: [u8; HELLO],
+    answer: [u8; ANSWER],
+}
+
+impl Identity {
+    pub(crate) fn new(me: Peer, size: u32, job: &str, secret: [u8; 32], packet: u32) -> Self {
+        Self { me, size, packet, job: Sha256::digest(job.as_bytes()).into(), secret }
+    }
+
+    /// Starts a handshake with `to`: the state, and the hello to send.
+    pub(crate) fn dial(&self, to: Peer, nonce: Nonce) -> (Dialer, [u8; HELLO]) {
+        let mut hello = [0; HELLO];
+        let mut out = Writer(&mut hello);
+        out.put(&prefix());
+        out.put(&self.size.to_le_bytes());
+        out.put(&self.me.0.to_le_bytes());
+        out.put(&to.0.to_le_bytes());
+        out.put(&self.packet.to_le_bytes());
+        out.put(&[0; 4]);
+        out.put(&self.job);
+        out.put(&nonce);
+        (Dialer { to, hello }, hello)
+    }
+
+    /// Reads a hello: the state and the answer to send.
+    ///
+    /// # Errors
+    /// When the handshake is over: the reason, and what to send before closing (nothing to who does not speak this
+    /// protocol at all).
+    pub(crate) fn answer(
+        &self,
+        hello: &[u8; HELLO],
+        nonce: Nonce,
+    ) -> Result<(Answerer, [u8; ANSWER]), (Reason, Option<[u8; ANSWER]>)> {
+        let from = self.check_hello(hello).map_err(|reason| {
+            let answer = (reason != Reason::Magic).then(|| emit_answer(reason.code(), &[0; 32], &[0; 32]));
+            (reason, answer)
+        })?;
+        let mut answer = emit_answer(0, &nonce, &[0; 32]);
+        let proof: [u8; 32] =
+            self.mac(ANSWERER_LABEL, &[hello, &answer[..48]]).finalize().into_bytes().into();
+        answer[48..].copy_from_slice(&proof);
+        Ok((Answerer { from, hello: *hello, answer }, answer))
+    }
+
+    /// Reads an answer: the proof to send.
+    ///
+    /// # Errors
+    /// When the answerer says why not, or has not proven that it is of the job.
+    pub(crate) fn prove(&self, dialer: &Dialer, answer: &[u8; ANSWER]) -> Result<[u8; PROOF], Reason> {
+        check_prefix(answer)?;
+        let mut input = Reader(&answer[PREFIX..]);
+        match u32::from_le_bytes(input.take()) {
+            0 => {}
+            code => return Err(self.refused(dialer, code)),
+        }
+        self.mac(ANSWERER_LABEL, &[&dialer.hello, &answer[..48]])
+            .verify_slice(&answer[48..])
+            .map_err(|_| Reason::Proof)?;
+        Ok(self.mac(DIALER_LABEL, &[&dialer.hello, answer]).finalize().into_bytes().into())
+    }
+
+    /// Reads a proof: who the dialer is.
+    ///
+    /// # Errors
+    /// When it does not know the secret.
+    pub(crate) fn verify(&self, answerer: &Answerer, proof: &[u8; PROOF]) -> Result<Peer, Reason> {
+        self.mac(DIALER_LABEL, &[&answerer.hello, &answerer.answer])
+            .verify_slice(proof)
+            .map_err(|_| Reason::Proof)?;
+        Ok(answerer.from)
+    }
+
+    fn check_hello(&self, hello: &[u8; HELLO]) -> Result<Peer, Reason> {
+        check_prefix(hello)?;
+        let mut input = Reader(&hello[PREFIX..]);
+        let size = u32::from_le_bytes(input.take());
+        let from = Peer(u32::from_le_bytes(input.take()));
+        let to = Peer(u32::from_le_bytes(input.take()));
+        let packet = u32::from_le_bytes(input.take());
+        if input.take::<4>() != [0; 4] {
+            return Err(Reason::Reserved);
+        }
+        if input.take::<32>() != self.job {
+            return Err(Reason::Job);
+        }
+        if size != self.size {
+            return Err(Reason::Size(size));
+        }
+        if to != self.me {
+            return Err(Reason::NotMe(to));
+        }
+        if from == self.me || from.0 >= self.size {
+            return Err(Reason::From(from));
+        }
+        if packet != self.packet {
+            return Err(Reason::Packet(packet));
+        }
+        Ok(from)
+    }
+
+    /// What a code in an answer means to the dialer, who knows what it said.
+    fn refused(&self, dialer: &Dialer, code: u32) -> Reason {
+        let all = [
+            Reason::Version(VERSION),
+            Reason::ByteOrder,
+            Reason::Job,
+            Reason::Size(self.size),
+            Reason::NotMe(dialer.to),
+            Reason::From(self.me),
+            Reason::Packet(self.packet),
+        ];
+        all.into_iter().find(|reason| reason.code() == code).unwrap_or(Reason::Reserved)
+    }
+
+    fn mac(&self, label: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("any length is a key of HMAC");
+        mac.update(label);
+        for part in parts {
+            mac.update(part);
+        }
+        mac
+    }
+}
+
+/// Whether these first [`PREFIX`] bytes, or fewer, can start a hello of this version. Asked before all of it is there,
+/// so that who speaks something else is not waited for.
+///
+/// # Errors
+/// When they cannot.
+pub(crate) fn check_start(bytes: &[u8]) -> Result<(), Reason> {
+    match bytes.get(..PREFIX) {
+        Some(prefix) => check_prefix(prefix),
+        None if MAGIC.starts_with(&bytes[..bytes.len().min(MAGIC.len())]) => Ok(()),
+        None => Err(Reason::Magic),
+    }
+}
+
+impl Verdict {
+    /// The message.
+    pub(crate) fn emit(self) -> [u8; VERDICT] {
+        let code = match self {
+            Self::Accepted => 1,
+            Self::Mine => 2,
+            Self::Refused => 3,
+        };
+        [code, 0, 0, 0, 0, 0, 0, 0]
+    }
+
+    /// Reads the message.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn parse(bytes: &[u8; VERDICT]) -> Result<Self, Reason> {
+        [Self::Accepted, Self::Mine, Self::Refused]
+            .into_iter()
+            .find(|verdict| verdict.emit() == *bytes)
+            .ok_or(Reason::Reserved)
+    }
+}
+
+impl Reason {
+    /// What an answer carries; never 0, which is "go on".
+    fn code(self) -> u32 {
+        match self {
+            Self::Magic => 1,
+            Self::Version(_) => 2,
+            Self::ByteOrder => 3,
+            Self::Job => 4,
+            Self::Size(_) => 5,
+            Self::NotMe(_) => 6,
+            Self::From(_) => 7,
+            Self::Packet(_) => 8,
+            Self::Proof => 9,
+            Self::Reserved => 10,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Magic => f.write_str("it does not speak this protocol"),
+            Self::Version(theirs) => write!(f, "version {theirs} of the protocol is not understood"),
+            Self::ByteOrder => f.write_str("the two machines order bytes differently"),
+            Self::Job => f.write_str("another job's name"),
+            Self::Size(size) => write!(f, "a job of {size} processes is not the job of the other side"),
+            Self::NotMe(peer) => write!(f, "the connection is meant for process {peer}, which is not here"),
+            Self::From(peer) => write!(f, "a connection from process {peer} is not possible"),
+            Self::Packet(bytes) => {
+                write!(f, "RMA_TCP_PACKET_BYTES is {bytes} and not as on the other side")
+            }
+            Self::Proof => f.write_str("it does not know the job's secret"),
+            Self::Reserved => f.write_str("a handshake message with a value that nobody sends"),
+        }
+    }
+}
+
+fn prefix() -> [u8; PREFIX] {
+    let mut bytes = [0; PREFIX];
+    let mut out = Writer(&mut bytes);
+    out.put(&MAGIC);
+    out.put(&VERSION.to_le_bytes());
+    out.put(&ORDER.to_ne_bytes());
+    bytes
+}
+
+fn check_prefix(bytes: &[u8]) -> Result<(), Reason> {
+    let mut input = Reader(bytes);
+    if input.take() != MAGIC {
+        return Err(Reason::Magic);
+    }
+    match u16::from_le_bytes(input.take()) {
+        VERSION => {}
+        other => return Err(Reason::Version(other)),
+    }
+    if u16::from_ne_bytes(input.take()) == ORDER { Ok(()) } else { Err(Reason::ByteOrder) }
+}
+
+fn emit_answer(code: u32, nonce: &Nonce, proof: &[u8; 32]) -> [u8; ANSWER] {
+    let mut answer = [0; ANSWER];
+    let mut out = Writer(&mut answer);
+    out.put(&prefix());
+    out.put(&code.to_le_bytes());
+    out.put(nonce);
+    out.put(proof);
+    answer
+}
+
+/// Fills a message of fixed length from its start.
+struct Writer<'a>(&'a mut [u8]);
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        let (here, rest) = std::mem::take(&mut self.0).split_at_mut(bytes.len());
+        here.copy_from_slice(bytes);
+        self.0 = rest;
+    }
+}
+
+/// Reads a message of fixed length from its start.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (here, rest) = self.0.split_first_chunk().expect("messages have all their fields");
+        self.0 = rest;
+        *here
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity of process {} of {}", self.me, self.size)
+    }
+}
+
+impl fmt::Debug for Dialer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dialer of process {}", self.to)
+    }
+}
+
+impl fmt::Debug for Answerer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Answerer of who says to be process {}", self.from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(me: u32) -> Identity {
+        Identity::new(Peer(me), 4, "job", [7; 32], 4096)
+    }
+
+    #[test]
+    fn two_processes_of_a_job_know_each_other() {
+        let (a, b) = (identity(0), identity(3));
+        let (dialer, hello) = a.dial(Peer(3), [1; 32]);
+        for len in 0..=HELLO {
+            assert_eq!(check_start(&hello[..len]), Ok(()));
+        }
+        let (answerer, answer) = b.answer(&hello, [2; 32]).unwrap();
+        let proof = a.prove(&dialer, &answer).unwrap();
+        assert_eq!(b.verify(&answerer, &proof), Ok(Peer(0)));
+        for verdict in [Verdict::Accepted, Verdict::Mine, Verdict::Refused] {
+            assert_eq!(Verdict::parse(&verdict.emit()), Ok(verdict));
+        }
+    }
+
+    #[test]
+    fn the_secret_decides() {
+        let (a, b) = (identity(0), identity(3));
+        let stranger = Identity::new(Peer(0), 4, "job", [8; 32], 4096);
+        let (dialer, hello) = stranger.dial(Peer(3), [1; 32]);
+        let (answerer, answer) = b.answer(&hello, [2; 32]).unwrap();
+        assert_eq!(stranger.prove(&dialer, &answer), Err(Reason::Proof));
+        let blind = stranger.mac(DIALER_LABEL, &[&hello, &answer]).finalize().into_bytes().into();
+        assert_eq!(b.verify(&answerer, &blind), Err(Reason::Proof));
+        // What the answerer proves cannot be sent back as the dialer's proof.
+        let mirrored = answer[48..].try_into().unwrap();
+        assert_eq!(b.verify(&answerer, &mirrored), Err(Reason::Proof));
+        // A proof is for one pair of numbers.
+        let (dialer, hello) = a.dial(Peer(3), [1; 32]);
+        let (_, old) = b.answer(&hello, [2; 32]).unwrap();
+        let proof = a.prove(&dialer, &old).unwrap();
+        let (fresh, _) = b.answer(&hello, [3; 32]).unwrap();
+        assert_eq!(b.verify(&fresh, &proof), Err(Reason::Proof));
+    }
+
+    #[test]
+    fn a_changed_bit_is_noticed_wherever_it_is() {
+        let (a, b) = (identity(0), identity(3));
+        let (dialer, hello) = a.dial(Peer(3), [1; 32]);
+        for bit in 0..HELLO * 8 {
+            let mut changed = hello;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            if let Ok((_, answer)) = b.answer(&changed, [2; 32]) {
+                assert_eq!(a.prove(&dialer, &answer), Err(Reason::Proof), "bit {bit} of the hello");
+            }
+        }
+        let (answerer, answer) = b.answer(&hello, [2; 32]).unwrap();
+        for bit in 0..ANSWER * 8 {
+            let mut changed = answer;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(a.prove(&dialer, &changed).is_err(), "bit {bit} of the answer");
+        }
+        let proof = a.prove(&dialer, &answer).unwrap();
+        for bit in 0..PROOF * 8 {
+            let mut changed = proof;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(b.verify(&answerer, &changed), Err(Reason::Proof), "bit {bit} of the proof");
+        }
+        for byte in 0..VERDICT {
+            let mut changed = Verdict::Accepted.emit();
+            changed[byte] ^= 0x40;
+            assert_eq!(Verdict::parse(&changed), Err(Reason::Reserved));
+        }
+    }
+
+    #[test]
+    fn who_is_wrong_is_told_why_and_who_speaks_something_else_nothing() {
+        let b = identity(3);
+        let with = |me: u32, size: u32, job: &str, packet: u32, to: u32| {
+            let who = Identity::new(Peer(me), size, job, [7; 32], packet);
+            let (dialer, hello) = who.dial(Peer(to), [1; 32]);
+            let (reason, answer) = b.answer(&hello, [2; 32]).err().expect("refused");
+            (reason, who.prove(&dialer, &answer.unwrap()).unwrap_err())
+        };
+        assert_eq!(with(0, 4, "jab", 4096, 3), (Reason::Job, Reason::Job));
+        assert_eq!(with(0, 5, "job", 4096, 3), (Reason::Size(5), Reason::Size(5)));
+        assert_eq!(with(0, 4, "job", 4096, 2), (Reason::NotMe(Peer(2)), Reason::NotMe(Peer(2))));
+        assert_eq!(with(3, 4, "job", 4096, 3), (Reason::From(Peer(3)), Reason::From(Peer(3))));
+        assert_eq!(with(4, 4, "job", 4096, 3), (Reason::From(Peer(4)), Reason::From(Peer(4))));
+        assert_eq!(with(0, 4, "job", 512, 3), (Reason::Packet(512), Reason::Packet(512)));
+
+        let (_, hello) = identity(0).dial(Peer(3), [1; 32]);
+        let mut http = hello;
+        http[..16].copy_from_slice(b"GET / HTTP/1.1\r\n");
+        assert_eq!(b.answer(&http, [2; 32]).err(), Some((Reason::Magic, None)));
+        assert_eq!(check_start(b"GE"), Err(Reason::Magic));
+        let mut newer = hello;
+        newer[8] = 2;
+        assert_eq!(check_start(&newer[..PREFIX]), Err(Reason::Version(2)));
+        let mut turned = hello;
+        turned.swap(10, 11);
+        assert_eq!(check_start(&turned), Err(Reason::ByteOrder));
+    }
+}

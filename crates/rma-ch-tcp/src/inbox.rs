@@ -1,0 +1,289 @@
+//! The receive path of one connection: bytes from the socket to the sink, bodies straight into their place.
+//!
+//! Small packets are read many at a time into a buffer and handed over from there. While a body is under way, the read
+//! goes to the memory that the sink named, and only what lies behind the body's piece to the buffer. Invariants: the
+//! buffer always has room for the rest of the longest frame; the memory of a placement is written only between the head
+//! and the end of its body (clause C4); nothing is read while something that was read can still be handed over, so the
+//! end of the stream is seen after the last packet (clause C7).
+
+use crate::config::Limits;
+use crate::frame::{self, Decoder, Step};
+use crate::sys::ReceiveVec;
+use rma_core::channel::{Budget, Delivery, FailureKind, Lane, Placement, Sink};
+use rma_core::datatype::Scatter;
+use rma_core::ids::Peer;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Pieces of memory shorter than this are filled from the buffer: the system's price of an entry is higher.
+const SHORT_PIECE: usize = 512;
+/// Bytes read behind a piece of a body that goes on: the next header, and little of what belongs elsewhere.
+const BEHIND_PIECE: usize = 4 * frame::HEADER;
+
+/// One call of `poll`: the sink, and what is left of its budget.
+pub(crate) struct Turn<'a> {
+    pub(crate) sink: &'a mut dyn Sink,
+    budget: Budget,
+    bytes: usize,
+    /// Packets handed over.
+    pub(crate) packets: u32,
+    /// Whether anything else has moved.
+    pub(crate) moved: bool,
+}
+
+/// Why reading ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// Everything that had arrived is handed over; readiness will be reported again.
+    Drained,
+    /// The budget is used up, and more may be there.
+    Budget,
+    /// The stream has ended behind a goodbye. The peer may still read.
+    Ended,
+    /// The peer has said goodbye and is gone.
+    Left,
+}
+
+/// Why a connection is of no more use.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) kind: FailureKind,
+    pub(crate) cause: String,
+}
+
+/// The receive side of a connection.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    decoder: Decoder,
+    buffer: Vec<u8>,
+    /// The part of the buffer that has arrived and is not handed over: `start .. end`.
+    start: usize,
+    end: usize,
+    /// Where the body under way in each lane goes.
+    places: [Option<Scatter>; 2],
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn new(sink: &'a mut dyn Sink, budget: Budget) -> Self {
+        Self { sink, budget, bytes: 0, packets: 0, moved: false }
+    }
+
+    /// Whether no further packet may be begun.
+    pub(crate) fn is_over(&self) -> bool {
+        self.packets >= self.budget.packets || (self.bytes > 0 && self.bytes >= self.budget.bytes)
+    }
+
+    /// A number that differs when anything was received.
+    pub(crate) fn progress(&self) -> (u32, usize) {
+        (self.packets, self.bytes)
+    }
+
+    fn began_packet(&mut self, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+
+    fn stored(&mut self, bytes: usize) {
+        self.moved = true;
+        self.bytes += bytes;
+    }
+}
+
+impl Inbox {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            decoder: Decoder::new(limits.packet as u32),
+            buffer: vec![0; limits.receive],
+            start: 0,
+            end: 0,
+            places: [None, None],
+        }
+    }
+
+    /// Memory allocated; does not change.
+    pub(crate) fn allocated(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether the peer has closed in order.
+    pub(crate) fn said_goodbye(&self) -> bool {
+        self.decoder.said_goodbye()
+    }
+
+    /// Reads and hands over until everything is, or the budget is used up. `closed` says that the end of the stream is
+    /// known to have arrived, so that it is read up to there.
+    ///
+    /// # Errors
+    /// When the peer is gone or has sent what no process of the job sends; after its last packet.
+    pub(crate) fn receive(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        from: Peer,
+        closed: bool,
+        turn: &mut Turn<'_>,
+    ) -> Result<Halt, Broken> {
+        let mut drained = false;
+        loop {
+            if !self.hand_over(from, turn)? {
+                return Ok(Halt::Budget);
+            }
+            if drained {
+                return Ok(Halt::Drained);
+            }
+            match self.read(socket, from, turn) {
+                // The system gave less than there was room for, so there is no more; what comes now is reported.
+                Ok(Read { len, full: false }) if len > 0 => drained = !closed,
+                Ok(Read { len, .. }) if len > 0 => {}
+                Ok(_) if self.said_goodbye() => return Ok(Halt::Ended),
+                Ok(_) => {
+                    return Err(Broken {
+                        kind: FailureKind::Dead,
+                        cause: "the connection ended without a goodbye".to_owned(),
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Halt::Drained),
+                Err(_) if self.said_goodbye() => return Ok(Halt::Left),
+                Err(error) => {
+                    return Err(Broken {
+                        kind: FailureKind::Dead,
+                        cause: format!("the connection is lost: {error}"),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Hands over what is in the buffer, as far as it is complete; false when the budget ends first.
+    fn hand_over(&mut self, from: Peer, turn: &mut Turn<'_>) -> Result<bool, Broken> {
+        loop {
+            if let Some(body) = self.decoder.body() {
+                let len = (self.end - self.start).min(body.chunk_left as usize);
+                if len == 0 {
+                    // Reading the rest of a body begins no packet, but a turn has an end.
+                    return Ok(!turn.is_over());
+                }
+                if let Some(place) = &mut self.places[body.lane as usize] {
+                    place.write(&self.buffer[self.start..self.start + len]);
+                }
+                self.start += len;
+                turn.stored(len);
+                self.body_arrived(from, body.lane, len, turn);
+                continue;
+            }
+            if turn.is_over() {
+                return Ok(false);
+            }
+            let step = self
+                .decoder
+                .decode(&self.buffer[self.start..self.end])
+                .map_err(|error| Broken { kind: FailureKind::Protocol, cause: format!("it sent {error}") })?;
+            match step {
+                Step::Need(len) => {
+                    debug_assert!(len <= self.buffer.len());
+                    return Ok(true);
+                }
+                Step::Packet { lane, bytes, used } => {
+                    turn.began_packet(bytes.len());
+                    let delivery = turn.sink.packet(from, lane, bytes);
+                    self.start += used;
+                    if let Delivery::Refused(reason) = delivery {
+                        return Err(refused(reason));
+                    }
+                }
+                Step::Bulk { lane, head, body_len, used } => {
+                    turn.began_packet(head.len());
+                    let placement = turn.sink.bulk(from, lane, head, body_len);
+                    self.start += used;
+                    match placement {
+                        Placement::Into(scatter) => {
+                            assert_eq!(
+                                scatter.remaining(),
+                                body_len,
+                                "a place of another length than the body"
+                            );
+                            self.places[lane as usize] = Some(scatter);
+                        }
+                        Placement::Refused(reason) => return Err(refused(reason)),
+                    }
+                }
+                Step::Chunk | Step::Goodbye => self.start += frame::HEADER,
+            }
+        }
+    }
+
+    /// Reads once, into the place of the body under way and into the buffer.
+    fn read(&mut self, socket: BorrowedFd<'_>, from: Peer, turn: &mut Turn<'_>) -> io::Result<Read> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        let room = &mut self.buffer[self.end..];
+        let Some(body) = self.decoder.body() else {
+            let mut vector = ReceiveVec::new();
+            vector.push(room);
+            let full = vector.len();
+            let len = vector.receive(socket)?;
+            self.end += len;
+            return Ok(Read { len, full: len == full });
+        };
+
+        debug_assert_eq!(self.end, 0, "what was read of a body has been stored");
+        let mut vector = ReceiveVec::new();
+        if let Some(place) = &self.places[body.lane as usize] {
+            add_place(&mut vector, place, body.chunk_left as usize);
+        }
+        let direct = vector.len();
+        let goes_on = body.body_left > u64::from(body.chunk_left);
+        let behind = if direct == body.chunk_left as usize && goes_on { BEHIND_PIECE } else { room.len() };
+        let behind = behind.min(room.len());
+        vector.push(&mut room[..behind]);
+        let full = vector.len();
+        let len = vector.receive(socket)?;
+        let stored = len.min(direct);
+        self.end = len - stored;
+        if stored > 0 {
+            if let Some(place) = &mut self.places[body.lane as usize] {
+                place.advance(stored);
+            }
+            turn.stored(stored);
+            self.body_arrived(from, body.lane, stored, turn);
+        }
+        Ok(Read { len, full: len == full })
+    }
+
+    /// Counts stored bytes of a body, and reports its end.
+    fn body_arrived(&mut self, from: Peer, lane: Lane, len: usize, turn: &mut Turn<'_>) {
+        // At most what was left of the chunk, which is such a number.
+        if self.decoder.body_arrived(len as u32) {
+            self.places[lane as usize] = None;
+            turn.sink.bulk_received(from, lane);
+        }
+    }
+}
+
+/// Result of one read: bytes, and whether all the room was used.
+struct Read {
+    len: usize,
+    full: bool,
+}
+
+/// Adds the next `len` bytes of a place, as far as they lie in long pieces.
+fn add_place(vector: &mut ReceiveVec<'_>, place: &Scatter, len: usize) {
+    let Some(first) = place.peek(len) else { return };
+    if first.len() == len {
+        return vector.push_span(first);
+    }
+    let mut place = place.clone();
+    let mut left = len;
+    while left > 0 && !vector.is_nearly_full() {
+        let Some(span) = place.peek(left) else { return };
+        if span.len() < SHORT_PIECE && span.len() < left {
+            return;
+        }
+        vector.push_span(span);
+        place.advance(span.len());
+        left -= span.len();
+    }
+}
+
+fn refused(reason: &'static str) -> Broken {
+    Broken { kind: FailureKind::Protocol, cause: format!("it sent a packet that was refused: {reason}") }
+}

@@ -1,0 +1,125 @@
+//! Making sockets: listening, connecting, accepting, and the options that all of them get.
+//!
+//! Invariants: every descriptor is nonblocking and closed on exec from its creation; buffer sizes are set before the
+//! connection is made, since the window is agreed upon then. Knows no peers.
+
+use crate::config::Limits;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
+/// The longest queue of connections that nobody has accepted; the system cuts it to its own limit.
+const BACKLOG: i32 = i32::MAX;
+/// The system counts its own records of each segment against the receive buffer, and drops what does not fit; under this
+/// size it drops most of what comes, and each time waits for a timer.
+const LEAST_RECEIVE: usize = 4096;
+/// Probes without an answer after which the system gives a connection up.
+const KEEPALIVE_PROBES: u32 = 4;
+
+/// Listens on a free port of `ip`; says which.
+pub(crate) fn listen(ip: IpAddr, limits: &Limits) -> io::Result<(OwnedFd, SocketAddr)> {
+    let address = SocketAddr::new(ip, 0);
+    let socket = create(&address)?;
+    // Accepted sockets inherit them.
+    set_buffers(&socket, limits)?;
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    let bound = rustix::net::getsockname(&socket)?.try_into()?;
+    Ok((socket, bound))
+}
+
+/// Starts to connect; writable means that [`connected`] knows more.
+pub(crate) fn connect(address: &SocketAddr, limits: &Limits) -> io::Result<OwnedFd> {
+    let socket = create(address)?;
+    set_buffers(&socket, limits)?;
+    set_options(&socket, limits)?;
+    match rustix::net::connect(&socket, address) {
+        Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(socket),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a connection to `address` has been made; asked when its socket is writable.
+///
+/// # Errors
+/// When it could not be made.
+pub(crate) fn connected(socket: BorrowedFd<'_>, address: &SocketAddr) -> io::Result<bool> {
+    error(socket)?;
+    match rustix::net::getpeername(socket) {
+        Ok(_) => {}
+        Err(Errno::NOTCONN) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    // A system that looks for a free port may take the very one that nobody listens on any more, and connect the socket
+    // with itself.
+    let own: SocketAddr = rustix::net::getsockname(socket)?.try_into()?;
+    if own == *address { Err(Errno::CONNREFUSED.into()) } else { Ok(true) }
+}
+
+/// The error that a connection has run into, once.
+///
+/// # Errors
+/// That one.
+pub(crate) fn error(socket: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(sockopt::socket_error(socket)??)
+}
+
+/// The next connection that waits for it, and where it comes from.
+///
+/// # Errors
+/// `WouldBlock` when there is none.
+pub(crate) fn accept(listener: &OwnedFd, limits: &Limits) -> io::Result<(OwnedFd, Option<SocketAddr>)> {
+    loop {
+        match rustix::net::acceptfrom_with(listener, FLAGS) {
+            Ok((socket, from)) => {
+                set_options(&socket, limits)?;
+                return Ok((socket, from.and_then(|address| address.try_into().ok())));
+            }
+            // The connection was given up before it was accepted: that is no reason to stop.
+            Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Sends the end of the stream behind what was written. An error means that the connection is gone, which reading tells
+/// better.
+pub(crate) fn finish(socket: BorrowedFd<'_>) {
+    let _ = rustix::net::shutdown(socket, Shutdown::Write);
+}
+
+/// Ends both directions; what has arrived can still be read. Errors as for [`finish`].
+pub(crate) fn abandon(socket: BorrowedFd<'_>) {
+    let _ = rustix::net::shutdown(socket, Shutdown::Both);
+}
+
+fn create(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    Ok(rustix::net::socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP))?)
+}
+
+fn set_buffers(socket: &OwnedFd, limits: &Limits) -> io::Result<()> {
+    if let Some(bytes) = limits.socket {
+        sockopt::set_socket_send_buffer_size(socket, bytes)?;
+        sockopt::set_socket_recv_buffer_size(socket, bytes.max(LEAST_RECEIVE))?;
+    }
+    Ok(())
+}
+
+fn set_options(socket: &OwnedFd, limits: &Limits) -> io::Result<()> {
+    // Small packets are gathered before they are written; the system shall not wait for more.
+    sockopt::set_tcp_nodelay(socket, true)?;
+    if let Some(silence) = limits.keepalive {
+        sockopt::set_socket_keepalive(socket, true)?;
+        sockopt::set_tcp_keepidle(socket, silence)?;
+        sockopt::set_tcp_keepintvl(socket, silence)?;
+        sockopt::set_tcp_keepcnt(socket, KEEPALIVE_PROBES)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Incoming connections that have not yet proven who they are.
+//!
+//! Anyone can connect, so whoever comes costs little and cannot disturb the job: their number is limited (more wait in
+//! the system's queue), each has a time for each message, and whatever they send, no peer is failed because of it. Knows
+//! no peers; a proof makes one of the other side.
+
+use crate::config::Limits;
+use crate::dial::nonce;
+use crate::exchange::Exchange;
+use crate::handshake::{Answerer, Identity, check_start};
+use rma_core::ids::Peer;
+use slab::Slab;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Strangers {
+    slots: Slab<Stranger>,
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct Stranger {
+    exchange: Exchange,
+    stage: Stage,
+    deadline: Instant,
+    from: Option<SocketAddr>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Hello,
+    Proof(Answerer),
+}
+
+/// What a step led to.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Waiting,
+    /// Waiting anew: for the next message, until this time.
+    Until(Instant),
+    /// This peer has proven itself, and awaits the verdict.
+    Known(Peer, Exchange),
+    /// Not of this job, or gone; already reported.
+    Dropped,
+}
+
+impl Strangers {
+    /// Memory of one.
+    pub(crate) const BYTES: usize = size_of::<Stranger>();
+
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self { slots: Slab::new(), limit: limits.strangers }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.slots.len() < self.limit
+    }
+
+    /// Takes in an accepted connection; says its number and how long it has.
+    pub(crate) fn add(
+        &mut self,
+        socket: OwnedFd,
+        from: Option<SocketAddr>,
+        limits: &Limits,
+    ) -> (usize, Instant) {
+        let deadline = Instant::now() + limits.handshake_timeout;
+        let exchange = Exchange::new(socket);
+        (self.slots.insert(Stranger { exchange, stage: Stage::Hello, deadline, from }), deadline)
+    }
+
+    pub(crate) fn socket(&self, index: usize) -> Option<BorrowedFd<'_>> {
+        Some(self.slots.get(index)?.exchange.socket())
+    }
+
+    /// Goes on after the socket has become readable.
+    pub(crate) fn advance(&mut self, index: usize, identity: &Identity, limits: &Limits) -> Heard {
+        let Some(stranger) = self.slots.get_mut(index) else { return Heard::Waiting };
+        match stranger.advance(identity) {
+            Ok(Progress::None) => Heard::Waiting,
+            Ok(Progress::Message) => {
+                stranger.deadline = Instant::now() + limits.handshake_timeout;
+                Heard::Until(stranger.deadline)
+            }
+            Ok(Progress::Known(peer)) => Heard::Known(peer, self.slots.remove(index).exchange),
+            Err(Leaving::Ended) => {
+                let stranger = self.slots.remove(index);
+                // Also what a peer does that has found another way.
+                tracing::debug!(from = ?stranger.from, "an incoming connection ended before it said who it is");
+                Heard::Dropped
+            }
+            Err(Leaving::Wrong(cause)) => {
+                self.drop_with(index, &cause);
+                Heard::Dropped
+            }
+        }
+    }
+
+    /// Drops one whose time is over by `now`.
+    pub(crate) fn expire(&mut self, index: usize, now: Instant) {
+        if self.slots.get(index).is_some_and(|stranger| stranger.deadline <= now) {
+            self.drop_with(index, "it did not say in time who it is");
+        }
+    }
+
+    fn drop_with(&mut self, index: usize, cause: &str) {
+        let stranger = self.slots.remove(index);
+        tracing::warn!(from = ?stranger.from, cause, "an incoming connection was dropped");
+    }
+}
+
+enum Progress {
+    None,
+    Message,
+    Known(Peer),
+}
+
+enum Leaving {
+    Ended,
+    Wrong(String),
+}
+
+impl Stranger {
+    fn advance(&mut self, identity: &Identity) -> Result<Progress, Leaving> {
+        match &self.stage {
+            Stage::Hello => {
+                let hello = self.exchange.receive();
+                let Some(hello) = hello? else {
+                    // Who speaks something else is not waited for.
+                    return match check_start(self.exchange.partial()) {
+                        Ok(()) => Ok(Progress::None),
+                        Err(reason) => Err(Leaving::Wrong(reason.to_string())),
+                    };
+                };
+                match identity.answer(&hello, nonce()?) {
+                    Ok((answerer, answer)) => {
+                        self.exchange.send(&answer)?;
+                        self.stage = Stage::Proof(answerer);
+                        Ok(Progress::Message)
+                    }
+                    Err((reason, answer)) => {
+                        if let Some(answer) = answer {
+                            self.exchange.send(&answer)?;
+                        }
+                        Err(Leaving::Wrong(reason.to_string()))
+                    }
+                }
+            }
+            Stage::Proof(answerer) => match self.exchange.receive()? {
+                None => Ok(Progress::None),
+                Some(proof) => match identity.verify(answerer, &proof) {
+                    Ok(peer) => Ok(Progress::Known(peer)),
+                    Err(reason) => Err(Leaving::Wrong(reason.to_string())),
+                },
+            },
+        }
+    }
+}
+
+impl From<io::Error> for Leaving {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Self::Ended,
+            _ => Self::Wrong(error.to_string()),
+        }
+    }
+}

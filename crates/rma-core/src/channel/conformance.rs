@@ -1,1 +1,0 @@
-//! The contract of channels as tests. Placeholder.

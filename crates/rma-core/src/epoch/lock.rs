@@ -1,0 +1,243 @@
+//! Lock and unlock of one target (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK-UNLOCK").
+//!
+//! The lock of a mapped target is taken inside the call, in the word that all of the node share, because it also protects
+//! loads and stores, which the engine cannot see. For any other target the call only makes a promise: the request leaves
+//! with the first operation, or with the only one and the unlock, or never when there is none.
+//!
+//! ```text
+//!    holder before                             holder after
+//!    direct stores
+//!    full ordering  ┐
+//!    release word   ┘ (SYNC POINT L1) ───────▶ acquire word  ┐ (SYNC POINT L2)
+//!                                              full ordering ┘
+//!                                              direct loads
+//! ```
+
+use super::legal::Call;
+use super::state::{Assert, Epoch, Lock, LockState};
+use crate::control::{LockKind, LockRequest, Ticket};
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::Rank;
+use crate::origin::post::{ensure_target, free_target};
+use crate::pool::PoolKey;
+use crate::progress::State;
+use crate::table::Closing;
+use crate::target::locks;
+use crate::window::{Shared, WindowState};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
+
+/// A lock call under way.
+#[derive(Debug)]
+pub(crate) struct LockSync {
+    rank: Rank,
+    kind: LockKind,
+    no_check: bool,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Waiting for the locks that were called for earlier.
+    Earlier,
+    /// Waiting in line for a mapped target's lock.
+    InLine(Ticket),
+    Held,
+}
+
+/// An unlock call under way.
+#[derive(Debug)]
+pub(crate) struct UnlockSync {
+    rank: Rank,
+    /// The element that carries the release; found or made by the first poll that can.
+    target: Option<PoolKey>,
+}
+
+impl LockSync {
+    /// Begins a lock call whose legality has been checked.
+    ///
+    /// Locks are acquired in the order of the calls: a program that locks several targets in one global order never
+    /// deadlocks, although some locks are taken inside the call and others by the first operation. So a lock call first
+    /// sees to the locks that were called for before it.
+    pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert) -> Self {
+        Self { rank, kind, no_check: assert.has(Assert::NO_CHECK), phase: Phase::Earlier }
+    }
+
+    /// Answers whether the call is over: the lock is held, or promised for the first operation.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        match std::mem::replace(&mut self.phase, Phase::Held) {
+            Phase::Held => Ok(true),
+            Phase::InLine(ticket) => Ok(self.try_turn(state, window, ticket)),
+            Phase::Earlier if !self.no_check && !earlier_are_held(state, window) => {
+                self.phase = Phase::Earlier;
+                Ok(false)
+            }
+            Phase::Earlier => {
+                // Another thread may have locked the rank while this one waited.
+                window.check(Call::Lock(self.rank), "lock")?;
+                Ok(self.acquire(state, window))
+            }
+        }
+    }
+
+    fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
+        if window.epoch.state() != Epoch::PerTarget {
+            window.shared.open_to_all.store(false, Relaxed);
+        }
+        let shared = Arc::clone(&window.shared);
+        let lock_state = match shared.member(self.rank) {
+            _ if self.no_check => LockState::Granted,
+            None => LockState::Called,
+            Some(member) => {
+                let request = request_of(self.kind);
+                if member.control.try_acquire(request, shared.holder) {
+                    LockState::Granted
+                } else {
+                    state.counters.on_locks_waited(1);
+                    self.phase = Phase::InLine(member.control.join(request, shared.holder));
+                    LockState::Issued
+                }
+            }
+        };
+        let (kind, no_check) = (self.kind, self.no_check);
+        let lock = Lock { kind, state: lock_state, no_check, wanted: false, closing: false };
+        window.epoch.add_lock(self.rank, lock);
+        if lock_state == LockState::Granted {
+            open(&shared, self.rank);
+        }
+        lock_state != LockState::Issued
+    }
+
+    fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
+        let shared = Arc::clone(&window.shared);
+        let Some(member) = shared.member(self.rank) else { return true };
+        match member.control.try_turn(ticket) {
+            Err(ticket) => {
+                self.phase = Phase::InLine(ticket);
+                return false;
+            }
+            Ok(grant) => locks::wake(&mut state.nudges, &mut state.counters, window, grant.wake),
+        }
+        if let Some(lock) = window.epoch.lock_mut(self.rank) {
+            lock.state = LockState::Granted;
+        }
+        open(&shared, self.rank);
+        true
+    }
+}
+
+/// Asks for the locks that have been called for but not asked for; answers whether all are held.
+fn earlier_are_held(state: &mut State, window: &mut WindowState) -> bool {
+    let ungranted = window.epoch.ungranted().collect::<SmallVec<[Rank; 4]>>();
+    for rank in &ungranted {
+        let Some(lock) = window.epoch.lock_mut(*rank).filter(|lock| lock.state == LockState::Called) else {
+            continue;
+        };
+        lock.wanted = true;
+        // The request needs an element to leave from; if none is to be had now, the next poll tries again.
+        if ensure_target(state, window, *rank).is_some() {
+            window.dirty = true;
+        }
+    }
+    ungranted.is_empty()
+}
+
+impl UnlockSync {
+    /// Begins an unlock call whose legality has been checked; `None` when it is over already.
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, rank: Rank) -> Option<Self> {
+        let lock = window.epoch.lock_mut(rank)?;
+        lock.closing = true;
+        let lock = *lock;
+        let shared = Arc::clone(&window.shared);
+        if let Some(member) = shared.member(rank) {
+            member.open.store(false, Relaxed);
+            // SYNC POINT L1
+            fence(SeqCst);
+            if !lock.no_check {
+                if let Ok(next) = member.control.release(lock.kind, shared.holder) {
+                    locks::wake(&mut state.nudges, &mut state.counters, window, next);
+                }
+            }
+            window.epoch.remove_lock(rank);
+            return None;
+        }
+        let target = window.table.find(&state.pools.targets, rank);
+        if target.is_none() && (lock.no_check || lock.state == LockState::Called) {
+            // Nothing was ever sent, or what was sent is complete and no lock was taken.
+            window.epoch.remove_lock(rank);
+            return None;
+        }
+        let mut sync = Self { rank, target: None };
+        sync.close(state, window, lock.no_check);
+        Some(sync)
+    }
+
+    /// Answers whether everything is complete at the target and the lock is on its way back.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        let Some(lock) = window.epoch.lock(self.rank).copied() else { return Ok(true) };
+        let peer = window.shared.group.peer(self.rank);
+        if let Some(failure) = state.lost.get(&peer) {
+            let error = Error::new(
+                ErrorClass::ProcAborted,
+                "unlock",
+                format!("rank {} cannot be reached any more: {failure}", self.rank),
+            );
+            self.finish(state, window);
+            return Err(window.error.take().unwrap_or(error).in_call("unlock"));
+        }
+        if self.target.is_none() {
+            self.close(state, window, lock.no_check);
+        }
+        let Some(key) = self.target else { return Ok(false) };
+        let target = &state.pools.targets[key];
+        let is_released = target.closing == Closing::Sent || lock.no_check;
+        if !is_released || !target.is_complete(&state.pools.ops, target.posted) || target.owes_ack() {
+            // A lock that was called for but never needed is not asked for any more.
+            if lock.state == LockState::Called && target.pending.is_empty() && target.issued.is_empty() {
+                self.finish(state, window);
+                return Ok(true);
+            }
+            return Ok(false);
+        }
+        self.finish(state, window);
+        Ok(true)
+    }
+
+    /// Marks the target's element so that the release rides on its last packet.
+    fn close(&mut self, state: &mut State, window: &mut WindowState, no_check: bool) {
+        // The element may have been reclaimed while it owed nothing; the release needs one again.
+        let Some(key) = ensure_target(state, window, self.rank) else { return };
+        let target = &mut state.pools.targets[key];
+        target.push(true);
+        if !no_check {
+            target.closing = Closing::Wanted;
+        }
+        window.dirty = true;
+        self.target = Some(key);
+    }
+
+    fn finish(&self, state: &mut State, window: &mut WindowState) {
+        if let Some(key) = self.target.filter(|key| state.pools.targets.get(*key).is_some()) {
+            free_target(state, window, key);
+        }
+        window.epoch.remove_lock(self.rank);
+    }
+}
+
+/// Opens the direct path to a mapped rank whose lock is held.
+fn open(shared: &Shared, rank: Rank) {
+    // SYNC POINT L2
+    fence(SeqCst);
+    if let Some(member) = shared.member(rank) {
+        member.open.store(true, Relaxed);
+    }
+}
+
+/// A lock call of the user as a request in line.
+fn request_of(kind: LockKind) -> LockRequest {
+    match kind {
+        LockKind::Shared => LockRequest::Shared,
+        LockKind::Exclusive => LockRequest::Exclusive,
+    }
+}

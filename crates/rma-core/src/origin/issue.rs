@@ -1,0 +1,335 @@
+//! Issuing: which packet of which target may leave now, and what rides on it.
+//!
+//! Issue goes round-robin, one packet per target and round, so that no target is flooded (design note, ISSUE_OPS_WIN). An
+//! operation is held back while it may be the last one of its epoch, so that flush and unlock can ride on it; it leaves when
+//! a synchronization call pushes it, when more than the piggyback threshold wait, or when elements run short. Flags belong to
+//! packets: they are decided here, when a packet is made, and nowhere else (lessons, fixed 23).
+
+use super::send::{Outbox, Sent};
+use crate::channel::{BulkToken, Lane, Source};
+use crate::config::EngineConfig;
+use crate::control::LockKind;
+use crate::epoch::{Epoch, LockState};
+use crate::ids::{RequestId, Sequence};
+use crate::pool::PoolKey;
+use crate::progress::{BulkOwner, Bulks, Pools};
+use crate::table::{Closing, OpData, OpKind, Operation, Target};
+use crate::window::WindowState;
+use crate::wire::{Place, Request, RequestFlags, RequestKind};
+
+/// Longest head of a one-sided packet.
+pub(crate) const MAX_HEAD: usize = 64;
+
+/// What issuing works on.
+pub(crate) struct Issuer<'a> {
+    pub(crate) window: &'a mut WindowState,
+    pub(crate) pools: &'a mut Pools,
+    pub(crate) bulks: &'a mut Bulks,
+    pub(crate) outbox: Outbox<'a>,
+    pub(crate) config: &'a EngineConfig,
+}
+
+/// Whether packets to a target may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    /// Not before an event that has not come.
+    Closed,
+    /// Only together with, or behind, a lock request; which is due by itself when it is wanted.
+    Lock {
+        kind: LockKind,
+        is_wanted: bool,
+    },
+    Open,
+}
+
+/// What one attempt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Moved,
+    Idle,
+    /// Something is due, but the channel has no room.
+    Blocked,
+}
+
+impl Issuer<'_> {
+    /// Issues what may leave, in rounds; answers whether anything did.
+    pub(crate) fn issue_window(&mut self) -> bool {
+        if !self.window.dirty {
+            return false;
+        }
+        let mut any = false;
+        let mut rounds = self.config.poll_packets;
+        loop {
+            let (mut moved, mut blocked) = (false, false);
+            for key in self.window.table.keys(&self.pools.targets) {
+                match self.issue_target(key) {
+                    Step::Moved => moved = true,
+                    Step::Blocked => blocked = true,
+                    Step::Idle => {}
+                }
+            }
+            any |= moved;
+            rounds -= 1;
+            if !moved || rounds == 0 {
+                self.window.dirty = moved || blocked;
+                return any;
+            }
+        }
+    }
+
+    /// Makes at most one packet for one target.
+    fn issue_target(&mut self, key: PoolKey) -> Step {
+        let target = &self.pools.targets[key];
+        match (self.gate(target), target.pending.head()) {
+            (Gate::Closed, _) | (Gate::Lock { is_wanted: false, .. }, None) => Step::Idle,
+            (Gate::Lock { kind, .. }, None) => self.issue_lock(key, None, kind),
+            (Gate::Lock { kind, is_wanted }, Some(op)) => {
+                let is_due = self.pools.ops[op].order <= target.push_to
+                    || is_wanted
+                    || target.pending.len() > 1
+                    || self.window.pressure
+                    || !self.rides_on_lock(target, &self.pools.ops[op]);
+                if is_due { self.issue_lock(key, Some(op), kind) } else { Step::Idle }
+            }
+            (Gate::Open, Some(op)) => {
+                let is_due = self.pools.ops[op].order <= target.push_to
+                    || target.pending.len() > self.config.piggyback_threshold
+                    || self.window.pressure;
+                if is_due { self.issue_operation(key, op, RequestFlags::NONE) } else { Step::Idle }
+            }
+            (Gate::Open, None) => self.issue_sync(key),
+        }
+    }
+
+    fn gate(&self, target: &Target) -> Gate {
+        match self.window.epoch.state() {
+            Epoch::FenceGranted => Gate::Open,
+            Epoch::Unset | Epoch::FenceIssued => Gate::Closed,
+            Epoch::PerTarget => match self.window.epoch.lock(target.rank) {
+                None => Gate::Closed,
+                Some(lock) => match lock.state {
+                    LockState::Called => Gate::Lock { kind: lock.kind, is_wanted: lock.wanted },
+                    LockState::Issued => Gate::Closed,
+                    LockState::Granted => Gate::Open,
+                },
+            },
+        }
+    }
+
+    /// Whether the operation can travel with a lock request: one small packet with little data.
+    fn rides_on_lock(&self, target: &Target, op: &Operation) -> bool {
+        op.data_len() <= self.config.lock_data_bytes && self.fits_small(target, op.data_len())
+    }
+
+    fn fits_small(&self, target: &Target, data_len: u64) -> bool {
+        let limits = self.outbox.capabilities(target.peer);
+        let most = (limits.max_packet - MAX_HEAD).min(limits.bulk_from.max(16));
+        data_len <= most as u64
+    }
+
+    /// Asks for the lock, with the first operation on the request when there is one and it fits.
+    fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> Step {
+        let flag = match kind {
+            LockKind::Shared => RequestFlags::LOCK_SHARED,
+            LockKind::Exclusive => RequestFlags::LOCK_EXCLUSIVE,
+        };
+        let rider = op.filter(|op| self.rides_on_lock(&self.pools.targets[key], &self.pools.ops[*op]));
+        let step = match rider {
+            Some(op) => self.issue_operation(key, op, flag),
+            None => self.send_sync(key, flag),
+        };
+        if step == Step::Moved {
+            let rank = self.pools.targets[key].rank;
+            if let Some(lock) = self.window.epoch.lock_mut(rank) {
+                lock.state = LockState::Issued;
+            }
+            if rider.is_some() {
+                self.outbox.counters.on_piggybacked_locks(1);
+            }
+        }
+        step
+    }
+
+    /// Makes the next packet of the first pending operation.
+    fn issue_operation(&mut self, key: PoolKey, op_key: PoolKey, lock: RequestFlags) -> Step {
+        let target = &self.pools.targets[key];
+        let op = &self.pools.ops[op_key];
+        if op.kind.fetches() && target.fetching >= self.config.credits {
+            return Step::Idle; // the next reply makes the window dirty again
+        }
+        let piece = self.piece_len(op);
+        let is_last_piece = op.sent + piece == op.len;
+        let is_last = is_last_piece && target.pending.len() == 1;
+        let flags = lock.with(self.closing_flags(target, op, op_key, is_last_piece, is_last));
+        let sequence = Sequence(target.sent.0 + 1);
+        let request = Request {
+            window: self.window.shared.id,
+            flags,
+            sequence,
+            kind: request_kind(op, op_key, op.sent),
+        };
+        match self.send_piece(key, op_key, &request, piece) {
+            Sent::Full => return Step::Blocked,
+            Sent::Lost => return Step::Idle,
+            Sent::Yes => {}
+        }
+        self.on_piece_sent(key, op_key, flags, piece, is_last_piece);
+        Step::Moved
+    }
+
+    /// Bytes of the operation that the next packet covers.
+    fn piece_len(&self, op: &Operation) -> u64 {
+        let left = op.len - op.sent;
+        match op.kind {
+            OpKind::Accumulate(kernel) => {
+                left.min(self.config.unit_bytes - self.config.unit_bytes % kernel.ty().size() as u64)
+            }
+            OpKind::Put | OpKind::Get | OpKind::FetchOp(_) | OpKind::CompareSwap(_) => left,
+        }
+    }
+
+    /// Acknowledgement and unlock, if this packet is the one for them to ride on.
+    fn closing_flags(
+        &self,
+        target: &Target,
+        op: &Operation,
+        op_key: PoolKey,
+        is_last_piece: bool,
+        is_last: bool,
+    ) -> RequestFlags {
+        let mut flags = RequestFlags::NONE;
+        if is_last && target.closing == Closing::Wanted {
+            flags = flags.with(RequestFlags::UNLOCK);
+        }
+        let next_order =
+            target.pending.iter(&self.pools.ops).nth(1).map_or(u64::MAX, |key| self.pools.ops[key].order);
+        debug_assert_eq!(target.pending.head(), Some(op_key));
+        let is_boundary = is_last_piece && op.order <= target.ack_to && next_order > target.ack_to;
+        if is_boundary && !op.kind.fetches() {
+            flags = flags.with(RequestFlags::ACK);
+        }
+        flags
+    }
+
+    fn send_piece(&mut self, key: PoolKey, op_key: PoolKey, request: &Request, piece: u64) -> Sent {
+        let head = request.emit();
+        let peer = self.pools.targets[key].peer;
+        let is_small = self.fits_small(&self.pools.targets[key], piece);
+        let op = &mut self.pools.ops[op_key];
+        let body = match &op.data {
+            OpData::Operand { bytes, len } => {
+                let bytes = &bytes[..usize::from(*len)];
+                return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(bytes));
+            }
+            OpData::Memory(_) if op.kind == OpKind::Get => {
+                return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(&[]));
+            }
+            OpData::Memory(gather) => {
+                // The operation keeps its place: a lock packet may be handed back and sent again.
+                let mut rest = gather.clone();
+                let _before = rest.split_to(op.sent);
+                rest.split_to(piece)
+            }
+        };
+        if is_small {
+            let mut body = body;
+            return self.outbox.small(peer, Lane::Request, &head, Source::Memory(&mut body));
+        }
+        let entry = self.bulks.vacant_entry();
+        let token = BulkToken(entry.key() as u64);
+        let sent = self.outbox.bulk(peer, Lane::Request, &head, body, token);
+        if sent == Sent::Yes {
+            entry.insert(BulkOwner::Operation { window: self.window.shared.id, target: key, op: op_key });
+            op.outstanding.bulks += 1;
+        }
+        sent
+    }
+
+    /// Moves every number that a sent piece changes, in one place.
+    fn on_piece_sent(
+        &mut self,
+        key: PoolKey,
+        op_key: PoolKey,
+        flags: RequestFlags,
+        piece: u64,
+        is_last_piece: bool,
+    ) {
+        let target = &mut self.pools.targets[key];
+        let op = &mut self.pools.ops[op_key];
+        let sequence = target.next_sequence();
+        op.sent += piece;
+        if !is_last_piece {
+            return;
+        }
+        target.issued_to = op.order;
+        if op.kind.fetches() {
+            op.sequence = sequence;
+            op.outstanding.data = true;
+            target.fetching += 1;
+        } else {
+            target.stored_to = op.order;
+        }
+        op.outstanding.grant = flags.locks();
+        if flags.has(RequestFlags::ACK) || flags.locks() {
+            target.on_ack_asked(sequence);
+        } else if op.kind.fetches() && target.acked_to < target.stored_to {
+            // The reply acknowledges all stores before it.
+            target.on_ack_asked(sequence);
+        }
+        if flags.has(RequestFlags::UNLOCK) {
+            target.closing = Closing::Sent;
+            self.outbox.counters.on_piggybacked_unlocks(1);
+        }
+        target.pending.pop_front(&mut self.pools.ops);
+        if self.pools.ops[op_key].is_settled() {
+            self.pools.ops.put_back(&mut self.window.op_share, op_key);
+            self.window.pressure = false;
+        } else {
+            self.pools.targets[key].issued.push_back(&mut self.pools.ops, op_key);
+        }
+    }
+
+    /// Asks for an acknowledgement or releases the lock when no operation is left for that to ride on.
+    fn issue_sync(&mut self, key: PoolKey) -> Step {
+        let target = &self.pools.targets[key];
+        let mut flags = RequestFlags::NONE;
+        if target.needs_ack_request() {
+            flags = flags.with(RequestFlags::ACK);
+        }
+        if target.closing == Closing::Wanted {
+            flags = flags.with(RequestFlags::UNLOCK);
+        }
+        if flags == RequestFlags::NONE { Step::Idle } else { self.send_sync(key, flags) }
+    }
+
+    fn send_sync(&mut self, key: PoolKey, flags: RequestFlags) -> Step {
+        let target = &mut self.pools.targets[key];
+        let sequence = Sequence(target.sent.0 + 1);
+        let request = Request { window: self.window.shared.id, flags, sequence, kind: RequestKind::Sync };
+        match self.outbox.small(target.peer, Lane::Request, &request.emit(), Source::Bytes(&[])) {
+            Sent::Full => return Step::Blocked,
+            Sent::Lost => return Step::Idle,
+            Sent::Yes => {}
+        }
+        let sequence = target.next_sequence();
+        if flags.has(RequestFlags::ACK) {
+            target.on_ack_asked(sequence);
+        }
+        if flags.has(RequestFlags::UNLOCK) {
+            target.closing = Closing::Sent;
+        }
+        Step::Moved
+    }
+}
+
+fn request_kind(op: &Operation, key: PoolKey, offset: u64) -> RequestKind {
+    let place = Place { disp: op.disp, offset };
+    let reply_to = RequestId { index: key.index, generation: key.generation };
+    match op.kind {
+        OpKind::Put => RequestKind::Put(place),
+        OpKind::Get => RequestKind::Get { place, len: op.len, reply_to },
+        OpKind::Accumulate(kernel) => RequestKind::Accumulate { place, kernel },
+        OpKind::FetchOp(kernel) => RequestKind::FetchOp { place, kernel, reply_to },
+        OpKind::CompareSwap(kernel) => RequestKind::CompareSwap { place, kernel, reply_to },
+    }
+}

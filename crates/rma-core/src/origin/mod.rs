@@ -1,0 +1,13 @@
+//! The origin side: communication calls, the packets they become, and the responses that come back.
+//!
+//! A call on a mapped target never gets here past [`direct`]. Everything else is queued in the operation table by
+//! [`post`], leaves through [`issue`], and is settled by [`response`].
+
+pub(crate) mod direct;
+pub(crate) mod issue;
+pub(crate) mod lost;
+pub(crate) mod post;
+pub(crate) mod response;
+mod send;
+
+pub(crate) use send::{ByChannel, Outbox, Sent};

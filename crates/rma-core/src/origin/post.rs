@@ -1,0 +1,107 @@
+//! Queuing an operation: from the user's call into the operation table.
+//!
+//! Needs a target element and an operation element. Neither is waited for here: running out is an answer, on which the
+//! window stops holding operations back until elements have come back (design §5.2), and the caller tries again.
+
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::Rank;
+use crate::pool::PoolKey;
+use crate::progress::State;
+use crate::table::{Operation, Target};
+use crate::window::WindowState;
+
+/// Whether an operation was queued.
+#[derive(Debug)]
+#[must_use]
+pub(crate) enum Posted {
+    /// It is in the table.
+    Queued,
+    /// No element is to be had now. The operation comes back unchanged.
+    NoElement(Operation),
+}
+
+/// Queues an operation whose legality has been checked.
+pub(crate) fn post(
+    state: &mut State,
+    window: &mut WindowState,
+    rank: Rank,
+    mut op: Operation,
+    call: &'static str,
+) -> Result<Posted> {
+    check_alive(state, window, rank, call)?;
+    let Some(target) = ensure_target(state, window, rank) else { return Ok(Posted::NoElement(op)) };
+    if !state.pools.ops.can_take(&window.op_share) {
+        // Ask before the value moves in: it must come back whole.
+        state.counters.on_op_pool_exhausted(1);
+        window.pressure = true;
+        window.dirty = true;
+        return Ok(Posted::NoElement(op));
+    }
+    let element = &mut state.pools.targets[target];
+    element.posted += 1;
+    op.order = element.posted;
+    let Ok(key) = state.pools.ops.take(&mut window.op_share, op) else {
+        return Err(Error::new(
+            ErrorClass::Intern,
+            call,
+            "the operation pool refused an element that it said it had",
+        ));
+    };
+    element.pending.push_back(&mut state.pools.ops, key);
+    state.counters.on_ops_queued(1);
+    window.dirty = true;
+    Ok(Posted::Queued)
+}
+
+/// The element of `rank`, made if need be; `None` when none is to be had now.
+pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: Rank) -> Option<PoolKey> {
+    if let Some(key) = window.table.find(&state.pools.targets, rank) {
+        return Some(key);
+    }
+    if !state.pools.targets.can_take(&window.target_share) && !free_idle_target(state, window) {
+        state.counters.on_target_pool_exhausted(1);
+        push_all(state, window);
+        return None;
+    }
+    let peer = window.shared.group.peer(rank);
+    let key = state.pools.targets.take(&mut window.target_share, Target::new(rank, peer)).ok()?;
+    window.table.insert(&mut state.pools.targets, key);
+    Some(key)
+}
+
+/// Gives every element that owes nothing back to the pool (end of an epoch).
+pub(crate) fn free_idle_targets(state: &mut State, window: &mut WindowState) {
+    while free_idle_target(state, window) {}
+}
+
+/// Gives the element back; its operations must be gone.
+pub(crate) fn free_target(state: &mut State, window: &mut WindowState, key: PoolKey) {
+    window.table.remove(&mut state.pools.targets, key);
+    state.pools.targets.put_back(&mut window.target_share, key);
+}
+
+fn free_idle_target(state: &mut State, window: &mut WindowState) -> bool {
+    let idle =
+        window.table.keys(&state.pools.targets).into_iter().find(|key| state.pools.targets[*key].is_idle());
+    idle.inspect(|key| free_target(state, window, *key)).is_some()
+}
+
+/// Target elements ran short: everything posted leaves and is acknowledged, so that elements become idle.
+fn push_all(state: &mut State, window: &mut WindowState) {
+    window.pressure = true;
+    window.dirty = true;
+    for key in window.table.keys(&state.pools.targets) {
+        state.pools.targets[key].push(true);
+    }
+}
+
+fn check_alive(state: &State, window: &WindowState, rank: Rank, call: &'static str) -> Result<()> {
+    match state.lost.get(&window.shared.group.peer(rank)) {
+        None => Ok(()),
+        Some(failure) => Err(Error::new(
+            ErrorClass::ProcAborted,
+            call,
+            format!("target rank {rank} cannot be reached any more: {failure}"),
+        )),
+    }
+}

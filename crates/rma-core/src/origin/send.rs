@@ -1,0 +1,85 @@
+//! Putting one packet on the channel: small with its data behind the head, or bulk with its data left in place.
+
+use crate::channel::{BulkToken, Capabilities, Channel, Lane, Room, Source};
+use crate::datatype::Gather;
+use crate::ids::Peer;
+use crate::stats::Counters;
+use smallvec::SmallVec;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// It is the channel's now.
+    Yes,
+    /// No room: try again when the channel says so.
+    Full,
+    /// The peer is lost; the channel's failure notice says the rest.
+    Lost,
+}
+
+/// The channel with the counters that every packet changes.
+pub(crate) struct Outbox<'a> {
+    pub(crate) channel: &'a mut dyn Channel,
+    pub(crate) counters: &'a mut Counters,
+    /// Packets by the name of the channel that took them.
+    pub(crate) by_channel: &'a mut ByChannel,
+}
+
+/// Packets by the name of the channel that took them.
+pub(crate) type ByChannel = SmallVec<[(&'static str, u64); 2]>;
+
+impl Outbox<'_> {
+    /// What the way to `peer` can carry.
+    pub(crate) fn capabilities(&self, peer: Peer) -> Capabilities {
+        self.channel.capabilities_for(peer)
+    }
+
+    /// Sends head and data as one small packet.
+    pub(crate) fn small(&mut self, peer: Peer, lane: Lane, head: &[u8], data: Source<'_>) -> Sent {
+        let data_len = data.len();
+        match self.channel.reserve(peer, lane, head.len() + data_len) {
+            Ok(Room::Granted) => {}
+            Ok(Room::Full) => return self.full(),
+            Err(_) => return Sent::Lost,
+        }
+        self.channel.fill(Source::Bytes(head));
+        if data_len > 0 {
+            self.channel.fill(data);
+        }
+        self.channel.commit();
+        self.sent(peer, data_len as u64)
+    }
+
+    /// Sends head and body as a bulk packet; `token` comes back when the body has left.
+    pub(crate) fn bulk(
+        &mut self,
+        peer: Peer,
+        lane: Lane,
+        head: &[u8],
+        body: Gather,
+        token: BulkToken,
+    ) -> Sent {
+        let data_len = body.remaining();
+        match self.channel.send_bulk(peer, lane, head, body, token) {
+            Ok(Room::Granted) => self.sent(peer, data_len),
+            Ok(Room::Full) => self.full(),
+            Err(_) => Sent::Lost,
+        }
+    }
+
+    fn sent(&mut self, peer: Peer, data_len: u64) -> Sent {
+        let name = self.channel.capabilities_for(peer).name;
+        match self.by_channel.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => self.by_channel.push((name, 1)),
+        }
+        self.counters.on_packets_sent(1);
+        self.counters.on_bytes_sent(data_len);
+        Sent::Yes
+    }
+
+    fn full(&mut self) -> Sent {
+        self.counters.on_channel_full(1);
+        Sent::Full
+    }
+}

@@ -1,0 +1,185 @@
+//! From the channel to whoever a packet is for: the engine's two sides, or the protocol above.
+//!
+//! The sink of every poll. It has no way to the channel, and everything it calls only takes notes (design §4).
+
+use super::protocol::{UPPER_TOKEN, Upper};
+use super::state::{BulkOwner, Receiving, State};
+use crate::channel::{BulkToken, Delivery, Failure, Lane, Placement, Sink};
+use crate::ids::Peer;
+use crate::origin::lost::abandon;
+use crate::origin::response::Settler;
+use crate::target::{apply, bulk, locks};
+use crate::window::WindowState;
+use crate::wire::{Protocol, Request, Response, check_header};
+
+/// The engine as a channel sees it.
+pub(crate) struct Dispatch<'a> {
+    pub(crate) state: &'a mut State,
+    pub(crate) upper: &'a mut dyn Upper,
+}
+
+const NO_WINDOW: &str = "packet for a window that does not exist";
+
+impl Sink for Dispatch<'_> {
+    fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
+        match check_header(bytes) {
+            Ok(Protocol::OneSided) => {}
+            Ok(Protocol::Message) => return self.upper.packet(from, lane, bytes),
+            Err(reason) => return Delivery::Refused(reason),
+        }
+        self.state.counters.on_packets_received(1);
+        let delivery = match lane {
+            Lane::Request => self.request(from, bytes),
+            Lane::Response if Response::is_nudge(bytes) => Ok(Delivery::Accepted),
+            Lane::Response => self.response(from, bytes),
+        };
+        delivery.unwrap_or_else(Delivery::Refused)
+    }
+
+    fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
+        match check_header(head) {
+            Ok(Protocol::OneSided) => {}
+            Ok(Protocol::Message) => {
+                let placement = self.upper.bulk(from, lane, head, body_len);
+                if matches!(placement, Placement::Into(_)) {
+                    self.state.receiving.insert((from, lane), Receiving::Upper);
+                }
+                return placement;
+            }
+            Err(reason) => return Placement::Refused(reason),
+        }
+        self.state.counters.on_packets_received(1);
+        let placed = match lane {
+            Lane::Request => self.bulk_request(from, head, body_len),
+            Lane::Response => self.bulk_response(from, head, body_len),
+        };
+        placed.unwrap_or_else(Placement::Refused)
+    }
+
+    fn bulk_received(&mut self, from: Peer, lane: Lane) {
+        match self.state.receiving.remove(&(from, lane)) {
+            None => {}
+            Some(Receiving::Upper) => self.upper.bulk_received(from, lane),
+            Some(Receiving::Request(incoming)) => {
+                let Some(mut window) = self.state.windows.take(incoming.request().window) else { return };
+                // Only a forged unlock can be refused here; the peer keeps its connection and the lock its holder.
+                let _ = bulk::finish(self.state, &mut window, from, *incoming);
+                self.state.windows.put_back(window);
+            }
+            Some(Receiving::Data { response, op }) => {
+                let Some(mut window) = self.state.windows.take(response.window) else { return };
+                self.settler(&mut window).on_bulk_data(from, &response, op);
+                self.state.windows.put_back(window);
+            }
+        }
+    }
+
+    fn bulk_sent(&mut self, token: BulkToken) {
+        if token.0 & UPPER_TOKEN != 0 {
+            return self.upper.bulk_sent(token);
+        }
+        match self.state.bulks.try_remove(token.0 as usize) {
+            None => {}
+            Some(BulkOwner::Reply { to, .. }) => self.state.replies.on_bulk_sent(to),
+            Some(BulkOwner::Operation { window, target, op }) => {
+                let Some(mut window) = self.state.windows.take(window) else { return };
+                self.settler(&mut window).on_bulk_sent(target, op);
+                self.state.windows.put_back(window);
+            }
+        }
+    }
+
+    fn writable(&mut self, _: Peer, _: Lane) {
+        // Windows with something due stay dirty, and replies stay queued: the step that follows tries them.
+    }
+
+    fn failed(&mut self, peer: Peer, failure: Failure) {
+        tracing::warn!(%peer, %failure, "peer lost");
+        for lane in Lane::ALL {
+            self.drop_receiving(peer, lane);
+        }
+        for id in self.state.windows.all() {
+            let Some(mut window) = self.state.windows.take(id) else { continue };
+            abandon(&mut window, &mut self.state.pools, peer, &failure);
+            locks::forget_peer(&mut self.state.nudges, &mut self.state.counters, &mut window, peer);
+            self.state.windows.put_back(window);
+        }
+        self.state.replies.forget_peer(peer);
+        self.upper.failed(peer, &failure);
+        self.state.lost.insert(peer, failure);
+    }
+}
+
+impl Dispatch<'_> {
+    fn request(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
+        let (request, _) = Request::parse(bytes)?;
+        let mut window = self.take_window(from, request.window)?;
+        let delivery = apply::handle(self.state, &mut window, from, bytes);
+        self.state.windows.put_back(window);
+        Ok(delivery)
+    }
+
+    fn response(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
+        let (response, data) = Response::parse(bytes)?;
+        let mut window = self.state.windows.take(response.window).ok_or(NO_WINDOW)?;
+        let delivery = self.settler(&mut window).handle(from, &response, data);
+        self.state.counters.on_bytes_received(data.len() as u64);
+        self.state.windows.put_back(window);
+        Ok(delivery)
+    }
+
+    fn bulk_request(&mut self, from: Peer, head: &[u8], len: u64) -> Result<Placement, &'static str> {
+        let (request, _) = Request::parse(head)?;
+        let mut window = self.take_window(from, request.window)?;
+        let begun = bulk::begin(self.state, &mut window, head, len);
+        self.state.windows.put_back(window);
+        let (placement, incoming) = begun?;
+        self.state.receiving.insert((from, Lane::Request), Receiving::Request(Box::new(incoming)));
+        Ok(placement)
+    }
+
+    fn bulk_response(&mut self, from: Peer, head: &[u8], len: u64) -> Result<Placement, &'static str> {
+        let (response, rest) = Response::parse(head)?;
+        if !rest.is_empty() {
+            return Err("data behind the head of a bulk response");
+        }
+        let mut window = self.state.windows.take(response.window).ok_or(NO_WINDOW)?;
+        let (placement, op) = self.settler(&mut window).place_bulk(from, &response, len);
+        self.state.windows.put_back(window);
+        if let Some(op) = op {
+            self.state.counters.on_bytes_received(len);
+            self.state.receiving.insert((from, Lane::Response), Receiving::Data { response, op });
+        }
+        Ok(placement)
+    }
+
+    /// The window of a request, if the peer is in its group and has not more replies outstanding than any origin would.
+    fn take_window(
+        &mut self,
+        from: Peer,
+        id: crate::ids::WindowId,
+    ) -> Result<Box<WindowState>, &'static str> {
+        let most = self.state.windows.len() * (4 * self.state.config.credits as usize + 16);
+        if self.state.replies.len(from) > most {
+            return Err("more requests under way than credits allow");
+        }
+        let window = self.state.windows.take(id).ok_or(NO_WINDOW)?;
+        if window.shared.group.rank(from).is_none() {
+            self.state.windows.put_back(window);
+            return Err("request from a process outside the window's group");
+        }
+        Ok(window)
+    }
+
+    fn settler<'b>(&'b mut self, window: &'b mut WindowState) -> Settler<'b> {
+        Settler { window, pools: &mut self.state.pools, counters: &mut self.state.counters }
+    }
+
+    fn drop_receiving(&mut self, peer: Peer, lane: Lane) {
+        if let Some(Receiving::Request(incoming)) = self.state.receiving.remove(&(peer, lane))
+            && let Some(window) = self.state.windows.get_mut(incoming.request().window)
+        {
+            window.target.receiving -= 1;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The engine's state under its lock: parts with owners of their own, put side by side.
+
+use crate::channel::{Failure, Lane};
+use crate::config::EngineConfig;
+use crate::ids::{Peer, WindowId};
+use crate::origin::ByChannel;
+use crate::pool::{GlobalPool, PoolKey};
+use crate::stats::Counters;
+use crate::table::{OpPool, TargetPool};
+use crate::target::{Replies, bulk::Incoming};
+use crate::window::{Shared, Windows};
+use crate::wire::Response;
+use slab::Slab;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Everything that the engine's lock protects, but for the channel and the protocol above.
+pub(crate) struct State {
+    pub(crate) config: EngineConfig,
+    pub(crate) windows: Windows,
+    pub(crate) pools: Pools,
+    pub(crate) replies: Replies,
+    /// Bulk bodies being received: at most one per peer and lane (clause C1).
+    pub(crate) receiving: HashMap<(Peer, Lane), Receiving>,
+    /// Bulk bodies being sent, by token.
+    pub(crate) bulks: Bulks,
+    /// Processes to be told to look at a lock again.
+    pub(crate) nudges: Vec<Peer>,
+    pub(crate) lost: HashMap<Peer, Failure>,
+    pub(crate) counters: Counters,
+    pub(crate) by_channel: ByChannel,
+    /// A call has begun something since the last step.
+    pub(crate) begun: bool,
+    /// Window creations begun by this process.
+    pub(crate) creations: u64,
+}
+
+/// The two element pools of the design note.
+pub(crate) struct Pools {
+    pub(crate) ops: OpPool,
+    pub(crate) targets: TargetPool,
+}
+
+/// Bulk bodies being sent: the token is the key.
+pub(crate) type Bulks = Slab<BulkOwner>;
+
+/// Who waits for a bulk body to have left.
+pub(crate) enum BulkOwner {
+    /// An operation of the origin.
+    Operation { window: WindowId, target: PoolKey, op: PoolKey },
+    /// A reply of the target, which keeps the window mapped.
+    Reply { window: WindowId, to: Peer, _memory: Arc<Shared> },
+}
+
+/// Whose bulk body is being received.
+pub(crate) enum Receiving {
+    /// A request's; the target's memory or a staging buffer.
+    Request(Box<Incoming>),
+    /// A response's; the user's buffer of an operation.
+    Data { response: Response, op: PoolKey },
+    /// One of the protocol above.
+    Upper,
+}
+
+impl State {
+    pub(crate) fn new(config: EngineConfig) -> Self {
+        Self {
+            windows: Windows::new(),
+            pools: Pools {
+                ops: GlobalPool::new(config.op_pool_global as u32),
+                targets: GlobalPool::new(config.target_pool_global as u32),
+            },
+            replies: Replies::default(),
+            receiving: HashMap::new(),
+            bulks: Slab::new(),
+            nudges: Vec::new(),
+            lost: HashMap::new(),
+            counters: Counters::default(),
+            by_channel: ByChannel::new(),
+            begun: false,
+            creations: 0,
+            config,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! One step of the engine: move packets, issue what may leave, answer what arrived. Bounded, never blocking, never
+//! re-entered: it holds the engine's lock, and nothing it calls can call it (lessons, decision 8).
+
+use super::dispatch::Dispatch;
+use super::protocol::Upper;
+use super::state::State;
+use crate::channel::{Budget, Channel, Lane, Source};
+use crate::epoch;
+use crate::host::Host;
+use crate::ids::WindowId;
+use crate::origin::issue::Issuer;
+use crate::origin::{Outbox, Sent};
+use crate::target::locks;
+use crate::wire::{Request, RequestFlags, RequestKind};
+
+/// The engine under its lock.
+pub(crate) struct Core {
+    pub(crate) channel: Box<dyn Channel>,
+    pub(crate) upper: Box<dyn Upper>,
+    pub(crate) state: State,
+}
+
+impl Core {
+    /// Advances everything once; answers whether anything moved.
+    pub(crate) fn step(&mut self, host: &dyn Host) -> bool {
+        self.state.counters.on_progress_steps(1);
+        self.state.begun = false;
+        let mut moved = self.send(host);
+        let budget = Budget {
+            packets: self.state.config.poll_packets as u32,
+            bytes: self.state.config.poll_bytes as usize,
+        };
+        let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
+        let polled = self.channel.poll(&mut sink, budget);
+        moved |= !polled.is_idle();
+        if polled.packets > 0 {
+            // What the packets asked for leaves in the same step: an answer waits for no other call.
+            moved |= self.send(host);
+            if moved {
+                let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
+                let _ = self.channel.poll(&mut sink, budget);
+            }
+        }
+        moved
+    }
+
+    /// Whether something was begun that no step has tried to send yet.
+    pub(crate) fn is_due(&self) -> bool {
+        self.state.begun || self.upper.is_due()
+    }
+
+    fn send(&mut self, host: &dyn Host) -> bool {
+        let mut moved = false;
+        for id in self.state.windows.active() {
+            moved |= self.advance_window(id, host);
+        }
+        let State { replies, bulks, windows, nudges, counters, by_channel, .. } = &mut self.state;
+        let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
+        moved |= replies.send(&mut outbox, bulks, windows, nudges);
+        moved |= self.send_nudges();
+        moved | self.upper.advance(&mut *self.channel)
+    }
+
+    fn advance_window(&mut self, id: WindowId, host: &dyn Host) -> bool {
+        let Some(mut window) = self.state.windows.take(id) else { return false };
+        let mut moved = false;
+        if window.opening.is_some() {
+            match epoch::is_open(&mut window, host) {
+                Ok(is_open) => moved |= is_open,
+                Err(error) => window.note_error(error),
+            }
+        }
+        let State { pools, bulks, replies, nudges, counters, by_channel, config, .. } = &mut self.state;
+        moved |= locks::advance(replies, nudges, counters, &mut window);
+        let outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
+        moved |= Issuer { window: &mut window, pools, bulks, outbox, config }.issue_window();
+        self.state.windows.put_back(window);
+        moved
+    }
+
+    fn send_nudges(&mut self) -> bool {
+        let before = self.state.nudges.len();
+        let nudge = Request {
+            window: WindowId { index: 0, generation: 0 },
+            flags: RequestFlags::NONE,
+            sequence: crate::ids::Sequence(0),
+            kind: RequestKind::Nudge,
+        };
+        let head = nudge.emit();
+        let State { nudges, counters, by_channel, .. } = &mut self.state;
+        let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
+        nudges.retain(|peer| outbox.small(*peer, Lane::Response, &head, Source::Bytes(&[])) == Sent::Full);
+        self.state.nudges.len() != before
+    }
+}

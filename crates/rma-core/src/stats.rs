@@ -1,0 +1,46 @@
+//! Counters: plain numbers, each changed by one method that says what happened.
+//!
+//! They show what a user must know (lessons, decision 10): pool exhausted, operation had to wait, lock waited, bytes sent
+//! again, acknowledgements merged. Read as a copy; nothing in the engine decides by them.
+
+macro_rules! counters {
+    ($($name:ident, $method:ident, $doc:literal;)*) => {
+        /// What one engine has done since it was made.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Counters {
+            $(#[doc = $doc] pub $name: u64,)*
+        }
+
+        impl Counters {
+            /// Every counter: name, text and value.
+            pub fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
+                vec![$((stringify!($name), $doc.trim_ascii(), self.$name),)*]
+            }
+
+            $(pub(crate) fn $method(&mut self, by: u64) {
+                self.$name += by;
+            })*
+        }
+    };
+}
+
+counters! {
+    packets_sent, on_packets_sent, "One-sided packets committed to channels, bulk heads included.";
+    packets_received, on_packets_received, "One-sided packets taken from channels, bulk heads included.";
+    bytes_sent, on_bytes_sent, "Bytes of operation data sent.";
+    bytes_received, on_bytes_received, "Bytes of operation data received.";
+    ops_queued, on_ops_queued, "Operations that went through the operation table.";
+    piggybacked_locks, on_piggybacked_locks, "Lock requests that rode on an operation.";
+    piggybacked_unlocks, on_piggybacked_unlocks, "Unlocks that rode on an operation.";
+    acks_merged, on_acks_merged, "Acknowledgements that a later one replaced before they left.";
+    locks_waited, on_locks_waited, "Lock requests that found the lock taken, at their target.";
+    lock_data_refused, on_lock_data_refused, "Operations dropped at a target because too much data waited for its lock.";
+    bytes_sent_again, on_bytes_sent_again, "Bytes of operation data sent again after such a refusal.";
+    op_pool_exhausted, on_op_pool_exhausted, "Operations that had to wait for an operation element.";
+    target_pool_exhausted, on_target_pool_exhausted, "Operations that had to wait for a target element.";
+    channel_full, on_channel_full, "Sends that found no room in the channel.";
+    nudges_sent, on_nudges_sent, "Wake-ups sent to processes that wait for a lock held by direct access.";
+    progress_steps, on_progress_steps, "Steps of the progress engine.";
+    sleeps, on_sleeps, "Waits that ended in a sleep.";
+}

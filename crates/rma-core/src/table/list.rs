@@ -1,0 +1,55 @@
+//! Lists of operation elements, linked through the elements themselves: queuing allocates nothing.
+
+use super::slots::OpPool;
+use crate::pool::PoolKey;
+
+/// A first-in first-out list within one pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OpList {
+    ends: Option<(PoolKey, PoolKey)>,
+    len: u64,
+}
+
+impl OpList {
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub(crate) fn head(&self) -> Option<PoolKey> {
+        self.ends.map(|(head, _)| head)
+    }
+
+    pub(crate) fn push_back(&mut self, pool: &mut OpPool, key: PoolKey) {
+        pool[key].next = None;
+        self.ends = Some(match self.ends {
+            None => (key, key),
+            Some((head, tail)) => {
+                pool[tail].next = Some(key);
+                (head, key)
+            }
+        });
+        self.len += 1;
+    }
+
+    pub(crate) fn push_front(&mut self, pool: &mut OpPool, key: PoolKey) {
+        pool[key].next = self.head();
+        self.ends = Some((key, self.ends.map_or(key, |(_, tail)| tail)));
+        self.len += 1;
+    }
+
+    pub(crate) fn pop_front(&mut self, pool: &mut OpPool) -> Option<PoolKey> {
+        let (head, tail) = self.ends?;
+        self.ends = pool[head].next.take().map(|next| (next, tail));
+        self.len -= 1;
+        Some(head)
+    }
+
+    /// The keys, head first.
+    pub(crate) fn iter<'a>(&self, pool: &'a OpPool) -> impl Iterator<Item = PoolKey> + 'a {
+        std::iter::successors(self.head(), |key| pool[*key].next)
+    }
+}

@@ -1,0 +1,135 @@
+//! Target elements: the operations to one target, and how far they have come.
+//!
+//! An element may be freed only when it owes nothing: no operation, no unacknowledged store, no unlock under way. So "no
+//! element" always means "nothing outstanding", and a new element may count from zero (lessons, decision 3).
+
+use super::list::OpList;
+use super::slots::OpPool;
+use crate::ids::{Peer, Rank, Sequence};
+use crate::pool::PoolKey;
+use smallvec::SmallVec;
+
+/// Where the release of a lock stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// No unlock was called.
+    No,
+    /// The unlock is to ride on the last packet.
+    Wanted,
+    /// It has left.
+    Sent,
+}
+
+/// One target of a window.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) rank: Rank,
+    pub(crate) peer: Peer,
+    /// Operations of which not every packet has been made.
+    pub(crate) pending: OpList,
+    /// Operations that wait for something after their last packet.
+    pub(crate) issued: OpList,
+    /// Order of the newest operation.
+    pub(crate) posted: u64,
+    /// Operations up to this order leave without being held back.
+    pub(crate) push_to: u64,
+    /// Operations up to this order want an acknowledgement (flush, unlock, end of a fence epoch).
+    pub(crate) ack_to: u64,
+    /// Number of the last packet sent.
+    pub(crate) sent: Sequence,
+    /// Order of the last operation of which every packet has been made.
+    pub(crate) issued_to: u64,
+    /// Order of the last store-like operation of which every packet has been made.
+    pub(crate) stored_to: u64,
+    /// Store-like operations up to this order are known to be complete at the target.
+    pub(crate) acked_to: u64,
+    /// Acknowledgements on the way: packet number, and the order it will acknowledge. Ascending.
+    pub(crate) asked: SmallVec<[(Sequence, u64); 2]>,
+    /// Requests for data under way.
+    pub(crate) fetching: u64,
+    pub(crate) closing: Closing,
+    /// Next target of the same slot.
+    pub(super) next: Option<PoolKey>,
+}
+
+impl Target {
+    pub(crate) fn new(rank: Rank, peer: Peer) -> Self {
+        Self {
+            rank,
+            peer,
+            pending: OpList::default(),
+            issued: OpList::default(),
+            posted: 0,
+            push_to: 0,
+            ack_to: 0,
+            sent: Sequence(0),
+            issued_to: 0,
+            stored_to: 0,
+            acked_to: 0,
+            asked: SmallVec::new(),
+            fetching: 0,
+            closing: Closing::No,
+            next: None,
+        }
+    }
+
+    /// Whether every operation up to `order` has left the user's buffers.
+    pub(crate) fn is_locally_complete(&self, pool: &OpPool, order: u64) -> bool {
+        [&self.pending, &self.issued]
+            .into_iter()
+            .all(|list| list.head().is_none_or(|key| pool[key].order > order))
+    }
+
+    /// Whether every operation up to `order` has been executed at the target.
+    pub(crate) fn is_complete(&self, pool: &OpPool, order: u64) -> bool {
+        self.is_locally_complete(pool, order) && self.acked_to >= self.stored_to.min(order)
+    }
+
+    /// Whether the element owes nothing to anyone and may be freed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+            && self.issued.is_empty()
+            && !self.owes_ack()
+            && self.closing != Closing::Wanted
+    }
+
+    /// Whether a store has not been acknowledged.
+    pub(crate) fn owes_ack(&self) -> bool {
+        self.acked_to < self.stored_to || !self.asked.is_empty()
+    }
+
+    /// Asks for everything posted so far to leave, and with `acknowledge` to be acknowledged; answers the order to wait for.
+    pub(crate) fn push(&mut self, acknowledge: bool) -> u64 {
+        self.push_to = self.posted;
+        if acknowledge {
+            self.ack_to = self.posted;
+        }
+        self.posted
+    }
+
+    /// Whether an acknowledgement has to be asked for although no operation is left for it to ride on.
+    pub(crate) fn needs_ack_request(&self) -> bool {
+        let goal = self.stored_to.min(self.ack_to);
+        self.acked_to < goal && self.asked.last().is_none_or(|(_, order)| *order < goal)
+    }
+
+    /// Takes the number for the next packet.
+    pub(crate) fn next_sequence(&mut self) -> Sequence {
+        self.sent.0 += 1;
+        self.sent
+    }
+
+    /// Notes that `sequence` will be acknowledged, and with it everything issued so far.
+    pub(crate) fn on_ack_asked(&mut self, sequence: Sequence) {
+        self.asked.push((sequence, self.issued_to));
+    }
+
+    /// Notes that everything up to packet `sequence` has been applied at the target.
+    pub(crate) fn on_acked(&mut self, sequence: Sequence) {
+        while let Some((asked, order)) = self.asked.first().copied().filter(|(asked, _)| *asked <= sequence) {
+            debug_assert!(asked <= self.sent);
+            self.acked_to = self.acked_to.max(order);
+            self.asked.remove(0);
+        }
+    }
+}

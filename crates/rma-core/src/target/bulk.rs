@@ -1,0 +1,95 @@
+//! Bulk requests: data that lands in window memory (put) or in a staging buffer of one unit (accumulate).
+
+use super::apply::{answer, apply, check_data, locate};
+use crate::channel::{Delivery, Placement};
+use crate::datatype::Scatter;
+use crate::ids::Peer;
+use crate::mem::WriteSpan;
+use crate::progress::State;
+use crate::window::{OutOfRange, Shared, WindowState};
+use crate::wire::{Request, RequestKind, ResponseFlags};
+use std::sync::Arc;
+
+/// A request whose body is on its way.
+pub(crate) struct Incoming {
+    request: Request,
+    body: Body,
+}
+
+enum Body {
+    /// Straight into the window, which stays mapped until then.
+    Window { _memory: Arc<Shared> },
+    /// Into a buffer, to be combined when complete.
+    Staged(Vec<u8>),
+    /// Nowhere: the request is out of range.
+    Dropped(OutOfRange),
+}
+
+/// Handles the head of a bulk request.
+pub(crate) fn begin(
+    state: &mut State,
+    window: &mut WindowState,
+    head: &[u8],
+    len: u64,
+) -> Result<(Placement, Incoming), &'static str> {
+    let (request, rest) = Request::parse(head)?;
+    if !rest.is_empty() {
+        return Err("data behind the head of a bulk request");
+    }
+    if request.flags.locks() {
+        return Err("bulk request that asks for a lock");
+    }
+    check_data(&request, len)?;
+    state.counters.on_bytes_received(len);
+    let (placement, body) = match (request.kind, locate(window, &request, len)) {
+        (RequestKind::Put(_), Ok(span)) => {
+            (Scatter::span(span), Body::Window { _memory: Arc::clone(&window.shared) })
+        }
+        (RequestKind::Accumulate { .. }, Ok(_)) => {
+            // Units are a setting of the whole job, so a longer piece is not one of ours.
+            if len > state.config.unit_bytes.max(state.config.lock_data_bytes) {
+                return Err("accumulate piece longer than a unit");
+            }
+            let mut buffer = vec![0; len as usize];
+            // SAFETY: the buffer is kept in `Incoming`, unmoved and without a reference to it, until the channel has
+            // reported the body as received or the peer as failed (clause C4).
+            let span = unsafe { WriteSpan::new(buffer.as_mut_ptr(), buffer.len()) };
+            (Scatter::span(span), Body::Staged(buffer))
+        }
+        (RequestKind::Put(_) | RequestKind::Accumulate { .. }, Err(range)) => {
+            (Scatter::discard(len), Body::Dropped(range))
+        }
+        _ => return Err("bulk body behind a request that takes none"),
+    };
+    window.target.receiving += 1;
+    Ok((Placement::Into(placement), Incoming { request, body }))
+}
+
+impl Incoming {
+    /// The request that the body belongs to.
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
+    }
+}
+
+/// The body is in place: combine it if it was staged, and answer.
+pub(crate) fn finish(
+    state: &mut State,
+    window: &mut WindowState,
+    from: Peer,
+    incoming: Incoming,
+) -> Delivery {
+    window.target.receiving -= 1;
+    let Incoming { request, body } = incoming;
+    match body {
+        Body::Window { .. } => {
+            answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Ok(None))
+        }
+        Body::Staged(buffer) => {
+            apply(&mut state.replies, window, from, &request, &buffer, ResponseFlags::NONE)
+        }
+        Body::Dropped(range) => {
+            answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Err(range))
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The target's part of passive synchronization: lock requests that arrive as packets, in line with the direct ones.
+//!
+//! One lock word and one line per window and target serve both kinds of origin; they live in the control block. The engine
+//! stands in that line for each packet origin, with a ticket of its own. Requests cannot be refused: an origin has at most one
+//! waiting request here, and a waiter is one small entry made on demand. Only the operation that came along can be refused,
+//! when too many bytes wait already (lessons, decisions 1 and 2).
+
+use super::apply;
+use super::replies::{Replies, Reply, ReplyBody};
+use crate::channel::Delivery;
+use crate::control::{Holder, LockKind, LockRequest, Ticket, Wake};
+use crate::ids::{Peer, Sequence};
+use crate::progress::State;
+use crate::stats::Counters;
+use crate::window::{Shared, WindowState};
+use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
+use std::collections::{HashMap, VecDeque};
+
+/// What a window knows as a target.
+#[derive(Default)]
+pub(crate) struct TargetRole {
+    /// Packet origins in line, in the order of their tickets.
+    waiters: VecDeque<Waiter>,
+    /// Bytes of packets kept with waiters.
+    queued_bytes: u64,
+    /// Packet origins that hold a shared lock; the exclusive holder stands in the lock word.
+    shared_holders: HashMap<Peer, u32>,
+    /// The exclusive holder has unlocked, but answers queued before the release have not left.
+    releasing: Option<Peer>,
+    /// Bodies being received into the window.
+    pub(crate) receiving: u32,
+}
+
+struct Waiter {
+    from: Peer,
+    /// `None` once granted.
+    ticket: Option<Ticket>,
+    kind: LockKind,
+    window: crate::ids::WindowId,
+    sequence: Sequence,
+    /// The whole packet, when its operation waits along.
+    packet: Option<Box<[u8]>>,
+    /// The origin is lost: its turn is released as soon as it comes.
+    is_lost: bool,
+}
+
+impl TargetRole {
+    /// Whether packet origins wait for the lock.
+    pub(crate) fn has_waiters(&self) -> bool {
+        !self.waiters.is_empty()
+    }
+
+    /// Checks that `from` holds a lock that it may release, and takes it off the books.
+    pub(crate) fn begin_release(&mut self, shared: &Shared, from: Peer) -> Result<LockKind, &'static str> {
+        if let Some(count) = self.shared_holders.get_mut(&from) {
+            *count -= 1;
+            if *count == 0 {
+                self.shared_holders.remove(&from);
+            }
+            return Ok(LockKind::Shared);
+        }
+        if self.holds_exclusive(shared, from) {
+            self.releasing = Some(from);
+            return Ok(LockKind::Exclusive);
+        }
+        Err("unlock by a process that holds no lock")
+    }
+
+    fn holds_exclusive(&self, shared: &Shared, from: Peer) -> bool {
+        self.releasing != Some(from) && shared.own().control.lock_state().owner() == Some(from)
+    }
+}
+
+/// Handles a request that asks for a lock, with or without an operation.
+pub(crate) fn request(
+    state: &mut State,
+    window: &mut WindowState,
+    from: Peer,
+    request: &Request,
+    packet: &[u8],
+) -> Delivery {
+    if window.target.waiters.iter().any(|waiter| waiter.from == from) {
+        return Delivery::Refused("second lock request while the first one waits");
+    }
+    if window.target.shared_holders.contains_key(&from) || window.target.holds_exclusive(&window.shared, from)
+    {
+        return Delivery::Refused("lock request by a process that holds the lock");
+    }
+    let Some(holder) = Holder::new(from) else {
+        return Delivery::Refused("lock request of a process past the last");
+    };
+    let asked = lock_request(request.flags);
+    let control = &window.shared.own().control;
+    if control.try_acquire(asked, holder) {
+        return granted(&mut state.replies, window, from, asked.kind(), packet);
+    }
+    state.counters.on_locks_waited(1);
+    // The lock will be the origin's, but it is this process that must be rung when its turn comes.
+    let ticket = Some(control.join_for(asked, holder, window.shared.holder));
+    let kind = asked.kind();
+    let keeps = request.kind != RequestKind::Sync;
+    let fits = window.target.queued_bytes + packet.len() as u64 <= state.config.lock_queue_bytes;
+    if keeps && !fits {
+        state.counters.on_lock_data_refused(1);
+        let response = Response {
+            window: request.window,
+            flags: ResponseFlags::REFUSED,
+            sequence: request.sequence,
+            kind: ResponseKind::Ack,
+        };
+        state.replies.push(from, Reply::Packet(response, ReplyBody::None));
+    }
+    // A bare lock request is made again from its number; only its unlock flag would be lost, and an unlock never rides on
+    // a lock request without an operation.
+    let packet = (keeps && fits).then(|| packet.into());
+    window.target.queued_bytes += packet.as_ref().map_or(0, |p: &Box<[u8]>| p.len() as u64);
+    let waiter = Waiter {
+        from,
+        ticket,
+        kind,
+        window: request.window,
+        sequence: request.sequence,
+        packet,
+        is_lost: false,
+    };
+    if asked == LockRequest::SharedHolding {
+        // Waits for the owner alone, so it is never behind a request that waits in line.
+        window.target.waiters.push_front(waiter);
+    } else {
+        window.target.waiters.push_back(waiter);
+    }
+    Delivery::Accepted
+}
+
+/// Grants the lock to packet origins whose turn has come; answers whether any was served.
+pub(crate) fn advance(
+    replies: &mut Replies,
+    nudges: &mut Vec<Peer>,
+    counters: &mut Counters,
+    window: &mut WindowState,
+) -> bool {
+    let mut any = false;
+    while let Some(ticket) = window.target.waiters.front_mut().and_then(|waiter| waiter.ticket.take()) {
+        let grant = match window.shared.own().control.try_turn(ticket) {
+            Ok(grant) => grant,
+            Err(ticket) => {
+                window.target.waiters.front_mut().expect("the waiter whose ticket was tried").ticket =
+                    Some(ticket);
+                break;
+            }
+        };
+        // Off the line first, then carried out (lessons, fixed 17).
+        let waiter = window.target.waiters.pop_front().expect("the waiter whose ticket was granted");
+        wake(nudges, counters, window, grant.wake);
+        if waiter.is_lost {
+            release(nudges, counters, window, waiter.from, waiter.kind);
+        } else {
+            serve(replies, window, waiter);
+        }
+        any = true;
+    }
+    any
+}
+
+/// Releases a lock that a packet origin held.
+pub(crate) fn release(
+    nudges: &mut Vec<Peer>,
+    counters: &mut Counters,
+    window: &mut WindowState,
+    from: Peer,
+    kind: LockKind,
+) {
+    if kind == LockKind::Exclusive {
+        window.target.releasing = None;
+    }
+    let Some(holder) = Holder::new(from) else { return };
+    if let Ok(next) = window.shared.own().control.release(kind, holder) {
+        wake(nudges, counters, window, next);
+    }
+}
+
+/// Takes a lost peer out of the line, and releases what it held.
+pub(crate) fn forget_peer(
+    nudges: &mut Vec<Peer>,
+    counters: &mut Counters,
+    window: &mut WindowState,
+    peer: Peer,
+) {
+    for waiter in &mut window.target.waiters {
+        if waiter.from == peer {
+            // The ticket stays in line, or nobody behind it would ever be served.
+            waiter.is_lost = true;
+            window.target.queued_bytes -= waiter.packet.take().map_or(0, |p| p.len() as u64);
+        }
+    }
+    while let Ok(kind) = window.target.begin_release(&window.shared, peer) {
+        release(nudges, counters, window, peer, kind);
+        if kind == LockKind::Exclusive {
+            break;
+        }
+    }
+}
+
+/// Makes the process look again whose turn it may be.
+pub(crate) fn wake(
+    nudges: &mut Vec<Peer>,
+    counters: &mut Counters,
+    window: &WindowState,
+    wake: Option<Wake>,
+) {
+    let shared = &window.shared;
+    let mut ring = |peer: Peer| {
+        if peer != shared.holder.peer() && !nudges.contains(&peer) {
+            counters.on_nudges_sent(1);
+            nudges.push(peer);
+        }
+    };
+    match wake {
+        None => {}
+        Some(Wake::Peer(peer)) => ring(peer),
+        Some(Wake::Everyone) => shared.members.iter().for_each(|member| ring(shared.group.peer(member.rank))),
+    }
+}
+
+fn serve(replies: &mut Replies, window: &mut WindowState, waiter: Waiter) {
+    window.target.queued_bytes -= waiter.packet.as_ref().map_or(0, |p| p.len() as u64);
+    let bare = Request {
+        window: waiter.window,
+        flags: match waiter.kind {
+            LockKind::Shared => RequestFlags::LOCK_SHARED,
+            LockKind::Exclusive => RequestFlags::LOCK_EXCLUSIVE,
+        },
+        sequence: waiter.sequence,
+        kind: RequestKind::Sync,
+    };
+    let packet = waiter.packet.unwrap_or_else(|| bare.emit().to_vec().into());
+    // The packet was accepted when it came; it cannot be refused now.
+    let delivery = granted(replies, window, waiter.from, waiter.kind, &packet);
+    debug_assert_eq!(delivery, Delivery::Accepted);
+}
+
+/// Carries out a lock packet whose lock has just been acquired.
+fn granted(
+    replies: &mut Replies,
+    window: &mut WindowState,
+    from: Peer,
+    kind: LockKind,
+    packet: &[u8],
+) -> Delivery {
+    if kind == LockKind::Shared {
+        *window.target.shared_holders.entry(from).or_insert(0) += 1;
+    }
+    match Request::parse(packet) {
+        Ok((request, data)) => apply::apply(replies, window, from, &request, data, ResponseFlags::GRANT),
+        Err(reason) => Delivery::Refused(reason),
+    }
+}
+
+fn lock_request(flags: RequestFlags) -> LockRequest {
+    if flags.has(RequestFlags::LOCK_EXCLUSIVE) {
+        LockRequest::Exclusive
+    } else if flags.has(RequestFlags::HOLDS) {
+        LockRequest::SharedHolding
+    } else {
+        LockRequest::Shared
+    }
+}

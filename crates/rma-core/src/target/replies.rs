@@ -1,0 +1,185 @@
+//! Answers on their way out: one queue per peer, in the order in which requests were carried out.
+//!
+//! A reply is a descriptor; the data of a get is read from the window when it leaves. Memory is bounded by the origins'
+//! credits, and a peer that sends more requests than any origin of this job would is refused. A release waits in the queue
+//! until everything before it has left, bulk bodies included.
+
+use super::locks;
+use crate::channel::{BulkToken, Lane, Source};
+use crate::control::LockKind;
+use crate::datatype::Gather;
+use crate::ids::{Peer, WindowId};
+use crate::mem::ReadSpan;
+use crate::origin::{Outbox, Sent};
+use crate::progress::{BulkOwner, Bulks};
+use crate::window::{Shared, Windows};
+use crate::wire::{Response, ResponseFlags, ResponseKind};
+use smallvec::SmallVec;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Something owed to a peer.
+pub(crate) enum Reply {
+    /// A response, with what comes behind its head.
+    Packet(Response, ReplyBody),
+    /// The release of the peer's lock on a window, once everything before has left.
+    Release(WindowId, LockKind),
+}
+
+/// The data of a response.
+pub(crate) enum ReplyBody {
+    None,
+    /// The old value of an element.
+    Bytes(SmallVec<[u8; 16]>),
+    /// Window memory, kept mapped until it has been sent.
+    Memory(ReadSpan, Arc<Shared>),
+}
+
+/// All replies of an engine.
+#[derive(Default)]
+pub(crate) struct Replies {
+    queues: HashMap<Peer, Queue>,
+    /// Peers with a queue that is not empty.
+    waiting: VecDeque<Peer>,
+    merged: u64,
+}
+
+#[derive(Default)]
+struct Queue {
+    replies: VecDeque<Reply>,
+    /// Bulk bodies that the channel still reads from a window.
+    bulks: u32,
+    is_waiting: bool,
+}
+
+impl Replies {
+    /// Queues a reply. An acknowledgement joins one before it that says the same of earlier requests, and so does the error
+    /// of a store behind another: a window raises its first error only.
+    pub(crate) fn push(&mut self, to: Peer, reply: Reply) {
+        let queue = self.queues.entry(to).or_default();
+        if let (Some(Reply::Packet(last, _)), Reply::Packet(next, _)) = (queue.replies.back_mut(), &reply)
+            && can_merge(last, next)
+        {
+            last.sequence = next.sequence;
+            self.merged += 1;
+            return;
+        }
+        queue.replies.push_back(reply);
+        if !queue.is_waiting {
+            queue.is_waiting = true;
+            self.waiting.push_back(to);
+        }
+    }
+
+    /// Number of replies queued for a peer.
+    pub(crate) fn len(&self, to: Peer) -> usize {
+        self.queues.get(&to).map_or(0, |queue| queue.replies.len())
+    }
+
+    /// Whether replies of this window are queued or leaving. Walked only when a window is freed.
+    pub(crate) fn owes(&self, window: WindowId, bulks: &Bulks) -> bool {
+        let queued = self.queues.values().flat_map(|queue| &queue.replies).any(|reply| match reply {
+            Reply::Packet(response, _) => response.window == window,
+            Reply::Release(of, _) => *of == window,
+        });
+        queued
+            || bulks
+                .iter()
+                .any(|(_, owner)| matches!(owner, BulkOwner::Reply { window: of, .. } if *of == window))
+    }
+
+    /// A bulk body has left.
+    pub(crate) fn on_bulk_sent(&mut self, to: Peer) {
+        if let Some(queue) = self.queues.get_mut(&to) {
+            queue.bulks -= 1;
+            if !queue.replies.is_empty() && !queue.is_waiting {
+                queue.is_waiting = true;
+                self.waiting.push_back(to);
+            }
+        }
+    }
+
+    /// Drops what is owed to a lost peer.
+    pub(crate) fn forget_peer(&mut self, peer: Peer) {
+        self.queues.remove(&peer);
+        self.waiting.retain(|waiting| *waiting != peer);
+    }
+
+    /// Sends what has room, peers in turn; answers whether anything left.
+    pub(crate) fn send(
+        &mut self,
+        outbox: &mut Outbox<'_>,
+        bulks: &mut Bulks,
+        windows: &mut Windows,
+        nudges: &mut Vec<Peer>,
+    ) -> bool {
+        let mut any = false;
+        outbox.counters.on_acks_merged(std::mem::take(&mut self.merged));
+        for _ in 0..self.waiting.len() {
+            let Some(peer) = self.waiting.pop_front() else { break };
+            let Some(queue) = self.queues.get_mut(&peer) else { continue };
+            while let Some(reply) = queue.replies.front() {
+                let sent = match reply {
+                    Reply::Release(..) if queue.bulks > 0 => Sent::Full,
+                    Reply::Release(window, kind) => {
+                        if let Some(state) = windows.get_mut(*window) {
+                            locks::release(nudges, outbox.counters, state, peer, *kind);
+                        }
+                        Sent::Yes
+                    }
+                    Reply::Packet(response, body) => {
+                        send_packet(outbox, bulks, peer, response, body, &mut queue.bulks)
+                    }
+                };
+                if sent != Sent::Yes {
+                    break;
+                }
+                queue.replies.pop_front();
+                any = true;
+            }
+            queue.is_waiting = !queue.replies.is_empty();
+            if queue.is_waiting {
+                self.waiting.push_back(peer);
+            }
+        }
+        any
+    }
+}
+
+fn can_merge(last: &Response, next: &Response) -> bool {
+    let is_plain = |response: &Response| {
+        response.flags == ResponseFlags::NONE
+            && matches!(response.kind, ResponseKind::Ack | ResponseKind::Error { to: None, .. })
+    };
+    let loses_error = last.kind == ResponseKind::Ack && next.kind != ResponseKind::Ack;
+    is_plain(last) && is_plain(next) && last.window == next.window && !loses_error
+}
+
+fn send_packet(
+    outbox: &mut Outbox<'_>,
+    bulks: &mut Bulks,
+    peer: Peer,
+    response: &Response,
+    body: &ReplyBody,
+    in_flight: &mut u32,
+) -> Sent {
+    let head = response.emit();
+    let (span, shared) = match body {
+        ReplyBody::None => return outbox.small(peer, Lane::Response, &head, Source::Bytes(&[])),
+        ReplyBody::Bytes(bytes) => return outbox.small(peer, Lane::Response, &head, Source::Bytes(bytes)),
+        ReplyBody::Memory(span, shared) => (*span, shared),
+    };
+    let limits = outbox.capabilities(peer);
+    let mut body = Gather::span(span);
+    if span.len() <= limits.bulk_from && head.len() + span.len() <= limits.max_packet {
+        return outbox.small(peer, Lane::Response, &head, Source::Memory(&mut body));
+    }
+    let entry = bulks.vacant_entry();
+    let token = BulkToken(entry.key() as u64);
+    let sent = outbox.bulk(peer, Lane::Response, &head, body, token);
+    if sent == Sent::Yes {
+        entry.insert(BulkOwner::Reply { window: response.window, to: peer, _memory: Arc::clone(shared) });
+        *in_flight += 1;
+    }
+    sent
+}

@@ -1,0 +1,411 @@
+//! The window handle and its communication calls (MPI 3.1 §11.3).
+//!
+//! Every call has two forms: the plain one, which may wait for an operation element, and `try_…`, which answers `false`
+//! instead, for callers that drive the engine themselves. A call returns when the operation has been queued or, for mapped
+//! targets, carried out; buffers stay the operation's until a synchronization call completes it.
+
+use super::shared::{Flavor, Member, OutOfRange, Shared};
+use super::state::WindowState;
+use crate::datatype::{Gather, Scatter};
+use crate::engine::Engine;
+use crate::epoch::Call;
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::{Disp, Rank, WindowId};
+use crate::kernel::{CompareAndSwap, Kernel};
+use crate::mem::{ReadSpan, WriteSpan};
+use crate::origin::direct;
+use crate::origin::post::{Posted, post};
+use crate::table::{OpData, OpKind, Operation};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A window. Clones name the same window; any thread may call any method (`MPI_THREAD_MULTIPLE`).
+///
+/// Dropping the last handle without [`Window::free`] keeps the window alive until the engine goes, because other ranks may
+/// still access it: freeing is collective.
+#[derive(Clone)]
+pub struct Window {
+    engine: Engine,
+    shared: Arc<Shared>,
+}
+
+impl Window {
+    pub(super) fn new(engine: Engine, shared: Arc<Shared>) -> Self {
+        Self { engine, shared }
+    }
+
+    /// The caller's rank in the window's group.
+    pub fn rank(&self) -> Rank {
+        self.shared.group.me()
+    }
+
+    /// Number of ranks in the window's group.
+    pub fn size(&self) -> u32 {
+        self.shared.group.size()
+    }
+
+    /// How the window came by its memory.
+    pub fn flavor(&self) -> Flavor {
+        self.shared.flavor
+    }
+
+    /// The window's id; the same on all ranks.
+    pub fn id(&self) -> WindowId {
+        self.shared.id
+    }
+
+    /// The memory that this rank exposes. Valid until the window is freed.
+    pub fn local(&self) -> WriteSpan {
+        self.shared.own().span
+    }
+
+    /// Whether the memory of `rank` is mapped in this process, so that operations on it take the direct path.
+    pub fn is_direct(&self, rank: Rank) -> bool {
+        self.shared.member(rank).is_some()
+    }
+
+    /// Memory and displacement unit of a mapped rank. Valid until the window is freed.
+    pub fn mapped(&self, rank: Rank) -> Option<(WriteSpan, u64)> {
+        self.shared.member(rank).map(|member| (member.span, member.unit.load(Relaxed)))
+    }
+
+    /// `MPI_Put` of contiguous bytes: stores `origin` at displacement `disp` of `target`.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` without an access epoch, `MPI_ERR_RMA_RANGE` where the target's size is known
+    /// here (otherwise the next synchronization call raises it), `MPI_ERR_PROC_ABORTED` when the target is lost.
+    #[inline]
+    pub fn put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<()> {
+        if let Some(member) = self.direct(target) {
+            return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
+        }
+        self.post(target, "put", || {
+            let data = OpData::Memory(Gather::span(origin));
+            Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0))
+        })
+    }
+
+    /// [`Window::put`] that answers `false` instead of waiting for an operation element.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<bool> {
+        if let Some(member) = self.direct(target) {
+            direct::put(member, origin, disp).map_err(|range| range.into_error("put", target))?;
+            return Ok(true);
+        }
+        let data = OpData::Memory(Gather::span(origin));
+        let op = Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0));
+        self.try_post(target, "put", op).map(|rest| rest.is_none())
+    }
+
+    /// `MPI_Get` of contiguous bytes: fills `result` from displacement `disp` of `target`.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    #[inline]
+    pub fn get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<()> {
+        if let Some(member) = self.direct(target) {
+            return direct::get(member, result, disp).map_err(|range| range.into_error("get", target));
+        }
+        self.post(target, "get", || get_operation(result, disp))
+    }
+
+    /// [`Window::get`] that answers `false` instead of waiting for an operation element.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    pub fn try_get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<bool> {
+        if let Some(member) = self.direct(target) {
+            direct::get(member, result, disp).map_err(|range| range.into_error("get", target))?;
+            return Ok(true);
+        }
+        self.try_post(target, "get", get_operation(result, disp)).map(|rest| rest.is_none())
+    }
+
+    /// `MPI_Accumulate` of contiguous elements: combines `origin` with those at displacement `disp` of `target`, each
+    /// element in one atomic step.
+    ///
+    /// # Errors
+    /// As [`Window::put`]; `MPI_ERR_COUNT` when `origin` is not whole elements, `MPI_ERR_OP` for `MPI_NO_OP`.
+    #[inline]
+    pub fn accumulate(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> Result<()> {
+        if !origin.len().is_multiple_of(kernel.ty().size()) || !kernel.op().is_accumulate() {
+            return Err(bad_accumulate(origin.len(), kernel));
+        }
+        if let Some(member) = self.direct(target) {
+            return direct::accumulate(member, self.shared.holder, origin, kernel, disp)
+                .map_err(|range| range.into_error("accumulate", target));
+        }
+        self.post(target, "accumulate", || accumulate_operation(origin, kernel, disp))
+    }
+
+    /// [`Window::accumulate`] that answers `false` instead of waiting for an operation element.
+    ///
+    /// # Errors
+    /// As [`Window::accumulate`].
+    pub fn try_accumulate(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> Result<bool> {
+        if self.direct(target).is_some() {
+            return self.accumulate(origin, kernel, target, disp).map(|()| true);
+        }
+        if !origin.len().is_multiple_of(kernel.ty().size()) || !kernel.op().is_accumulate() {
+            return Err(bad_accumulate(origin.len(), kernel));
+        }
+        self.try_post(target, "accumulate", accumulate_operation(origin, kernel, disp))
+            .map(|rest| rest.is_none())
+    }
+
+    /// `MPI_Fetch_and_op`: combines the element at `disp` of `target` with `operand` and stores what it was before in
+    /// `result`, in one atomic step. The operand is read before the call returns.
+    ///
+    /// # Errors
+    /// As [`Window::put`]; `MPI_ERR_COUNT` when operand or result is not one element.
+    #[inline]
+    pub fn fetch_and_op(
+        &self,
+        operand: &[u8],
+        result: WriteSpan,
+        kernel: Kernel,
+        target: Rank,
+        disp: Disp,
+    ) -> Result<()> {
+        check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
+        if let Some(member) = self.direct(target) {
+            return direct::fetch_and_op(member, self.shared.holder, operand, result, kernel, disp)
+                .map_err(|range| range.into_error("fetch_and_op", target));
+        }
+        self.post(target, "fetch_and_op", || {
+            element_operation(OpKind::FetchOp(kernel), &[operand], result, disp)
+        })
+    }
+
+    /// [`Window::fetch_and_op`] that answers `false` instead of waiting for an operation element.
+    ///
+    /// # Errors
+    /// As [`Window::fetch_and_op`].
+    pub fn try_fetch_and_op(
+        &self,
+        operand: &[u8],
+        result: WriteSpan,
+        kernel: Kernel,
+        target: Rank,
+        disp: Disp,
+    ) -> Result<bool> {
+        if self.direct(target).is_some() {
+            return self.fetch_and_op(operand, result, kernel, target, disp).map(|()| true);
+        }
+        check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
+        let op = element_operation(OpKind::FetchOp(kernel), &[operand], result, disp);
+        self.try_post(target, "fetch_and_op", op).map(|rest| rest.is_none())
+    }
+
+    /// `MPI_Compare_and_swap`: replaces the element at `disp` of `target` by `operand` if it equals `compare`, and stores
+    /// what it was before in `result`, in one atomic step. Both operands are read before the call returns.
+    ///
+    /// # Errors
+    /// As [`Window::put`]; `MPI_ERR_COUNT` when an operand or the result is not one element.
+    #[inline]
+    pub fn compare_and_swap(
+        &self,
+        operand: &[u8],
+        compare: &[u8],
+        result: WriteSpan,
+        kernel: CompareAndSwap,
+        target: Rank,
+        disp: Disp,
+    ) -> Result<()> {
+        let size = kernel.ty().size();
+        check_element("compare_and_swap", size, &[operand.len(), compare.len(), result.len()])?;
+        if let Some(member) = self.direct(target) {
+            return direct::compare_and_swap(
+                member,
+                self.shared.holder,
+                operand,
+                compare,
+                result,
+                kernel,
+                disp,
+            )
+            .map_err(|range| range.into_error("compare_and_swap", target));
+        }
+        self.post(target, "compare_and_swap", || {
+            element_operation(OpKind::CompareSwap(kernel), &[compare, operand], result, disp)
+        })
+    }
+
+    /// [`Window::compare_and_swap`] that answers `false` instead of waiting for an operation element.
+    ///
+    /// # Errors
+    /// As [`Window::compare_and_swap`].
+    pub fn try_compare_and_swap(
+        &self,
+        operand: &[u8],
+        compare: &[u8],
+        result: WriteSpan,
+        kernel: CompareAndSwap,
+        target: Rank,
+        disp: Disp,
+    ) -> Result<bool> {
+        if self.direct(target).is_some() {
+            return self.compare_and_swap(operand, compare, result, kernel, target, disp).map(|()| true);
+        }
+        let size = kernel.ty().size();
+        check_element("compare_and_swap", size, &[operand.len(), compare.len(), result.len()])?;
+        let op = element_operation(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
+        self.try_post(target, "compare_and_swap", op).map(|rest| rest.is_none())
+    }
+
+    /// Number of operations of this rank whose buffers the engine may still use.
+    pub fn outstanding(&self) -> u64 {
+        self.engine.with(|core| {
+            let state = &mut core.state;
+            let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
+            let targets = window.table.keys(&state.pools.targets);
+            targets
+                .iter()
+                .map(|key| &state.pools.targets[*key])
+                .map(|t| t.pending.len() + t.issued.len())
+                .sum()
+        })
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else goes the long way,
+    /// which also finds out what is wrong.
+    #[inline]
+    fn direct(&self, target: Rank) -> Option<&Member> {
+        self.shared.member(target).filter(|member| self.shared.is_open(member))
+    }
+
+    #[cold]
+    fn post(&self, target: Rank, call: &'static str, make: impl FnOnce() -> Operation) -> Result<()> {
+        let Some(rest) = self.try_post(target, call, make())? else { return Ok(()) };
+        let mut rest = Some(rest);
+        let describe = || format!("an operation element for rank {target} of window {}", self.shared.id);
+        self.engine.wait(call, &describe, &mut |core| {
+            let Some(op) = rest.take() else { return Ok(Some(())) };
+            let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
+            let posted = post(&mut core.state, &mut window, target, op, call);
+            core.state.windows.put_back(window);
+            core.state.begun = true;
+            Ok(match posted? {
+                Posted::Queued => Some(()),
+                Posted::NoElement(op) => {
+                    rest = Some(op);
+                    None
+                }
+            })
+        })
+    }
+
+    /// Queues the operation; hands it back when no element is to be had.
+    fn try_post(&self, target: Rank, call: &'static str, op: Operation) -> Result<Option<Operation>> {
+        self.shared.check_rank(target, call)?;
+        self.engine.with(|core| {
+            let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
+            let posted = match self.check_operation(&window, target, call, &op) {
+                Err(error) => Err(error),
+                // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
+                Ok(()) if op.len == 0 => Ok(Posted::Queued),
+                Ok(()) => post(&mut core.state, &mut window, target, op, call),
+            };
+            core.state.windows.put_back(window);
+            core.state.begun = true;
+            Ok(match posted? {
+                Posted::Queued => None,
+                Posted::NoElement(op) => Some(op),
+            })
+        })
+    }
+
+    fn check_operation(
+        &self,
+        window: &WindowState,
+        target: Rank,
+        call: &'static str,
+        op: &Operation,
+    ) -> Result<()> {
+        window.check(Call::Operation(target), call)?;
+        if self.shared.member(target).is_some() {
+            // The table of legal calls has an epoch open, but the direct path was closed: the lock is still waited for.
+            let cause =
+                format!("rank {target} is being locked by another thread, and its lock is not held yet");
+            return Err(Error::new(ErrorClass::RmaSync, call, cause));
+        }
+        let Some((size, unit)) = self.shared.uniform else { return Ok(()) };
+        let start = op.disp.0.checked_mul(unit);
+        match start.and_then(|start| start.checked_add(op.len)) {
+            Some(end) if end <= size => Ok(()),
+            _ => {
+                let range = OutOfRange { start: start.unwrap_or(u64::MAX), len: op.len, size };
+                Err(range.into_error(call, target))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Window {} (rank {} of {})", self.id(), self.rank(), self.size())
+    }
+}
+
+/// The error of a call on a window that has been freed.
+#[cold]
+pub(super) fn gone(call: &'static str) -> Error {
+    Error::new(ErrorClass::Win, call, "the window has been freed")
+}
+
+fn get_operation(result: WriteSpan, disp: Disp) -> Operation {
+    let data = OpData::Operand { bytes: [0; 16], len: 0 };
+    Operation::new(OpKind::Get, disp, result.len() as u64, data, Scatter::span(result))
+}
+
+fn accumulate_operation(origin: ReadSpan, kernel: Kernel, disp: Disp) -> Operation {
+    let data = OpData::Memory(Gather::span(origin));
+    Operation::new(OpKind::Accumulate(kernel), disp, origin.len() as u64, data, Scatter::discard(0))
+}
+
+fn element_operation(kind: OpKind, operands: &[&[u8]], result: WriteSpan, disp: Disp) -> Operation {
+    let mut bytes = [0; 16];
+    let mut len = 0;
+    for operand in operands {
+        bytes[len..len + operand.len()].copy_from_slice(operand);
+        len += operand.len();
+    }
+    let data = OpData::Operand { bytes, len: len as u8 };
+    Operation::new(kind, disp, result.len() as u64, data, Scatter::span(result))
+}
+
+#[inline]
+fn check_element(call: &'static str, size: usize, lens: &[usize]) -> Result<()> {
+    if lens.iter().all(|len| *len == size) { Ok(()) } else { Err(bad_element(call, size, lens)) }
+}
+
+#[cold]
+fn bad_element(call: &'static str, size: usize, lens: &[usize]) -> Error {
+    Error::new(
+        ErrorClass::Count,
+        call,
+        format!("buffers of {lens:?} bytes, but one element of {size} is needed in each"),
+    )
+}
+
+#[cold]
+fn bad_accumulate(len: usize, kernel: Kernel) -> Error {
+    if !kernel.op().is_accumulate() {
+        let cause = format!("{} returns the target's value, and accumulate returns nothing", kernel.op());
+        return Error::new(ErrorClass::Op, "accumulate", cause);
+    }
+    let cause =
+        format!("{len} bytes are not whole elements of {} ({} bytes)", kernel.ty(), kernel.ty().size());
+    Error::new(ErrorClass::Count, "accumulate", cause)
+}

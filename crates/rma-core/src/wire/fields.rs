@@ -1,0 +1,40 @@
+//! Field-by-field reading and writing of little-endian numbers; total on any bytes.
+
+use smallvec::SmallVec;
+
+/// Room for the longest head without allocation.
+pub type Head = SmallVec<[u8; 64]>;
+
+/// Reads fields from the front of a packet.
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(packet: &'a [u8]) -> Self {
+        Self { rest: packet }
+    }
+
+    pub(super) fn bytes<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
+        let (field, rest) = self.rest.split_first_chunk::<N>().ok_or("shorter than its kind needs")?;
+        self.rest = rest;
+        Ok(*field)
+    }
+
+    pub(super) fn u8(&mut self) -> Result<u8, &'static str> {
+        self.bytes::<1>().map(|[byte]| byte)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, &'static str> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, &'static str> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    /// What follows the fields read so far.
+    pub(super) fn rest(self) -> &'a [u8] {
+        self.rest
+    }
+}

@@ -1,0 +1,197 @@
+//! Response packets: what a target answers. They travel in the response lane and never ask for anything.
+//!
+//! Every response names the sequence number of the request it answers, and thereby acknowledges all requests up to it:
+//! a target applies in order (lessons, decision 5).
+
+use super::fields::{Head, Reader};
+use super::header::{HEADER_LEN, Protocol, header};
+use crate::ids::{RequestId, Sequence, WindowId};
+use std::fmt;
+
+/// What a response says besides its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct ResponseFlags(u8);
+
+impl ResponseFlags {
+    /// Nothing but the acknowledgement.
+    pub const NONE: Self = Self(0);
+    /// The lock that the request asked for is held.
+    pub const GRANT: Self = Self(1);
+    /// The lock request is queued, but what came with it was dropped: the origin sends it again after the grant.
+    pub const REFUSED: Self = Self(2);
+
+    /// Whether all of `other`'s flags are set.
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These flags and `other`'s.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for ResponseFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "",
+            1 => "grant",
+            2 => "refused",
+            _ => "grant+refused",
+        })
+    }
+}
+
+/// A response packet's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The window at the origin.
+    pub window: WindowId,
+    /// What else is said.
+    pub flags: ResponseFlags,
+    /// The request that is answered.
+    pub sequence: Sequence,
+    /// The answer.
+    pub kind: ResponseKind,
+}
+
+/// What a response brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseKind {
+    /// Only what head and flags say.
+    Ack,
+    /// The data that operation `to` waits for, behind the head or as a bulk body.
+    Data {
+        /// The operation of the origin.
+        to: RequestId,
+    },
+    /// The request was not carried out.
+    Error {
+        /// The operation of the origin that gets no data, if it waits for some.
+        to: Option<RequestId>,
+        /// First byte that the request would have accessed, from the window's start; saturated.
+        start: u64,
+        /// Number of bytes that it would have accessed.
+        len: u64,
+        /// Size of the target's window in bytes.
+        size: u64,
+    },
+}
+
+const ACK: u8 = 1;
+const DATA: u8 = 2;
+const ERROR: u8 = 3;
+const NO_REQUEST: u64 = u64::MAX;
+
+impl Response {
+    /// The head as bytes.
+    pub fn emit(&self) -> Head {
+        let mut head = Head::new();
+        head.extend_from_slice(&header(Protocol::OneSided));
+        head.push(match self.kind {
+            ResponseKind::Ack => ACK,
+            ResponseKind::Data { .. } => DATA,
+            ResponseKind::Error { .. } => ERROR,
+        });
+        head.push(self.flags.0);
+        head.extend_from_slice(&self.window.to_bits().to_le_bytes());
+        head.extend_from_slice(&self.sequence.0.to_le_bytes());
+        match self.kind {
+            ResponseKind::Ack => {}
+            ResponseKind::Data { to } => head.extend_from_slice(&to.to_bits().to_le_bytes()),
+            ResponseKind::Error { to, start, len, size } => {
+                let to = to.map_or(NO_REQUEST, RequestId::to_bits);
+                for field in [to, start, len, size] {
+                    head.extend_from_slice(&field.to_le_bytes());
+                }
+            }
+        }
+        head
+    }
+
+    /// Whether a packet of the response lane is a nudge, which is a request by form.
+    pub fn is_nudge(packet: &[u8]) -> bool {
+        packet.get(HEADER_LEN) == Some(&super::request::NUDGE)
+    }
+
+    /// The head at the front of a one-sided packet, and the data behind it.
+    ///
+    /// # Errors
+    /// Why no process of this job sends such a packet.
+    pub fn parse(packet: &[u8]) -> Result<(Self, &[u8]), &'static str> {
+        let mut fields = Reader::new(packet);
+        fields.bytes::<HEADER_LEN>()?;
+        let code = fields.u8()?;
+        let flags = ResponseFlags(fields.u8()?);
+        if flags.0 > 2 {
+            return Err("unknown response flag");
+        }
+        let window = WindowId::from_bits(fields.u32()?);
+        let sequence = Sequence(fields.u64()?);
+        let kind = match code {
+            ACK => ResponseKind::Ack,
+            DATA => ResponseKind::Data { to: RequestId::from_bits(fields.u64()?) },
+            ERROR => ResponseKind::Error {
+                to: Some(fields.u64()?).filter(|bits| *bits != NO_REQUEST).map(RequestId::from_bits),
+                start: fields.u64()?,
+                len: fields.u64()?,
+                size: fields.u64()?,
+            },
+            _ => return Err("unknown response kind"),
+        };
+        let data = fields.rest();
+        if !matches!(kind, ResponseKind::Data { .. }) && !data.is_empty() {
+            return Err("data behind a response that brings none");
+        }
+        Ok((Self { window, flags, sequence, kind }, data))
+    }
+}
+
+impl fmt::Display for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?} window {} {:?}", self.sequence, self.kind, self.window, self.flags)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> Vec<Response> {
+        let to = RequestId { index: 1, generation: 2 };
+        let kinds = [
+            ResponseKind::Ack,
+            ResponseKind::Data { to },
+            ResponseKind::Error { to: None, start: u64::MAX, len: 1, size: 0 },
+            ResponseKind::Error { to: Some(to), start: 5, len: 6, size: 7 },
+        ];
+        let window = WindowId { index: 1, generation: 1 };
+        kinds
+            .into_iter()
+            .map(|kind| Response { window, flags: ResponseFlags::GRANT, sequence: Sequence(3), kind })
+            .collect()
+    }
+
+    #[test]
+    fn every_response_survives_its_wire_form_and_no_cut_one_is_accepted() {
+        for response in samples() {
+            let head = response.emit();
+            assert_eq!(Response::parse(&head), Ok((response, &[][..])));
+            assert!(!Response::is_nudge(&head));
+            for len in 0..head.len() {
+                assert!(Response::parse(&head[..len]).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_flags_and_stray_data_are_refused() {
+        let mut head = samples()[0].emit();
+        head[3] = 3;
+        assert!(Response::parse(&head).is_err());
+        let mut head = samples()[0].emit();
+        head.push(0);
+        assert!(Response::parse(&head).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! Heat diffusion on a plate, cut into blocks of rows; neighbours exchange their edge rows by one-sided operations.
+
+use clap::{Parser, ValueEnum};
+use rma::demo::halo::{Halo, Synchronization};
+use rma::demo::heat::{Block, Plate};
+use rma::demo::{bar, picture, share};
+use rma::{ReduceOp, World};
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// 2-D heat diffusion with one-sided halo exchange.
+#[derive(Parser)]
+#[command(version)]
+struct Options {
+    /// Rows of the plate, edges included
+    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    rows: u32,
+    /// Columns of the plate, edges included
+    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    cols: u32,
+    /// Time steps
+    #[arg(long, default_value_t = 1000)]
+    steps: u64,
+    /// How ranks synchronize
+    #[arg(long, value_enum, default_value_t = Sync::Fence)]
+    sync: Sync,
+    /// Picture to write at the end
+    #[arg(long, default_value = "heat2d.png")]
+    output: PathBuf,
+    /// Write no picture
+    #[arg(long)]
+    no_picture: bool,
+    /// Compare the result bit by bit with a serial run on rank 0
+    #[arg(long)]
+    check: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sync {
+    Fence,
+    Lock,
+}
+
+/// Longest side of the picture.
+const MOST_PIXELS: usize = 1024;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("heat2d: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let world = World::init()?;
+    let plate = Plate { rows: options.rows as usize, cols: options.cols as usize, conduction: 0.2 };
+    let rows = share(plate.rows as u64, world.size(), world.rank());
+    let mut block = Block::new(plate, rows.start as usize..rows.end as usize);
+    let synchronization = match options.sync {
+        Sync::Fence => Synchronization::Fence,
+        Sync::Lock => Synchronization::Lock,
+    };
+    let mut halo = Halo::new(&world, &block, plate.cols, synchronization)?;
+    let bar = bar::bar(if world.rank() == 0 { options.steps } else { 0 });
+    world.barrier()?;
+    let start = Instant::now();
+    let mut change = 0.0;
+    for _ in 0..options.steps {
+        halo.exchange(&mut block)?;
+        change = block.step();
+        bar.inc(1);
+    }
+    world.barrier()?;
+    let seconds = start.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+    halo.free()?;
+    let residual = world.allreduce(ReduceOp::Max, &[change])?[0];
+    rma::demo::report_packets(&world)?;
+    let Some(parts) = world.gather(0, block.cells())? else { return Ok(world.finalize()?) };
+    let cells = parts.concat();
+    let updates = cells.len() as f64 * options.steps as f64;
+    println!("{} x {} cells, {} steps on {} ranks", plate.rows, plate.cols, options.steps, world.size());
+    println!("{:.4e} cells/s, residual {residual:.6e}", updates / seconds.max(f64::MIN_POSITIVE));
+    if options.check {
+        check(plate, options.steps, &cells, residual)?;
+    }
+    if !options.no_picture {
+        write_picture(&options.output, &cells, plate.cols)?;
+    }
+    Ok(world.finalize()?)
+}
+
+fn check(plate: Plate, steps: u64, cells: &[f64], residual: f64) -> Result<(), String> {
+    let (serial, serial_residual) = plate.solve(steps);
+    let is_equal = |a: f64, b: f64| a.to_bits() == b.to_bits();
+    let different = cells.iter().zip(&serial).filter(|(a, b)| !is_equal(**a, **b)).count();
+    if different > 0 || cells.len() != serial.len() || !is_equal(residual, serial_residual) {
+        return Err(format!(
+            "{different} of {} cells differ from the serial run; residual {residual:e}, serial {serial_residual:e}",
+            serial.len()
+        ));
+    }
+    println!("equal to the serial run, bit by bit");
+    Ok(())
+}
+
+fn write_picture(path: &Path, cells: &[f64], cols: usize) -> Result<(), String> {
+    let fail = |error| format!("the picture {} cannot be written: {error}", path.display());
+    let file = File::create(path).map_err(fail)?;
+    picture::write_png(BufWriter::new(file), cells, cols, 0.0..=1.0, MOST_PIXELS).map_err(fail)?;
+    println!("wrote {}", path.display());
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Barrier by dissemination: in round k every rank tells the one 2ᵏ after it, and hears from the one 2ᵏ before it.
+
+use super::link::{Link, Machine, Sends};
+use crate::message::ReceiveRequest;
+use rma_core::Result;
+
+/// A barrier under way.
+#[derive(Debug)]
+pub struct Barrier {
+    link: Link,
+    round: u32,
+    receive: Option<ReceiveRequest>,
+    sends: Sends,
+}
+
+impl Barrier {
+    /// Begins; the first step sends.
+    pub fn new(link: Link) -> Self {
+        Self { link, round: 0, receive: None, sends: Sends::default() }
+    }
+}
+
+impl Machine for Barrier {
+    type Output = ();
+
+    fn step(&mut self) -> Result<Option<()>> {
+        loop {
+            if let Some(receive) = &mut self.receive {
+                let Some(end) = receive.test() else { return Ok(None) };
+                end?;
+                self.receive = None;
+                self.round += 1;
+            }
+            let distance = 1u32.checked_shl(self.round).filter(|distance| *distance < self.link.size());
+            let Some(distance) = distance else {
+                return Ok(self.sends.have_left()?.then_some(()));
+            };
+            self.sends.push(self.link.send(self.link.after(distance), self.round, Vec::new())?);
+            self.receive = Some(self.link.receive(self.link.before(distance), self.round, 0)?);
+        }
+    }
+}

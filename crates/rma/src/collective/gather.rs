@@ -1,0 +1,90 @@
+//! Gather up a binomial tree: counted from the root, a rank collects from those with one lower bit more, and hands all it
+//! has to the one without its lowest bit. Blocks may have any lengths.
+
+use super::frames::{join, split};
+use super::link::{Link, Machine, Sends};
+use crate::message::ReceiveRequest;
+use rma_core::Result;
+
+/// A gather under way; gives the root every rank's block in rank order, and the others nothing.
+#[derive(Debug)]
+pub struct Gather {
+    link: Link,
+    place: u32,
+    root: u32,
+    /// Blocks of consecutive places from this rank's on.
+    blocks: Vec<Vec<u8>>,
+    bit: u64,
+    receive: Option<ReceiveRequest>,
+    sends: Sends,
+    is_collected: bool,
+}
+
+impl Gather {
+    /// Begins with this rank's block.
+    pub fn new(link: Link, root: u32, block: Vec<u8>) -> Self {
+        let place = link.before(root);
+        Self {
+            link,
+            place,
+            root,
+            blocks: vec![block],
+            bit: 1,
+            receive: None,
+            sends: Sends::default(),
+            is_collected: false,
+        }
+    }
+
+    fn rank(&self, place: u64) -> u32 {
+        ((place + u64::from(self.root)) % u64::from(self.link.size())) as u32
+    }
+
+    /// Collects from one more child, or hands over; says whether it is worth going on.
+    fn collect(&mut self) -> Result<bool> {
+        let (place, size) = (u64::from(self.place), u64::from(self.link.size()));
+        let round = self.bit.trailing_zeros();
+        if let Some(receive) = &mut self.receive {
+            let Some(end) = receive.test() else { return Ok(false) };
+            self.receive = None;
+            let message = end?.data.unwrap_or_default();
+            let count = (place + 2 * self.bit).min(size) - (place + self.bit);
+            self.blocks.extend(split(&message, count as u32)?);
+        } else if self.bit >= size {
+            self.is_collected = true;
+            return Ok(true);
+        } else if place & self.bit != 0 {
+            let message = join(&std::mem::take(&mut self.blocks));
+            self.sends.push(self.link.send(self.rank(place - self.bit), round, message)?);
+            self.is_collected = true;
+            return Ok(true);
+        } else if place + self.bit < size {
+            self.receive = Some(self.link.receive(self.rank(place + self.bit), round, u64::MAX)?);
+            return Ok(true);
+        }
+        self.bit <<= 1;
+        Ok(true)
+    }
+}
+
+impl Machine for Gather {
+    type Output = Option<Vec<Vec<u8>>>;
+
+    fn step(&mut self) -> Result<Option<Self::Output>> {
+        while !self.is_collected {
+            if !self.collect()? {
+                return Ok(None);
+            }
+        }
+        if !self.sends.have_left()? {
+            return Ok(None);
+        }
+        if self.place != 0 {
+            return Ok(Some(None));
+        }
+        // Blocks are in order of places, that is, of ranks from the root on.
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.rotate_right(self.root as usize % self.link.size() as usize);
+        Ok(Some(Some(blocks)))
+    }
+}

@@ -1,0 +1,120 @@
+//! What one collective uses of the messenger: a group, a number of its own, and rounds.
+
+use crate::message::{Messenger, ReceiveRequest, Scope, SendRequest};
+use rma_core::Result;
+use rma_core::host::Group;
+use rma_core::ids::{Peer, Rank};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A collective under way.
+pub trait Machine {
+    /// What it gives.
+    type Output;
+
+    /// Does what can be done now; gives the result once.
+    ///
+    /// # Errors
+    /// When a rank that it depends on is lost, or sends what no rank of this collective sends.
+    fn step(&mut self) -> Result<Option<Self::Output>>;
+}
+
+/// The way of one collective to the ranks of its group.
+#[derive(Clone, Debug)]
+pub struct Link {
+    messenger: Messenger,
+    group: Group,
+    scope: Scope,
+    number: u64,
+    step: u8,
+}
+
+/// Messages that a machine has sent and that have not left yet.
+#[derive(Debug, Default)]
+pub(super) struct Sends(SmallVec<[SendRequest; 4]>);
+
+impl Link {
+    /// The link of collective number `number` of its scope and group.
+    pub fn new(messenger: Messenger, group: Group, scope: Scope, number: u64) -> Self {
+        Self { messenger, group, scope, number, step: 0 }
+    }
+
+    /// The same collective among some ranks of the group only, this one included, in this order.
+    ///
+    /// # Panics
+    /// When this rank is not among them.
+    #[must_use]
+    pub fn among(&self, ranks: &[Rank]) -> Self {
+        let peers: Vec<Peer> = ranks.iter().map(|rank| self.group.peer(*rank)).collect();
+        let me = ranks.iter().position(|rank| *rank == self.group.me());
+        let me = me.unwrap_or_else(|| panic!("rank {} is not among {ranks:?}", self.group.me()));
+        let group = Group::of(self.group.context(), Rank(me as u32), &peers);
+        Self { group, ..self.clone() }
+    }
+
+    /// A part of the collective whose messages do not mix with those of its other parts; for collectives made of some.
+    #[must_use]
+    pub fn step(&self, step: u8) -> Self {
+        Self { step, ..self.clone() }
+    }
+
+    pub(super) fn me(&self) -> u32 {
+        self.group.me().0
+    }
+
+    pub(super) fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    /// The rank `distance` after this one, counted round.
+    pub(super) fn after(&self, distance: u32) -> u32 {
+        (u64::from(self.me()) + u64::from(distance)).rem_euclid(u64::from(self.size())) as u32
+    }
+
+    /// The rank `distance` before this one, counted round.
+    pub(super) fn before(&self, distance: u32) -> u32 {
+        let size = u64::from(self.size());
+        ((u64::from(self.me()) + size - u64::from(distance) % size) % size) as u32
+    }
+
+    pub(super) fn send(&self, to: u32, round: u32, message: Vec<u8>) -> Result<SendRequest> {
+        self.messenger.begin_send(self.group.peer(Rank(to)), self.scope, self.tag(round), message)
+    }
+
+    pub(super) fn send_shared(&self, to: u32, round: u32, message: Arc<Vec<u8>>) -> Result<SendRequest> {
+        self.messenger.begin_send_shared(self.group.peer(Rank(to)), self.scope, self.tag(round), message)
+    }
+
+    pub(super) fn receive(&self, from: u32, round: u32, limit: u64) -> Result<ReceiveRequest> {
+        let from = self.group.peer(Rank(from));
+        self.messenger.begin_receive(self.scope, Some(from), Some(self.tag(round)), limit)
+    }
+
+    /// 2⁴⁸ collectives on one communicator take longer than any job.
+    fn tag(&self, round: u32) -> u64 {
+        debug_assert!(round < 256);
+        self.number << 16 | u64::from(self.step) << 8 | u64::from(round)
+    }
+}
+
+impl Sends {
+    pub(super) fn push(&mut self, send: SendRequest) {
+        self.0.push(send);
+    }
+
+    /// Whether all have left.
+    pub(super) fn have_left(&mut self) -> Result<bool> {
+        let mut failed = None;
+        self.0.retain(|send| match send.test() {
+            None => true,
+            Some(end) => {
+                failed = failed.take().or(end.err());
+                false
+            }
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(self.0.is_empty()),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The runtime's own variables, and all tables of a process as one.
+//!
+//! The environment is read once, through a look-up function; after that a configuration is plain data.
+
+use crate::message::MessageConfig;
+use rma_ch_shm::ShmConfig;
+use rma_ch_sim::SimConfig;
+use rma_ch_tcp::TcpConfig;
+use rma_core::Result;
+use rma_core::config::{EngineConfig, Setting, Value};
+use std::net::IpAddr;
+
+const CHANNELS: &[&str] = &["auto", "shm", "tcp"];
+
+rma_core::variables! {
+    /// How processes start and reach each other.
+    pub struct RuntimeConfig {
+        /// The transport between processes.
+        channel: String = "auto", "RMA_CHANNEL", Choice, CHANNELS,
+            "auto: shared memory within a node and TCP between nodes; a name forces that one everywhere, and packets with it",
+            "the fastest that works for each pair";
+        /// Whether window memory of the node is accessed directly.
+        direct: bool = true, "RMA_DIRECT", Switch, (),
+            "0: window memory of other processes is reached by packets only, but for MPI_Win_allocate_shared",
+            "loads and stores are a hundred times faster than packets";
+        /// Ranks that make a virtual node.
+        ranks_per_node: u64 = 0u64, "RMA_RANKS_PER_NODE", Count, 0..=1 << 20,
+            "so many consecutive ranks count as a node of their own; 0: nodes are the machines",
+            "only for trying out what a cluster would do";
+        /// Where TCP listens.
+        tcp_listen: Listen = "auto", "RMA_TCP_LISTEN", Choice, (),
+            "address of the network interface that other nodes reach this one by",
+            "jobs on one machine need the loopback interface only; others that of the default route";
+        /// How long the launcher may take to answer.
+        launcher_timeout_s: u64 = 60u64, "RMA_LAUNCHER_TIMEOUT", Seconds, 1..=86_400,
+            "how long the launcher may take to answer a look-up",
+            "busy machines answer within seconds; a launcher that is gone is noticed at once anyway";
+    }
+}
+
+/// An address to listen on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// The loopback interface for jobs on one machine, that of the default route for others.
+    Auto,
+    /// This one.
+    At(IpAddr),
+}
+
+/// All that a process is configured by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// Start-up and choice of channels.
+    pub runtime: RuntimeConfig,
+    /// The engine.
+    pub engine: EngineConfig,
+    /// Messages.
+    pub message: MessageConfig,
+    /// The shared-memory channel.
+    pub shm: ShmConfig,
+    /// The TCP channel.
+    pub tcp: TcpConfig,
+}
+
+impl Configuration {
+    /// Reads every table through `look_up`.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` for the first value that is not legal, with its name, value and range.
+    pub fn read(look_up: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        Ok(Self {
+            runtime: RuntimeConfig::read(look_up)?,
+            engine: EngineConfig::read(look_up)?,
+            message: MessageConfig::read(look_up)?,
+            shm: ShmConfig::read(look_up)?,
+            tcp: TcpConfig::read(look_up)?,
+        })
+    }
+
+    /// Every variable with its default, range and the value in force.
+    pub fn settings(&self) -> Vec<Setting> {
+        let tables = [
+            self.runtime.settings(),
+            self.engine.settings(),
+            self.message.settings(),
+            self.shm.settings(),
+            self.tcp.settings(),
+        ];
+        tables.concat()
+    }
+
+    /// What to say about names of the environment that look like variables and are none: a line for each.
+    pub fn warnings(&self, names: impl IntoIterator<Item = String>) -> Vec<String> {
+        let mut known: Vec<_> = self.settings().iter().map(|setting| setting.variable.name).collect();
+        known.extend(SimConfig::default().settings().iter().map(|setting| setting.variable.name));
+        let is_ours =
+            |name: &String| name.starts_with("RMA_") && !OTHERS.iter().any(|other| name.starts_with(other));
+        let mut unknown: Vec<_> = names.into_iter().filter(is_ours).collect();
+        unknown.retain(|name| !known.contains(&name.as_str()));
+        unknown.sort_unstable();
+        unknown.iter().map(|name| warning(name, &known)).collect()
+    }
+}
+
+/// Beginnings of names that others of this project read.
+const OTHERS: [&str; 2] = ["RMA_TEST_", "RMA_BENCH_"];
+
+fn warning(name: &str, known: &[&str]) -> String {
+    let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));
+    match nearest {
+        Some(nearest) => {
+            format!("{name} is no variable of this library and has no effect; the nearest is {nearest}")
+        }
+        None => format!("{name} is no variable of this library and has no effect"),
+    }
+}
+
+impl From<&str> for Listen {
+    /// The address of a text, or `Auto` for anything else.
+    fn from(text: &str) -> Self {
+        text.parse().map_or(Self::Auto, Self::At)
+    }
+}
+
+impl Value for Listen {
+    type Range = ();
+
+    fn parse(text: &str, (): &()) -> Result<Self, String> {
+        match text.trim() {
+            "auto" => Ok(Self::Auto),
+            text => match text.parse::<IpAddr>() {
+                Ok(address) if !address.is_unspecified() => Ok(Self::At(address)),
+                _ => Err(format!("{} is needed", Self::show_range(&()))),
+            },
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Auto => "auto".to_owned(),
+            Self::At(address) => address.to_string(),
+        }
+    }
+
+    fn show_range((): &()) -> String {
+        "auto, or an address of this machine such as 10.0.0.1".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, value: &'static str) -> Result<Configuration> {
+        Configuration::read(&|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn every_table_is_read_and_wrong_values_name_the_range() {
+        for (name, value, legal) in [
+            ("RMA_CHANNEL", "smoke", "auto, shm, tcp"),
+            ("RMA_DIRECT", "yes", "0 or 1"),
+            ("RMA_SLOTS", "0", "from 1 to"),
+            ("RMA_MESSAGE_WINDOW", "0", "from 1 to"),
+            ("RMA_SHM_RING_BYTES", "1", "from 256 to"),
+            ("RMA_TCP_LISTEN", "0.0.0.0", "auto, or an address"),
+            ("RMA_TCP_PACKET_BYTES", "1", "from 192 to"),
+            ("RMA_LAUNCHER_TIMEOUT", "0", "from 1 to 86400"),
+        ] {
+            let error = read(name, value).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(value) && error.contains(legal), "{error}");
+        }
+        assert!(!read("RMA_DIRECT", "0").unwrap().runtime.direct);
+        assert_eq!(
+            read("RMA_TCP_LISTEN", "::1").unwrap().runtime.tcp_listen,
+            Listen::At(IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]))
+        );
+    }
+
+    #[test]
+    fn names_are_unique_and_defaults_are_legal() {
+        let configuration = Configuration::default();
+        let settings = configuration.settings();
+        let names: std::collections::HashSet<_> = settings.iter().map(|s| s.variable.name).collect();
+        assert_eq!(names.len(), settings.len());
+        let defaults =
+            |name: &str| settings.iter().find(|s| s.variable.name == name).map(|s| s.default.clone());
+        assert_eq!(Configuration::read(&defaults), Ok(configuration));
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_the_nearest_known_one() {
+        let names = ["RMA_CHANEL", "RMA_SLOTS", "PATH", "RMA_TEST_MARK", "RMA_SIM_LANE_PACKETS"];
+        let warnings = Configuration::default().warnings(names.map(str::to_owned));
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].contains("RMA_CHANEL") && warnings[0].ends_with("RMA_CHANNEL"), "{warnings:?}");
+    }
+}

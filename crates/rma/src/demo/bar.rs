@@ -1,0 +1,67 @@
+//! A progress bar for people: drawn on a terminal, and on nothing else.
+//!
+//! A rank's standard error is a pipe to the launcher, which passes on whole lines; so when the launcher itself writes to a
+//! terminal, it names that terminal in [`TERMINAL`], and the bar is drawn there.
+
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::IsTerminal;
+
+/// The variable that names the terminal which the launcher's standard error is.
+pub const TERMINAL: &str = "RMA_TERMINAL";
+
+const REDRAWS_PER_S: u8 = 10;
+const TEMPLATE: &str = "{bar:40} {percent:>3} %  {elapsed} elapsed, {eta} left";
+
+/// A bar of `steps`, hidden when there is no terminal to draw it on.
+pub fn bar(steps: u64) -> ProgressBar {
+    bar_on(target(std::env::var_os(TERMINAL)), steps)
+}
+
+fn bar_on(target: ProgressDrawTarget, steps: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(steps), target);
+    match ProgressStyle::with_template(TEMPLATE) {
+        Ok(style) => bar.with_style(style),
+        // The default style shows less, but the template is constant and tested.
+        Err(_) => bar,
+    }
+}
+
+fn target(named: Option<OsString>) -> ProgressDrawTarget {
+    if std::io::stderr().is_terminal() {
+        return ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S);
+    }
+    let open = |path| {
+        let terminal = File::options().read(true).write(true).open(path).ok().filter(File::is_terminal)?;
+        Some(Term::read_write_pair(terminal.try_clone().ok()?, terminal))
+    };
+    match named.and_then(open) {
+        Some(terminal) => ProgressDrawTarget::term(terminal, REDRAWS_PER_S),
+        None => ProgressDrawTarget::hidden(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_a_terminal_gets_no_bar() {
+        if !std::io::stderr().is_terminal() {
+            for name in [None, Some("/dev/null".into()), Some("/no/such/file".into())] {
+                assert!(target(name).is_hidden());
+            }
+            let bar = bar(3);
+            bar.inc(3);
+            assert!(bar.is_hidden());
+        }
+    }
+
+    #[test]
+    fn the_template_is_legal() {
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+        bar_on(ProgressDrawTarget::hidden(), 2).finish_and_clear();
+    }
+}

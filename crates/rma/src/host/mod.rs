@@ -1,0 +1,21 @@
+//! What the engine asks its host for, made of messages, collectives and shared memory.
+//!
+//! [`RuntimeHost`] is the host of a process of this runtime. Its collectives are step machines that [`Host::poll`]
+//! advances; nothing here waits and nothing calls the engine. [`Places`] knows which processes share a node.
+
+mod layout;
+mod memory;
+mod places;
+mod runtime;
+mod segment;
+mod siblings;
+
+#[cfg(test)]
+mod tests;
+
+pub use places::Places;
+pub use runtime::{HostSettings, RuntimeHost};
+pub use siblings::Siblings;
+
+#[cfg(doc)]
+use rma_core::host::Host;

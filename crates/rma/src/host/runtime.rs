@@ -1,0 +1,196 @@
+//! The host as the engine sees it.
+//!
+//! Invariants: a collective of a context has the same number on all its ranks, because ranks begin them in the same order;
+//! a request is gone when it has been answered.
+
+use super::places::Places;
+use super::segment::{SegmentMachine, private};
+use super::siblings::Siblings;
+use crate::collective::{Barrier, Link, Machine, Reduction};
+use crate::message::{Messenger, Plane, Scope};
+use parking_lot::Mutex;
+use rma_core::datatype::BasicType;
+use rma_core::host::{
+    Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet,
+};
+use rma_core::ids::{Peer, Rank};
+use rma_core::kernel::{Kernel, ReduceOp};
+use rma_core::{Error, ErrorClass, Result};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a host is made from.
+#[derive(Debug)]
+pub struct HostSettings {
+    /// Where the processes are.
+    pub places: Places,
+    /// The way to the node's other processes; `None` when nothing can be shared with them.
+    pub siblings: Option<Siblings>,
+    /// Whether windows may be shared where they need not be.
+    pub direct: bool,
+}
+
+/// The host of one process.
+pub struct RuntimeHost {
+    messenger: Messenger,
+    places: Places,
+    siblings: Option<Arc<Siblings>>,
+    direct: bool,
+    start: Instant,
+    running: Mutex<Running>,
+}
+
+#[derive(Default)]
+struct Running {
+    collectives: HashMap<u64, Collective>,
+    next: u64,
+    /// Number of the next collective of each context.
+    numbers: HashMap<u64, u64>,
+}
+
+enum Collective {
+    Barrier(Barrier),
+    Reduce(Reduction),
+    Segment(Box<SegmentMachine>),
+    /// Over before it was asked for.
+    Ready(SegmentSet),
+}
+
+impl RuntimeHost {
+    /// A host whose collectives go through `messenger`.
+    pub fn new(messenger: Messenger, settings: HostSettings) -> Self {
+        let HostSettings { places, siblings, direct } = settings;
+        Self {
+            messenger,
+            places,
+            siblings: siblings.map(Arc::new),
+            direct,
+            start: Instant::now(),
+            running: Mutex::default(),
+        }
+    }
+
+    /// Where the processes are.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    fn link(&self, running: &mut Running, group: &Group) -> Link {
+        let number = running.numbers.entry(group.context()).or_default();
+        *number += 1;
+        let scope = Scope { context: group.context(), plane: Plane::Host };
+        Link::new(self.messenger.clone(), group.clone(), scope, *number)
+    }
+
+    fn begin(&self, make: impl FnOnce(&mut Running) -> Result<Collective>) -> Result<HostRequest> {
+        let mut running = self.running.lock();
+        let collective = make(&mut running)?;
+        let id = running.next;
+        running.next += 1;
+        running.collectives.insert(id, collective);
+        Ok(HostRequest(id))
+    }
+
+    /// The ranks of a group that are on this node, in ascending order.
+    fn node_ranks(&self, group: &Group) -> Vec<Rank> {
+        let ranks = (0..group.size()).map(Rank);
+        ranks.filter(|rank| self.places.locality(group.peer(*rank)) != Locality::Remote).collect()
+    }
+}
+
+impl Host for RuntimeHost {
+    fn begin_barrier(&self, group: &Group) -> Result<HostRequest> {
+        self.begin(|running| Ok(Collective::Barrier(Barrier::new(self.link(running, group)))))
+    }
+
+    fn begin_reduce(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<HostRequest> {
+        let bytes = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        self.begin(|running| {
+            let link = self.link(running, group);
+            Ok(Collective::Reduce(Reduction::new(link, kernel(combine), bytes)?))
+        })
+    }
+
+    fn poll(&self, request: HostRequest) -> Result<Option<Outcome>> {
+        let mut running = self.running.lock();
+        let Some(collective) = running.collectives.get_mut(&request.0) else {
+            let cause = format!("host request {} is not under way", request.0);
+            return Err(Error::new(ErrorClass::Intern, "progress", cause));
+        };
+        let outcome = match collective {
+            Collective::Barrier(barrier) => barrier.step().map(|end| end.map(|()| Outcome::Met)),
+            Collective::Reduce(reduction) => reduction.step().map(|end| end.map(|bytes| values(&bytes))),
+            Collective::Segment(segment) => segment.step().map(|end| end.map(Outcome::Segment)),
+            Collective::Ready(_) => match running.collectives.remove(&request.0) {
+                Some(Collective::Ready(segment)) => Ok(Some(Outcome::Segment(segment))),
+                _ => unreachable!("looked up above"),
+            },
+        };
+        if !matches!(outcome, Ok(None)) {
+            running.collectives.remove(&request.0);
+        }
+        outcome
+    }
+
+    fn begin_segment(&self, group: &Group, request: SegmentRequest) -> Result<HostRequest> {
+        let ranks = self.node_ranks(group);
+        let is_shared = match request.kind {
+            SegmentKind::Separate => self.direct && ranks.len() > 1 && self.siblings.is_some(),
+            SegmentKind::Private => false,
+            SegmentKind::Contiguous => group.size() > 1,
+        };
+        self.begin(|running| {
+            // The number is used up on every rank, whoever its neighbours are.
+            let link = self.link(running, group);
+            if !is_shared {
+                return private(group.me(), &request).map(Collective::Ready);
+            }
+            if request.kind == SegmentKind::Contiguous && ranks.len() != group.size() as usize {
+                let cause = format!("only {} of {} ranks are on this node", ranks.len(), group.size());
+                return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
+            }
+            let Some(siblings) = self.siblings.clone() else {
+                let cause = "the processes of this node cannot share memory";
+                return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
+            };
+            let link = link.among(&ranks);
+            let machine = SegmentMachine::new(group, ranks, link, siblings, request);
+            Ok(Collective::Segment(Box::new(machine)))
+        })
+    }
+
+    fn locality(&self, peer: Peer) -> Locality {
+        self.places.locality(peer)
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+fn kernel(combine: Combine) -> Kernel {
+    let op = match combine {
+        Combine::Min => ReduceOp::Min,
+        Combine::Max => ReduceOp::Max,
+        Combine::Sum => ReduceOp::Sum,
+        Combine::BitAnd => ReduceOp::BitAnd,
+        Combine::BitOr => ReduceOp::BitOr,
+    };
+    Kernel::new(op, BasicType::U64).expect("all of these are defined on integers")
+}
+
+fn values(bytes: &[u8]) -> Outcome {
+    let (words, _) = bytes.as_chunks::<8>();
+    Outcome::Values(words.iter().map(|word| u64::from_ne_bytes(*word)).collect())
+}
+
+impl fmt::Debug for RuntimeHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeHost")
+            .field("places", &self.places)
+            .field("direct", &self.direct)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! Starting one rank: its descriptors, environment and process group. One of the few files with `unsafe`.
+//!
+//! Invariants: of the launcher's descriptors a rank gets its standard streams and its end of the PMI connection, nothing
+//! else; a rank dies with the launcher (parent death signal, and the guard for what the rank starts itself).
+
+use mio::net::UnixStream;
+use mio::unix::pipe;
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// What all ranks have in common.
+#[derive(Debug)]
+pub(super) struct Template<'a> {
+    pub(super) program: &'a OsStr,
+    pub(super) arguments: &'a [OsString],
+    pub(super) size: u32,
+    pub(super) group: Pid,
+    pub(super) environment: &'a [(String, String)],
+    /// Whether rank 0 reads from a pipe of the launcher instead of the launcher's own standard input.
+    pub(super) pipe_stdin: bool,
+}
+
+/// A started rank and the launcher's ends of its streams, all nonblocking.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) child: Child,
+    /// Becomes readable when the process ends.
+    pub(super) pidfd: OwnedFd,
+    pub(super) pmi: UnixStream,
+    pub(super) stdout: pipe::Receiver,
+    pub(super) stderr: pipe::Receiver,
+    pub(super) stdin: Option<pipe::Sender>,
+}
+
+/// Why a rank could not be started.
+#[derive(Debug)]
+pub(super) struct StartError {
+    program: OsString,
+    cause: io::Error,
+}
+
+/// Variables of another launcher that a rank must not see.
+const FOREIGN: [&str; 4] = ["PMI_PORT", "PMI_ID", "PMI_JOBID", "PMI_SPAWNED"];
+
+impl Template<'_> {
+    /// Starts one rank.
+    pub(super) fn start(&self, rank: u32) -> Result<Started, StartError> {
+        self.try_start(rank).map_err(|cause| StartError { program: self.program.to_owned(), cause })
+    }
+
+    fn try_start(&self, rank: u32) -> io::Result<Started> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let mut command = Command::new(self.program);
+        command
+            .args(self.arguments)
+            .stdin(match rank {
+                0 if self.pipe_stdin => Stdio::piped(),
+                0 => Stdio::inherit(),
+                _ => Stdio::null(),
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(self.group.as_raw_pid())
+            .env("PMI_FD", theirs.as_raw_fd().to_string())
+            .env("PMI_RANK", rank.to_string())
+            .env("PMI_SIZE", self.size.to_string())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        for name in FOREIGN {
+            command.env_remove(name);
+        }
+        let (pmi, launcher) = (theirs.as_raw_fd(), rustix::process::getpid());
+        // SAFETY: between fork and exec the closure only makes system calls on numbers: it allocates nothing and takes no
+        // lock.
+        unsafe {
+            command.pre_exec(move || {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                if getppid() != Some(launcher) {
+                    return Err(io::Error::from(rustix::io::Errno::SRCH)); // died before the line above
+                }
+                // `theirs` is open until `spawn` has returned, in this copy of the process too.
+                Ok(fcntl_setfd(BorrowedFd::borrow_raw(pmi), FdFlags::empty())?)
+            });
+        }
+        let mut child = command.spawn()?;
+        drop(theirs);
+        Self::take_streams(&mut child, ours).map(|rest| rest(child))
+    }
+
+    fn take_streams(
+        child: &mut Child,
+        pmi: std::os::unix::net::UnixStream,
+    ) -> io::Result<impl FnOnce(Child) -> Started + use<>> {
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+            unreachable!("both were asked to be pipes above");
+        };
+        let (stdout, stderr) = (pipe::Receiver::from(stdout), pipe::Receiver::from(stderr));
+        stdout.set_nonblocking(true)?;
+        stderr.set_nonblocking(true)?;
+        let stdin = child.stdin.take().map(pipe::Sender::from);
+        if let Some(stdin) = &stdin {
+            stdin.set_nonblocking(true)?;
+        }
+        let pid = Pid::from_child(child);
+        let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+        let pmi = UnixStream::from_std(pmi);
+        Ok(move |child| Started { child, pidfd, pmi, stdout, stderr, stdin })
+    }
+}
+
+impl StartError {
+    /// The exit status that shells use for it.
+    pub(super) fn exit_code(&self) -> u8 {
+        match self.cause.kind() {
+            io::ErrorKind::NotFound => 127,
+            _ => 126,
+        }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = Path::new(&self.program);
+        write!(f, "cannot run {}: ", program.display())?;
+        match self.cause.kind() {
+            io::ErrorKind::NotFound if !self.program.as_encoded_bytes().contains(&b'/') => {
+                f.write_str("there is no program of that name in PATH")?;
+                if program.exists() {
+                    write!(f, " (there is one here: ./{})", program.display())?;
+                }
+                Ok(())
+            }
+            io::ErrorKind::NotFound if program.exists() => {
+                f.write_str("the interpreter that it names is not there")
+            }
+            io::ErrorKind::NotFound => f.write_str("there is no such file"),
+            io::ErrorKind::PermissionDenied if program.is_dir() => f.write_str("that is a directory"),
+            io::ErrorKind::PermissionDenied => f.write_str("permission denied (is it executable?)"),
+            _ => self.cause.fmt(f),
+        }
+    }
+}

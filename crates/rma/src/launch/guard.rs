@@ -1,0 +1,81 @@
+//! The guard: a process that owns the job's process group and ends the group when the launcher dies, however it dies.
+//!
+//! Every rank joins the guard's group, so everything the ranks start is in it too. The guard sleeps in a read from a pipe
+//! whose other end only the launcher holds; at the end of that stream it kills its whole group, itself included. While
+//! the guard is not reaped its number is not given to another group, so signals to the group never hit a stranger.
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, setpgid, waitpid};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+/// The job's process group. Dropping it kills what is left in the group.
+#[derive(Debug)]
+pub(super) struct Guard {
+    group: Pid,
+    _alive: OwnedFd,
+}
+
+impl Guard {
+    /// Starts the guard. To be called while the process has one thread.
+    pub(super) fn start() -> io::Result<Self> {
+        let (reader, alive) = pipe_with(PipeFlags::CLOEXEC)?;
+        let group = fork_guard(reader.as_raw_fd())?;
+        // Both sides do this: whoever comes first, the group exists before a rank is to join it.
+        let _ = setpgid(Some(group), Some(group));
+        Ok(Self { group, _alive: alive })
+    }
+
+    /// The group that ranks join.
+    pub(super) fn group(&self) -> Pid {
+        self.group
+    }
+
+    /// Sends a signal to everything in the group. The guard itself blocks what can be blocked.
+    pub(super) fn signal(&self, signal: Signal) {
+        // It fails only when the group is empty, and then there is nobody to tell.
+        let _ = kill_process_group(self.group, signal);
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        let _ = waitpid(Some(self.group), WaitOptions::empty());
+    }
+}
+
+fn fork_guard(pipe: RawFd) -> io::Result<Pid> {
+    // SAFETY: signal sets are plain data that the calls fill in before they are read.
+    let before = unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        before
+    };
+    // SAFETY: the child calls nothing but async-signal-safe functions and never returns.
+    let answer = match unsafe { libc::fork() } {
+        0 => guard(pipe),
+        -1 => Err(io::Error::last_os_error()),
+        child => Pid::from_raw(child).ok_or_else(|| io::Error::other("fork answered no process id")),
+    };
+    // SAFETY: `before` was filled in above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+    answer
+}
+
+/// The guard's life, with all signals blocked that can be.
+fn guard(pipe: RawFd) -> ! {
+    // SAFETY: plain system calls on numbers; the one buffer is a local byte.
+    unsafe {
+        libc::setpgid(0, 0);
+        libc::prctl(libc::PR_SET_NAME, c"rmarun-guard".as_ptr());
+        libc::dup2(pipe, 0);
+        // Everything else goes, the launcher's end of the pipe first of all.
+        libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0);
+        let mut byte = 0u8;
+        while libc::read(0, (&raw mut byte).cast(), 1) != 0 {}
+        libc::kill(0, libc::SIGKILL);
+        libc::_exit(0)
+    }
+}

@@ -1,0 +1,403 @@
+//! The launcher's event loop: one thread that serves all ranks until the last has ended.
+//!
+//! Invariants: the loop waits in one place; a job ends in one way ([`Job::end`]), which names the cause once; whatever
+//! happens, no process of the job's group is left when [`main`] returns or the launcher dies.
+
+use super::child::{StartError, Template};
+use super::guard::Guard;
+use super::line::LineError;
+use super::mapping::ProcessMapping;
+use super::options::{OnFailure, Options};
+use super::outcome::Failure;
+use super::output::{Lines, Output, copy_of};
+use super::rank::{More, Rank, Source};
+use super::secret::{SECRET_KEY, Secret};
+use super::server::{Event, Server};
+use super::signals::{Signals, Wish, stop_here};
+use super::stdin::{self, Forward};
+
+use mio::{Events, Poll, Token};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const SIGNALS: Token = Token(0);
+const STDIN: Token = Token(1);
+const STDOUT: Token = Token(2);
+const STDERR: Token = Token(3);
+
+/// How long an exit with a bad status waits for the death that may have caused it, before it is named as the cause.
+const SETTLE: Duration = Duration::from_millis(100);
+/// How long killed ranks may take to disappear.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
+/// Exit status after `--timeout`, as of timeout(1).
+const TIMED_OUT: u8 = 124;
+/// Exit status when the launcher itself cannot go on (sysexits: `EX_OSERR`).
+const SYSTEM_ERROR: u8 = 71;
+
+/// Where a job is.
+#[derive(Debug)]
+enum State {
+    /// All is well.
+    Running,
+    /// A rank has failed in a way that another failure may have caused.
+    Settling { until: Instant, rank: usize, failure: Failure },
+    /// The ranks have been asked to end, or been killed.
+    Ending { kill_at: Option<Instant>, give_up_at: Instant },
+}
+
+struct Job {
+    options: Options,
+    poll: Poll,
+    guard: Guard,
+    server: Server,
+    ranks: Vec<Rank>,
+    signals: Signals,
+    stdin: Option<Forward>,
+    stdout: Output,
+    stderr: Output,
+    ready: VecDeque<(usize, Source)>,
+    stalled: Vec<(usize, Source)>,
+    state: State,
+    ends_at: Option<Instant>,
+    end_wished: bool,
+    exit_code: u8,
+}
+
+/// The program `rmarun`: runs the job that the command line describes and answers its exit status.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let options = match Options::read(arguments) {
+        Ok(options) => options,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    match Job::run(options) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("rmarun: {error}");
+            ExitCode::from(SYSTEM_ERROR)
+        }
+    }
+}
+
+impl Job {
+    fn run(options: Options) -> io::Result<u8> {
+        raise_descriptor_limit(options.ranks);
+        let guard = Guard::start()?;
+        let poll = Poll::new()?;
+        let stdout = Output::new(copy_of(&io::stdout())?, poll.registry(), STDOUT);
+        let stderr = Output::new(copy_of(&io::stderr())?, poll.registry(), STDERR);
+        let signals = Signals::take(poll.registry(), SIGNALS)?;
+        let server = server(options.ranks)?;
+        let ends_at = options.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+        let mut job = Self {
+            options,
+            poll,
+            guard,
+            server,
+            ranks: Vec::new(),
+            signals,
+            stdin: None,
+            stdout,
+            stderr,
+            ready: VecDeque::new(),
+            stalled: Vec::new(),
+            state: State::Running,
+            ends_at,
+            end_wished: false,
+            exit_code: 0,
+        };
+        if let Err(error) = job.start()? {
+            job.stderr.say(&error.to_string());
+            job.exit_code = error.exit_code();
+        } else {
+            job.serve()?;
+        }
+        job.close();
+        Ok(job.exit_code)
+    }
+
+    /// Starts all ranks.
+    fn start(&mut self) -> io::Result<Result<(), StartError>> {
+        let mut environment = Vec::new();
+        let mut set = |name: &str, value: Option<String>| {
+            environment.extend(value.map(|value| (name.to_owned(), value)));
+        };
+        set("RMA_CHANNEL", self.options.channel.clone());
+        set("RMA_RANKS_PER_NODE", self.options.ranks_per_node.map(|k| k.to_string()));
+        let (program, arguments) = match &self.options.program[..] {
+            [program, arguments @ ..] => (program.clone(), arguments.to_vec()),
+            [] => unreachable!("the command line requires a program"),
+        };
+        let size = self.options.ranks;
+        let template = Template {
+            program: &program,
+            arguments: &arguments,
+            size,
+            group: self.guard.group(),
+            environment: &environment,
+            pipe_stdin: stdin::is_needed(),
+        };
+        for number in 0..size {
+            let mut started = match template.start(number) {
+                Ok(started) => started,
+                Err(error) => return Ok(Err(error)),
+            };
+            if let Some(sink) = started.stdin.take() {
+                self.stdin = Some(Forward::new(sink, self.poll.registry(), STDIN)?);
+            }
+            let tag = self.options.tag_output.then(|| format!("[{number}] "));
+            let lines = || match &tag {
+                None if size == 1 => Lines::raw(),
+                tag => Lines::whole(tag.clone()),
+            };
+            self.ranks.push(Rank::new(number, started, lines, self.poll.registry())?);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Serves the ranks until all have ended.
+    fn serve(&mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(256);
+        while self.ranks.iter().any(|rank| !rank.has_exited()) {
+            match self.poll.poll(&mut events, self.time_to_sleep()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            }
+            for event in &events {
+                self.handle(event.token())?;
+            }
+            self.pass_on_ready();
+            self.watch_the_clock();
+            if let State::Ending { give_up_at, .. } = self.state
+                && Instant::now() >= give_up_at
+            {
+                self.stderr.say("some ranks cannot be killed; leaving them");
+                return Ok(());
+            }
+        }
+        if let State::Settling { rank, failure, .. } = &self.state {
+            let (rank, failure) = (*rank, failure.clone());
+            self.report(rank, &failure);
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, token: Token) -> io::Result<()> {
+        match token {
+            SIGNALS => self.pass_on_signals(),
+            STDIN => self.copy_stdin(),
+            STDOUT | STDERR => {} // flushed in every step
+            token => match Source::of(token) {
+                Some((rank, Source::Exit)) => self.reap(rank as usize)?,
+                Some((rank, Source::Pmi)) => self.serve_pmi(rank as usize),
+                Some((rank, source)) => self.ready.push_back((rank as usize, source)),
+                None => unreachable!("no source was registered with {token:?}"),
+            },
+        }
+        Ok(())
+    }
+
+    fn copy_stdin(&mut self) {
+        if self.stdin.as_mut().is_some_and(|forward| !forward.run()) {
+            self.stdin = None; // closes rank 0's input
+        }
+    }
+
+    fn pass_on_signals(&mut self) {
+        for (signal, wish) in self.signals.arrived() {
+            // A second wish for the end is impatience.
+            let again = wish == Wish::End && std::mem::replace(&mut self.end_wished, true);
+            self.guard.signal(if again { Signal::KILL } else { signal });
+            match wish {
+                Wish::Stop => {
+                    stop_here();
+                    self.guard.signal(Signal::CONT);
+                    self.copy_stdin();
+                }
+                Wish::None => self.copy_stdin(), // perhaps in the foreground again
+                Wish::End => {}
+            }
+        }
+    }
+
+    /// Answers every line that a rank has sent.
+    fn serve_pmi(&mut self, rank: usize) {
+        self.ranks[rank].send_answers();
+        loop {
+            let step = match self.ranks[rank].next_line() {
+                Ok(None) => return,
+                Ok(Some(line)) => self.server.handle(rank as u32, &line),
+                Err(error) => Err(error),
+            };
+            let failure = match step {
+                Ok((answers, Event::None)) => match self.answer(answers) {
+                    None => continue,
+                    Some((to, error)) => return self.end(to, Failure::Malformed(error.to_string())),
+                },
+                Ok((_, Event::Abort { code })) => Failure::Aborted(code),
+                Err(error) => Failure::Malformed(error.to_string()),
+            };
+            return self.end(rank, failure);
+        }
+    }
+
+    fn answer(&mut self, answers: super::server::Answers) -> Option<(usize, LineError)> {
+        let mut failed = None;
+        for (to, line) in answers {
+            if let Err(error) = self.ranks[to as usize].answer(&line) {
+                failed = Some((to as usize, error));
+            }
+        }
+        failed
+    }
+
+    /// Takes note of the end of a rank's process.
+    fn reap(&mut self, rank: usize) -> io::Result<()> {
+        let Some(status) = self.ranks[rank].reap(self.poll.registry())? else { return Ok(()) };
+        self.serve_pmi(rank); // what it said last counts
+        self.ranks[rank].pass_on_rest(Source::Stdout, &mut self.stdout);
+        self.ranks[rank].pass_on_rest(Source::Stderr, &mut self.stderr);
+        let failure = Failure::of(status, self.server.phase(rank as u32));
+        let answers = self.server.gone(rank as u32);
+        // A rank that does not read its answers is told off when it asks again.
+        let _ = self.answer(answers);
+        if let Some(failure) = failure {
+            self.rank_failed(rank, failure);
+        }
+        Ok(())
+    }
+
+    fn rank_failed(&mut self, rank: usize, failure: Failure) {
+        match &self.state {
+            State::Ending { .. } => {}
+            _ if self.options.on_failure == OnFailure::Continue => self.report(rank, &failure),
+            _ if failure.is_cause() => self.end(rank, failure),
+            State::Running => {
+                self.state = State::Settling { until: Instant::now() + SETTLE, rank, failure };
+            }
+            State::Settling { .. } => {}
+        }
+    }
+
+    /// Names a failure, and makes it the job's status if it is the first.
+    fn report(&mut self, rank: usize, failure: &Failure) {
+        let pid = self.ranks[rank].pid;
+        self.stderr.say(&format!("rank {rank} (pid {pid}) {failure}"));
+        if self.exit_code == 0 {
+            self.exit_code = failure.exit_code();
+        }
+    }
+
+    /// Ends the job because of a failure.
+    fn end(&mut self, rank: usize, failure: Failure) {
+        if !matches!(self.state, State::Ending { .. }) {
+            self.report(rank, &failure);
+            self.ask_to_end();
+        }
+    }
+
+    fn ask_to_end(&mut self) {
+        let kill_at = Instant::now() + Duration::from_secs(self.options.grace);
+        self.state = State::Ending { kill_at: Some(kill_at), give_up_at: kill_at + KILL_LIMIT };
+        self.guard.signal(Signal::TERM);
+        self.guard.signal(Signal::CONT); // a stopped process takes no other signal
+    }
+
+    fn watch_the_clock(&mut self) {
+        let now = Instant::now();
+        match &mut self.state {
+            State::Settling { until, rank, failure } if now >= *until => {
+                let (rank, failure) = (*rank, failure.clone());
+                self.end(rank, failure);
+            }
+            State::Ending { kill_at, .. } if kill_at.is_some_and(|at| now >= at) => {
+                *kill_at = None;
+                self.guard.signal(Signal::KILL);
+            }
+            _ => {}
+        }
+        if self.ends_at.is_some_and(|at| now >= at) {
+            self.ends_at = None;
+            if !matches!(self.state, State::Ending { .. }) {
+                let seconds = self.options.timeout.unwrap_or_default();
+                self.stderr.say(&format!("the job has run for {seconds} s (--timeout); ending it"));
+                self.exit_code = TIMED_OUT;
+                self.ask_to_end();
+            }
+        }
+    }
+
+    fn time_to_sleep(&self) -> Option<Duration> {
+        if !self.ready.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let next = match &self.state {
+            State::Running => None,
+            State::Settling { until, .. } => Some(*until),
+            State::Ending { kill_at, give_up_at } => Some(kill_at.unwrap_or(*give_up_at)),
+        };
+        let next = [next, self.ends_at].into_iter().flatten().min()?;
+        // A little longer than exact, so that the clock has passed the moment when the sleep ends.
+        Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
+    }
+
+    /// Gives every stream that has something one turn.
+    fn pass_on_ready(&mut self) {
+        for _ in 0..self.ready.len() {
+            let Some((rank, source)) = self.ready.pop_front() else { break };
+            let output = if source == Source::Stdout { &mut self.stdout } else { &mut self.stderr };
+            if output.is_full() {
+                self.stalled.push((rank, source));
+                continue;
+            }
+            if self.ranks[rank].pass_on(source, output) == More::Now {
+                self.ready.push_back((rank, source));
+            }
+        }
+        self.stdout.flush_some();
+        self.stderr.flush_some();
+        let (stdout, stderr) = (&self.stdout, &self.stderr);
+        let goes_on = |(_, source): &mut (usize, Source)| {
+            !(if *source == Source::Stdout { stdout } else { stderr }).is_full()
+        };
+        self.ready.extend(self.stalled.extract_if(.., goes_on));
+    }
+
+    /// Kills what is left, and passes on the last output.
+    fn close(&mut self) {
+        self.guard.signal(Signal::KILL);
+        for rank in &mut self.ranks {
+            rank.pass_on_rest(Source::Stdout, &mut self.stdout);
+            rank.finish(Source::Stdout, &mut self.stdout);
+            rank.pass_on_rest(Source::Stderr, &mut self.stderr);
+            rank.finish(Source::Stderr, &mut self.stderr);
+        }
+        self.stdout.flush_all();
+        self.stderr.flush_all();
+    }
+}
+
+fn server(size: u32) -> io::Result<Server> {
+    let pairs = [
+        ("PMI_process_mapping".to_owned(), ProcessMapping::regular(size, size).to_string()),
+        (SECRET_KEY.to_owned(), Secret::generate()?.to_hex()),
+    ];
+    Ok(Server::new(&format!("rmarun-{}", std::process::id()), size, pairs))
+}
+
+/// Five descriptors per rank can be more than the soft limit.
+fn raise_descriptor_limit(ranks: u32) {
+    let needed = 64 + 6 * u64::from(ranks);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < needed) {
+        let current = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+        // A refusal shows when the first descriptor is missing, with its own message.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum: limit.maximum });
+    }
+}

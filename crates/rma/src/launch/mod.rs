@@ -1,0 +1,28 @@
+//! Start-up: the PMI-1 wire protocol, both ends, and the launcher `rmarun` that is its server.
+//!
+//! A rank's side is [`Client`]. The launcher's side is [`Server`] (a state machine without I/O), driven by the event loop
+//! behind [`main`]. Nothing here knows a channel, a message or a window.
+
+mod child;
+mod client;
+mod guard;
+mod inherited;
+mod job;
+mod line;
+mod mapping;
+mod options;
+mod outcome;
+mod output;
+mod rank;
+mod secret;
+mod server;
+mod signals;
+mod stdin;
+
+pub use client::Client;
+pub use job::main;
+pub use line::{Line, LineError, LineReader};
+pub use mapping::ProcessMapping;
+pub use options::{OnFailure, Options};
+pub use secret::{SECRET_KEY, Secret};
+pub use server::{Answers, Event, KEY_LEN_MAX, NAME_LEN_MAX, Phase, Server, VALUE_LEN_MAX};

@@ -1,0 +1,307 @@
+//! The launcher's side of PMI-1 as a state machine: lines in, lines out. It owns the key-value space and the barrier.
+//!
+//! It knows no process and no descriptor; [`super::job`] feeds it. A line that a PMI-1 client does not send is an error
+//! that the job ends with, never a guess.
+
+use super::line::{Line, LineError};
+use std::collections::HashMap;
+
+/// Longest key.
+pub const KEY_LEN_MAX: usize = 64;
+/// Longest value.
+pub const VALUE_LEN_MAX: usize = 1024;
+/// Longest name of a key-value space.
+pub const NAME_LEN_MAX: usize = 256;
+/// Most bytes that all ranks may store, per rank: a runtime publishes an address or two.
+const STORE_BYTES_PER_RANK: usize = 64 * 1024;
+
+/// How far a rank has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Has not said anything: perhaps no parallel program at all.
+    Started,
+    /// Has initialized and not finalized.
+    Running,
+    /// Has finalized.
+    Finalized,
+    /// Its process is gone.
+    Gone,
+}
+
+/// What a line means beyond its answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Nothing.
+    None,
+    /// The rank asks for the end of the job.
+    Abort {
+        /// Exit status it asks for.
+        code: i32,
+    },
+}
+
+/// The server of one job.
+#[derive(Debug)]
+pub struct Server {
+    name: String,
+    universe: u32,
+    pairs: HashMap<String, String>,
+    stored_bytes: usize,
+    phases: Vec<Phase>,
+    waiting: Vec<bool>,
+}
+
+/// Lines to send, each to a rank.
+pub type Answers = Vec<(u32, Line)>;
+
+impl Server {
+    /// A server for ranks `0..size`; `name` is that of the key-value space, `pairs` what it holds from the start.
+    pub fn new(name: &str, size: u32, pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self {
+            name: name.to_owned(),
+            universe: size,
+            pairs: pairs.into_iter().collect(),
+            stored_bytes: 0,
+            phases: vec![Phase::Started; size as usize],
+            waiting: vec![false; size as usize],
+        }
+    }
+
+    /// How far a rank has come.
+    pub fn phase(&self, rank: u32) -> Phase {
+        self.phases[rank as usize]
+    }
+
+    /// Takes one line of a rank, without its newline.
+    ///
+    /// # Errors
+    /// When the line is not what a PMI-1 client sends in this phase.
+    pub fn handle(&mut self, rank: u32, line: &[u8]) -> Result<(Answers, Event), LineError> {
+        let line = Line::parse(line)?;
+        let phase = self.phase(rank);
+        match (line.command(), phase) {
+            ("init", Phase::Started) => return Ok((self.init(rank, &line)?, Event::None)),
+            ("abort", Phase::Started | Phase::Running) => {
+                return Ok((Vec::new(), Event::Abort { code: line.number("exitcode")? }));
+            }
+            (_, Phase::Running) => {}
+            (command, _) => {
+                return Err(LineError::new(format!("command {command:?} {}", place(phase))));
+            }
+        }
+        let answer = match line.command() {
+            "get_maxes" => Line::new("maxes")
+                .with("rc", 0)
+                .with("kvsname_max", NAME_LEN_MAX)
+                .with("keylen_max", KEY_LEN_MAX)
+                .with("vallen_max", VALUE_LEN_MAX),
+            "get_appnum" => Line::new("appnum").with("rc", 0).with("appnum", 0),
+            "get_my_kvsname" => Line::new("my_kvsname").with("rc", 0).with("kvsname", &self.name),
+            "get_universe_size" => Line::new("universe_size").with("rc", 0).with("size", self.universe),
+            "put" => self.put(&line)?,
+            "get" => self.get(&line)?,
+            "barrier_in" => return Ok((self.enter_barrier(rank)?, Event::None)),
+            "finalize" => {
+                self.phases[rank as usize] = Phase::Finalized;
+                let mut answers = vec![(rank, Line::new("finalize_ack").with("rc", 0))];
+                answers.extend(self.end_barrier());
+                return Ok((answers, Event::None));
+            }
+            other => return Err(LineError::new(format!("unknown command {other:?}"))),
+        };
+        Ok((vec![(rank, answer)], Event::None))
+    }
+
+    /// Takes note that a rank's process is gone: barriers do not wait for it any more.
+    pub fn gone(&mut self, rank: u32) -> Answers {
+        self.phases[rank as usize] = Phase::Gone;
+        self.waiting[rank as usize] = false;
+        self.end_barrier()
+    }
+
+    fn init(&mut self, rank: u32, line: &Line) -> Result<Answers, LineError> {
+        let (version, subversion): (u32, u32) = (line.number("pmi_version")?, line.number("pmi_subversion")?);
+        let rc = if version == 1 { 0 } else { -1 };
+        if rc == 0 {
+            self.phases[rank as usize] = Phase::Running;
+        }
+        let answer = Line::new("response_to_init")
+            .with("pmi_version", 1)
+            .with("pmi_subversion", subversion.min(1))
+            .with("rc", rc);
+        Ok(vec![(rank, answer)])
+    }
+
+    fn put(&mut self, line: &Line) -> Result<Line, LineError> {
+        let (key, value) = (line.require("key")?, line.require("value")?);
+        let failed = |why: &str| Line::new("put_result").with("rc", -1).with("msg", why);
+        if line.require("kvsname")? != self.name {
+            return Ok(failed("unknown_kvsname"));
+        }
+        if key.len() > KEY_LEN_MAX || value.len() > VALUE_LEN_MAX {
+            return Ok(failed("key_or_value_too_long"));
+        }
+        if self.pairs.contains_key(key) {
+            return Ok(failed(&format!("duplicate_key_{key}")));
+        }
+        let bytes = self.stored_bytes + key.len() + value.len();
+        if bytes > STORE_BYTES_PER_RANK * self.phases.len() {
+            return Ok(failed("key_value_space_full"));
+        }
+        self.stored_bytes = bytes;
+        self.pairs.insert(key.to_owned(), value.to_owned());
+        Ok(Line::new("put_result").with("rc", 0).with("msg", "success"))
+    }
+
+    fn get(&self, line: &Line) -> Result<Line, LineError> {
+        let key = line.require("key")?;
+        let result = Line::new("get_result");
+        if line.require("kvsname")? != self.name {
+            return Ok(result.with("rc", -1).with("msg", "unknown_kvsname").with("value", "unknown"));
+        }
+        Ok(match self.pairs.get(key) {
+            Some(value) => result.with("rc", 0).with("msg", "success").with("value", value),
+            None => {
+                result.with("rc", -1).with("msg", format!("key_{key}_not_found")).with("value", "unknown")
+            }
+        })
+    }
+
+    fn enter_barrier(&mut self, rank: u32) -> Result<Answers, LineError> {
+        if std::mem::replace(&mut self.waiting[rank as usize], true) {
+            return Err(LineError::new("barrier_in twice without an answer between"));
+        }
+        Ok(self.end_barrier())
+    }
+
+    /// Answers everybody in the barrier, if nobody is missing.
+    fn end_barrier(&mut self) -> Answers {
+        let missing =
+            |(phase, waiting): (&Phase, &bool)| !waiting && matches!(phase, Phase::Started | Phase::Running);
+        if self.phases.iter().zip(&self.waiting).any(missing) {
+            return Vec::new();
+        }
+        let waiting = self.waiting.iter_mut().enumerate().filter(|(_, waiting)| **waiting);
+        waiting
+            .map(|(rank, waiting)| {
+                *waiting = false;
+                (rank as u32, Line::new("barrier_out").with("rc", 0))
+            })
+            .collect()
+    }
+}
+
+fn place(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Started => "before init",
+        Phase::Running => "while running",
+        Phase::Finalized => "after finalize",
+        Phase::Gone => "after its end",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(size: u32) -> Server {
+        Server::new("kvs", size, [("given".to_owned(), "1".to_owned())])
+    }
+
+    fn ask(server: &mut Server, rank: u32, line: &str) -> String {
+        let (answers, event) = server.handle(rank, line.as_bytes()).unwrap();
+        assert_eq!(event, Event::None);
+        answers.iter().map(|(to, line)| format!("{to}:{line};")).collect()
+    }
+
+    const INIT: &str = "cmd=init pmi_version=1 pmi_subversion=1";
+
+    #[test]
+    fn the_simple_conversation() {
+        let mut server = server(1);
+        for (ask_for, expected) in [
+            (INIT, "0:cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0;"),
+            ("cmd=get_maxes", "0:cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024;"),
+            ("cmd=get_appnum", "0:cmd=appnum rc=0 appnum=0;"),
+            ("cmd=get_my_kvsname", "0:cmd=my_kvsname rc=0 kvsname=kvs;"),
+            ("cmd=get_universe_size", "0:cmd=universe_size rc=0 size=1;"),
+            ("cmd=put kvsname=kvs key=a value=b", "0:cmd=put_result rc=0 msg=success;"),
+            ("cmd=put kvsname=kvs key=a value=c", "0:cmd=put_result rc=-1 msg=duplicate_key_a;"),
+            ("cmd=put kvsname=other key=x value=c", "0:cmd=put_result rc=-1 msg=unknown_kvsname;"),
+            ("cmd=get kvsname=kvs key=a", "0:cmd=get_result rc=0 msg=success value=b;"),
+            ("cmd=get kvsname=kvs key=given", "0:cmd=get_result rc=0 msg=success value=1;"),
+            ("cmd=get kvsname=kvs key=z", "0:cmd=get_result rc=-1 msg=key_z_not_found value=unknown;"),
+            ("cmd=barrier_in", "0:cmd=barrier_out rc=0;"),
+            ("cmd=finalize", "0:cmd=finalize_ack rc=0;"),
+        ] {
+            assert_eq!(ask(&mut server, 0, ask_for), expected);
+        }
+        assert_eq!(server.phase(0), Phase::Finalized);
+    }
+
+    #[test]
+    fn a_barrier_waits_for_all_who_can_still_come() {
+        let mut server = server(3);
+        for rank in 0..3 {
+            ask(&mut server, rank, INIT);
+        }
+        assert_eq!(ask(&mut server, 1, "cmd=barrier_in"), "");
+        assert_eq!(ask(&mut server, 0, "cmd=barrier_in"), "");
+        let out = "0:cmd=barrier_out rc=0;1:cmd=barrier_out rc=0;2:cmd=barrier_out rc=0;";
+        assert_eq!(ask(&mut server, 2, "cmd=barrier_in"), out);
+        assert_eq!(ask(&mut server, 1, "cmd=barrier_in"), "");
+        assert_eq!(ask(&mut server, 2, "cmd=finalize"), "2:cmd=finalize_ack rc=0;");
+        assert_eq!(server.gone(0), [(1, Line::new("barrier_out").with("rc", 0))]);
+    }
+
+    #[test]
+    fn what_a_client_does_not_send_is_an_error() {
+        let hostile = [
+            "",
+            "x",
+            "cmd=get_maxes",
+            "cmd=init",
+            "cmd=init pmi_version=x pmi_subversion=1",
+            "mcmd=spawn",
+            "cmd=abort",
+        ];
+        for line in hostile {
+            assert!(server(1).handle(0, line.as_bytes()).is_err(), "{line}");
+        }
+        let hostile_later = [
+            INIT,
+            "cmd=nothing",
+            "cmd=put kvsname=kvs key=a",
+            "cmd=put key=a value=b",
+            "cmd=get kvsname=kvs",
+            "cmd=get key=a",
+            "cmd=abort exitcode=x",
+        ];
+        for line in hostile_later {
+            let mut server = server(2);
+            ask(&mut server, 0, INIT);
+            assert!(server.handle(0, line.as_bytes()).is_err(), "{line}");
+        }
+        let mut server = server(2);
+        ask(&mut server, 0, INIT);
+        ask(&mut server, 0, "cmd=barrier_in");
+        assert!(server.handle(0, b"cmd=barrier_in").is_err());
+        assert_eq!(server.handle(0, b"cmd=abort exitcode=3").unwrap().1, Event::Abort { code: 3 });
+    }
+
+    #[test]
+    fn another_version_is_refused_and_the_store_is_bounded() {
+        let mut server = server(1);
+        let refusal = "0:cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1;";
+        assert_eq!(ask(&mut server, 0, "cmd=init pmi_version=2 pmi_subversion=7"), refusal);
+        ask(&mut server, 0, INIT);
+        let long = "k".repeat(KEY_LEN_MAX + 1);
+        let answer = ask(&mut server, 0, &format!("cmd=put kvsname=kvs key={long} value=1"));
+        assert!(answer.contains("too_long"), "{answer}");
+        let value = "v".repeat(VALUE_LEN_MAX);
+        let full = (0..100).find(|i| {
+            ask(&mut server, 0, &format!("cmd=put kvsname=kvs key={i} value={value}")).contains("full")
+        });
+        assert_eq!(full, Some(63));
+    }
+}

@@ -1,0 +1,71 @@
+//! Signals that the launcher takes and passes on, as a source of its event loop.
+
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use rustix::process::Signal;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::backend::{Handle, SignalDelivery};
+use signal_hook::iterator::exfiltrator::SignalOnly;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+
+/// Everything that is passed on to the ranks.
+const FORWARDED: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT];
+
+/// The signals that arrived.
+#[derive(Debug)]
+pub(super) struct Signals {
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
+    _handle: Handle,
+}
+
+/// What a signal asks for beyond being passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// The end of the job.
+    End,
+    /// A pause of the launcher too.
+    Stop,
+    /// Nothing.
+    None,
+}
+
+impl Signals {
+    /// Takes the signals that are not ignored: `nohup` stays in force.
+    pub(super) fn take(registry: &Registry, token: Token) -> io::Result<Self> {
+        let (read, write) = UnixStream::pair()?;
+        registry.register(&mut SourceFd(&read.as_raw_fd()), token, Interest::READABLE)?;
+        let taken = FORWARDED.into_iter().filter(|signal| !is_ignored(*signal));
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, taken)?;
+        let handle = delivery.handle();
+        Ok(Self { delivery, _handle: handle })
+    }
+
+    /// The signals that arrived since the last call.
+    pub(super) fn arrived(&mut self) -> Vec<(Signal, Wish)> {
+        let pending = self.delivery.pending();
+        pending.filter_map(|number| Some((Signal::from_named_raw(number)?, wish(number)))).collect()
+    }
+}
+
+/// Stops this process as if it had not taken the signal. Returns when it goes on.
+pub(super) fn stop_here() {
+    let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
+}
+
+fn wish(number: i32) -> Wish {
+    match number {
+        SIGINT | SIGTERM | SIGHUP | SIGQUIT => Wish::End,
+        SIGTSTP => Wish::Stop,
+        _ => Wish::None,
+    }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // `SigIgn` of the own status: the only way to ask that changes nothing.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}

@@ -1,0 +1,216 @@
+//! From the channel, or from a receive call, to the receiver's buffer. Handlers take notes and queue replies; nothing is
+//! sent here.
+//!
+//! Nothing received is trusted: names are looked up by generation, and must belong to the peer that uses them and be in the
+//! stage in which the packet makes sense; anything else refuses the peer.
+
+use super::matching::{Arrived, Content, Pattern};
+use super::memory::Sink;
+use super::packet::{Label, Packet};
+use super::request::RequestId;
+use super::sending::lost_error;
+use super::state::{Kind, Outgoing, Receive, Request, SendStage, State};
+use rma_core::Result;
+use rma_core::channel::{Delivery, Failure, Lane, Placement};
+use rma_core::ids::Peer;
+
+impl State {
+    /// Starts to receive; the end is found under the answered name.
+    pub(super) fn begin_receive(&mut self, pattern: Pattern, sink: Sink) -> Result<RequestId> {
+        if let Some(source) = pattern.source {
+            self.check_peer(source, "receive")?;
+        }
+        let Some(arrived) = self.matcher.take_arrived(pattern) else {
+            return Ok(self.post(pattern, sink));
+        };
+        let kind = Kind::Sent(Ok(())); // replaced below
+        let id = self.requests.insert(Request { kind, is_abandoned: false });
+        let Arrived { source, tag, content } = arrived;
+        let len = content.len();
+        match content {
+            Content::Kept(bytes) => {
+                if source != self.me {
+                    self.on_taken(source, bytes.len());
+                }
+                let data = match sink {
+                    Sink::Owned { limit } if len <= limit => Ok(Some(bytes)),
+                    sink => sink.store(&bytes),
+                };
+                self.finish_receive(id, source, tag, len, data);
+            }
+            Content::Announced { sender, len } => self.accept(id, source, tag, sender, len, sink),
+            Content::Own { send, .. } => {
+                if let Some(Kind::Send(own)) = self.take_kind(send) {
+                    let data = own.payload.copy_to(sink);
+                    self.finish(send, Kind::Sent(Ok(())));
+                    self.finish_receive(id, source, tag, len, data);
+                }
+            }
+        }
+        Ok(id)
+    }
+
+    fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
+        let lost = pattern.source.and_then(|source| {
+            let why = self.peers.get(&source)?.lost.as_ref()?;
+            Some(lost_error("receive", source, why))
+        });
+        let kind = match lost {
+            Some(error) => Kind::Received(Err(error)),
+            None => Kind::Receive(Receive::Posted { pattern, sink }),
+        };
+        let is_posted = matches!(kind, Kind::Receive(_));
+        let id = self.requests.insert(Request { kind, is_abandoned: false });
+        if is_posted {
+            self.matcher.post(pattern, id);
+        }
+        id
+    }
+
+    /// Takes a small packet.
+    pub(super) fn on_packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
+        match self.try_packet(from, lane, bytes) {
+            Ok(()) => Delivery::Accepted,
+            Err(reason) => Delivery::Refused(reason),
+        }
+    }
+
+    fn try_packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Result<(), &'static str> {
+        let (packet, at) = Packet::parse(bytes)?;
+        match (packet, lane) {
+            (Packet::Eager { label, credit }, Lane::Request) => {
+                self.on_credit(from, credit)?;
+                self.on_eager(from, label, &bytes[at..])
+            }
+            (Packet::Announce { label, credit, sender, len }, Lane::Request) => {
+                self.on_credit(from, credit)?;
+                self.on_announce(from, label, sender, len);
+                Ok(())
+            }
+            (Packet::Accept { sender, receiver }, Lane::Response) => self.on_accept(from, sender, receiver),
+            (Packet::Credit { credit }, Lane::Response) => self.on_credit(from, credit),
+            (Packet::Body { .. }, _) => Err("head of a message body without its body"),
+            _ => Err("message packet in the wrong lane"),
+        }
+    }
+
+    fn on_credit(&mut self, from: Peer, credit: u32) -> Result<(), &'static str> {
+        self.peer(from).credit.on_returned(credit)
+    }
+
+    fn on_eager(&mut self, from: Peer, label: Label, message: &[u8]) -> Result<(), &'static str> {
+        self.peer(from).credit.on_received(message.len())?;
+        let Some(id) = self.matcher.take_posted(label, from) else {
+            let content = Content::Kept(message.to_vec());
+            self.matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
+            return Ok(());
+        };
+        self.on_taken(from, message.len());
+        if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(id) {
+            let data = sink.store(message);
+            self.finish_receive(id, from, label.tag, message.len() as u64, data);
+        }
+        Ok(())
+    }
+
+    fn on_announce(&mut self, from: Peer, label: Label, sender: RequestId, len: u64) {
+        match self.matcher.take_posted(label, from) {
+            Some(id) => {
+                if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(id) {
+                    self.accept(id, from, label.tag, sender, len, sink);
+                }
+            }
+            None => {
+                let content = Content::Announced { sender, len };
+                self.matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
+            }
+        }
+    }
+
+    /// Asks the sender for an announced message.
+    fn accept(&mut self, id: RequestId, from: Peer, tag: u64, sender: RequestId, len: u64, sink: Sink) {
+        self.peer(from).responses.push_back(Packet::Accept { sender, receiver: id });
+        self.activate(from);
+        if len == 0 {
+            let data = sink.store(&[]);
+            return self.finish_receive(id, from, tag, 0, data);
+        }
+        if let Some(request) = self.requests.get_mut(id) {
+            request.kind = Kind::Receive(Receive::Awaiting { from, tag, len, sink });
+        }
+    }
+
+    fn on_accept(&mut self, from: Peer, sender: RequestId, receiver: RequestId) -> Result<(), &'static str> {
+        let send = self.send_mut(sender).filter(|send| send.to == from && send.stage == SendStage::Announced);
+        let send = send.ok_or("accepts a message that was not announced")?;
+        if send.payload.len() == 0 {
+            self.finish(sender, Kind::Sent(Ok(())));
+            return Ok(());
+        }
+        send.stage = SendStage::Accepted { receiver };
+        self.peer(from).requests.push_back(Outgoing::Body(sender));
+        self.activate(from);
+        Ok(())
+    }
+
+    /// Takes the head of a body; answers where the body goes.
+    pub(super) fn on_body(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
+        let receiver = match Packet::parse(head) {
+            Ok((Packet::Body { receiver }, _)) if lane == Lane::Request => receiver,
+            Ok(_) => return Placement::Refused("body behind a message packet that has none"),
+            Err(reason) => return Placement::Refused(reason),
+        };
+        let expected = match self.requests.get(receiver).map(|request| &request.kind) {
+            Some(Kind::Receive(Receive::Awaiting { from: peer, len, .. })) => {
+                *peer == from && *len == body_len
+            }
+            _ => false,
+        };
+        if !expected {
+            return Placement::Refused("body of a message that was not asked for");
+        }
+        let Some(Kind::Receive(Receive::Awaiting { tag, len, sink, .. })) = self.take_kind(receiver) else {
+            unreachable!("looked up above");
+        };
+        let (landing, scatter) = sink.land(len);
+        if let Some(request) = self.requests.get_mut(receiver) {
+            request.kind = Kind::Receive(Receive::Arriving { from, tag, len, landing });
+        }
+        self.arriving.insert((from, lane), receiver);
+        Placement::Into(scatter)
+    }
+
+    /// The body of the last head is in place.
+    pub(super) fn on_body_received(&mut self, from: Peer, lane: Lane) {
+        let Some(id) = self.arriving.remove(&(from, lane)) else { return };
+        if let Some(Kind::Receive(Receive::Arriving { from, tag, len, landing })) = self.take_kind(id) {
+            self.finish_receive(id, from, tag, len, landing.finish());
+        }
+    }
+
+    /// The peer is lost, and no channel touches memory for it any more.
+    pub(super) fn on_lost(&mut self, peer: Peer, failure: &Failure) {
+        self.on_unreachable(peer, failure);
+        self.arriving.retain(|(from, _), _| *from != peer);
+        let why = failure.detail.as_str();
+        let mut in_vain = self.matcher.on_lost(peer);
+        let waits_for_peer = |kind: &Kind| match kind {
+            Kind::Receive(Receive::Awaiting { from, .. } | Receive::Arriving { from, .. }) => *from == peer,
+            _ => false,
+        };
+        let all = self.requests.iter_mut();
+        in_vain.extend(all.filter(|(_, r)| waits_for_peer(&r.kind)).map(|(id, _)| id));
+        for id in in_vain {
+            self.finish(id, Kind::Received(Err(lost_error("receive", peer, why))));
+        }
+    }
+
+    /// A message of `from` has left our keeping.
+    fn on_taken(&mut self, from: Peer, len: usize) {
+        let credit = &mut self.peer(from).credit;
+        credit.on_taken(len);
+        if credit.is_pressing() {
+            self.activate(from);
+        }
+    }
+}

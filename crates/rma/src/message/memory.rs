@@ -1,0 +1,163 @@
+//! Where messages come from and go to: buffers that the messenger owns, or raw memory of a caller. The one file of the
+//! messages with `unsafe`.
+//!
+//! Invariant: a buffer that a channel knows stays where it is, untouched, until the channel has said that it is done
+//! (clause C4). For owned buffers the state keeps that promise; for raw memory the caller does.
+
+use rma_core::channel::{Channel, Source};
+use rma_core::datatype::{Gather, Scatter};
+use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::{Error, ErrorClass, Result};
+use std::sync::Arc;
+
+/// A message to send.
+#[derive(Debug)]
+pub(super) enum Payload {
+    Owned(Vec<u8>),
+    /// For one message to many.
+    Shared(Arc<Vec<u8>>),
+    Memory(ReadSpan),
+}
+
+/// Room for a message.
+#[derive(Debug)]
+pub(super) enum Sink {
+    /// A buffer that is made when the length is known, up to a limit.
+    Owned {
+        limit: u64,
+    },
+    Memory(WriteSpan),
+}
+
+/// A place that a channel writes to.
+#[derive(Debug)]
+pub(super) enum Landing {
+    Owned(Vec<u8>),
+    Memory,
+    /// The bytes go nowhere, because of this error.
+    Discard(Error),
+}
+
+impl Payload {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Owned(bytes) => bytes.len(),
+            Self::Shared(bytes) => bytes.len(),
+            Self::Memory(span) => span.len(),
+        }
+    }
+
+    /// Appends the message to the reserved packet.
+    pub(super) fn fill(&self, channel: &mut dyn Channel) {
+        match self {
+            _ if self.len() == 0 => {}
+            Self::Owned(bytes) => channel.fill(Source::Bytes(bytes)),
+            Self::Shared(bytes) => channel.fill(Source::Bytes(bytes)),
+            Self::Memory(span) => channel.fill(Source::Memory(&mut Gather::span(*span))),
+        }
+    }
+
+    /// The message as a body for a channel.
+    ///
+    /// # Safety
+    /// The payload must be kept, not moved out of and not changed, until the channel is done with the body.
+    pub(super) unsafe fn body(&self) -> Gather {
+        match self {
+            // SAFETY: the vector's memory stays where it is as long as the payload is kept, which the caller promises;
+            // nobody forms a `&mut` to it meanwhile.
+            Self::Owned(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
+            // SAFETY: as above; whoever shares the vector cannot change it while the payload is kept.
+            Self::Shared(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
+            Self::Memory(span) => Gather::span(*span),
+        }
+    }
+
+    /// Copies the message to a sink of the same process.
+    pub(super) fn copy_to(&self, sink: Sink) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Owned(bytes) => sink.store(bytes),
+            Self::Shared(bytes) => sink.store(bytes),
+            Self::Memory(span) => {
+                let mut landing = sink.land(span.len() as u64);
+                if let Landing::Memory = landing.0 {
+                    while let Some(part) = landing.1.peek(span.len()) {
+                        part.write_from(span.part(span.len() - landing.1.remaining() as usize, part.len()));
+                        landing.1.advance(part.len());
+                    }
+                } else if let Landing::Owned(bytes) = &mut landing.0 {
+                    span.read(bytes);
+                }
+                landing.0.finish()
+            }
+        }
+    }
+}
+
+impl Sink {
+    fn room(&self) -> u64 {
+        match self {
+            Self::Owned { limit } => *limit,
+            Self::Memory(span) => span.len() as u64,
+        }
+    }
+
+    fn check(&self, len: u64) -> Result<()> {
+        if len <= self.room() {
+            return Ok(());
+        }
+        let cause = format!("a message of {len} bytes arrived for a buffer of {}", self.room());
+        Err(Error::new(ErrorClass::Truncate, "receive", cause))
+    }
+
+    /// Stores a whole message; answers it if it is not in the caller's memory.
+    pub(super) fn store(self, message: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.check(message.len() as u64)?;
+        match self {
+            Self::Owned { .. } => {
+                let mut bytes = allocate(message.len())?;
+                bytes.copy_from_slice(message);
+                Ok(Some(bytes))
+            }
+            Self::Memory(span) => {
+                span.write(message);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Prepares for a message of `len` bytes that a channel will store: what to keep until it has, and where to.
+    pub(super) fn land(self, len: u64) -> (Landing, Scatter) {
+        let prepared = self.check(len).and_then(|()| match self {
+            Self::Owned { .. } => {
+                let mut bytes = allocate(len as usize)?; // at most the limit, which was a length once
+                // SAFETY: the vector is kept in the landing, unused, until the channel has said that the body is in
+                // place or lost; its memory does not move when the vector does.
+                let span = unsafe { WriteSpan::new(bytes.as_mut_ptr(), bytes.len()) };
+                Ok((Landing::Owned(bytes), Scatter::span(span)))
+            }
+            Self::Memory(span) => Ok((Landing::Memory, Scatter::span(span.part(0, len as usize)))),
+        });
+        prepared.unwrap_or_else(|error| (Landing::Discard(error), Scatter::discard(len)))
+    }
+}
+
+impl Landing {
+    /// The message has landed.
+    pub(super) fn finish(self) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Owned(bytes) => Ok(Some(bytes)),
+            Self::Memory => Ok(None),
+            Self::Discard(error) => Err(error),
+        }
+    }
+}
+
+/// Zeroed bytes; an error, not the end of the process, when there is no memory for what a peer announced.
+fn allocate(len: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len).map_err(|_| {
+        Error::new(ErrorClass::NoMem, "receive", format!("no memory for a message of {len} bytes"))
+    })?;
+    bytes.resize(len, 0);
+    Ok(bytes)
+}

@@ -1,0 +1,31 @@
+//! Messages between the processes of a job, on the engine's channels: ordered, matched by source and tag, nonblocking.
+//!
+//! The runtime's collectives and the point-to-point calls of the C library are made of these. [`Messenger`] is the handle
+//! that callers use; [`MessageUpper`] is the same thing as the engine sees it, and does all the sending when the engine
+//! advances. Both share one state behind a lock of its own that is held for bookkeeping only, never while waiting.
+//!
+//! A small message travels at once, as long as the receiver has granted room to keep it (credit); every other one is
+//! announced, and its bytes move from the sender's buffer to the receiver's when the receiver asks for them. So the memory
+//! for messages nobody has asked for yet is bounded per contacted peer, except for one small entry per announced message,
+//! which the sender pays for as well.
+
+mod config;
+mod credit;
+mod delivery;
+mod matching;
+mod memory;
+mod messenger;
+mod packet;
+mod request;
+mod sending;
+mod state;
+mod upper;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::MessageConfig;
+pub use messenger::{Messenger, ReceiveRequest, SendRequest};
+pub use packet::{Plane, Scope};
+pub use state::{Received, Waiting};
+pub use upper::MessageUpper;

@@ -1,0 +1,260 @@
+//! The packets of messages. No behaviour.
+//!
+//! Every packet starts with the common header, its kind and the plane, in four bytes; numbers are little-endian and
+//! unaligned. [`Packet::parse`] is total; [`Packet::emit`] writes what it reads.
+//!
+//! | kind | lane | after the first four bytes |
+//! | --- | --- | --- |
+//! | eager | request | context u64, tag u64, credit u32, then the message |
+//! | announce | request | context u64, tag u64, credit u32, sender's id u64, length u64 |
+//! | accept | response | sender's id u64, receiver's id u64 |
+//! | body (head of a bulk packet) | request | receiver's id u64 |
+//! | credit | response | credit u32 |
+//!
+//! Credit is a number of bytes of eager messages that the receiver has taken out of its buffer; it rides on whatever goes
+//! to that peer, and travels alone only when nothing does.
+
+use super::request::RequestId;
+use rma_core::wire::{HEADER_LEN, Protocol, header};
+
+/// Length of an eager packet without its message.
+pub(super) const EAGER_LEN: usize = 24;
+/// Longest head of any packet.
+pub(super) const HEAD_MAX: usize = 40;
+
+const KIND: usize = HEADER_LEN;
+const PLANE: usize = KIND + 1;
+const FIELDS: usize = PLANE + 1;
+
+/// Who a message is for, beyond its communicator: users and the library do not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Plane {
+    /// Messages of users.
+    User = 0,
+    /// Collectives of users.
+    Collective = 1,
+    /// Collectives that the engine asks its host for.
+    Host = 2,
+}
+
+/// What messages are told apart by before their tag: the communicator, and the plane in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Scope {
+    /// The communicator's context.
+    pub context: u64,
+    /// The plane.
+    pub plane: Plane,
+}
+
+/// What stands in front of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    pub(super) scope: Scope,
+    pub(super) tag: u64,
+}
+
+/// A packet without its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packet {
+    /// A small message, which follows the head.
+    Eager { label: Label, credit: u32 },
+    /// A message waits at the sender.
+    Announce { label: Label, credit: u32, sender: RequestId, len: u64 },
+    /// The receiver is ready for it.
+    Accept { sender: RequestId, receiver: RequestId },
+    /// The message itself, as the body of this head.
+    Body { receiver: RequestId },
+    /// The receiver has taken eager messages out of its buffer.
+    Credit { credit: u32 },
+}
+
+/// A packet's head as bytes.
+pub(super) struct Head {
+    bytes: [u8; HEAD_MAX],
+    len: usize,
+}
+
+impl Packet {
+    /// Reads a packet; also answers where the message starts. The common header has been checked.
+    ///
+    /// # Errors
+    /// The reason for a refusal.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, usize), &'static str> {
+        let kind = *bytes.get(KIND).ok_or("shorter than a message packet's head")?;
+        let plane = *bytes.get(PLANE).ok_or("shorter than a message packet's head")?;
+        let mut fields = Fields { bytes, at: FIELDS };
+        let packet = match kind {
+            1 => Self::Eager { label: fields.label(plane)?, credit: fields.number()? },
+            2 => Self::Announce {
+                label: fields.label(plane)?,
+                credit: fields.number()?,
+                sender: RequestId::from_bits(fields.long()?),
+                len: fields.long()?,
+            },
+            3 => Self::Accept {
+                sender: RequestId::from_bits(fields.long()?),
+                receiver: RequestId::from_bits(fields.long()?),
+            },
+            4 => Self::Body { receiver: RequestId::from_bits(fields.long()?) },
+            5 => Self::Credit { credit: fields.number()? },
+            _ => return Err("unknown kind of message packet"),
+        };
+        let rest_allowed = matches!(packet, Self::Eager { .. });
+        if fields.at < bytes.len() && !rest_allowed {
+            return Err("message packet longer than its kind");
+        }
+        Ok((packet, fields.at))
+    }
+
+    /// The packet's bytes, without its message.
+    pub(super) fn emit(&self) -> Head {
+        let (kind, plane) = match self {
+            Self::Eager { label, .. } => (1, label.scope.plane as u8),
+            Self::Announce { label, .. } => (2, label.scope.plane as u8),
+            Self::Accept { .. } => (3, 0),
+            Self::Body { .. } => (4, 0),
+            Self::Credit { .. } => (5, 0),
+        };
+        let mut head = Head { bytes: [0; HEAD_MAX], len: 0 };
+        head.put(&header(Protocol::Message));
+        head.put(&[kind, plane]);
+        match *self {
+            Self::Eager { label, credit } => {
+                head.put_label(label);
+                head.put(&credit.to_le_bytes());
+            }
+            Self::Announce { label, credit, sender, len } => {
+                head.put_label(label);
+                head.put(&credit.to_le_bytes());
+                head.put(&sender.to_bits().to_le_bytes());
+                head.put(&len.to_le_bytes());
+            }
+            Self::Accept { sender, receiver } => {
+                head.put(&sender.to_bits().to_le_bytes());
+                head.put(&receiver.to_bits().to_le_bytes());
+            }
+            Self::Body { receiver } => head.put(&receiver.to_bits().to_le_bytes()),
+            Self::Credit { credit } => head.put(&credit.to_le_bytes()),
+        }
+        head
+    }
+}
+
+impl Head {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    fn put_label(&mut self, label: Label) {
+        self.put(&label.scope.context.to_le_bytes());
+        self.put(&label.tag.to_le_bytes());
+    }
+}
+
+impl AsRef<[u8]> for Head {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl Plane {
+    fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::User),
+            1 => Some(Self::Collective),
+            2 => Some(Self::Host),
+            _ => None,
+        }
+    }
+}
+
+/// Reads fields one after the other.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
+        let field = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
+        self.at += N;
+        field.copied().ok_or("message packet shorter than its kind")
+    }
+
+    fn number(&mut self) -> Result<u32, &'static str> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn long(&mut self) -> Result<u64, &'static str> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn label(&mut self, plane: u8) -> Result<Label, &'static str> {
+        let plane = Plane::from_code(plane).ok_or("unknown plane of a message")?;
+        Ok(Label { scope: Scope { context: self.long()?, plane }, tag: self.long()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rma_core::wire::check_header;
+
+    fn samples() -> Vec<Packet> {
+        let id = |index, generation| RequestId { index, generation };
+        let planes = [Plane::User, Plane::Collective, Plane::Host];
+        let mut samples = Vec::new();
+        for (plane, number) in planes.into_iter().zip([0, 1, u64::MAX]) {
+            let label = Label { scope: Scope { context: number, plane }, tag: !number };
+            let (a, b) = (id(number as u32, 7), id(9, number as u32 & 0x7fff_ffff));
+            samples.extend([
+                Packet::Eager { label, credit: number as u32 },
+                Packet::Announce { label, credit: 3, sender: a, len: number },
+                Packet::Accept { sender: a, receiver: b },
+                Packet::Body { receiver: b },
+                Packet::Credit { credit: number as u32 },
+            ]);
+        }
+        samples
+    }
+
+    #[test]
+    fn packets_survive_their_bytes() {
+        for packet in samples() {
+            let head = packet.emit();
+            let bytes = head.as_ref();
+            assert_eq!(check_header(bytes), Ok(Protocol::Message));
+            assert_eq!(Packet::parse(bytes), Ok((packet, bytes.len())));
+            assert!(bytes.len() <= HEAD_MAX);
+            if let Packet::Eager { .. } = packet {
+                assert_eq!(bytes.len(), EAGER_LEN);
+                let longer = [bytes, b"message"].concat();
+                assert_eq!(Packet::parse(&longer), Ok((packet, EAGER_LEN)));
+            } else {
+                assert!(Packet::parse(&[bytes, b"x"].concat()).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_packet_or_a_refusal() {
+        for packet in samples() {
+            let head = packet.emit();
+            for len in 0..head.as_ref().len() {
+                assert!(Packet::parse(&head.as_ref()[..len]).is_err(), "{packet:?} cut to {len}");
+            }
+            for at in 0..head.as_ref().len() {
+                for value in 0..=u8::MAX {
+                    let mut bytes = head.as_ref().to_vec();
+                    bytes[at] = value;
+                    if let Ok((other, at)) = Packet::parse(&bytes) {
+                        assert!(at <= bytes.len());
+                        assert_eq!(Packet::parse(other.emit().as_ref()).map(|p| p.0), Ok(other));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! From a send call to the channel. All sending happens in [`State::advance`].
+//!
+//! Per peer there are two queues: responses are descriptors that need no room of ours beyond themselves, requests leave
+//! strictly in the order of the calls, so that messages of one pair match in order. "Full" stops one queue of one peer.
+
+use super::memory::Payload;
+use super::packet::{EAGER_LEN, Label, Packet};
+use super::request::RequestId;
+use super::state::{Kind, Outgoing, Receive, Request, Send, SendStage, State};
+use rma_core::channel::{BulkToken, Channel, Failure, Lane, Room};
+use rma_core::ids::Peer;
+use rma_core::progress::UPPER_TOKEN;
+use rma_core::{Error, ErrorClass, Result};
+
+/// What became of one thing to send.
+enum Step {
+    /// It left.
+    Sent,
+    /// There is no room, or nothing to send.
+    Stop,
+    /// The peer cannot be reached.
+    Lost(Failure),
+}
+
+impl State {
+    /// Starts to send; the end is found under the answered name.
+    pub(super) fn begin_send(&mut self, to: Peer, label: Label, payload: Payload) -> Result<RequestId> {
+        self.check_peer(to, "send")?;
+        if to == self.me {
+            return Ok(self.begin_send_to_self(label, payload));
+        }
+        let lost = self.peer(to).lost.clone();
+        let send = Send { to, label, payload, stage: SendStage::Queued };
+        let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
+        match lost {
+            Some(why) => self.finish(id, Kind::Sent(Err(lost_error("send", to, &why)))),
+            None => {
+                self.peer(to).requests.push_back(Outgoing::Message(id));
+                self.activate(to);
+            }
+        }
+        Ok(id)
+    }
+
+    fn begin_send_to_self(&mut self, label: Label, payload: Payload) -> RequestId {
+        let sent = |end| Request { kind: Kind::Sent(end), is_abandoned: false };
+        let me = self.me;
+        let len = payload.len() as u64;
+        if let Some(receive) = self.matcher.take_posted(label, me) {
+            if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(receive) {
+                let data = payload.copy_to(sink);
+                self.finish_receive(receive, me, label.tag, len, data);
+            }
+            return self.requests.insert(sent(Ok(())));
+        }
+        // A short message is kept, so that a program may send to itself before it receives; a long one waits in place.
+        let kept = match payload.len() <= self.eager_max {
+            true => payload.copy_to(super::memory::Sink::Owned { limit: len }).ok().flatten(),
+            false => None,
+        };
+        let (id, content) = match kept {
+            Some(bytes) => (self.requests.insert(sent(Ok(()))), super::matching::Content::Kept(bytes)),
+            None => {
+                let send = Send { to: me, label, payload, stage: SendStage::Announced };
+                let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
+                (id, super::matching::Content::Own { send: id, len })
+            }
+        };
+        let arrived = super::matching::Arrived { source: me, tag: label.tag, content };
+        self.matcher.keep(label.scope, arrived);
+        id
+    }
+
+    /// Takes what a request is made of out; it is to be finished at once.
+    pub(super) fn take_kind(&mut self, id: RequestId) -> Option<Kind> {
+        let placeholder = Kind::Sent(Ok(()));
+        self.requests.get_mut(id).map(|request| std::mem::replace(&mut request.kind, placeholder))
+    }
+
+    /// Sends what waits and has room; says whether anything left.
+    pub(super) fn advance(&mut self, channel: &mut dyn Channel) -> bool {
+        self.is_due = false;
+        let mut moved = false;
+        for peer in std::mem::take(&mut self.active) {
+            moved |= self.send_to(peer, channel);
+            let state = self.peer(peer);
+            let waits =
+                !state.requests.is_empty() || !state.responses.is_empty() || state.credit.is_pressing();
+            state.is_active = waits && state.lost.is_none();
+            if state.is_active {
+                self.active.push(peer);
+            }
+        }
+        moved
+    }
+
+    fn send_to(&mut self, peer: Peer, channel: &mut dyn Channel) -> bool {
+        let max_packet = channel.capabilities_for(peer).max_packet;
+        let mut moved = false;
+        for lane in [Lane::Response, Lane::Request] {
+            loop {
+                let step = match lane {
+                    Lane::Response => self.send_response(peer, channel),
+                    Lane::Request => self.send_request(peer, channel, max_packet),
+                };
+                match step {
+                    Step::Sent => moved = true,
+                    Step::Stop => break,
+                    Step::Lost(failure) => {
+                        self.on_unreachable(peer, &failure);
+                        return true;
+                    }
+                }
+            }
+        }
+        moved
+    }
+
+    fn send_response(&mut self, peer: Peer, channel: &mut dyn Channel) -> Step {
+        let state = self.peer(peer);
+        let (packet, paid) = match state.responses.front() {
+            Some(packet) => (*packet, 0),
+            None if state.credit.is_pressing() => {
+                let credit = state.credit.pay();
+                (Packet::Credit { credit }, credit)
+            }
+            None => return Step::Stop,
+        };
+        let step = send_small(channel, peer, Lane::Response, &packet, None);
+        if let Step::Sent = step {
+            if paid == 0 {
+                state.responses.pop_front();
+            }
+        } else {
+            state.credit.unpay(paid);
+        }
+        step
+    }
+
+    fn send_request(&mut self, peer: Peer, channel: &mut dyn Channel, max_packet: usize) -> Step {
+        let Some(outgoing) = self.peer(peer).requests.front().copied() else { return Step::Stop };
+        let (Outgoing::Message(id) | Outgoing::Body(id)) = outgoing;
+        let step = match outgoing {
+            Outgoing::Message(_) => self.send_message(id, peer, channel, max_packet),
+            Outgoing::Body(_) => self.send_body(id, peer, channel),
+        };
+        if let Step::Sent = step {
+            self.peer(peer).requests.pop_front();
+        }
+        step
+    }
+
+    /// Sends a message at once, or announces it.
+    fn send_message(
+        &mut self,
+        id: RequestId,
+        peer: Peer,
+        channel: &mut dyn Channel,
+        max_packet: usize,
+    ) -> Step {
+        let eager_max = self.eager_max;
+        let Some(state) = self.peers.get_mut(&peer) else { return Step::Sent };
+        let Some(Request { kind: Kind::Send(send), .. }) = self.requests.get_mut(id) else {
+            return Step::Sent;
+        };
+        let len = send.payload.len();
+        let before = state.credit;
+        let is_short = len <= eager_max && len.saturating_add(EAGER_LEN) <= max_packet;
+        let is_eager = is_short && state.credit.spend(len);
+        let (label, credit) = (send.label, state.credit.pay());
+        let step = if is_eager {
+            let packet = Packet::Eager { label, credit };
+            send_small(channel, peer, Lane::Request, &packet, Some(&send.payload))
+        } else {
+            let packet = Packet::Announce { label, credit, sender: id, len: len as u64 };
+            send_small(channel, peer, Lane::Request, &packet, None)
+        };
+        match step {
+            Step::Sent if is_eager => self.finish(id, Kind::Sent(Ok(()))),
+            Step::Sent => send.stage = SendStage::Announced,
+            Step::Stop | Step::Lost(_) => state.credit = before,
+        }
+        step
+    }
+
+    fn send_body(&mut self, id: RequestId, peer: Peer, channel: &mut dyn Channel) -> Step {
+        let Some(send) = self.send_mut(id) else { return Step::Sent };
+        let SendStage::Accepted { receiver } = send.stage else { return Step::Sent };
+        let head = Packet::Body { receiver }.emit();
+        // SAFETY: the request keeps the payload as it is while its stage is `Leaving`, which it becomes here and stays
+        // until `on_body_left`.
+        let body = unsafe { send.payload.body() };
+        let token = BulkToken(UPPER_TOKEN | id.to_bits());
+        match channel.send_bulk(peer, Lane::Request, head.as_ref(), body, token) {
+            Ok(Room::Granted) => {
+                send.stage = SendStage::Leaving;
+                Step::Sent
+            }
+            Ok(Room::Full) => Step::Stop,
+            Err(failure) => Step::Lost(failure),
+        }
+    }
+
+    /// The channel is done with a body.
+    pub(super) fn on_body_left(&mut self, token: BulkToken) {
+        let id = RequestId::from_bits(token.0 & !UPPER_TOKEN);
+        if self.send_mut(id).is_some_and(|send| send.stage == SendStage::Leaving) {
+            self.finish(id, Kind::Sent(Ok(())));
+        }
+    }
+
+    /// A peer cannot be reached any more: what waits for it ends in error. What a channel still holds ends when the
+    /// channel says so.
+    pub(super) fn on_unreachable(&mut self, peer: Peer, failure: &Failure) {
+        let state = self.peer(peer);
+        state.requests.clear();
+        state.responses.clear();
+        state.is_active = false;
+        let why = state.lost.get_or_insert_with(|| failure.detail.clone()).clone();
+        let is_hopeless = |kind: &Kind| match kind {
+            Kind::Send(send) => send.to == peer && send.stage != SendStage::Leaving,
+            _ => false,
+        };
+        let all = self.requests.iter_mut();
+        let hopeless: Vec<_> = all.filter(|(_, r)| is_hopeless(&r.kind)).map(|(id, _)| id).collect();
+        for id in hopeless {
+            self.finish(id, Kind::Sent(Err(lost_error("send", peer, &why))));
+        }
+    }
+}
+
+/// What a call that depends on a lost peer answers.
+pub(super) fn lost_error(call: &'static str, peer: Peer, why: &str) -> Error {
+    Error::new(ErrorClass::ProcAborted, call, format!("process {peer} is lost: {why}"))
+}
+
+fn send_small(
+    channel: &mut dyn Channel,
+    peer: Peer,
+    lane: Lane,
+    packet: &Packet,
+    message: Option<&Payload>,
+) -> Step {
+    let head = packet.emit();
+    let len = head.as_ref().len() + message.map_or(0, Payload::len);
+    match channel.reserve(peer, lane, len) {
+        Ok(Room::Granted) => {
+            channel.fill(rma_core::channel::Source::Bytes(head.as_ref()));
+            if let Some(message) = message {
+                message.fill(channel);
+            }
+            channel.commit();
+            Step::Sent
+        }
+        Ok(Room::Full) => Step::Stop,
+        Err(failure) => Step::Lost(failure),
+    }
+}

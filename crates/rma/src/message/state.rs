@@ -1,0 +1,252 @@
+//! What the messenger knows: requests, the matching tables, and one record per contacted peer.
+//!
+//! Invariants: a send request lies in exactly one place (its peer's queue, the receiver's hands, a channel's hands, or
+//! done), named by its stage; so does a receive request. Requests whose handle was dropped end like others and then free
+//! themselves. [`super::sending`] and [`super::delivery`] change the state; this file holds what both need.
+
+use super::config::MessageConfig;
+use super::credit::Credit;
+use super::matching::{Matcher, Pattern};
+use super::memory::{Landing, Payload, Sink};
+use super::packet::{Label, Packet, Scope};
+use super::request::{RequestId, Requests};
+use rma_core::channel::Lane;
+use rma_core::ids::Peer;
+use rma_core::{Error, ErrorClass, Result};
+use std::collections::{HashMap, VecDeque};
+
+/// A message that has been received.
+#[derive(Debug)]
+pub struct Received {
+    /// Who sent it.
+    pub source: Peer,
+    /// Its tag.
+    pub tag: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// The message, unless it was stored in the receiver's memory.
+    pub data: Option<Vec<u8>>,
+}
+
+/// A message that waits for its receiver; see [`super::Messenger::probe`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Who sent it.
+    pub source: Peer,
+    /// Its tag.
+    pub tag: u64,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) me: Peer,
+    pub(super) size: u32,
+    pub(super) eager_max: usize,
+    pub(super) window: usize,
+    pub(super) requests: Requests<Request>,
+    pub(super) matcher: Matcher,
+    pub(super) peers: HashMap<Peer, PeerState>,
+    /// Peers to which something is to be sent.
+    pub(super) active: Vec<Peer>,
+    /// Whether one of them came after the last step.
+    pub(super) is_due: bool,
+    /// The message whose body arrives now.
+    pub(super) arriving: HashMap<(Peer, Lane), RequestId>,
+}
+
+/// What is kept for a contacted peer.
+#[derive(Debug)]
+pub(super) struct PeerState {
+    pub(super) requests: VecDeque<Outgoing>,
+    pub(super) responses: VecDeque<Packet>,
+    pub(super) credit: Credit,
+    pub(super) is_active: bool,
+    /// Why the peer is lost.
+    pub(super) lost: Option<String>,
+}
+
+/// What waits in a peer's request queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Outgoing {
+    /// A message: to be sent at once or announced, as is decided when it leaves.
+    Message(RequestId),
+    /// The body that the peer has asked for.
+    Body(RequestId),
+}
+
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) kind: Kind,
+    /// Nobody will ask how it ended.
+    pub(super) is_abandoned: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Send(Send),
+    Receive(Receive),
+    /// A send that has ended.
+    Sent(Result<()>),
+    /// A receive that has ended.
+    Received(Result<Received>),
+}
+
+#[derive(Debug)]
+pub(super) struct Send {
+    pub(super) to: Peer,
+    pub(super) label: Label,
+    pub(super) payload: Payload,
+    pub(super) stage: SendStage,
+}
+
+/// Queued → (left at once) done, or Queued → Announced → Accepted → Leaving → done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SendStage {
+    /// In the peer's queue.
+    Queued,
+    /// The peer knows of it (or, to oneself, it waits for its receive).
+    Announced,
+    /// In the peer's queue as a body for this request of the peer.
+    Accepted { receiver: RequestId },
+    /// The channel has it.
+    Leaving,
+}
+
+/// Posted → done, or Posted → Awaiting → Arriving → done.
+#[derive(Debug)]
+pub(super) enum Receive {
+    /// In the matching tables.
+    Posted { pattern: Pattern, sink: Sink },
+    /// The sender has been told to send.
+    Awaiting { from: Peer, tag: u64, len: u64, sink: Sink },
+    /// A channel stores it.
+    Arriving { from: Peer, tag: u64, len: u64, landing: Landing },
+}
+
+impl State {
+    pub(super) fn new(me: Peer, size: u32, config: &MessageConfig) -> Self {
+        Self {
+            me,
+            size,
+            eager_max: config.eager_bytes as usize,
+            window: config.window_bytes as usize,
+            requests: Requests::new(),
+            matcher: Matcher::default(),
+            peers: HashMap::new(),
+            active: Vec::new(),
+            is_due: false,
+            arriving: HashMap::new(),
+        }
+    }
+
+    /// The record of a peer, made at the first contact.
+    pub(super) fn peer(&mut self, peer: Peer) -> &mut PeerState {
+        let window = self.window;
+        self.peers.entry(peer).or_insert_with(|| PeerState {
+            requests: VecDeque::new(),
+            responses: VecDeque::new(),
+            credit: Credit::new(window),
+            is_active: false,
+            lost: None,
+        })
+    }
+
+    /// Sees to it that the next step sends what waits for the peer.
+    pub(super) fn activate(&mut self, peer: Peer) {
+        let state = self.peer(peer);
+        if state.lost.is_some() {
+            return;
+        }
+        let was_active = std::mem::replace(&mut state.is_active, true);
+        if !was_active {
+            self.active.push(peer);
+        }
+        self.is_due = true;
+    }
+
+    pub(super) fn check_peer(&self, peer: Peer, call: &'static str) -> Result<()> {
+        if peer.0 < self.size {
+            return Ok(());
+        }
+        Err(Error::new(ErrorClass::Rank, call, format!("process {peer} is not in 0..{}", self.size)))
+    }
+
+    /// The send request of this name.
+    pub(super) fn send_mut(&mut self, id: RequestId) -> Option<&mut Send> {
+        match &mut self.requests.get_mut(id)?.kind {
+            Kind::Send(send) => Some(send),
+            _ => None,
+        }
+    }
+
+    /// Ends a request: its handle finds how, or it is gone.
+    pub(super) fn finish(&mut self, id: RequestId, end: Kind) {
+        match self.requests.get_mut(id) {
+            Some(request) if request.is_abandoned => drop(self.requests.remove(id)),
+            Some(request) => request.kind = end,
+            None => {}
+        }
+    }
+
+    pub(super) fn finish_receive(
+        &mut self,
+        id: RequestId,
+        source: Peer,
+        tag: u64,
+        len: u64,
+        data: Result<Option<Vec<u8>>>,
+    ) {
+        self.finish(id, Kind::Received(data.map(|data| Received { source, tag, len, data })));
+    }
+
+    /// Takes the end of a request out, if it has come.
+    pub(super) fn take_end(&mut self, id: RequestId) -> Option<Kind> {
+        match self.requests.get(id)?.kind {
+            Kind::Sent(_) | Kind::Received(_) => self.requests.remove(id).map(|request| request.kind),
+            Kind::Send(_) | Kind::Receive(_) => None,
+        }
+    }
+
+    /// The handle of a request is gone. A posted receive is withdrawn; everything else ends by itself.
+    pub(super) fn abandon(&mut self, id: RequestId) {
+        let Some(request) = self.requests.get_mut(id) else { return };
+        match &request.kind {
+            Kind::Sent(_) | Kind::Received(_) => drop(self.requests.remove(id)),
+            Kind::Receive(Receive::Posted { pattern, .. }) => {
+                let scope: Scope = pattern.scope;
+                self.matcher.withdraw(scope, id);
+                self.requests.remove(id);
+            }
+            Kind::Send(_) | Kind::Receive(_) => request.is_abandoned = true,
+        }
+    }
+
+    /// Whether everything that was sent has left.
+    pub(super) fn has_sent_all(&mut self) -> bool {
+        let me = self.me;
+        let is_under_way = |request: &Request| match &request.kind {
+            Kind::Send(send) => send.to != me,
+            _ => false,
+        };
+        self.active.is_empty() && !self.requests.iter_mut().any(|(_, request)| is_under_way(request))
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // A channel may outlive this state for a moment; what it can still touch is left where it is.
+        for (_, request) in self.requests.iter_mut() {
+            match &mut request.kind {
+                Kind::Send(Send { stage: SendStage::Leaving, payload, .. }) => {
+                    std::mem::forget(std::mem::replace(payload, Payload::Owned(Vec::new())));
+                }
+                Kind::Receive(Receive::Arriving { landing, .. }) => {
+                    std::mem::forget(std::mem::replace(landing, Landing::Memory));
+                }
+                _ => {}
+            }
+        }
+    }
+}

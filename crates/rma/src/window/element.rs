@@ -1,0 +1,77 @@
+//! Element types of windows.
+
+use rma_core::datatype::BasicType;
+use rma_core::mem::{ReadSpan, WriteSpan};
+
+/// A type that a window can hold.
+///
+/// # Safety
+/// Every bit pattern is a valid value, there is no padding, and the type has no interior mutability and owns nothing:
+/// other processes write such values byte by byte.
+pub unsafe trait Element: Copy + Send + Sync + 'static {
+    /// The value whose bytes are all zero.
+    fn zeroed() -> Self {
+        // SAFETY: every bit pattern is a valid value, by the trait's contract.
+        unsafe { std::mem::zeroed() }
+    }
+}
+
+/// A type that accumulates compute on.
+pub trait Number: Element {
+    /// How the engine calls it.
+    const BASIC: BasicType;
+}
+
+/// A number that compare-and-swap is defined for (MPI 3.1 §11.3.5).
+pub trait Integer: Number {}
+
+macro_rules! elements {
+    ($($type:ty => $basic:ident $(, $integer:ident)?;)*) => {$(
+        // SAFETY: primitive numbers have no padding and no invalid bit pattern.
+        unsafe impl Element for $type {}
+        impl Number for $type {
+            const BASIC: BasicType = BasicType::$basic;
+        }
+        $(impl $integer for $type {})?
+    )*};
+}
+
+elements! {
+    i8 => I8, Integer;
+    u8 => U8, Integer;
+    i16 => I16, Integer;
+    u16 => U16, Integer;
+    i32 => I32, Integer;
+    u32 => U32, Integer;
+    i64 => I64, Integer;
+    u64 => U64, Integer;
+    f32 => F32;
+    f64 => F64;
+}
+
+// SAFETY: an array has no padding between its elements, and every bit pattern of it is one of them.
+unsafe impl<T: Element, const N: usize> Element for [T; N] {}
+
+/// The bytes of a value, as an operand.
+pub(super) fn bytes_of<T: Element>(value: &T) -> &[u8] {
+    // SAFETY: the value is borrowed for as long as the slice, and has no padding, so all its bytes are initialised.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
+}
+
+/// The bytes of a buffer to send from.
+///
+/// # Safety
+/// The span must not be used after the borrow that the slice came from has ended; a scope ends after its operations.
+pub(super) unsafe fn read_span<T: Element>(buffer: &[T]) -> ReadSpan {
+    // SAFETY: the slice is readable while it is borrowed, and the caller promises to use the span only meanwhile.
+    unsafe { ReadSpan::new(buffer.as_ptr().cast(), size_of_val(buffer)) }
+}
+
+/// The bytes of a buffer to receive into.
+///
+/// # Safety
+/// As [`read_span`]. Received bytes are valid values by the contract of [`Element`].
+pub(super) unsafe fn write_span<T: Element>(buffer: &mut [T]) -> WriteSpan {
+    // SAFETY: the slice is exclusively borrowed, and the caller promises to use the span only meanwhile.
+    unsafe { WriteSpan::new(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
+}

@@ -1,0 +1,199 @@
+//! Lock epochs: one rank, or a set of ranks, without the target's help (MPI 3.1 §11.5.3).
+
+use super::element::{Element, Integer, Number};
+use super::operations::{Access, Batch, batch, with_locks};
+use super::typed::Window;
+use super::view::View;
+use rma_core::Result;
+use rma_core::epoch::LockKind;
+use rma_core::ids::Rank;
+use rma_core::kernel::ReduceOp;
+use std::fmt;
+
+/// A rank that is locked for the scope.
+pub struct Locked<'scope, T> {
+    access: Access<'scope, T>,
+    target: u32,
+}
+
+/// Several ranks that are locked for the scope.
+pub struct LockSet<'scope, T> {
+    ranks: Vec<Locked<'scope, T>>,
+}
+
+impl<T: Element> Window<'_, T> {
+    /// Runs `body` while this rank holds the exclusive lock of rank `target`.
+    ///
+    /// # Errors
+    /// The closure's error, or that of lock or unlock; see [`rma_core::window::Window::lock`].
+    pub fn exclusive<'scope, R>(
+        &'scope mut self,
+        target: u32,
+        body: impl FnOnce(&Locked<'scope, T>) -> Result<R>,
+    ) -> Result<R> {
+        self.locked(LockKind::Exclusive, target, body)
+    }
+
+    /// Runs `body` while this rank holds a shared lock of rank `target`.
+    ///
+    /// # Errors
+    /// As [`Window::exclusive`].
+    pub fn shared<'scope, R>(
+        &'scope mut self,
+        target: u32,
+        body: impl FnOnce(&Locked<'scope, T>) -> Result<R>,
+    ) -> Result<R> {
+        self.locked(LockKind::Shared, target, body)
+    }
+
+    /// Runs `body` while this rank holds these locks. They are taken in ascending rank order, so that two sets cannot wait
+    /// for each other; `body` finds them in the order given.
+    ///
+    /// # Errors
+    /// As [`Window::exclusive`]; `MPI_ERR_RMA_SYNC` when a rank is named twice.
+    pub fn lock_set<'scope, R>(
+        &'scope mut self,
+        locks: &[(u32, LockKind)],
+        body: impl FnOnce(&LockSet<'scope, T>) -> Result<R>,
+    ) -> Result<R> {
+        let window = self.core();
+        let ranks =
+            locks.iter().map(|(target, _)| Locked { access: Access::new(window), target: *target }).collect();
+        let set = LockSet { ranks };
+        let mut ordered = locks.to_vec();
+        ordered.sort_by_key(|(rank, _)| *rank);
+        with_locks(window, &ordered, || body(&set))
+    }
+
+    fn locked<'scope, R>(
+        &'scope mut self,
+        kind: LockKind,
+        target: u32,
+        body: impl FnOnce(&Locked<'scope, T>) -> Result<R>,
+    ) -> Result<R> {
+        let window = self.core();
+        let locked = Locked { access: Access::new(window), target };
+        with_locks(window, &[(target, kind)], || body(&locked))
+    }
+}
+
+impl<'scope, T> LockSet<'scope, T> {
+    /// The locked ranks, in the order in which they were named.
+    pub fn ranks(&self) -> &[Locked<'scope, T>] {
+        &self.ranks
+    }
+}
+
+impl<'scope, T: Element> Locked<'scope, T> {
+    /// The rank that is locked.
+    pub fn rank(&self) -> u32 {
+        self.target
+    }
+
+    /// Stores `origin` at displacement `disp`.
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::put`].
+    pub fn put(&self, origin: &'scope [T], disp: usize) -> Result<()> {
+        self.access.put(origin, self.target, disp)
+    }
+
+    /// Fills `result` from displacement `disp`.
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::get`].
+    pub fn get(&self, result: &'scope mut [T], disp: usize) -> Result<()> {
+        self.access.get(result, self.target, disp)
+    }
+
+    /// Completes the operations so far at the target. Their buffers stay borrowed; see [`Locked::batch`].
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::flush`].
+    pub fn flush(&self) -> Result<()> {
+        self.access.window().flush(Rank(self.target))
+    }
+
+    /// Runs `body`, then flushes: buffers used in it are free afterwards, while the lock is still held.
+    ///
+    /// # Errors
+    /// The closure's error, or the flush's.
+    pub fn batch<'inner, R>(&'inner self, body: impl FnOnce(&Batch<'inner, T>) -> Result<R>) -> Result<R> {
+        batch(self.access.window(), self.target, body)
+    }
+
+    /// The element at `disp`, waited for.
+    ///
+    /// # Errors
+    /// As [`Locked::get`].
+    pub fn load(&self, disp: usize) -> Result<T> {
+        let mut value = T::zeroed();
+        self.batch(|batch| batch.get(std::slice::from_mut(&mut value), disp))?;
+        Ok(value)
+    }
+
+    /// Stores one element, complete at the target on return.
+    ///
+    /// # Errors
+    /// As [`Locked::put`].
+    pub fn store(&self, disp: usize, value: T) -> Result<()> {
+        self.batch(|batch| batch.put(std::slice::from_ref(&value), disp))
+    }
+
+    /// The locked rank's memory, when it is mapped in this process.
+    pub fn mapped(&self) -> Option<View<'_, T>> {
+        self.access.window().mapped(Rank(self.target)).map(|(span, _)| View::new(span))
+    }
+}
+
+impl<'scope, T: Number> Locked<'scope, T> {
+    /// Combines `origin` with the elements from displacement `disp` on, each in one atomic step.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP` when `op` is not defined on `T`; see [`rma_core::window::Window::accumulate`].
+    pub fn accumulate(&self, origin: &'scope [T], op: ReduceOp, disp: usize) -> Result<()> {
+        self.access.accumulate(origin, op, self.target, disp)
+    }
+
+    /// Combines one element with `operand` in one atomic step, and answers what it was before.
+    ///
+    /// # Errors
+    /// As [`Locked::accumulate`].
+    pub fn fetch_op(&self, disp: usize, operand: T, op: ReduceOp) -> Result<T> {
+        let mut before = T::zeroed();
+        self.batch(|batch| batch.fetch_op(operand, &mut before, op, disp))?;
+        Ok(before)
+    }
+
+    /// Adds to one element in one atomic step (integers wrap), and answers what it was before.
+    ///
+    /// # Errors
+    /// As [`Locked::accumulate`].
+    pub fn fetch_add(&self, disp: usize, operand: T) -> Result<T> {
+        self.fetch_op(disp, operand, ReduceOp::Sum)
+    }
+}
+
+impl<T: Integer> Locked<'_, T> {
+    /// Replaces one element by `swap` if it equals `compare`, in one atomic step, and answers what it was before.
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::compare_and_swap`].
+    pub fn compare_and_swap(&self, disp: usize, compare: T, swap: T) -> Result<T> {
+        let mut before = T::zeroed();
+        self.batch(|batch| batch.compare_and_swap(compare, swap, &mut before, disp))?;
+        Ok(before)
+    }
+}
+
+impl<T> fmt::Debug for Locked<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Locked rank {}", self.target)
+    }
+}
+
+impl<T> fmt::Debug for LockSet<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.ranks).finish()
+    }
+}

@@ -1,0 +1,114 @@
+//! The world: all processes of a job, from start to end.
+
+use crate::communicator::Communicator;
+use crate::launch::Client;
+use crate::start::{Started, start};
+use rma_core::config::Setting;
+use rma_core::{Error, ErrorClass, Result};
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+/// All processes of the job. Behaves as the [`Communicator`] of all of them.
+///
+/// Dropping it ends the process's part in the job in order, and waits for the other ranks to do the same. A rank that
+/// panics does not wait: it ends, and the launcher ends the job.
+///
+/// ```no_run
+/// fn main() -> rma::Result<()> {
+///     let world = rma::World::init()?;
+///     println!("rank {} of {}", world.rank(), world.size());
+///     world.barrier()
+/// }
+/// ```
+#[derive(Debug)]
+pub struct World {
+    communicator: Communicator,
+    launcher: Option<Arc<Client>>,
+    is_over: bool,
+}
+
+/// A process is in one job in its life.
+static IS_STARTED: AtomicBool = AtomicBool::new(false);
+
+impl World {
+    /// Starts this process's part in the job that its launcher says; without a launcher, in a job of one rank.
+    ///
+    /// # Errors
+    /// When a variable has a wrong value, the launcher does not answer, the system refuses what a channel needs, or the
+    /// process has called this before.
+    pub fn init() -> Result<Self> {
+        if IS_STARTED.swap(true, SeqCst) {
+            let cause = "this process has started its part in the job before";
+            return Err(Error::new(ErrorClass::Other, "init", cause));
+        }
+        let look_up = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+        let Started { runtime, launcher } = start(&look_up, names)?;
+        Ok(Self::new(Communicator::world(runtime), launcher))
+    }
+
+    pub(crate) fn new(communicator: Communicator, launcher: Option<Arc<Client>>) -> Self {
+        Self { communicator, launcher, is_over: false }
+    }
+
+    /// Every variable of the library with its default, range and the value in force.
+    pub fn settings(&self) -> Vec<Setting> {
+        self.runtime().configuration.settings()
+    }
+
+    /// Ends this process's part in the job in order: waits for the other ranks, says goodbye, tells the launcher. Dropping
+    /// the world does the same, but can only print what goes wrong.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub fn finalize(mut self) -> Result<()> {
+        self.end()
+    }
+
+    /// Ends the job at once, with this exit status, and does not return.
+    pub fn abort(&self, code: i32) -> ! {
+        if let Some(launcher) = &self.launcher {
+            // A launcher that cannot be told sees the exit.
+            let _ = launcher.abort(code);
+        }
+        std::process::exit(code)
+    }
+
+    /// Ends the part in the job in order, once.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_over, true) {
+            return Ok(());
+        }
+        self.communicator.barrier().map_err(|error| error.in_call("finalize"))?;
+        self.runtime().close()?;
+        match &self.launcher {
+            Some(launcher) => launcher.finalize(),
+            None => Ok(()),
+        }
+    }
+
+    /// Leaves without a word, as a rank does that has failed.
+    pub(crate) fn desert(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Deref for World {
+    type Target = Communicator;
+
+    fn deref(&self) -> &Communicator {
+        &self.communicator
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        if let Err(error) = self.end() {
+            eprintln!("rma: rank {}: {error}", self.rank());
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The launcher as its users see it: what it forwards, how jobs end, what it says, what it leaves behind.
+
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Running, rmarun, run, run_words};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::Write;
+use std::process::Stdio;
+use std::time::Duration;
+
+const FIVE_SECONDS: Duration = Duration::from_secs(5);
+
+fn shell<'a>(options: &'a str, script: &'a str) -> common::Run {
+    run_words(options.split_whitespace().chain(["sh", "-c", script]))
+}
+
+fn send(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn ranks_find_each_other() {
+    for size in [1, 2, 7, 16] {
+        let run = run(&format!("-n {size} RANK exchange"));
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+        let mut expected: Vec<_> = (0..size)
+            .map(|rank| format!("rank {rank} of {size}, 64 secret digits, (vector,(0,1,{size}))"))
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(run.sorted_lines(), expected);
+    }
+}
+
+#[test]
+fn a_program_without_a_launcher_is_a_job_of_one() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_rma-test-rank")).output().unwrap();
+    assert_eq!(output.stdout, b"no launcher\n");
+}
+
+#[test]
+fn programs_that_are_not_parallel_run_too() {
+    let run = shell("-n 3", "echo $PMI_RANK/$PMI_SIZE; echo error $PMI_RANK >&2");
+    assert_eq!(run.code, Some(0));
+    assert_eq!(run.sorted_lines(), ["0/3", "1/3", "2/3"]);
+    let mut errors: Vec<_> = run.stderr.lines().collect();
+    errors.sort_unstable();
+    assert_eq!(errors, ["error 0", "error 1", "error 2"]);
+}
+
+#[test]
+fn options_reach_the_ranks() {
+    let run = shell("-n 1 --channel tcp --ranks-per-node 2", "echo $RMA_CHANNEL $RMA_RANKS_PER_NODE");
+    assert_eq!(run.text(), "tcp 2\n");
+    let run = shell("-np 2 --tag-output", "echo a; printf b");
+    assert_eq!(run.sorted_lines(), ["[0] a", "[0] b", "[1] a", "[1] b"]);
+}
+
+#[test]
+fn lines_of_many_ranks_stay_whole() {
+    const LINES: usize = 2000;
+    let script =
+        "i=0; while [ $i -lt 2000 ]; do echo \"<$PMI_RANK-$i-abcdefghijklmnopqrstuvwxyz>\"; i=$((i+1)); done";
+    let run = shell("-n 4", script);
+    let mut next = [0; 4];
+    for line in run.text().lines() {
+        let inner = line.strip_prefix('<').and_then(|l| l.strip_suffix("-abcdefghijklmnopqrstuvwxyz>"));
+        let (rank, number) = inner.and_then(|l| l.split_once('-')).unwrap_or_else(|| panic!("{line:?}"));
+        let rank: usize = rank.parse().unwrap();
+        assert_eq!(number.parse::<usize>().unwrap(), next[rank], "{line}");
+        next[rank] += 1;
+    }
+    assert_eq!(next, [LINES; 4]);
+}
+
+#[test]
+fn any_bytes_pass_also_without_a_last_newline() {
+    let run = shell("-n 1", r"printf 'a\000b\377\r\n\n\001 end'");
+    assert_eq!(run.stdout, b"a\0b\xff\r\n\n\x01 end");
+    let run = shell("-n 2", r"printf '\000\377'");
+    assert_eq!(run.stdout, b"\0\xff\n\0\xff");
+    let run = shell("-n 1", "head -c 5000000 /dev/zero");
+    assert_eq!(run.stdout.len(), 5_000_000);
+    assert!(run.stdout.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn rank_0_reads_the_standard_input_and_the_others_its_end() {
+    let mut command = rmarun(["-n", "3", "sh", "-c", "wc -c | sed s/^/$PMI_RANK:/"]);
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut stdin = running.child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(&vec![b'x'; 300_000]).unwrap());
+    let run = running.finish();
+    writer.join().unwrap();
+    assert_eq!(run.sorted_lines(), ["0:300000", "1:0", "2:0"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_job() {
+    let mut running = Running::start(rmarun(["-n", "2", "yes"]));
+    drop(running.child.stdout.take());
+    let run = running.finish();
+    assert_eq!(run.code, Some(128 + 13), "{run:?}");
+    assert!(run.stderr.contains("SIGPIPE"), "{}", run.stderr);
+}
+
+#[test]
+fn a_slow_reader_slows_the_ranks_and_loses_nothing() {
+    let script =
+        "i=0; while [ $i -lt 400 ]; do head -c 9999 /dev/zero | tr '\\000' $PMI_RANK; echo; i=$((i+1)); done";
+    let mut running = Running::start(rmarun(["-n", "2", "sh", "-c", script]));
+    let mut stdout = running.child.stdout.take().unwrap();
+    std::thread::sleep(Duration::from_millis(300)); // the reader is slow: that is the case
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+        text
+    });
+    let run = running.finish();
+    assert_eq!(run.code, Some(0));
+    let text = reader.join().unwrap();
+    for rank in ["0", "1"] {
+        assert_eq!(text.lines().filter(|line| **line == rank.repeat(9999)).count(), 400);
+    }
+}
+
+#[test]
+fn a_death_ends_the_job_and_names_the_rank() {
+    for (action, code, why) in [
+        ("kill 2 9", 137, "was killed by signal 9 (SIGKILL)"),
+        ("kill 0 15", 143, "was killed by signal 15 (SIGTERM)"),
+        ("exit 3 42", 42, "exited with status 42"),
+        ("exit 1 0", 1, "exited with status 0 without finalizing"),
+        ("panic 1", 101, "exited with status 101"),
+        ("abort 2 5", 5, "called abort with exit status 5"),
+        ("garbage 1", 1, "sent a line that is not PMI-1: field \"this\" without '='"),
+    ] {
+        let run = run(&format!("-n 4 RANK {action}"));
+        assert_eq!(run.code, Some(code), "{action}: {run:?}");
+        let rank = action.split(' ').nth(1).unwrap();
+        let line = run.stderr.lines().find(|line| line.starts_with("rmarun: rank ")).unwrap();
+        assert!(line.starts_with(&format!("rmarun: rank {rank} (pid ")), "{action}: {line}");
+        assert!(line.contains(why), "{action}: {line}");
+        assert_eq!(run.stderr.matches("rmarun:").count(), 1, "{}", run.stderr);
+        assert!(run.took < FIVE_SECONDS, "{action} took {:?}", run.took);
+    }
+}
+
+#[test]
+fn a_kill_from_outside_is_named_rather_than_what_follows() {
+    let running = Running::start(rmarun(["-n", "4", env!("CARGO_BIN_EXE_rma-test-rank"), "wait", "9"]));
+    let ranks = running.wait_for(4, env!("CARGO_BIN_EXE_rma-test-rank"));
+    send(ranks[2], Signal::KILL);
+    let run = running.finish();
+    assert_eq!(run.code, Some(137));
+    assert!(run.stderr.contains(&format!("(pid {}) was killed by signal 9", ranks[2])), "{}", run.stderr);
+    // An exit with a bad status that comes just before the death of another rank is not the cause.
+    let script = "if [ $PMI_RANK = 0 ]; then exit 3; else sleep 0.02; kill -9 $$; fi";
+    let run = shell("-n 2", script);
+    assert!(run.stderr.contains("rank 1 "), "{}", run.stderr);
+    assert_eq!(run.code, Some(137));
+}
+
+#[test]
+fn ranks_that_do_not_want_to_end_are_killed() {
+    let run = shell(
+        "-n 3 --grace 1",
+        "if [ $PMI_RANK = 1 ]; then exit 7; fi; trap '' TERM; while :; do sleep 100; done",
+    );
+    assert_eq!(run.code, Some(7));
+    assert!(run.took < FIVE_SECONDS, "{:?}", run.took);
+}
+
+#[test]
+fn stopped_ranks_are_ended_too() {
+    let script = "if [ $PMI_RANK = 0 ]; then kill -STOP $$; fi; sleep 0.1; exit 4";
+    let run = shell("-n 2", script);
+    assert_eq!(run.code, Some(4));
+    assert!(run.took < FIVE_SECONDS);
+}
+
+#[test]
+fn the_others_go_on_when_asked_to() {
+    let script = "if [ $PMI_RANK = 0 ]; then exit 6; fi; sleep 0.3; echo $PMI_RANK went on";
+    let run = shell("-n 3 --on-failure continue", script);
+    assert_eq!(run.sorted_lines(), ["1 went on", "2 went on"]);
+    assert_eq!(run.code, Some(6));
+    assert!(run.stderr.contains("rank 0 (pid "), "{}", run.stderr);
+}
+
+#[test]
+fn finishing_with_a_bad_status_is_a_failure() {
+    let run = run("-n 2 RANK finish 0 9");
+    assert_eq!(run.code, Some(9));
+    assert!(run.stderr.contains("exited with status 9"));
+}
+
+#[test]
+fn a_job_can_have_a_time_limit() {
+    let run = shell("-n 2 --timeout 1", "sleep 100");
+    assert_eq!(run.code, Some(124));
+    assert!(run.stderr.contains("--timeout"), "{}", run.stderr);
+    assert!(run.took < FIVE_SECONDS);
+}
+
+#[test]
+fn programs_that_cannot_run_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("plain");
+    std::fs::write(&file, "text").unwrap();
+    let file = file.to_str().unwrap();
+    for (program, code, why) in [
+        ("no-such-program-anywhere", 127, "cannot run no-such-program-anywhere: there is no program"),
+        ("./no-such-file", 127, "there is no such file"),
+        (file, 126, "permission denied"),
+        ("/tmp", 126, "that is a directory"),
+    ] {
+        let run = run_words(["-n", "4", program]);
+        assert_eq!(run.code, Some(code), "{program}: {run:?}");
+        assert!(run.stderr.contains(why), "{program}: {}", run.stderr);
+        assert!(run.took < FIVE_SECONDS);
+    }
+}
+
+#[test]
+fn bad_usage_is_told_and_nothing_starts() {
+    for (line, why) in [
+        ("-n 0 true", "1..=65536"),
+        ("-n x true", "invalid"),
+        ("-n 2", "<PROGRAM>"),
+        ("", "<PROGRAM>"),
+        ("--channel carrier-pigeon true", "auto, shm, tcp"),
+    ] {
+        let run = run(line);
+        assert_eq!(run.code, Some(2), "{line}");
+        assert!(run.stderr.contains(why), "{line}: {}", run.stderr);
+    }
+    assert_eq!(run("--help").code, Some(0));
+}
+
+#[test]
+fn signals_reach_the_ranks() {
+    let script = "trap 'echo got usr1; exit 0' USR1; echo ready; while :; do sleep 0.01; done";
+    let mut running = Running::start(rmarun(["-n", "2", "sh", "-c", script]));
+    let launcher = running.child.id() as i32;
+    let mut stdout = running.child.stdout.take().unwrap();
+    let mut text = String::new();
+    let mut byte = [0u8; 1];
+    while text.matches("ready\n").count() < 2 {
+        assert_eq!(std::io::Read::read(&mut stdout, &mut byte).unwrap(), 1);
+        text.push(char::from(byte[0]));
+    }
+    send(launcher, Signal::USR1);
+    std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+    assert_eq!(text.matches("got usr1\n").count(), 2);
+    // `sleep` dies of the signal too, but it is no rank.
+    assert_eq!(running.finish().code, Some(0));
+}
+
+#[test]
+fn ending_signals_end_the_job() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let running = Running::start(rmarun(["-n", "3", "sleep", "1000"]));
+        running.wait_for(3, "sleep");
+        send(running.child.id() as i32, signal);
+        let run = running.finish();
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert!(run.took < FIVE_SECONDS);
+    }
+}
+
+#[test]
+fn nothing_is_left_when_the_launcher_is_killed() {
+    // Children of ranks too, also those that ignore every polite signal.
+    let script = "trap '' TERM HUP INT; sleep 1000 & sleep 1000; :";
+    let mut running = Running::start(rmarun(["-n", "3", "sh", "-c", script]));
+    running.wait_for(6, "sleep");
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    running.assert_nothing_is_left();
+}
+
+#[test]
+fn what_ranks_leave_running_ends_with_the_job() {
+    let run = shell("-n 2", "sleep 1000 & echo done");
+    assert_eq!(run.sorted_lines(), ["done", "done"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.took < FIVE_SECONDS);
+}
+
+#[test]
+fn a_stopped_job_goes_on() {
+    let script = "trap 'echo going on; exit 0' CONT; echo ready; while :; do sleep 0.01; done";
+    let mut running = Running::start(rmarun(["-n", "1", "sh", "-c", script]));
+    let launcher = running.child.id() as i32;
+    let mut stdout = running.child.stdout.take().unwrap();
+    let mut ready = [0u8; 6];
+    std::io::Read::read_exact(&mut stdout, &mut ready).unwrap();
+    send(launcher, Signal::TSTP);
+    let until = std::time::Instant::now() + common::LIMIT;
+    let is_stopped = || {
+        let stat = std::fs::read_to_string(format!("/proc/{launcher}/stat")).unwrap();
+        stat.rsplit(')').next().unwrap().trim_start().starts_with('T')
+    };
+    while !is_stopped() {
+        assert!(std::time::Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    send(launcher, Signal::CONT);
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+    assert_eq!(text, "going on\n");
+    assert_eq!(running.finish().code, Some(0));
+}

@@ -1,0 +1,140 @@
+//! A rank of a world, which does what a test wishes: the tests of worlds run it over every channel.
+//!
+//! `rma-test-world ACTION [RANK [NUMBER]]`
+
+use rma::{ReduceOp, World};
+use std::time::{Duration, Instant};
+
+fn main() -> rma::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let text = |i: usize| arguments.get(i).map_or("", String::as_str);
+    let number = |i: usize| text(i).parse::<u64>().unwrap_or(0);
+    let world = World::init()?;
+    let is_chosen = u64::from(world.rank()) == number(1);
+    match text(0) {
+        "collectives" => collectives(&world)?,
+        "window" => window(&world)?,
+        "rank" => println!("{} of {}", world.rank(), world.size()),
+        "wait" => wait(&world, number(1), number(2))?,
+        "twice" => println!("{}", World::init().unwrap_err()),
+        "settings" => {
+            for setting in world.settings() {
+                println!("{}={}", setting.variable.name, setting.value);
+            }
+        }
+        "sleep" => {
+            println!("ready");
+            std::thread::sleep(Duration::from_secs(number(1)));
+        }
+        "panic" => {
+            assert!(!is_chosen, "as the test wishes");
+            world.barrier()?;
+        }
+        "error" => {
+            if is_chosen {
+                world.broadcast(world.size(), &mut [0u8])?;
+            }
+            world.barrier()?;
+        }
+        "abort" => {
+            if is_chosen {
+                world.abort(number(2) as i32);
+            }
+            world.barrier()?;
+        }
+        // Rounds for ever, until somebody is killed.
+        "rounds" => loop {
+            let sum = world.allreduce(ReduceOp::Sum, &[1u64])?;
+            assert_eq!(sum, [u64::from(world.size())]);
+        },
+        other => panic!("unknown action {other:?}"),
+    }
+    world.finalize()
+}
+
+fn collectives(world: &World) -> rma::Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    for round in 0..20u64 {
+        let sum = world.allreduce(ReduceOp::Sum, &[u64::from(rank), round])?;
+        assert_eq!(sum, [u64::from(size * (size - 1) / 2), round * u64::from(size)]);
+        let max = world.allreduce(ReduceOp::Max, &[f64::from(rank) + 0.5])?;
+        assert_eq!(max, [f64::from(size) - 0.5]);
+        let root = round as u32 % size;
+        let mut values = vec![if rank == root { root } else { u32::MAX }; 1 + 500 * round as usize];
+        world.broadcast(root, &mut values)?;
+        assert!(values.iter().all(|value| *value == root));
+        let mine = vec![rank; rank as usize * 10 + round as usize];
+        let all = world.allgather(&mine)?;
+        assert!((0..size).all(|r| all[r as usize] == vec![r; r as usize * 10 + round as usize]));
+        assert_eq!(world.gather(root, &mine)?, (rank == root).then_some(all));
+        world.barrier()?;
+    }
+    // A megabyte goes straight from buffer to buffer.
+    let mut large: Vec<u64> = (0..131_072).map(|i| if rank == 0 { i * i } else { 0 }).collect();
+    world.broadcast(0, &mut large)?;
+    assert!(large.iter().enumerate().all(|(i, value)| *value == (i * i) as u64));
+
+    let half = world.split(Some(rank % 2), -i64::from(rank))?.expect("every rank has a color");
+    assert_eq!(half.size(), (size + 1 - rank % 2) / 2);
+    let members = half.allgather(&[rank])?;
+    assert!(members.windows(2).all(|pair| pair[0] > pair[1]), "{members:?}");
+    let copy = half.duplicate()?;
+    assert_eq!((copy.rank(), copy.size()), (half.rank(), half.size()));
+    let (a, b) = (copy.allreduce(ReduceOp::Sum, &[rank])?, half.allreduce(ReduceOp::Min, &[rank])?);
+    assert_eq!(b, [rank % 2]);
+    assert!(a[0] >= b[0]);
+    assert!(world.split((rank == 0).then_some(7), 0)?.is_some() == (rank == 0));
+    println!("{rank} of {size} is done");
+    Ok(())
+}
+
+/// A window over whatever path there is; says by how many ranks it is mapped.
+fn window(world: &World) -> rma::Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut window = world.allocate::<u64>(size as usize)?;
+    let mine = [u64::from(rank) + 1];
+    for round in 0..3 {
+        window.fence_epoch(|epoch| {
+            for target in 0..size {
+                epoch.put(&mine, target, rank as usize)?;
+            }
+            Ok(())
+        })?;
+        for source in 0..size as usize {
+            assert_eq!(window.local().get(source), source as u64 + 1, "round {round}");
+        }
+        world.barrier()?;
+        for _ in 0..10 {
+            window.exclusive(0, |rank0| rank0.fetch_add(0, 1))?;
+        }
+        world.barrier()?;
+        if rank == 0 {
+            assert_eq!(window.local().get(0), 1 + 10 * u64::from(size));
+        }
+        world.barrier()?;
+    }
+    let direct = (0..size).filter(|target| window.is_direct(*target)).count();
+    let packets = world.engine().channel_usage().peers;
+    window.free()?;
+    println!("{rank}: {direct} direct, {} by packets", if packets > 0 { "some" } else { "none" });
+    Ok(())
+}
+
+/// All ranks wait for one that sleeps; says what CPU time that took.
+fn wait(world: &World, sleeper: u64, millis: u64) -> rma::Result<()> {
+    world.barrier()?;
+    let (begin, used) = (Instant::now(), cpu_time());
+    if u64::from(world.rank()) == sleeper {
+        std::thread::sleep(Duration::from_millis(millis));
+    }
+    world.barrier()?;
+    let used = cpu_time() - used;
+    assert!(begin.elapsed() >= Duration::from_millis(millis * 9 / 10));
+    println!("{} ms of CPU", used.as_millis());
+    Ok(())
+}
+
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

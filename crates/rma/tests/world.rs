@@ -1,0 +1,186 @@
+//! Worlds of real processes, started by the launcher, over every channel.
+
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Running, rmarun};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
+
+const WORLD: &str = env!("CARGO_BIN_EXE_rma-test-world");
+const FIVE_SECONDS: Duration = Duration::from_secs(5);
+
+/// Every path between two ranks, as variables.
+const PATHS: [&[(&str, &str)]; 6] = [
+    &[],
+    &[("RMA_CHANNEL", "shm")],
+    &[("RMA_CHANNEL", "tcp")],
+    &[("RMA_DIRECT", "0")],
+    &[("RMA_RANKS_PER_NODE", "2")],
+    &[("RMA_RANKS_PER_NODE", "1"), ("RMA_CHANNEL", "auto")],
+];
+
+fn start(ranks: u32, action: &str, variables: &[(&str, &str)]) -> Running {
+    let ranks = ranks.to_string();
+    let words = ["-n", &ranks, WORLD].into_iter().chain(action.split(' '));
+    let mut command = rmarun(words);
+    command.envs(variables.iter().copied());
+    Running::start(command)
+}
+
+fn run(ranks: u32, action: &str, variables: &[(&str, &str)]) -> common::Run {
+    start(ranks, action, variables).finish()
+}
+
+#[track_caller]
+fn assert_good(run: &common::Run) {
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+}
+
+#[test]
+fn collectives_work_over_every_path() {
+    for path in PATHS {
+        for ranks in [1, 2, 4, 7, 16] {
+            let run = run(ranks, "collectives", path);
+            assert_good(&run);
+            assert_eq!(run.text().matches(" is done\n").count(), ranks as usize, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn the_smallest_sizes_work_too() {
+    let smallest = [
+        ("RMA_MESSAGE_EAGER", "0"),
+        ("RMA_MESSAGE_WINDOW", "1"),
+        ("RMA_SHM_RING_BYTES", "256"),
+        ("RMA_SHM_PACKET_BYTES", "192"),
+        ("RMA_SHM_BULK_BYTES", "1"),
+        ("RMA_TCP_PACKET_BYTES", "192"),
+        ("RMA_POLL_PACKETS", "1"),
+        ("RMA_POLL_BYTES", "1"),
+        ("RMA_SPIN", "0"),
+    ];
+    for path in PATHS {
+        let variables = [&smallest[..], path].concat();
+        let run = run(3, "collectives", &variables);
+        assert_good(&run);
+    }
+}
+
+#[test]
+fn windows_are_direct_where_they_can_be() {
+    for (path, ranks, direct) in [
+        (PATHS[0], 4, 4),
+        (PATHS[1], 4, 1),
+        (PATHS[2], 4, 1),
+        (PATHS[3], 4, 1),
+        (PATHS[4], 4, 2),
+        (PATHS[5], 3, 1),
+    ] {
+        let run = run(ranks, "window", path);
+        assert_good(&run);
+        assert_eq!(
+            run.text().matches(&format!(": {direct} direct")).count(),
+            ranks as usize,
+            "{path:?}: {run:?}"
+        );
+    }
+}
+
+#[test]
+fn a_program_on_its_own_is_a_job_of_one() {
+    for action in ["collectives", "window"] {
+        let output = std::process::Command::new(WORLD).arg(action).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+#[test]
+fn waiting_ranks_use_no_cpu_also_when_they_outnumber_the_cores() {
+    for path in [PATHS[0], PATHS[2]] {
+        let run = run(16, "wait 0 2000", path);
+        assert_good(&run);
+        for line in run.text().lines() {
+            let millis: u64 = line.split(' ').next().unwrap().parse().unwrap();
+            assert!(millis < 20, "{path:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn one_machine_listens_on_no_port_unless_tcp_is_wished_for() {
+    for (variables, ports) in [(PATHS[0], 0), (PATHS[2], 2)] {
+        let running = start(2, "sleep 2", variables);
+        let ranks = running.wait_for(2, WORLD);
+        std::thread::sleep(Duration::from_millis(300)); // until they have started
+        let listening = ranks.iter().map(|pid| listening_sockets(*pid)).collect::<Vec<_>>().concat();
+        assert_eq!(listening.len(), ports, "{listening:?}");
+        assert!(listening.iter().all(|address| address.starts_with("0100007F:")), "{listening:?}");
+        assert_good(&running.finish());
+    }
+}
+
+/// Local addresses of the sockets that a process listens on, as /proc shows them.
+fn listening_sockets(pid: i32) -> Vec<String> {
+    let table = std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap();
+    let own: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+        .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    let rows = table.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let listening = rows.filter(|row| row[3] == "0A" && own.iter().any(|inode| inode == row[9]));
+    listening.map(|row| row[1].to_owned()).collect()
+}
+
+#[test]
+fn a_rank_that_panics_or_fails_ends_the_job() {
+    for path in [PATHS[0], PATHS[2]] {
+        for (action, code) in [("panic 1", 101), ("error 1", 1), ("abort 1 9", 9)] {
+            let run = run(3, action, path);
+            assert_eq!(run.code, Some(code), "{action}: {run:?}");
+            assert!(run.stderr.contains("rmarun: rank 1 (pid "), "{action}: {}", run.stderr);
+            assert!(run.took < FIVE_SECONDS, "{action} took {:?}", run.took);
+        }
+    }
+}
+
+#[test]
+fn a_killed_rank_is_named_whatever_the_others_say() {
+    for round in 0..10u64 {
+        let path = PATHS[round as usize % PATHS.len()];
+        let running = start(4, "rounds", path);
+        let ranks = running.wait_for(4, WORLD);
+        std::thread::sleep(Duration::from_millis(30 * round)); // at another point each time
+        let victim = ranks[round as usize % 4];
+        kill_process(Pid::from_raw(victim).unwrap(), Signal::KILL).unwrap();
+        let begin = std::time::Instant::now();
+        let run = running.finish();
+        assert!(begin.elapsed() < FIVE_SECONDS);
+        assert_eq!(run.code, Some(137), "{run:?}");
+        let expected = format!("(pid {victim}) was killed by signal 9 (SIGKILL)");
+        assert!(run.stderr.contains(&expected), "{path:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn wrong_variables_are_errors_and_unknown_ones_warnings() {
+    let wrong = run(2, "rank", &[("RMA_SLOTS", "0")]);
+    assert_ne!(wrong.code, Some(0));
+    assert!(
+        wrong.stderr.contains("RMA_SLOTS is set to \"0\", but a number from 1 to 1048576"),
+        "{}",
+        wrong.stderr
+    );
+    let unknown = run(2, "rank", &[("RMA_CHANEL", "tcp")]);
+    assert_eq!(unknown.code, Some(0));
+    assert_eq!(unknown.stderr.matches("RMA_CHANEL").count(), 1, "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("the nearest is RMA_CHANNEL"), "{}", unknown.stderr);
+    let twice = run(1, "twice", &[]);
+    assert!(twice.text().contains("before"), "{}", twice.text());
+    let settings = run(1, "settings", &[("RMA_CREDITS", "7")]);
+    assert!(settings.text().lines().any(|line| line == "RMA_CREDITS=7"));
+}

@@ -1,0 +1,191 @@
+//! The packet budgets of the packet path, exact: all packets that one origin's calls cause, acknowledgements included.
+
+use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::ReduceOp;
+use rma_core::window::Window;
+use rma_tests::world::{Elements, Setup, TestRank, from, into, kernel, local, run};
+
+/// Runs `pattern` on rank 0 of `ranks` and checks how many packets it caused.
+fn costs(ranks: u32, budget: u64, name: &str, pattern: impl Fn(&TestRank, &Window) + Send + Sync) {
+    costs_in(&Setup::packets(ranks), budget, name, pattern);
+}
+
+fn costs_in(setup: &Setup, budget: u64, name: &str, pattern: impl Fn(&TestRank, &Window) + Send + Sync) {
+    run(setup, |rank| {
+        let window = rank.allocate(2048);
+        // The second round finds connections made and elements used before.
+        for round in 0..2 {
+            rank.barrier();
+            let before = rank.packets();
+            rank.barrier();
+            if rank.me == 0 {
+                pattern(rank, &window);
+                assert_eq!(rank.packets() - before, budget, "{name}, round {round}");
+            }
+            rank.barrier();
+        }
+        window.free().unwrap();
+    });
+}
+
+#[test]
+fn lock_one_small_operation_unlock_is_two() {
+    let target = Rank(1);
+    costs(2, 2, "put", |_, window| {
+        window.lock(Exclusive, target, Assert::NONE).unwrap();
+        window.put(from(&[7]), target, Disp(3)).unwrap();
+        window.unlock(target).unwrap();
+    });
+    costs(2, 2, "accumulate", |_, window| {
+        window.lock(Shared, target, Assert::NONE).unwrap();
+        window.accumulate(from(&[7]), kernel(ReduceOp::Sum), target, Disp(3)).unwrap();
+        window.unlock(target).unwrap();
+    });
+    costs(2, 2, "get", |_, window| {
+        let mut got = [9; 4];
+        window.lock(Shared, target, Assert::NONE).unwrap();
+        window.get(into(&mut got), target, Disp(3)).unwrap();
+        window.unlock(target).unwrap();
+        assert_eq!(got, [0; 4]);
+    });
+    costs(2, 2, "fetch-and-op", |_, window| {
+        let mut old = [9];
+        window.lock(Exclusive, target, Assert::NONE).unwrap();
+        let result = into(&mut old);
+        window.fetch_and_op(&1u64.to_ne_bytes(), result, kernel(ReduceOp::Sum), target, Disp(3)).unwrap();
+        window.unlock(target).unwrap();
+        assert!(old[0] < 2);
+    });
+}
+
+#[test]
+fn more_data_than_a_lock_packet_takes_is_four() {
+    let data = vec![1; 2000];
+    costs(2, 4, "large put", |_, window| {
+        window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+        window.put(from(&data), Rank(1), Disp(0)).unwrap();
+        window.unlock(Rank(1)).unwrap();
+    });
+}
+
+#[test]
+fn lock_n_puts_unlock_is_n_and_two() {
+    for n in [2, 3, 8, 9, 50] {
+        let data = (0..n).collect::<Vec<u64>>();
+        costs(2, n + 2, "n puts", |_, window| {
+            window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+            for i in 0..n {
+                window.put(from(&data[i as usize..][..1]), Rank(1), Disp(i)).unwrap();
+            }
+            window.unlock(Rank(1)).unwrap();
+        });
+    }
+}
+
+#[test]
+fn lock_n_gets_unlock_is_two_n() {
+    for n in [1, 2, 7, 40] {
+        costs(2, 2 * n, "n gets", |_, window| {
+            let mut got = vec![9; n as usize];
+            window.lock(Shared, Rank(1), Assert::NONE).unwrap();
+            for (i, element) in got.chunks_mut(1).enumerate() {
+                window.get(into(element), Rank(1), Disp(i as u64)).unwrap();
+            }
+            window.unlock(Rank(1)).unwrap();
+            assert_eq!(got, vec![0; n as usize]);
+        });
+    }
+}
+
+#[test]
+fn nothing_to_do_is_nothing() {
+    costs(2, 0, "lock, unlock", |_, window| {
+        window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+        window.unlock(Rank(1)).unwrap();
+    });
+    costs(2, 0, "lock, flush, zero-size put, unlock", |_, window| {
+        window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+        window.put(from(&[]), Rank(1), Disp(0)).unwrap();
+        window.flush(Rank(1)).unwrap();
+        window.unlock(Rank(1)).unwrap();
+    });
+}
+
+#[test]
+fn flush_rides_on_the_operation_held_back() {
+    costs(2, 3, "lock, put, flush, unlock: the release needs no acknowledgement", |rank, window| {
+        let before = rank.packets();
+        window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+        window.put(from(&[7]), Rank(1), Disp(0)).unwrap();
+        window.flush(Rank(1)).unwrap();
+        assert_eq!(rank.packets() - before, 2, "put and flush");
+        window.flush(Rank(1)).unwrap();
+        assert_eq!(rank.packets() - before, 2, "flush with nothing outstanding");
+        window.unlock(Rank(1)).unwrap();
+    });
+    let mut hasty = Setup::packets(2);
+    hasty.engine.piggyback_threshold = 0;
+    costs_in(&hasty, 2 + 3 + 1, "put that has left before its flush", |rank, window| {
+        window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+        assert_eq!(window.fetch_add(1, 9, 0).unwrap(), 0);
+        let before = rank.packets();
+        window.put(from(&[7]), Rank(1), Disp(0)).unwrap();
+        rank.engine.poll();
+        assert_eq!(rank.packets() - before, 1, "not held back");
+        window.flush(Rank(1)).unwrap();
+        assert_eq!(rank.packets() - before, 3);
+        window.unlock(Rank(1)).unwrap();
+    });
+}
+
+#[test]
+fn no_check_locks_take_no_lock_packet() {
+    costs(2, 2, "no-check", |_, window| {
+        window.lock(Exclusive, Rank(1), Assert::NO_CHECK).unwrap();
+        window.put(from(&[7]), Rank(1), Disp(0)).unwrap();
+        window.unlock(Rank(1)).unwrap();
+    });
+}
+
+#[test]
+fn fence_acknowledges_once_per_target() {
+    for (n, k) in [(1, 1), (3, 1), (1, 3), (5, 3), (20, 2)] {
+        run(&Setup::packets(4), |rank| {
+            let window = rank.allocate(64);
+            window.fence(Assert::NO_PRECEDE).unwrap();
+            rank.barrier();
+            let before = rank.packets();
+            rank.barrier();
+            let data = (1..=n).collect::<Vec<u64>>();
+            if rank.me == 0 {
+                for target in 1..=k {
+                    for i in 0..n {
+                        window.put(from(&data[i as usize..][..1]), Rank(target), Disp(i)).unwrap();
+                    }
+                }
+            }
+            window.fence(Assert::NONE).unwrap();
+            rank.barrier();
+            assert_eq!(rank.packets() - before, n * u64::from(k) + u64::from(k), "n {n}, k {k}");
+            let expected = if (1..=k).contains(&rank.me) { n } else { 0 };
+            assert_eq!(local(&window, n as usize - 1), expected);
+            rank.barrier();
+            let before = rank.packets();
+            rank.barrier();
+            let mut got = vec![0; n as usize];
+            if rank.me == 0 {
+                for (i, element) in got.chunks_mut(1).enumerate() {
+                    window.get(into(element), Rank(1), Disp(i as u64)).unwrap();
+                }
+            }
+            window.fence(Assert::NO_SUCCEED).unwrap();
+            if rank.me == 0 {
+                assert_eq!(got, data);
+            }
+            rank.barrier();
+            assert_eq!(rank.packets() - before, 2 * n, "gets bring their own acknowledgement");
+            window.free().unwrap();
+        });
+    }
+}

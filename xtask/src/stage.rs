@@ -1,0 +1,266 @@
+//! Runs a command under a time limit, and ends whatever it leaves behind.
+//!
+//! Invariants: while a supervisor lives, this process is the reaper of all its descendants, so an orphan of the command is
+//! seen, reaped when it dies, and ended when it stays. After [`Supervisor::run`] no descendant is alive. A supervisor
+//! waits for any child, so nothing else in the process may start one meanwhile.
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
+};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long processes that outlive their command may take to end by themselves.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often the process table, which cannot be waited on, is looked at meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// With status 0, and nothing left behind.
+    Passed,
+    /// In any other way, as a clause for people.
+    Failed(String),
+    /// It was ended because this process got a signal that asks it to end.
+    Interrupted(i32),
+}
+
+/// Runs commands one after another.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+}
+
+#[derive(Debug)]
+enum Event {
+    Ended(WaitStatus),
+    Signal(i32),
+}
+
+/// A process as the process table shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    name: String,
+    is_dead: bool,
+}
+
+impl Supervisor {
+    /// Makes this process the reaper of its descendants, and takes over the signals that end it.
+    pub(crate) fn new() -> io::Result<Self> {
+        set_child_subreaper(Some(getpid()))?;
+        let (sender, events) = channel();
+        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+        let signal_sender = sender.clone();
+        thread::spawn(move || {
+            for signal in signals.forever() {
+                // Nobody listens any more only when the process is about to end anyway.
+                let _ = signal_sender.send(Event::Signal(signal));
+            }
+        });
+        Ok(Self { events, sender })
+    }
+
+    /// Runs the command in a process group of its own, without input.
+    pub(crate) fn run(&self, command: &mut Command, limit: Duration) -> Ending {
+        let child = match command.stdin(Stdio::null()).process_group(0).spawn() {
+            Ok(child) => Pid::from_child(&child),
+            Err(error) => return Ending::Failed(format!("could not be started: {error}")),
+        };
+        let sender = self.sender.clone();
+        let reaper = thread::spawn(move || {
+            // Orphans of the command become children of this process: reap them too, so that whoever looks for their
+            // death (tests do) sees it. The loop ends with the command, or when there is no child at all.
+            while let Ok(Some((pid, status))) = wait(WaitOptions::empty()) {
+                if pid == child {
+                    let _ = sender.send(Event::Ended(status));
+                    return;
+                }
+            }
+        });
+        let event = self.events.recv_timeout(limit);
+        let has_ended = matches!(event, Ok(Event::Ended(_)));
+        if !has_ended {
+            // Refused only when the group has ended since.
+            let _ = kill_process_group(child, Signal::KILL);
+        }
+        // A killed group ends at once, and so does the wait for its leader.
+        let _ = reaper.join();
+        let left = end_descendants(if has_ended { GRACE } else { Duration::ZERO });
+        let ending = match event {
+            Ok(Event::Ended(status)) => judge(status, &left),
+            Ok(Event::Signal(signal)) => Ending::Interrupted(signal),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                Ending::Failed(format!("not done after its limit of {} s", limit.as_secs_f32()))
+            }
+        };
+        // What arrived meanwhile: an end that came with the limit, or a signal, which still asks this process to end.
+        self.events.try_iter().fold(ending, |ending, event| match event {
+            Event::Ended(_) => ending,
+            Event::Signal(signal) => Ending::Interrupted(signal),
+        })
+    }
+}
+
+/// What the end of a command that left these processes behind means.
+fn judge(status: WaitStatus, left: &[String]) -> Ending {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(0), _) if left.is_empty() => Ending::Passed,
+        (Some(0), _) => Ending::Failed(format!("left processes behind: {}", left.join(", "))),
+        (Some(code), _) => Ending::Failed(format!("exit status {code}")),
+        (None, signal) => Ending::Failed(format!("killed by signal {}", signal.unwrap_or_default())),
+    }
+}
+
+/// Waits until this process has no descendants; past the grace time, ends them. Names those that had to be ended.
+fn end_descendants(grace: Duration) -> Vec<String> {
+    let start = Instant::now();
+    let mut ended = Vec::new();
+    let mut seen = HashSet::new();
+    loop {
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        let alive = living_descendants(&processes(), getpid().as_raw_nonzero().get());
+        if alive.is_empty() || start.elapsed() > 2 * GRACE {
+            return ended;
+        }
+        if start.elapsed() >= grace {
+            for process in alive {
+                if let Some(pid) = Pid::from_raw(process.pid) {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+                if seen.insert(process.pid) {
+                    ended.push(format!("{} ({})", process.name, process.pid));
+                }
+            }
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// All processes that can be seen.
+fn processes() -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
+        .filter_map(|entry| parse_stat(&std::fs::read_to_string(entry.path().join("stat")).ok()?))
+        .collect()
+}
+
+/// Reads a line such as `12 (name) S 1 …`; the name may hold anything.
+fn parse_stat(line: &str) -> Option<Process> {
+    let (pid, rest) = line.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+    Some(Process {
+        pid: pid.parse().ok()?,
+        parent: fields.next()?.parse().ok()?,
+        name: name.to_owned(),
+        is_dead,
+    })
+}
+
+fn living_descendants(all: &[Process], ancestor: i32) -> Vec<Process> {
+    let mut family = HashSet::from([ancestor]);
+    // A child can have a smaller number than its parent, so one pass is not enough.
+    loop {
+        let before = family.len();
+        family.extend(all.iter().filter(|p| family.contains(&p.parent)).map(|p| p.pid).collect::<Vec<_>>());
+        if family.len() == before {
+            break;
+        }
+    }
+    all.iter().filter(|p| p.pid != ancestor && family.contains(&p.pid) && !p.is_dead).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCRIPT: &str = "XTASK_STAGE_SCRIPT";
+    const LIMIT: &str = "XTASK_STAGE_LIMIT_MS";
+
+    /// Runs a script under a supervisor in a process of its own, since a supervisor takes every child of its process.
+    fn supervised(script: &str, limit_ms: u64) -> String {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "stage::tests::supervise_when_asked", "--nocapture"])
+            .env(SCRIPT, script)
+            .env(LIMIT, limit_ms.to_string())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The inside of [`supervised`]; does nothing when the tests are run as usual.
+    #[test]
+    fn supervise_when_asked() {
+        let Ok(script) = std::env::var(SCRIPT) else { return };
+        let limit = Duration::from_millis(std::env::var(LIMIT).unwrap().parse().unwrap());
+        let ending = Supervisor::new().unwrap().run(Command::new("sh").args(["-c", &script]), limit);
+        println!("ending: {ending:?}");
+        let alive = living_descendants(&processes(), getpid().as_raw_nonzero().get());
+        println!("alive: {}", alive.len());
+    }
+
+    #[test]
+    fn endings_are_told_apart() {
+        for (script, ending) in [
+            ("true", "ending: Passed"),
+            ("exit 3", "ending: Failed(\"exit status 3\")"),
+            ("kill -9 $$", "ending: Failed(\"killed by signal 9\")"),
+            ("kill -TERM $PPID; exec sleep 60", "ending: Interrupted(15)"),
+        ] {
+            let output = supervised(script, 30_000);
+            assert!(output.contains(ending) && output.contains("alive: 0"), "{script}: {output}");
+        }
+    }
+
+    #[test]
+    fn the_limit_ends_the_whole_group_and_those_who_left_it() {
+        let start = Instant::now();
+        let output = supervised("setsid sleep 60 & sleep 60", 200);
+        assert!(output.contains("not done after its limit of 0.2 s"), "{output}");
+        assert!(output.contains("alive: 0"), "{output}");
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn processes_left_behind_are_an_error_and_ended() {
+        let output = supervised("setsid sleep 60 & true", 30_000);
+        assert!(output.contains("left processes behind: sleep"), "{output}");
+        assert!(output.contains("alive: 0"), "{output}");
+    }
+
+    #[test]
+    fn late_enders_are_waited_for() {
+        let output = supervised("sleep 0.3 & true", 30_000);
+        assert!(output.contains("ending: Passed") && output.contains("alive: 0"), "{output}");
+    }
+
+    #[test]
+    fn names_in_the_process_table_may_hold_anything() {
+        let process = parse_stat("7 (a) b (c) S 3 7 7").unwrap();
+        assert_eq!((process.pid, process.parent, process.name.as_str()), (7, 3, "a) b (c"));
+        assert!(parse_stat("8 (x) Z 7 1").unwrap().is_dead);
+        assert_eq!(parse_stat("nonsense"), None);
+    }
+
+    #[test]
+    fn descendants_are_found_in_any_order() {
+        let process = |pid, parent| Process { pid, parent, name: String::new(), is_dead: false };
+        let all = [process(5, 9), process(9, 20), process(20, 1), process(6, 1)];
+        let found: Vec<i32> = living_descendants(&all, 20).iter().map(|p| p.pid).collect();
+        assert_eq!(found, [5, 9]);
+    }
+}

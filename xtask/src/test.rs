@@ -1,0 +1,207 @@
+//! `cargo xtask test`: everything CI checks, stage by stage.
+//!
+//! A stage that fails does not hide the later ones, except that nothing is run that did not build. Each stage has a limit
+//! of its own and all together have [`TOTAL_LIMIT`]; a stage over its limit is ended with everything it started.
+
+use crate::stage::{Ending, Supervisor};
+use crate::workspace::Workspace;
+use crate::{Outcome, smallest};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+/// Limit for all stages together.
+const TOTAL_LIMIT: Duration = Duration::from_secs(24 * 60);
+
+/// Run the whole suite as CI does.
+///
+/// Formatting, house rules, lints, build, all tests, all tests again with the smallest pools and buffers, and the models
+/// of the lock-free parts. Ends with a summary; the exit status is 0 only when every stage passed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Leave out the second pass and the models.
+    #[arg(long)]
+    quick: bool,
+
+    /// Run only tests whose name contains this, and no checks of the text.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// A step of the suite.
+#[derive(Debug)]
+struct Stage {
+    name: &'static str,
+    limit: Duration,
+    /// Later stages are left out when this one fails.
+    is_needed: bool,
+    command: Command,
+}
+
+/// What became of a stage.
+#[derive(Debug)]
+struct Report {
+    name: &'static str,
+    ending: Ending,
+    time: Duration,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
+    let supervisor =
+        Supervisor::new().map_err(|error| format!("this system refuses to supervise: {error}"))?;
+    let start = Instant::now();
+    let mut reports = Vec::new();
+    for mut stage in stages(workspace, args) {
+        println!("\n== {} ==", stage.name);
+        let begin = Instant::now();
+        let limit = stage.limit.min(TOTAL_LIMIT.saturating_sub(start.elapsed()));
+        let ending = supervisor.run(&mut stage.command, limit);
+        let passed = ending == Ending::Passed;
+        if let Ending::Failed(reason) = &ending {
+            println!("{} failed: {reason}", stage.name);
+        }
+        let is_interrupted = matches!(ending, Ending::Interrupted(_));
+        reports.push(Report { name: stage.name, ending, time: begin.elapsed() });
+        if is_interrupted || (stage.is_needed && !passed) {
+            break;
+        }
+    }
+    print!("\n{}", summary(&reports, start.elapsed()));
+    Ok(exit_code(&reports))
+}
+
+/// The stages in order.
+fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
+    let stage = |name, limit_s, command| Stage {
+        name,
+        limit: Duration::from_secs(limit_s),
+        is_needed: false,
+        command,
+    };
+    let cargo = |subcommand: &str, arguments: &[&str]| {
+        let mut command = workspace.cargo(subcommand);
+        command.args(arguments).args(args.name.iter().filter(|_| subcommand == "test"));
+        command
+    };
+    let mut stages = Vec::new();
+    if args.name.is_none() {
+        stages.push(stage("format", 60, cargo("fmt", &["--all", "--check"])));
+        // This very program, whatever the builds of later stages put in its place.
+        let mut tidy = Command::new("/proc/self/exe");
+        tidy.arg("tidy");
+        stages.push(stage("tidy", 60, tidy));
+        let lints = ["--workspace", "--all-targets", "--", "--deny", "warnings"];
+        stages.push(stage("lints", 420, cargo("clippy", &lints)));
+    }
+    // Tests that start processes find the launcher and their helpers beside themselves, in the target directory.
+    let build = cargo("build", &["--workspace", "--bins", "--examples"]);
+    stages.push(Stage { is_needed: true, ..stage("build", 420, build) });
+    stages.push(stage("tests", 600, cargo("test", &["--workspace", "--no-fail-fast"])));
+    if args.quick {
+        return stages;
+    }
+    let mut smallest =
+        cargo("test", &["--workspace", "--exclude", "xtask", "--lib", "--bins", "--tests", "--no-fail-fast"]);
+    smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
+    stages.push(stage("tests, smallest sizes", 480, smallest));
+    stages.extend(
+        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 300, command)),
+    );
+    stages
+}
+
+/// The tests under loom, if any package has them: those with `loom` in their name, in packages that depend on loom.
+/// They are built apart, since the flag changes every crate.
+fn models(workspace: &Workspace) -> Option<Command> {
+    let mut packages =
+        workspace.packages().iter().filter(|p| p.third_party.iter().any(|name| name == "loom")).peekable();
+    packages.peek()?;
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let mut command = workspace.cargo("test");
+    command.args(["--lib", "--tests", "--no-fail-fast"]);
+    for package in packages {
+        command.args(["--package", &package.name]);
+    }
+    command
+        .arg("loom")
+        .env("RUSTFLAGS", format!("{flags} --cfg loom").trim_start())
+        .env("CARGO_TARGET_DIR", workspace.target().join("loom"));
+    Some(command)
+}
+
+fn summary(reports: &[Report], total: Duration) -> String {
+    let mut lines = String::new();
+    for report in reports {
+        let ending = match &report.ending {
+            Ending::Passed => "ok".to_owned(),
+            Ending::Failed(reason) => format!("FAILED: {reason}"),
+            Ending::Interrupted(signal) => format!("interrupted by signal {signal}"),
+        };
+        lines += &format!("{:<22} {:>7.1} s  {ending}\n", report.name, report.time.as_secs_f32());
+    }
+    let failed = reports.iter().filter(|report| report.ending != Ending::Passed).count();
+    let verdict = match failed {
+        0 => "every stage is ok".to_owned(),
+        n => format!("{n} of {} stages not ok", reports.len()),
+    };
+    lines + &format!("{verdict}, {:.1} s in all\n", total.as_secs_f32())
+}
+
+/// 0 when all passed; as a shell reports it after a signal; else 1.
+fn exit_code(reports: &[Report]) -> ExitCode {
+    let mut code = 0;
+    for report in reports {
+        match report.ending {
+            Ending::Passed => {}
+            Ending::Failed(_) => code = 1,
+            Ending::Interrupted(signal) => return ExitCode::from(128u8.saturating_add(signal as u8)),
+        }
+    }
+    ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(quick: bool, name: Option<&str>) -> Vec<&'static str> {
+        let args = Args { quick, name: name.map(str::to_owned) };
+        stages(&Workspace::find().unwrap(), &args).iter().map(|stage| stage.name).collect()
+    }
+
+    #[test]
+    fn a_name_or_quick_leaves_stages_out() {
+        let all = names(false, None);
+        assert_eq!(all[..6], ["format", "tidy", "lints", "build", "tests", "tests, smallest sizes"]);
+        assert_eq!(names(true, None), all[..5]);
+        assert_eq!(names(false, Some("x")), all[3..6]);
+    }
+
+    #[test]
+    fn the_smallest_pass_sets_the_table() {
+        let args = Args { quick: false, name: Some("lock".to_owned()) };
+        let stages = stages(&Workspace::find().unwrap(), &args);
+        let variables: Vec<_> =
+            stages[2].command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
+        for (name, value) in smallest::VARIABLES.iter().chain([&smallest::MARK]) {
+            assert!(variables.contains(&(name.as_ref(), value.as_ref())), "{name}");
+        }
+        assert!(stages[2].command.get_args().any(|argument| argument == "lock"));
+        assert!(stages[0].command.get_args().all(|argument| argument != "lock"));
+    }
+
+    #[test]
+    fn the_summary_and_the_status_tell_what_failed() {
+        let report = |name, ending| Report { name, ending, time: Duration::from_millis(1500) };
+        let good = [report("a", Ending::Passed)];
+        assert_eq!(
+            summary(&good, Duration::from_secs(2)),
+            "a                          1.5 s  ok\nevery stage is ok, 2.0 s in all\n"
+        );
+        assert_eq!(exit_code(&good), ExitCode::SUCCESS);
+        let bad = [report("a", Ending::Passed), report("b", Ending::Failed("exit status 2".to_owned()))];
+        let text = summary(&bad, Duration::from_secs(3));
+        assert!(text.contains("FAILED: exit status 2") && text.contains("1 of 2 stages not ok"), "{text}");
+        assert_eq!(exit_code(&bad), ExitCode::from(1));
+        assert_eq!(exit_code(&[report("c", Ending::Interrupted(2))]), ExitCode::from(130));
+    }
+}

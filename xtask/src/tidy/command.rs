@@ -1,0 +1,70 @@
+//! The command: reads the tree, applies every rule, prints what is broken.
+
+use super::tree::{Finding, Tree};
+use super::{docs, length, shape, text, unsafety, variables, words};
+use crate::Outcome;
+use crate::workspace::Workspace;
+use std::process::ExitCode;
+
+/// Check the house rules that a machine can see.
+///
+/// Prints `file:line: message` for each place where one is broken. The rules stand in xtask/src/tidy, the exceptions in
+/// xtask/tidy-exceptions.txt and xtask/unsafe-files.txt; exceptions may only shrink.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// Every rule.
+const RULES: &[fn(&Tree, &mut Vec<Finding>)] =
+    &[docs::check, length::check, shape::check, text::check, unsafety::check, variables::check, words::check];
+
+pub(crate) fn run(workspace: &Workspace, Args {}: &Args) -> Outcome {
+    let tree = Tree::read(workspace)?;
+    let findings = findings(&tree);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if findings.is_empty() {
+        println!("{} files, {} of them Rust: tidy", tree.files.len(), tree.rust_files().count());
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(format!("{} places are not tidy", findings.len()))
+}
+
+fn findings(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in RULES {
+        rule(tree, &mut findings);
+    }
+    findings.sort();
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_applied() {
+        let long = format!("//! A.\n{}", "x\n".repeat(600));
+        let tree = Tree::of(&[
+            ("a.md", "[a](b)\n"),
+            ("a.rs", &long),
+            ("b.rs", ""),
+            ("c.rs", "//! \tC.\n"),
+            ("d.rs", "//! D.\nunsafe {}\n"),
+            ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
+        ]);
+        let messages: Vec<String> = findings(&tree).iter().map(ToString::to_string).collect();
+        for part in [
+            "leads nowhere",
+            "lines",
+            "does not open",
+            ": tab",
+            "unsafe in",
+            "no crate has",
+            "the word epoch",
+        ] {
+            assert!(messages.iter().any(|m| m.contains(part)), "{part}: {messages:?}");
+        }
+    }
+}
