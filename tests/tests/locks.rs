@@ -242,3 +242,73 @@ fn data_that_waits_with_a_lock_is_put_back_whole_when_refused() {
         });
     }
 }
+
+#[test]
+fn readers_that_hold_locks_pass_waiting_writers() {
+    // Decision 2: Y reads A, then B; Z reads B, then A; X locks A, and W locks B, exclusively. Strict order alone deadlocks:
+    // Y waits behind W, which waits for Z, which waits behind X, which waits for Y.
+    let (a, b) = (Rank(4), Rank(5));
+    for setup in Setup::all(6) {
+        let step = AtomicU64::new(0);
+        run(&setup, |rank| {
+            let window = rank.allocate(2);
+            let reach = |wanted: u64| {
+                while step.load(SeqCst) < wanted {
+                    rank.engine.poll();
+                    std::thread::yield_now();
+                }
+            };
+            let read = |target: Rank| {
+                let mut got = [9];
+                window.get(into(&mut got), target, Disp(0)).unwrap();
+                window.flush(target).unwrap();
+            };
+            rank.barrier();
+            match rank.me {
+                0 | 1 => {
+                    let (first, second) = if rank.me == 0 { (a, b) } else { (b, a) };
+                    window.lock(Shared, first, Assert::NONE).unwrap();
+                    read(first);
+                    step.fetch_add(1, SeqCst);
+                    // Both writers wait in line.
+                    reach(4);
+                    window.lock(Shared, second, Assert::NONE).unwrap();
+                    read(second);
+                    window.unlock(first).unwrap();
+                    window.unlock(second).unwrap();
+                }
+                2 | 3 => {
+                    let target = if rank.me == 2 { a } else { b };
+                    reach(2);
+                    let value = [7];
+                    let mut lock = window.begin_lock(Exclusive, target, Assert::NONE).unwrap();
+                    let is_direct = window.is_direct(target);
+                    if !is_direct {
+                        assert!(window.poll_sync(&mut lock).unwrap());
+                        window.put(from(&value), target, Disp(1)).unwrap();
+                        lock = window.begin_flush(target).unwrap();
+                    }
+                    // The request leaves, and stands in line before the readers go on.
+                    for _ in 0..200 {
+                        rank.engine.poll();
+                        assert!(!window.poll_sync(&mut lock).unwrap(), "a reader holds the lock");
+                        std::thread::yield_now();
+                    }
+                    step.fetch_add(1, SeqCst);
+                    let describe = || "the writer's lock".to_owned();
+                    let finished = std::cell::Cell::new(false);
+                    while !finished.get() {
+                        rank.engine.poll();
+                        finished.set(window.poll_sync(&mut lock).unwrap());
+                        std::thread::yield_now();
+                    }
+                    let _ = describe;
+                    window.unlock(target).unwrap();
+                }
+                _ => {}
+            }
+            rank.barrier();
+            window.free().unwrap();
+        });
+    }
+}

@@ -149,6 +149,18 @@ fn a_rank_that_panics_or_fails_ends_the_job() {
 }
 
 #[test]
+fn a_rank_that_leaves_early_is_no_hang() {
+    for path in [PATHS[0], PATHS[1], PATHS[2]] {
+        for leaver in 0..4 {
+            let run = run(4, &format!("leave {leaver}"), path);
+            assert!(run.code.is_some_and(|code| code != 0), "{run:?}");
+            assert!(run.stderr.contains("no such file"), "{}", run.stderr);
+            assert!(run.took < FIVE_SECONDS, "{:?}", run.took);
+        }
+    }
+}
+
+#[test]
 fn a_killed_rank_is_named_whatever_the_others_say() {
     for round in 0..10u64 {
         let path = PATHS[round as usize % PATHS.len()];

@@ -4,8 +4,8 @@
 //! the parts holds here; a poll gives each part its turn to be first, so that none starves behind a busy one.
 
 use super::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, FailureKind, Lane, MIN_PACKET,
-    Placement, Polled, Room, Sink, Source, Usage,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, FailureKind, Lane,
+    MIN_PACKET, Placement, Polled, Room, Sink, Source, Usage,
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
@@ -58,12 +58,17 @@ unsafe impl Channel for Router {
         match &self.parts[..] {
             [] => Capabilities { name: "nobody", max_packet: MIN_PACKET, bulk_from: MIN_PACKET },
             [only] => only.capabilities(),
-            _ => Capabilities { name: "mixed", max_packet: of(|c| c.max_packet), bulk_from: of(|c| c.bulk_from) },
+            _ => Capabilities {
+                name: "mixed",
+                max_packet: of(|c| c.max_packet),
+                bulk_from: of(|c| c.bulk_from),
+            },
         }
     }
 
     fn capabilities_for(&self, peer: Peer) -> Capabilities {
-        self.part_of(peer).map_or_else(|_| self.capabilities(), |part| self.parts[part].capabilities_for(peer))
+        self.part_of(peer)
+            .map_or_else(|_| self.capabilities(), |part| self.parts[part].capabilities_for(peer))
     }
 
     fn register(&mut self, registrar: &Registrar) -> io::Result<()> {

@@ -4,6 +4,10 @@
 //! loads and stores, which the engine cannot see. For any other target the call only makes a promise: the request leaves
 //! with the first operation, or with the only one and the unlock, or never when there is none.
 //!
+//! Requests of origins that hold nothing on the window are served first come, first served. A shared request whose origin
+//! holds another lock of the window passes the line (lessons, decision 2): two readers that each hold what a waiting writer
+//! wants, and ask for what the other holds, would otherwise wait for ever.
+//!
 //! ```text
 //!    holder before                             holder after
 //!    direct stores
@@ -90,7 +94,7 @@ impl LockSync {
             _ if self.no_check => LockState::Granted,
             None => LockState::Called,
             Some(member) => {
-                let request = request_of(self.kind);
+                let request = request_of(self.kind, window.epoch.holds_another(self.rank));
                 if member.control.try_acquire(request, shared.holder) {
                     LockState::Granted
                 } else {
@@ -235,9 +239,10 @@ fn open(shared: &Shared, rank: Rank) {
 }
 
 /// A lock call of the user as a request in line.
-fn request_of(kind: LockKind) -> LockRequest {
+fn request_of(kind: LockKind, holds_another: bool) -> LockRequest {
     match kind {
-        LockKind::Shared => LockRequest::Shared,
         LockKind::Exclusive => LockRequest::Exclusive,
+        LockKind::Shared if holds_another => LockRequest::SharedHolding,
+        LockKind::Shared => LockRequest::Shared,
     }
 }

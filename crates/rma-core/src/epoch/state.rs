@@ -179,6 +179,13 @@ impl WindowEpoch {
         self.locks.iter().filter(|(_, lock)| lock.state != LockState::Granted).map(|(rank, _)| *rank)
     }
 
+    /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
+    pub(crate) fn holds_another(&self, rank: Rank) -> bool {
+        self.locks
+            .iter()
+            .any(|(other, lock)| *other != rank && lock.state == LockState::Granted && !lock.no_check)
+    }
+
     /// Number of locks held or asked for.
     pub(crate) fn locks_held(&self) -> usize {
         self.locks.len()

@@ -129,7 +129,9 @@ impl Issuer<'_> {
 
     /// Asks for the lock, with the first operation on the request when there is one and it fits.
     fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> Step {
+        let holds_another = self.window.epoch.holds_another(self.pools.targets[key].rank);
         let flag = match kind {
+            LockKind::Shared if holds_another => RequestFlags::LOCK_SHARED.with(RequestFlags::HOLDS),
             LockKind::Shared => RequestFlags::LOCK_SHARED,
             LockKind::Exclusive => RequestFlags::LOCK_EXCLUSIVE,
         };

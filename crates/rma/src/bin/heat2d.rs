@@ -37,6 +37,9 @@ struct Options {
     /// Compare the result bit by bit with a serial run on rank 0
     #[arg(long)]
     check: bool,
+    /// Print how many one-sided packets each channel carried
+    #[arg(long)]
+    packets: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -83,7 +86,9 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     bar.finish_and_clear();
     halo.free()?;
     let residual = world.allreduce(ReduceOp::Max, &[change])?[0];
-    rma::demo::report_packets(&world)?;
+    if options.packets {
+        rma::demo::report_packets(&world)?;
+    }
     let Some(parts) = world.gather(0, block.cells())? else { return Ok(world.finalize()?) };
     let cells = parts.concat();
     let updates = cells.len() as f64 * options.steps as f64;

@@ -29,6 +29,9 @@ struct Options {
     /// Compare all counts with a serial run on rank 0
     #[arg(long)]
     check: bool,
+    /// Print how many one-sided packets each channel carried
+    #[arg(long)]
+    packets: bool,
 }
 
 /// Slots of the table for the smallest files.
@@ -74,7 +77,9 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     bar.finish_and_clear();
     let own = table.own_words();
     table.free()?;
-    report_packets(&world)?;
+    if options.packets {
+        report_packets(&world)?;
+    }
     let Some(all) = collect(&world, &own)? else { return Ok(world.finalize()?) };
     print(&all, options.top);
     let rate = len as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE);

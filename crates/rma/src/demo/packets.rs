@@ -2,14 +2,11 @@
 
 use crate::{ReduceOp, Result, World};
 
-/// Prints on rank 0 how many one-sided packets each channel carried in all, when `RMA_DEMO_PACKETS` is set. Collective.
+/// Prints on rank 0 how many one-sided packets each channel carried in all. Collective.
 ///
 /// # Errors
 /// When a rank is lost.
 pub fn report_packets(world: &World) -> Result<()> {
-    if std::env::var_os("RMA_DEMO_PACKETS").is_none() {
-        return Ok(());
-    }
     for name in ["shm", "tcp"] {
         let mine: u64 =
             world.engine().packets_by_channel().iter().filter(|(n, _)| *n == name).map(|(_, n)| *n).sum();
