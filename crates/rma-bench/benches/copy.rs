@@ -3,6 +3,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
+#[path = "support/memory.rs"]
 mod support;
 
 const LENGTHS: &[usize] = &[

@@ -1,5 +1,0 @@
-//! What the benchmarks share.
-
-mod memory;
-
-pub(crate) use memory::memory;
