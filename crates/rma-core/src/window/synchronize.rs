@@ -97,6 +97,7 @@ impl Window {
         let mut sync = self.begin_unlock(target)?;
         if matches!(sync.0, SyncStep::Done) {
             self.poll_now_and_then();
+            return Ok(());
         }
         self.finish("unlock", &mut sync, &|| format!("rank {target} to complete the epoch"))
     }
@@ -108,10 +109,10 @@ impl Window {
     pub fn begin_unlock(&self, target: Rank) -> Result<Sync> {
         self.shared().check_rank(target, "unlock")?;
         self.begin(Call::Unlock(target), "unlock", |state, window| {
-            Ok(match UnlockSync::begin(state, window, target) {
-                None => SyncStep::Done,
-                Some(sync) => SyncStep::Unlock(sync),
-            })
+            match UnlockSync::begin(state, window, target) {
+                None => window.raise("unlock").map(|()| SyncStep::Done),
+                Some(sync) => Ok(SyncStep::Unlock(sync)),
+            }
         })
     }
 
