@@ -4,6 +4,7 @@
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod dispatch;
+mod invariants;
 mod poller;
 mod protocol;
 mod state;

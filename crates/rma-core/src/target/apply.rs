@@ -13,20 +13,23 @@ use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, R
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Handles a small request packet and the data behind its head.
-pub(crate) fn handle(state: &mut State, window: &mut WindowState, from: Peer, packet: &[u8]) -> Delivery {
-    let (request, data) = match Request::parse(packet) {
-        Ok(parsed) => parsed,
-        Err(reason) => return Delivery::Refused(reason),
-    };
-    if let Err(reason) = check_data(&request, data.len() as u64) {
+/// Handles a small request and the data behind its head; `packet` is both as they came, to be kept when it has to wait.
+pub(crate) fn handle(
+    state: &mut State,
+    window: &mut WindowState,
+    from: Peer,
+    request: &Request,
+    data: &[u8],
+    packet: &[u8],
+) -> Delivery {
+    if let Err(reason) = check_data(request, data.len() as u64) {
         return Delivery::Refused(reason);
     }
     state.counters.on_bytes_received(data.len() as u64);
     if request.flags.locks() {
-        return super::locks::request(state, window, from, &request, packet);
+        return super::locks::request(state, window, from, request, packet);
     }
-    apply(&mut state.replies, window, from, &request, data, ResponseFlags::NONE)
+    apply(&mut state.replies, window, from, request, data, ResponseFlags::NONE)
 }
 
 /// Carries out a request whose lock, if it asked for one, is held.
