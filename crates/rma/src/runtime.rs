@@ -35,6 +35,7 @@ pub(crate) struct Alarm {
 impl Runtime {
     /// Drives a collective to its end.
     pub(crate) fn run<M: Machine>(&self, call: &'static str, machine: M) -> Result<M::Output> {
+        let _span = tracing::debug_span!("collective", call).entered();
         self.noted(self.drive(call, machine))
     }
 

@@ -19,16 +19,39 @@ pub(crate) fn stream() {
     }
 }
 
-/// A child that makes contact and then does nothing.
+/// A child that makes contact and then does nothing. What it opens is closed on exec, and closed in the end.
 pub(crate) fn linger() {
+    // What standard streams, or the machinery of tests, open once is open now.
+    say("here");
+    let before = descriptors();
     let place = Place::from_env();
     let mut station = Station::new(&place, 1);
     station.send(0, Lane::Request, 1);
+    let meanwhile = descriptors();
+    for number in meanwhile.difference(&before) {
+        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap();
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap().trim();
+        assert!(u32::from_str_radix(flags, 8).unwrap() & CLOSE_ON_EXEC != 0, "descriptor {number}: {info}");
+    }
+    assert!(meanwhile.len() >= before.len() + 5, "a listener, a connection, a doorbell, two to wait on");
     say("ready");
     listen();
     station.close();
+    assert_eq!(descriptors(), before);
     say("closed");
     listen();
+}
+
+/// `O_CLOEXEC` as the system shows it.
+const CLOSE_ON_EXEC: u32 = 0o2_000_000;
+
+/// Numbers of the descriptors of this process that stay open.
+fn descriptors() -> BTreeSet<u32> {
+    let entries = std::fs::read_dir("/proc/self/fd").unwrap();
+    let numbers = entries.map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap());
+    // The directory that is being read is among them.
+    let is_there = |number: &u32| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
+    numbers.collect::<Vec<u32>>().into_iter().filter(is_there).collect()
 }
 
 /// Names of sockets in no file system whose name ends so.

@@ -47,6 +47,11 @@ fn main() -> rma::Result<()> {
             window.fence_epoch(|_| Ok(()))?;
             return window.free();
         }
+        // More memory than there is, on one rank.
+        "huge" => {
+            let len = if is_chosen { 1 << 55 } else { 1 };
+            world.allocate::<u64>(len)?.free()?;
+        }
         "abort" => {
             if is_chosen {
                 world.abort(number(2) as i32);
