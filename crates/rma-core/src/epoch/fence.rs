@@ -18,10 +18,11 @@
 use super::state::{Assert, Epoch};
 use crate::error::Result;
 use crate::host::{Host, HostRequest};
+use crate::origin::lost::abandon_unissued;
 use crate::origin::post::free_idle_targets;
-use crate::progress::State;
+use crate::progress::{Pools, State};
 use crate::window::WindowState;
-use std::sync::atomic::{Ordering::SeqCst, fence};
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
 /// A fence under way.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl FenceSync {
         host: &dyn Host,
     ) -> Result<bool> {
         if matches!(self.phase, Phase::Opening) {
-            if !is_open(window, host)? {
+            if !is_open(window, &mut state.pools, host)? {
                 return Ok(false);
             }
             for key in window.table.keys(&state.pools.targets) {
@@ -98,18 +99,27 @@ impl FenceSync {
 
     fn open_direct(&self, window: &WindowState) {
         let opens = !self.assert.has(Assert::NO_SUCCEED);
-        window.shared.open_to_all.store(opens, std::sync::atomic::Ordering::Relaxed);
+        window.shared.open_to_all.store(opens, Relaxed);
     }
 }
 
-/// Whether the barrier of an earlier fence is over; moves the window from issued to granted when it is.
-pub(crate) fn is_open(window: &mut WindowState, host: &dyn Host) -> Result<bool> {
+/// Whether the barrier of an earlier fence is over; moves the window from issued to granted when it is. A barrier that fails
+/// ends the epoch: what waited for the grant would wait for ever.
+pub(crate) fn is_open(window: &mut WindowState, pools: &mut Pools, host: &dyn Host) -> Result<bool> {
     let Some(request) = window.opening else { return Ok(true) };
     match host.poll(request) {
         Ok(None) => Ok(false),
-        over => {
+        Err(error) => {
             window.opening = None;
-            over?;
+            if window.epoch.state() == Epoch::FenceIssued {
+                window.epoch.set_fence(Epoch::Unset);
+                window.shared.open_to_all.store(false, Relaxed);
+                abandon_unissued(window, pools, &error);
+            }
+            Err(error)
+        }
+        Ok(Some(_)) => {
+            window.opening = None;
             if window.epoch.state() == Epoch::FenceIssued {
                 window.epoch.set_fence(Epoch::FenceGranted);
             }

@@ -96,7 +96,7 @@ impl WindowFree {
 fn is_drained(core: &mut Core, window: &Window, host: &dyn Host) -> Result<bool> {
     let state = &mut core.state;
     let Some(mut entry) = state.windows.take(window.id()) else { return Err(gone(CALL)) };
-    let is_open = is_open(&mut entry, host);
+    let is_open = is_open(&mut entry, &mut state.pools, host);
     let is_quiet = entry.target.receiving == 0
         && !entry.target.has_waiters()
         && !state.replies.owes(window.id(), &state.bulks);
