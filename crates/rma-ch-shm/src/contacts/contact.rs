@@ -115,7 +115,10 @@ impl Contacts {
     fn make_block(&self) -> io::Result<(SharedMemory, Block)> {
         let len = self.introduction.geometry().block_len() as u64;
         let memory = SharedMemory::create(len, len, &self.config).map_err(io::Error::other)?;
-        memory.reserve()?;
+        memory.reserve().map_err(|error| {
+            let dir = self.config.dir.path().display();
+            io::Error::new(error.kind(), format!("{len} bytes of shared memory in {dir}: {error}"))
+        })?;
         let block = Block::new(Mapping::new(&memory)?);
         Ok((memory, block))
     }

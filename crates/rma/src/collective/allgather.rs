@@ -36,7 +36,10 @@ impl Machine for AllGather {
         loop {
             let due = self.due();
             if let Some(receive) = &mut self.receive {
-                let Some(end) = receive.test() else { return Ok(None) };
+                let Some(end) = receive.test() else {
+                    // A message that cannot be sent is an error now: the one to be received may depend on it.
+                    return self.sends.have_left().map(|_| None);
+                };
                 self.receive = None;
                 self.blocks.extend(split(&end?.data.unwrap_or_default(), due)?);
                 continue;

@@ -26,7 +26,10 @@ impl Machine for Barrier {
     fn step(&mut self) -> Result<Option<()>> {
         loop {
             if let Some(receive) = &mut self.receive {
-                let Some(end) = receive.test() else { return Ok(None) };
+                let Some(end) = receive.test() else {
+                    // A message that cannot be sent is an error now: the one to be received may depend on it.
+                    return self.sends.have_left().map(|_| None);
+                };
                 end?;
                 self.receive = None;
                 self.round += 1;

@@ -151,7 +151,10 @@ impl Machine for Reduction {
 
     fn step(&mut self) -> Result<Option<Vec<u8>>> {
         while let Some(receive) = &mut self.receive {
-            let Some(end) = receive.test() else { return Ok(None) };
+            let Some(end) = receive.test() else {
+                // A message that cannot be sent is an error now: the one to be received may depend on it.
+                return self.sends.have_left().map(|_| None);
+            };
             self.receive = None;
             self.on_received(end?)?;
         }

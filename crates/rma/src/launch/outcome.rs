@@ -36,9 +36,10 @@ impl Failure {
         }
     }
 
-    /// Whether it came from outside the program, so that it is the cause and not a consequence of another failure.
+    /// Whether it came from outside the program, so that it is the cause and not a consequence of another failure. A program
+    /// that aborts has ended itself.
     pub(super) fn is_cause(&self) -> bool {
-        !matches!(self, Self::Exited(_) | Self::Vanished)
+        !matches!(self, Self::Exited(_) | Self::Vanished | Self::Killed { signal: libc::SIGABRT, .. })
     }
 
     /// The exit status that shells expect for it.

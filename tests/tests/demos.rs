@@ -1,0 +1,142 @@
+//! Both demos give the serial result with every number of ranks, over every path, and the packets go where they should.
+
+use rma_tests::job::{Job, is_second_pass};
+use rma_tests::paths::{PATHS, PURE_PATHS, Path, SMALLEST};
+use std::io::Write;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+const RANKS: [u32; 5] = [1, 2, 4, 7, 16];
+
+/// A job of the smallest sizes moves every byte by itself.
+const SLOW: Duration = Duration::from_secs(60);
+
+fn heat(ranks: u32, path: &Path, sync: &str, grid: &str) -> Job {
+    Job::new(ranks, "heat2d")
+        .line(&format!("{grid} --sync {sync} --check --no-picture --packets"))
+        .variables(path.variables)
+}
+
+fn heat_is_serial(ranks: u32, path: &Path, job: Job) {
+    let ended = job.succeed();
+    assert!(ended.stdout.contains("equal to the serial run, bit by bit"), "{ended:#?}");
+    assert!(ended.stdout.contains(&format!(" on {ranks} ranks")), "{ended:#?}");
+    path.check(ranks, &ended);
+}
+
+/// A text whose words are partly the same for all ranks and partly of one place only.
+fn text(words: usize) -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    let mut line = String::new();
+    for i in 0..words {
+        line += &format!("{} word{} ", ["the", "quick", "brown", "foxes", "größe"][i % 5], i * i % 197);
+    }
+    file.write_all(line.as_bytes()).unwrap();
+    file
+}
+
+fn words(ranks: u32, path: &Path, file: &NamedTempFile) -> Job {
+    Job::new(ranks, "wordcount")
+        .line("--check --top 3 --packets")
+        .words([file.path()])
+        .variables(path.variables)
+}
+
+fn words_are_serial(ranks: u32, path: &Path, job: Job) {
+    let ended = job.succeed();
+    assert!(ended.stdout.contains("equal to the serial count"), "{ended:#?}");
+    assert!(ended.stdout.contains(&format!(" on {ranks} ranks")), "{ended:#?}");
+    path.check(ranks, &ended);
+}
+
+#[test]
+fn heat2d_with_fences_is_serial() {
+    if is_second_pass() {
+        return;
+    }
+    for path in &PATHS {
+        for ranks in RANKS {
+            heat_is_serial(ranks, path, heat(ranks, path, "fence", "--rows 33 --cols 20 --steps 12"));
+        }
+    }
+}
+
+#[test]
+fn heat2d_with_locks_is_serial() {
+    if is_second_pass() {
+        return;
+    }
+    for path in &PATHS {
+        for ranks in RANKS {
+            heat_is_serial(ranks, path, heat(ranks, path, "lock", "--rows 34 --cols 21 --steps 8"));
+        }
+    }
+}
+
+#[test]
+fn wordcount_is_serial() {
+    if is_second_pass() {
+        return;
+    }
+    let file = text(1200);
+    for path in &PATHS {
+        for ranks in RANKS {
+            words_are_serial(ranks, path, words(ranks, path, &file));
+        }
+    }
+}
+
+#[test]
+fn odd_grids_are_serial_too() {
+    if is_second_pass() {
+        return;
+    }
+    for path in &PURE_PATHS {
+        for (ranks, grid) in [
+            (1, "--rows 1 --cols 1 --steps 5"),
+            (4, "--rows 1 --cols 1 --steps 5"),
+            (7, "--rows 3 --cols 2000 --steps 5"),
+            (4, "--rows 2000 --cols 3 --steps 5"),
+            (7, "--rows 5 --cols 9 --steps 20"),
+            (2, "--rows 8 --cols 8 --steps 0"),
+        ] {
+            for sync in ["fence", "lock"] {
+                let ended = heat(ranks, path, sync, grid).succeed();
+                let is_equal = ended.stdout.contains("equal to the serial run, bit by bit");
+                assert!(is_equal, "{} {ranks} {grid} {sync}: {ended:#?}", path.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_smallest_sizes_give_the_same() {
+    if is_second_pass() {
+        return;
+    }
+    let file = text(150);
+    for path in PATHS.iter().filter(|path| path.name != "nodes of 3") {
+        for ranks in [2, 4] {
+            for sync in ["fence", "lock"] {
+                let job = heat(ranks, path, sync, "--rows 9 --cols 150 --steps 6");
+                heat_is_serial(ranks, path, job.variables(&SMALLEST).limit(SLOW));
+            }
+            words_are_serial(ranks, path, words(ranks, path, &file).variables(&SMALLEST).limit(SLOW));
+        }
+    }
+}
+
+#[test]
+fn pictures_are_pictures() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, grid) in [("a.png", "--rows 40 --cols 60"), ("b.png", "--rows 1 --cols 1")] {
+        let file = folder.path().join(name);
+        let job = Job::new(3, "heat2d").line(grid).line("--steps 10 --check --output").words([&file]);
+        assert!(job.succeed().stdout.contains(&format!("wrote {}", file.display())));
+        let bytes = std::fs::read(file).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.ends_with(b"IEND\xaeB\x60\x82"), "{name}");
+    }
+}
