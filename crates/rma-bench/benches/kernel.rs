@@ -6,6 +6,7 @@ use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp, Sole};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+#[path = "support/memory.rs"]
 mod support;
 
 fn one_element(criterion: &mut Criterion) {

@@ -6,6 +6,7 @@ use rma_core::ids::Peer;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+#[path = "support/memory.rs"]
 mod support;
 
 fn block() -> ControlBlock {

@@ -158,10 +158,10 @@ impl UnlockSync {
             member.open.store(false, Relaxed);
             // SYNC POINT L1
             fence(SeqCst);
-            if !lock.no_check {
-                if let Ok(next) = member.control.release(lock.kind, shared.holder) {
-                    locks::wake(&mut state.nudges, &mut state.counters, window, next);
-                }
+            if !lock.no_check
+                && let Ok(next) = member.control.release(lock.kind, shared.holder)
+            {
+                locks::wake(&mut state.nudges, &mut state.counters, window, next);
             }
             window.epoch.remove_lock(rank);
             return None;

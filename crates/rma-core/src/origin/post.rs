@@ -10,32 +10,22 @@ use crate::progress::State;
 use crate::table::{Operation, Target};
 use crate::window::WindowState;
 
-/// Whether an operation was queued.
-#[derive(Debug)]
-#[must_use]
-pub(crate) enum Posted {
-    /// It is in the table.
-    Queued,
-    /// No element is to be had now. The operation comes back unchanged.
-    NoElement(Operation),
-}
-
-/// Queues an operation whose legality has been checked.
+/// Queues an operation whose legality has been checked; hands it back unchanged when no element is to be had now.
 pub(crate) fn post(
     state: &mut State,
     window: &mut WindowState,
     rank: Rank,
     mut op: Operation,
     call: &'static str,
-) -> Result<Posted> {
+) -> Result<Option<Operation>> {
     check_alive(state, window, rank, call)?;
-    let Some(target) = ensure_target(state, window, rank) else { return Ok(Posted::NoElement(op)) };
+    let Some(target) = ensure_target(state, window, rank) else { return Ok(Some(op)) };
     if !state.pools.ops.can_take(&window.op_share) {
         // Ask before the value moves in: it must come back whole.
         state.counters.on_op_pool_exhausted(1);
         window.pressure = true;
         window.dirty = true;
-        return Ok(Posted::NoElement(op));
+        return Ok(Some(op));
     }
     let element = &mut state.pools.targets[target];
     element.posted += 1;
@@ -50,7 +40,7 @@ pub(crate) fn post(
     element.pending.push_back(&mut state.pools.ops, key);
     state.counters.on_ops_queued(1);
     window.dirty = true;
-    Ok(Posted::Queued)
+    Ok(None)
 }
 
 /// The element of `rank`, made if need be; `None` when none is to be had now.

@@ -98,7 +98,7 @@ pub(crate) fn check_data(request: &Request, len: u64) -> Result<(), &'static str
     let fits = match request.kind {
         RequestKind::Sync | RequestKind::Get { .. } | RequestKind::Nudge => len == 0,
         RequestKind::Put(_) => len > 0,
-        RequestKind::Accumulate { kernel, .. } => len > 0 && len % kernel.ty().size() as u64 == 0,
+        RequestKind::Accumulate { kernel, .. } => len > 0 && len.is_multiple_of(kernel.ty().size() as u64),
         RequestKind::FetchOp { kernel, .. } => len == kernel.ty().size() as u64,
         RequestKind::CompareSwap { kernel, .. } => len == 2 * kernel.ty().size() as u64,
     };

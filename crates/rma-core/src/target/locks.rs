@@ -112,8 +112,8 @@ pub(crate) fn request(
     }
     // A bare lock request is made again from its number; only its unlock flag would be lost, and an unlock never rides on
     // a lock request without an operation.
-    let packet = (keeps && fits).then(|| packet.into());
-    window.target.queued_bytes += packet.as_ref().map_or(0, |p: &Box<[u8]>| p.len() as u64);
+    let packet = (keeps && fits).then(|| Box::<[u8]>::from(packet));
+    window.target.queued_bytes += packet.as_ref().map_or(0, |p| p.len() as u64);
     let waiter = Waiter {
         from,
         ticket,

@@ -14,7 +14,7 @@ use crate::ids::{Disp, Rank, WindowId};
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
-use crate::origin::post::{Posted, post};
+use crate::origin::post::post;
 use crate::table::{OpData, OpKind, Operation};
 use std::fmt;
 use std::sync::Arc;
@@ -296,13 +296,8 @@ impl Window {
             let posted = post(&mut core.state, &mut window, target, op, call);
             core.state.windows.put_back(window);
             core.state.begun = true;
-            Ok(match posted? {
-                Posted::Queued => Some(()),
-                Posted::NoElement(op) => {
-                    rest = Some(op);
-                    None
-                }
-            })
+            rest = posted?;
+            Ok(rest.is_none().then_some(()))
         })
     }
 
@@ -314,15 +309,12 @@ impl Window {
             let posted = match self.check_operation(&window, target, call, &op) {
                 Err(error) => Err(error),
                 // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
-                Ok(()) if op.len == 0 => Ok(Posted::Queued),
+                Ok(()) if op.len == 0 => Ok(None),
                 Ok(()) => post(&mut core.state, &mut window, target, op, call),
             };
             core.state.windows.put_back(window);
             core.state.begun = true;
-            Ok(match posted? {
-                Posted::Queued => None,
-                Posted::NoElement(op) => Some(op),
-            })
+            posted
         })
     }
 
