@@ -4,5 +4,8 @@
 //! The tests themselves are under `tests/`, one file per subject.
 
 pub mod counting;
+pub mod program;
+pub mod random;
+pub mod simulated;
 pub mod stepped;
 pub mod world;
