@@ -254,7 +254,8 @@ impl WindowCreation {
             members.push(Member {
                 rank: part.rank,
                 span: own_memory.filter(|_| is_own).unwrap_or(part.data),
-                unit: AtomicU64::new(1),
+                // Others may be done with the creation, and send packets, before this rank has seen its end.
+                unit: AtomicU64::new(if is_own { self.spec.unit() } else { 1 }),
                 control,
                 open: AtomicBool::new(false),
             });
