@@ -20,6 +20,27 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 ///
 /// All its methods except [`Communicator::rank`] and [`Communicator::size`] are collective: every rank of the communicator
 /// calls them, in the same order.
+///
+/// ```
+/// use rma::ReduceOp;
+///
+/// rma::World::run_threads(4, |world| {
+///     let rank = world.rank();
+///     // The even ranks and the odd ones, each with ranks 0 and 1.
+///     let half = world.split(Some(rank % 2), 0)?.expect("every rank gives a color");
+///     assert_eq!((half.rank(), half.size()), (rank / 2, 2));
+///     assert_eq!(half.allreduce(ReduceOp::Sum, &[rank])?, [2 + 2 * (rank % 2)]);
+///
+///     let mut settings = if rank == 0 { [0.5, 1.5] } else { [0.0; 2] };
+///     world.broadcast(0, &mut settings)?;
+///     assert_eq!(settings, [0.5, 1.5]);
+///
+///     let lists = world.gather(3, &vec![rank; rank as usize])?;
+///     assert_eq!(lists, (rank == 3).then(|| vec![vec![], vec![1], vec![2, 2], vec![3, 3, 3]]));
+///     Ok(())
+/// })
+/// .unwrap();
+/// ```
 pub struct Communicator {
     runtime: Arc<Runtime>,
     group: Group,

@@ -277,6 +277,16 @@ impl Window {
         })
     }
 
+    /// Number of operations on `target` whose buffers the engine may still use.
+    pub fn outstanding_to(&self, target: Rank) -> u64 {
+        self.engine.with(|core| {
+            let state = &mut core.state;
+            let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
+            let target = window.table.find(&state.pools.targets, target).map(|key| &state.pools.targets[key]);
+            target.map_or(0, |target| target.pending.len() + target.issued.len())
+        })
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }

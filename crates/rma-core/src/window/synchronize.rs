@@ -94,7 +94,12 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` when the rank is not locked; errors of the epoch's operations.
     pub fn unlock(&self, target: Rank) -> Result<()> {
-        let mut sync = self.begin_unlock(target)?;
+        let (begun, owes) = self.begin_unlock_noting(target);
+        if owes {
+            // Whoever waits for the lock hears of it now: the caller may not come back for long.
+            self.engine().poll();
+        }
+        let mut sync = begun?;
         if matches!(sync.0, SyncStep::Done) {
             self.poll_now_and_then();
             return Ok(());
@@ -107,13 +112,24 @@ impl Window {
     /// # Errors
     /// As [`Window::unlock`].
     pub fn begin_unlock(&self, target: Rank) -> Result<Sync> {
-        self.shared().check_rank(target, "unlock")?;
-        self.begin(Call::Unlock(target), "unlock", |state, window| {
-            match UnlockSync::begin(state, window, target) {
+        self.begin_unlock_noting(target).0
+    }
+
+    /// Begins an unlock; says also whether somebody else has to be told of it.
+    fn begin_unlock_noting(&self, target: Rank) -> (Result<Sync>, bool) {
+        if let Err(error) = self.shared().check_rank(target, "unlock") {
+            return (Err(error), false);
+        }
+        let mut owes = false;
+        let begun = self.begin(Call::Unlock(target), "unlock", |state, window| {
+            let sync = UnlockSync::begin(state, window, target);
+            owes = !state.nudges.is_empty() || window.is_active();
+            match sync {
                 None => window.raise("unlock").map(|()| SyncStep::Done),
                 Some(sync) => Ok(SyncStep::Unlock(sync)),
             }
-        })
+        });
+        (begun, owes)
     }
 
     /// `MPI_Win_flush` (MPI 3.1 §11.5.4): the operations to `target` so far are complete at origin and target.

@@ -17,7 +17,7 @@ pub struct Options {
     #[arg(value_parser = value_parser!(u32).range(1..=65536))]
     pub ranks: u32,
 
-    /// Put the rank in front of every line, as in "[3] "
+    /// Put the rank in front of every line, as in `[3]`
     #[arg(long)]
     pub tag_output: bool,
 

@@ -19,6 +19,23 @@ impl<T: Element> Window<'_, T> {
     /// Runs `body` between two fences. Collective: every rank of the window calls it. When it returns, the operations of
     /// all ranks are complete.
     ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<i32>(2)?;
+    ///     let (rank, size) = (world.rank(), world.size());
+    ///     let mine = [rank as i32];
+    ///     // To both neighbours: from the left into element 0, from the right into element 1.
+    ///     window.fence_epoch(|epoch| {
+    ///         epoch.put(&mine, (rank + 1) % size, 0)?;
+    ///         epoch.put(&mine, (rank + size - 1) % size, 1)
+    ///     })?;
+    ///     let halo = window.local().to_vec();
+    ///     assert_eq!(halo, [(rank + 3) % 4, (rank + 1) % 4].map(|rank| rank as i32));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The closure's error, or the closing fence's; see [`rma_core::window::Window::fence`].
     pub fn fence_epoch<'scope, R>(

@@ -24,6 +24,21 @@ pub struct LockSet<'scope, T> {
 impl<T: Element> Window<'_, T> {
     /// Runs `body` while this rank holds the exclusive lock of rank `target`.
     ///
+    /// ```
+    /// rma::World::run_threads(3, |world| {
+    ///     let mut window = world.allocate::<f64>(1)?;
+    ///     // Read, compute, write: nobody else is in between.
+    ///     window.exclusive(0, |rank0| {
+    ///         let old = rank0.load(0)?;
+    ///         rank0.store(0, old.mul_add(2.0, 1.0))
+    ///     })?;
+    ///     world.barrier()?;
+    ///     assert_eq!(window.shared(0, |rank0| rank0.load(0))?, 7.0);
+    ///     world.barrier()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The closure's error, or that of lock or unlock; see [`rma_core::window::Window::lock`].
     pub fn exclusive<'scope, R>(
@@ -48,6 +63,28 @@ impl<T: Element> Window<'_, T> {
 
     /// Runs `body` while this rank holds these locks. They are taken in ascending rank order, so that two sets cannot wait
     /// for each other; `body` finds them in the order given.
+    ///
+    /// ```
+    /// use rma::LockKind::{Exclusive, Shared};
+    ///
+    /// rma::World::run_threads(3, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.local().set(0, 10 * u64::from(world.rank()));
+    ///     world.barrier()?;
+    ///     if world.rank() == 0 {
+    ///         window.lock_set(&[(2, Exclusive), (1, Shared)], |set| {
+    ///             let [two, one] = set.ranks() else { unreachable!("two ranks were named") };
+    ///             two.fetch_add(0, one.load(0)?)
+    ///         })?;
+    ///     }
+    ///     world.barrier()?;
+    ///     if world.rank() == 2 {
+    ///         assert_eq!(window.local().get(0), 30);
+    ///     }
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Window::exclusive`]; `MPI_ERR_RMA_SYNC` when a rank is named twice.
@@ -115,6 +152,28 @@ impl<'scope, T: Element> Locked<'scope, T> {
     }
 
     /// Runs `body`, then flushes: buffers used in it are free afterwards, while the lock is still held.
+    ///
+    /// ```
+    /// rma::World::run_threads(2, |world| {
+    ///     let mut window = world.allocate::<u32>(8)?;
+    ///     let mut row = [0; 4];
+    ///     window.exclusive(0, |rank0| {
+    ///         rank0.batch(|batch| batch.get(&mut row, 0))?;
+    ///         // The row is here, and may be changed and sent back under the same lock.
+    ///         row.iter_mut().for_each(|value| *value += 1);
+    ///         rank0.batch(|batch| {
+    ///             batch.put(&row, 0)?;
+    ///             batch.put(&row, 4)
+    ///         })
+    ///     })?;
+    ///     world.barrier()?;
+    ///     if world.rank() == 0 {
+    ///         assert_eq!(window.local().to_vec(), [2; 8]);
+    ///     }
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// The closure's error, or the flush's.

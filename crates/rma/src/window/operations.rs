@@ -168,10 +168,10 @@ pub(super) fn batch<'inner, T: Element, R>(
 ///
 /// A flush raises what has gone wrong anywhere on the window, such as an operation of another thread to another rank. That
 /// says nothing about the batch, and operations of others may be outstanding; a flush that succeeds does. Each attempt
-/// takes one error away.
+/// takes one error away. Flushes of a lost rank never succeed, but nothing is outstanding there.
 fn is_flushed(window: &Window, target: Rank) -> bool {
     const ATTEMPTS: u32 = 8;
-    (0..ATTEMPTS).any(|_| window.flush(target).is_ok()) || window.outstanding() == 0
+    (0..ATTEMPTS).any(|_| window.outstanding_to(target) == 0 || window.flush(target).is_ok())
 }
 
 /// Opens a lock, runs `body`, closes it.

@@ -23,6 +23,17 @@ impl World {
     /// Makes a window with `len` elements of this rank, zeroed; collective, and `len` may differ between ranks
     /// (`MPI_Win_allocate`, MPI 3.1 §11.2.2).
     ///
+    /// ```
+    /// rma::World::run_threads(2, |world| {
+    ///     let len = 3 + world.rank() as usize;
+    ///     let window = world.allocate::<[f32; 2]>(len)?;
+    ///     window.local().set(2, [1.0, 2.0]);
+    ///     assert_eq!((window.local().len(), window.local().get(2)), (len, [1.0, 2.0]));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// `MPI_ERR_SIZE` when the elements do not fit the address space; see
     /// [`rma_core::window::WindowCreation::poll`].

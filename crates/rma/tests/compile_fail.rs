@@ -1,0 +1,21 @@
+//! What the safe API rules out, with the messages that a user sees: `compile_fail/*.rs` and the `.stderr` beside each.
+//!
+//! What must compile is in `scopes.rs`. The messages are those of one compiler; with another the test says so and checks
+//! nothing. `TRYBUILD=overwrite` writes them anew.
+
+#![allow(missing_docs)]
+
+/// The compiler whose messages the files hold.
+const COMPILER: &str = "rustc 1.95.";
+
+#[test]
+fn misuse_of_windows_and_epochs_does_not_compile() {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = std::process::Command::new(rustc).arg("--version").output().expect("rustc runs");
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    if !version.starts_with(COMPILER) {
+        eprintln!("skipped: the messages are those of {COMPILER}, and this is {version}");
+        return;
+    }
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}
