@@ -12,6 +12,8 @@ use std::process::{Command, ExitCode};
 /// The launcher, a bin of this package.
 const LAUNCHER: &str = "rmarun";
 const LAUNCHER_PACKAGE: &str = "rma";
+/// Part of the names of programs that only tests run.
+const HELPER: &str = "-test-";
 
 /// Build a program and run it on N processes.
 ///
@@ -119,7 +121,9 @@ fn resolve(workspace: &Workspace, name: &OsStr) -> Result<Resolved, String> {
             if name == program.name.as_str() {
                 return Ok(Resolved::Member { package: package.name.clone(), program: program.clone() });
             }
-            known.push(program.name.as_str());
+            if !program.name.contains(HELPER) {
+                known.push(program.name.as_str());
+            }
         }
     }
     known.sort_unstable();
@@ -202,7 +206,10 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let error = resolve(&workspace, OsStr::new("no-such-demo")).unwrap_err();
         assert!(error.contains("no program no-such-demo"), "{error}");
-        assert!(error.contains("./no-such-demo") && !error.contains("xtask"), "{error}");
+        assert!(
+            error.contains("./no-such-demo") && !error.contains("xtask") && !error.contains(HELPER),
+            "{error}"
+        );
         let path = resolve(&workspace, OsStr::new("./a.out")).unwrap();
         assert_eq!(path, Resolved::Path("./a.out".into()));
     }

@@ -104,7 +104,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
     stages.push(stage("tests, smallest sizes", 480, smallest));
     stages.extend(
-        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 300, command)),
+        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 420, command)),
     );
     stages
 }
@@ -117,7 +117,7 @@ fn models(workspace: &Workspace) -> Option<Command> {
     packages.peek()?;
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut command = workspace.cargo("test");
-    command.args(["--lib", "--tests", "--no-fail-fast"]);
+    command.args(["--lib", "--no-fail-fast"]);
     for package in packages {
         command.args(["--package", &package.name]);
     }

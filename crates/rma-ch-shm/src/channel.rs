@@ -88,10 +88,11 @@ impl ShmChannel {
         }
     }
 
+    /// Looks at the sockets. Says whether anything came, or may be there still.
     fn check(&mut self) -> bool {
         let (has_changed, is_more) = self.contacts.check();
         self.until_check = if is_more { 1 } else { self.check_interval };
-        has_changed
+        has_changed || is_more
     }
 
     fn exchange(&mut self, sink: &mut dyn Sink, allowance: &mut Allowance) {

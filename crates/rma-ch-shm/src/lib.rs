@@ -21,6 +21,8 @@ mod config;
 mod contacts;
 #[forbid(unsafe_code)]
 mod handshake;
+#[cfg(all(test, not(loom)))]
+mod hostile;
 #[forbid(unsafe_code)]
 mod identity;
 #[forbid(unsafe_code)]
@@ -34,6 +36,8 @@ mod ring;
 pub mod segment;
 #[forbid(unsafe_code)]
 mod sockets;
+#[cfg(test)]
+mod testing;
 
 pub use channel::{ShmChannel, ShmSettings};
 pub use config::{Directory, ShmConfig};

@@ -27,6 +27,8 @@ const GREETER: u64 = 1 << 63;
 pub(crate) struct Reception {
     watch: OwnedFd,
     listener: OwnedFd,
+    /// Connections that the system keeps until they are accepted.
+    backlog: usize,
     greeters: VecDeque<(u64, OwnedFd)>,
     next_greeter: u64,
     strangers: u64,
@@ -45,8 +47,14 @@ impl Reception {
     pub(crate) fn open(address: &SocketAddrUnix, backlog: u64) -> io::Result<Self> {
         let listener = sockets::listen_at(address, backlog)?;
         let watch = epoll::create(CreateFlags::CLOEXEC)?;
-        let reception =
-            Self { watch, listener, greeters: VecDeque::new(), next_greeter: GREETER, strangers: 0 };
+        let reception = Self {
+            watch,
+            listener,
+            backlog: backlog as usize,
+            greeters: VecDeque::new(),
+            next_greeter: GREETER,
+            strangers: 0,
+        };
         reception.add(&reception.listener, LISTENER)?;
         Ok(reception)
     }
@@ -76,6 +84,19 @@ impl Reception {
             }
         }
         Ok(is_more)
+    }
+
+    /// Hears every connection that was made until now, as far as it has said anything.
+    pub(crate) fn sweep<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<()> {
+        let numbers: Vec<u64> = self.greeters.iter().map(|(number, _)| *number).collect();
+        numbers.into_iter().for_each(|number| self.hear(number, news));
+        // What was there is among the first of the queue; what comes meanwhile may wait.
+        for _ in 0..=self.backlog / NEWS_AT_ONCE {
+            if !self.accept(news)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// How many connections were turned away because they were another user's, or came to nothing.

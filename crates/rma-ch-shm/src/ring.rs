@@ -326,3 +326,8 @@ fn lines_of(len: usize) -> u64 {
 fn payload_of(lines: u64) -> usize {
     (lines as usize * LINE).saturating_sub(RECORD_HEADER)
 }
+
+#[cfg(all(test, loom))]
+mod model;
+#[cfg(all(test, not(loom)))]
+mod tests;

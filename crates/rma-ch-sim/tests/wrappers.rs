@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 /// Pairs with an even sum of ranks meet on one network, the others on a second one with shorter packets.
 fn router(nets: &[SimNet; 2], me: u32) -> Router {
     let parts = nets.iter().map(|net| Box::new(net.channel(Peer(me))) as Box<dyn Channel>).collect();
-    Router::new(parts, Box::new(move |peer| Some((peer.0 + me) as usize % 2)))
+    Router::new(parts, Box::new(move |peer| (peer.0 + me) as usize % 2))
 }
 
 fn two_nets(ranks: u32, config: &SimConfig) -> [SimNet; 2] {
@@ -107,7 +107,7 @@ fn a_router_promises_what_all_parts_can_and_tells_what_one_peer_can() {
     assert_eq!((router.capabilities().name, router.capabilities_for(Peer(1)).name), ("mixed", "sim"));
     assert_eq!(router.capabilities_for(Peer(1)).max_packet, 200);
     assert_eq!(router.capabilities_for(Peer(2)).max_packet, 4096);
-    let only = Router::new(vec![Box::new(nets[0].channel(Peer(1)))], Box::new(|_| Some(0)));
+    let only = Router::new(vec![Box::new(nets[0].channel(Peer(1)))], Box::new(|_| 0));
     assert_eq!(only.capabilities().name, "sim");
 }
 

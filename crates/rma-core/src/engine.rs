@@ -93,6 +93,20 @@ impl Engine {
         &self.0.config
     }
 
+    /// Recomputes every count of the engine from its lists; for tests, which call it between steps.
+    ///
+    /// # Errors
+    /// A sentence about the first that is wrong.
+    #[doc(hidden)]
+    pub fn check_invariants(&self) -> Result<(), String> {
+        self.with(|core| core.state.invariants())
+    }
+
+    /// Number of windows that have not been freed.
+    pub fn live_windows(&self) -> usize {
+        self.with(|core| core.state.windows.len())
+    }
+
     /// Sends what is queued, says goodbye to all peers and closes the channel. Windows must have been freed; collective in
     /// the sense that peers must not need this process any more.
     ///

@@ -28,6 +28,19 @@ pub struct Communicator {
 }
 
 impl Communicator {
+    /// Meets all ranks for the last time, after which nobody waits for this one any more. Who still does gets an error.
+    pub(crate) fn meet_last(&self) -> Result<()> {
+        let peer = |rank: u32| self.group.peer(Rank(rank));
+        let distances =
+            (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < u64::from(self.size()));
+        let (me, size) = (u64::from(self.rank()), u64::from(self.size()));
+        // Those that collectives make wait for this rank, also where there was no contact yet.
+        let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
+        self.runtime.messenger.say_farewell(near.map(|rank| peer(rank as u32)));
+        let link = Link::new(self.runtime.messenger.clone(), self.group.clone(), Scope::LAST, 0);
+        self.runtime.run("finalize", Barrier::new(link))
+    }
+
     /// The communicator of all processes.
     pub(crate) fn world(runtime: Arc<Runtime>) -> Self {
         let group = Group::strided(0, Rank(runtime.me.0), Peer(0), 1, runtime.size);
@@ -77,7 +90,8 @@ impl Communicator {
         let kernel = Kernel::new(op, T::BASIC).filter(|_| is_reduction(op)).ok_or_else(|| {
             let cause = format!("{op} is not a reduction of {} values", T::BASIC);
             Error::new(ErrorClass::Op, "allreduce", cause)
-        })?;
+        });
+        let kernel = self.runtime.noted(kernel)?;
         let machine = Reduction::new(self.link(), kernel, as_bytes(values).to_vec())?;
         from_bytes(&self.runtime.run("allreduce", machine)?, "allreduce")
     }
@@ -172,7 +186,8 @@ impl Communicator {
         if root < self.size() {
             return Ok(());
         }
-        Err(Error::new(ErrorClass::Root, call, format!("root {root} is not in 0..{}", self.size())))
+        let cause = format!("root {root} is not in 0..{}", self.size());
+        self.runtime.noted(Err(Error::new(ErrorClass::Root, call, cause)))
     }
 }
 

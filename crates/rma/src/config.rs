@@ -103,7 +103,7 @@ impl Configuration {
 }
 
 /// Beginnings of names that others of this project read.
-const OTHERS: [&str; 2] = ["RMA_TEST_", "RMA_BENCH_"];
+const OTHERS: [&str; 3] = ["RMA_TEST_", "RMA_BENCH_", "RMA_DEMO_"];
 
 fn warning(name: &str, known: &[&str]) -> String {
     let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));

@@ -26,6 +26,7 @@ mod elements;
 pub mod host;
 pub mod launch;
 pub mod message;
+mod nobody;
 mod runtime;
 mod start;
 mod threads;

@@ -21,6 +21,8 @@ pub(crate) struct Runtime {
     /// The first context that no communicator of this process has.
     pub(crate) next_context: AtomicU64,
     pub(crate) alarm: Arc<Alarm>,
+    /// Whether the last collective failed here: then the ranks are out of step.
+    pub(crate) is_out_of_step: AtomicBool,
 }
 
 /// Ends the waits of all ranks of one process, when one of them has failed. Processes need none: their launcher ends them.
@@ -32,7 +34,18 @@ pub(crate) struct Alarm {
 
 impl Runtime {
     /// Drives a collective to its end.
-    pub(crate) fn run<M: Machine>(&self, call: &'static str, mut machine: M) -> Result<M::Output> {
+    pub(crate) fn run<M: Machine>(&self, call: &'static str, machine: M) -> Result<M::Output> {
+        let _span = tracing::debug_span!("collective", call).entered();
+        self.noted(self.drive(call, machine))
+    }
+
+    /// Notes whether a collective succeeded.
+    pub(crate) fn noted<T>(&self, result: Result<T>) -> Result<T> {
+        self.is_out_of_step.store(result.is_err(), Ordering::Relaxed);
+        result
+    }
+
+    fn drive<M: Machine>(&self, call: &'static str, mut machine: M) -> Result<M::Output> {
         if let Some(output) = machine.step().map_err(|error| error.in_call(call))? {
             // Every call is a chance to serve others, also one that has its answer at once (lessons, decision 8).
             self.engine.poll();

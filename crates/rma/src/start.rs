@@ -12,6 +12,7 @@ use crate::config::{Configuration, Listen};
 use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
 use crate::launch::{Client, ProcessMapping, SECRET_KEY, Secret};
 use crate::message::Messenger;
+use crate::nobody::Nobody;
 use crate::runtime::{Alarm, Runtime};
 use rma_ch_shm::segment::Mailbox;
 use rma_ch_shm::{ShmChannel, ShmSettings};
@@ -23,7 +24,7 @@ use rma_core::{Engine, Error, ErrorClass, Result};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 /// A process that has started, and its launcher if it has one.
@@ -81,6 +82,7 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         configuration,
         next_context: AtomicU64::new(1),
         alarm: Arc::new(Alarm::default()),
+        is_out_of_step: AtomicBool::new(false),
     };
     Ok(Started { runtime: Arc::new(runtime), launcher })
 }
@@ -176,15 +178,13 @@ fn channel(
     if let (true, Some(launcher)) = (reach.tcp, launcher) {
         channels.push(Box::new(tcp(identity, places, launcher, configuration)?));
     }
-    if channels.len() == 1 {
-        return Ok(channels.remove(0));
+    match channels.len() {
+        0 => return Ok(Box::new(Nobody)),
+        1 => return Ok(channels.remove(0)),
+        _ => {}
     }
     let places = places.clone();
-    let route = move |peer| match places.locality(peer) {
-        Locality::Own => None,
-        Locality::Node => Some(0),
-        Locality::Remote => Some(1),
-    };
+    let route = move |peer| usize::from(places.locality(peer) == Locality::Remote);
     Ok(Box::new(Router::new(channels, Box::new(route))))
 }
 

@@ -11,7 +11,7 @@ use rma_core::{Engine, ErrorClass, Result};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 type Ended<T> = Result<Result<T>, Box<dyn Any + Send>>;
 
@@ -79,6 +79,7 @@ fn world(net: &SimNet, me: Peer, configuration: &Configuration, alarm: &Arc<Alar
         configuration: configuration.clone(),
         next_context: AtomicU64::new(1),
         alarm: Arc::clone(alarm),
+        is_out_of_step: AtomicBool::new(false),
     };
     Ok(World::new(Communicator::world(Arc::new(runtime)), None))
 }

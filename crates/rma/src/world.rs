@@ -7,12 +7,13 @@ use rma_core::config::Setting;
 use rma_core::{Error, ErrorClass, Result};
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 
 /// All processes of the job. Behaves as the [`Communicator`] of all of them.
 ///
 /// Dropping it ends the process's part in the job in order, and waits for the other ranks to do the same. A rank that
-/// panics does not wait: it ends, and the launcher ends the job.
+/// panics, or whose last collective failed, does not wait: it ends, and the launcher ends the job. Ranks that wait for one
+/// that has ended its part get an error.
 ///
 /// ```no_run
 /// fn main() -> rma::Result<()> {
@@ -63,7 +64,7 @@ impl World {
     /// # Errors
     /// When a rank is lost.
     pub fn finalize(mut self) -> Result<()> {
-        self.end()
+        self.end().inspect_err(|_| self.give_up())
     }
 
     /// Ends the job at once, with this exit status, and does not return.
@@ -80,12 +81,25 @@ impl World {
         if std::mem::replace(&mut self.is_over, true) {
             return Ok(());
         }
-        self.communicator.barrier().map_err(|error| error.in_call("finalize"))?;
+        self.communicator.meet_last()?;
         self.runtime().close()?;
         match &self.launcher {
             Some(launcher) => launcher.finalize(),
             None => Ok(()),
         }
+    }
+
+    /// Tells the launcher that this rank fails, and because of whom as far as it knows.
+    fn give_up(&self) {
+        const PANIC: i32 = 101;
+        let code = if std::thread::panicking() { PANIC } else { 1 };
+        if let Some(launcher) = &self.launcher {
+            let because = self.runtime().messenger.first_lost().map_or(launcher.rank(), |peer| peer.0);
+            // A launcher that cannot be told sees the exit.
+            let _ = launcher.fail(code, because);
+        }
+        // The others notice when the process ends, not before.
+        std::mem::forget(Arc::clone(self.runtime()));
     }
 
     /// Leaves without a word, as a rank does that has failed.
@@ -104,11 +118,13 @@ impl Deref for World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            return;
-        }
-        if let Err(error) = self.end() {
-            eprintln!("rma: rank {}: {error}", self.rank());
+        let is_in_step = !self.runtime().is_out_of_step.load(Relaxed) && !std::thread::panicking();
+        let is_good = match is_in_step {
+            true => self.end().inspect_err(|error| eprintln!("rma: rank {}: {error}", self.rank())).is_ok(),
+            false => std::mem::replace(&mut self.is_over, true),
+        };
+        if !is_good {
+            self.give_up();
         }
     }
 }

@@ -149,6 +149,32 @@ fn a_rank_that_panics_or_fails_ends_the_job() {
 }
 
 #[test]
+fn a_rank_that_leaves_early_is_no_hang() {
+    for path in [PATHS[0], PATHS[1], PATHS[2]] {
+        for leaver in 0..4 {
+            let run = run(4, &format!("leave {leaver}"), path);
+            assert!(run.code.is_some_and(|code| code != 0), "{run:?}");
+            assert!(run.stderr.contains("no such file"), "{}", run.stderr);
+            assert!(run.took < FIVE_SECONDS, "{:?}", run.took);
+        }
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error_and_no_hang() {
+    for path in PATHS {
+        let run = run(4, "huge 2", path);
+        assert_eq!(run.code, Some(1), "{path:?}: {run:?}");
+        assert!(
+            run.stderr.contains("MPI_ERR_NO_MEM") || run.stderr.contains("288230376151711744"),
+            "{}",
+            run.stderr
+        );
+        assert!(run.took < FIVE_SECONDS, "{path:?} took {:?}", run.took);
+    }
+}
+
+#[test]
 fn a_killed_rank_is_named_whatever_the_others_say() {
     for round in 0..10u64 {
         let path = PATHS[round as usize % PATHS.len()];

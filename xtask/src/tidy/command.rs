@@ -1,7 +1,7 @@
 //! The command: reads the tree, applies every rule, prints what is broken.
 
 use super::tree::{Finding, Tree};
-use super::{docs, length, shape, text, unsafety, variables, words};
+use super::{dependencies, docs, length, shape, text, unsafety, variables, words};
 use crate::Outcome;
 use crate::workspace::Workspace;
 use std::process::ExitCode;
@@ -14,8 +14,16 @@ use std::process::ExitCode;
 pub(crate) struct Args {}
 
 /// Every rule.
-const RULES: &[fn(&Tree, &mut Vec<Finding>)] =
-    &[docs::check, length::check, shape::check, text::check, unsafety::check, variables::check, words::check];
+const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
+    dependencies::check,
+    docs::check,
+    length::check,
+    shape::check,
+    text::check,
+    unsafety::check,
+    variables::check,
+    words::check,
+];
 
 pub(crate) fn run(workspace: &Workspace, Args {}: &Args) -> Outcome {
     let tree = Tree::read(workspace)?;
@@ -41,12 +49,13 @@ fn findings(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::Dependency;
     use super::*;
 
     #[test]
     fn every_rule_is_applied() {
         let long = format!("//! A.\n{}", "x\n".repeat(600));
-        let tree = Tree::of(&[
+        let mut tree = Tree::of(&[
             ("a.md", "[a](b)\n"),
             ("a.rs", &long),
             ("b.rs", ""),
@@ -54,6 +63,11 @@ mod tests {
             ("d.rs", "//! D.\nunsafe {}\n"),
             ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
         ]);
+        tree.dependencies.push(Dependency {
+            member: "c".to_owned(),
+            manifest: "c/Cargo.toml".to_owned(),
+            package: "mio".to_owned(),
+        });
         let messages: Vec<String> = findings(&tree).iter().map(ToString::to_string).collect();
         for part in [
             "leads nowhere",
@@ -63,6 +77,7 @@ mod tests {
             "unsafe in",
             "no crate has",
             "the word epoch",
+            "needs mio",
         ] {
             assert!(messages.iter().any(|m| m.contains(part)), "{part}: {messages:?}");
         }

@@ -1,13 +1,8 @@
-//! Documents that can be wrong: links lead somewhere, named paths exist, and every third-party package has its reason.
+//! Documents that can be wrong: links lead somewhere, and paths that are named exist.
 
 use super::tree::{File, Finding, Tree};
-use std::collections::BTreeMap;
-
-/// The table of third-party packages: a row per package, its name first, the members that use it second.
-const DEPENDENCIES: &str = "docs/dependencies.md";
 
 pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
-    check_dependencies(tree, findings);
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
         for (index, line) in file.text.lines().enumerate() {
             for link in links(line) {
@@ -22,52 +17,8 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Each package is in the table with exactly the members that depend on it.
-fn check_dependencies(tree: &Tree, findings: &mut Vec<Finding>) {
-    let mut rows = BTreeMap::new();
-    let text = tree.file(DEPENDENCIES).map_or("", |file| &file.text);
-    for (index, line) in text.lines().enumerate() {
-        let mut cells = line.split('|').skip(1);
-        let (Some(first), Some(second)) = (cells.next(), cells.next()) else { continue };
-        let (packages, members) = (quoted(first), quoted(second));
-        for package in packages {
-            if rows.insert(package, (index + 1, members.clone())).is_some() {
-                findings.push(Finding::new(DEPENDENCIES, index + 1, format!("{package} has an earlier row")));
-            }
-        }
-    }
-    for edge in &tree.dependencies {
-        let is_listed = rows
-            .get(edge.package.as_str())
-            .is_some_and(|(_, members)| members.contains(&edge.member.as_str()));
-        if !is_listed {
-            let message =
-                format!("{DEPENDENCIES} does not say what {} needs {} for", edge.member, edge.package);
-            findings.push(Finding::new(&edge.manifest, 1, message));
-        }
-    }
-    for (package, (line, members)) in &rows {
-        for member in members {
-            if !tree.dependencies.iter().any(|edge| edge.package == *package && edge.member == *member) {
-                findings.push(Finding::new(
-                    DEPENDENCIES,
-                    *line,
-                    format!("{member} does not depend on {package}"),
-                ));
-            }
-        }
-        if members.is_empty() {
-            findings.push(Finding::new(
-                DEPENDENCIES,
-                *line,
-                format!("no member is named that depends on {package}"),
-            ));
-        }
-    }
-}
-
 /// The words in backquotes.
-fn quoted(text: &str) -> Vec<&str> {
+pub(super) fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
@@ -127,17 +78,12 @@ fn named_paths<'a>(tree: &'a Tree, line: &'a str) -> impl Iterator<Item = &'a st
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::Dependency;
     use super::*;
 
-    fn tree_messages(tree: &Tree) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(tree, &mut findings);
-        findings.iter().map(ToString::to_string).collect()
-    }
-
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
-        tree_messages(&Tree::of(files))
+        let mut findings = Vec::new();
+        check(&Tree::of(files), &mut findings);
+        findings.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -166,37 +112,5 @@ mod tests {
         let good = "`crates/a/src/lib.rs` `crates/a` `a/b` `crates/*/x` `/proc/self` `put/get`\n";
         assert_eq!(messages(&files(good)), [""; 0]);
         assert_eq!(messages(&files("see `crates/b/src`\n")), ["ARCHITECTURE.md:1: there is no crates/b/src"]);
-    }
-
-    fn dependency_messages(table: &str, edges: &[(&str, &str)]) -> Vec<String> {
-        let mut tree = Tree::of(&[(DEPENDENCIES, table)]);
-        tree.dependencies.extend(edges.iter().map(|(member, package)| Dependency {
-            member: (*member).to_owned(),
-            manifest: format!("{member}/Cargo.toml"),
-            package: (*package).to_owned(),
-        }));
-        tree_messages(&tree)
-    }
-
-    #[test]
-    fn the_table_of_dependencies_is_the_truth() {
-        let table = "| package | where | why |\n|---|---|---|\n| `mio` | `a`, `b` | waiting |\n| `slab` | `a` | x |\n";
-        assert_eq!(dependency_messages(table, &[("a", "mio"), ("b", "mio"), ("a", "slab")]), [""; 0]);
-        assert_eq!(
-            dependency_messages(table, &[("a", "mio"), ("b", "mio"), ("b", "slab"), ("c", "png")]),
-            [
-                "b/Cargo.toml:1: docs/dependencies.md does not say what b needs slab for",
-                "c/Cargo.toml:1: docs/dependencies.md does not say what c needs png for",
-                "docs/dependencies.md:4: a does not depend on slab"
-            ]
-        );
-        let twice = "| `mio` | `a` | x |\n| `mio` | `a` | y |\n| `png` | | z |\n";
-        assert_eq!(
-            dependency_messages(twice, &[("a", "mio")]),
-            [
-                "docs/dependencies.md:2: mio has an earlier row",
-                "docs/dependencies.md:3: no member is named that depends on png"
-            ]
-        );
     }
 }

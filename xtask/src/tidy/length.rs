@@ -161,7 +161,7 @@ fn measure(tree: &Tree) -> Vec<Measure<'_>> {
         measures.push(whole(Kind::File, lines));
         if let Some(body) = lines_before_tests(&file.code) {
             measures.push(whole(Kind::Body, body));
-        } else if !file.path.split('/').any(|part| part == "tests") {
+        } else if !file.is_integration_test() {
             measures.push(whole(Kind::Body, lines));
         }
         measures.extend(functions(&file.code).into_iter().map(|function| Measure {
@@ -223,8 +223,12 @@ mod tests {
 
     #[test]
     fn integration_tests_are_all_tests() {
-        assert_eq!(messages(&[("crates/a/tests/b.rs", &lines(600)), ("tests/c.rs", &lines(600))]), [""; 0]);
-        assert_eq!(messages(&[("tests/c.rs", &lines(601))]).len(), 1);
+        assert_eq!(
+            messages(&[("crates/a/tests/b.rs", &lines(600)), ("tests/tests/c.rs", &lines(600))]),
+            [""; 0]
+        );
+        assert_eq!(messages(&[("tests/tests/c.rs", &lines(601))]).len(), 1);
+        assert_eq!(messages(&[("tests/src/c.rs", &lines(501))]).len(), 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! literals are blank, unless words are what they are about.
 
 mod command;
+mod dependencies;
 mod docs;
 mod functions;
 mod length;

@@ -70,6 +70,11 @@ impl File {
         self.path.ends_with(".rs")
     }
 
+    /// Whether cargo builds it for integration tests only.
+    pub(super) fn is_integration_test(&self) -> bool {
+        self.path.contains("/tests/") && !self.path.contains("/src/")
+    }
+
     /// The last part of the path.
     pub(super) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)

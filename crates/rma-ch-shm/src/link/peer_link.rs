@@ -32,6 +32,8 @@ pub(crate) struct Link {
     connections: SmallVec<[Connection; 2]>,
     doorbell: Option<Doorbell>,
     ending: Ending,
+    /// Whether the peer has made contact, besides this process or instead of it.
+    is_accepted: bool,
     block_bytes: usize,
 }
 
@@ -83,17 +85,21 @@ impl Link {
             connections: SmallVec::new(),
             doorbell: None,
             ending: Ending::Open,
+            is_accepted: side == Side::Acceptor,
             block_bytes,
         }
     }
 
     /// Takes the peer's block besides the own one: the peer sends there.
     pub(crate) fn adopt(&mut self, block: Block, geometry: Geometry) -> Result<(), Refusal> {
-        let is_second = self.connections.iter().any(|c| c.role == Role::Acceptor);
-        if is_second || self.incoming.iter().any(|lane| !lane.is_unused()) {
+        if matches!(self.ending, Ending::Broken(_))
+            || self.is_accepted
+            || self.incoming.iter().any(|lane| !lane.is_unused())
+        {
             return Err(Refusal::Repeated);
         }
         self.block_bytes += block.len();
+        self.is_accepted = true;
         self.incoming = Self::incoming_of(Arc::new(block), geometry, Side::Acceptor);
         Ok(())
     }
@@ -105,6 +111,16 @@ impl Link {
 
     pub(crate) fn set_doorbell(&mut self, doorbell: Doorbell) {
         self.doorbell.get_or_insert(doorbell);
+    }
+
+    /// Whether the peer has made contact itself.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.is_accepted
+    }
+
+    /// Whether nothing more is written by the peer.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.ending, Ending::Left | Ending::Dead(_))
     }
 
     pub(crate) fn ending(&self) -> &Ending {

@@ -4,16 +4,16 @@
 //! the parts holds here; a poll gives each part its turn to be first, so that none starves behind a busy one.
 
 use super::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, FailureKind, Lane,
-    MIN_PACKET, Placement, Polled, Room, Sink, Source, Usage,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, Lane, Placement, Polled,
+    Room, Sink, Source, Usage,
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
 use crate::progress::Registrar;
 use std::{fmt, io};
 
-/// The index of the part that reaches a peer; `None` for a peer that nothing reaches.
-pub type Route = Box<dyn Fn(Peer) -> Option<usize> + Send>;
+/// The index of the part that reaches a peer.
+pub type Route = Box<dyn Fn(Peer) -> usize + Send>;
 
 /// Several channels as one. Its capabilities are what all parts can do; [`Channel::capabilities_for`] tells a peer's own.
 pub struct Router {
@@ -31,17 +31,17 @@ struct Meter<'a> {
 }
 
 impl Router {
-    /// Reaches each peer through the part that `route` names. Without parts it reaches nobody: the channel of a job of one
-    /// process.
+    /// Reaches each peer through the part that `route` names.
+    ///
+    /// # Panics
+    /// Without parts. Calls for a peer panic when `route` names no part.
     pub fn new(parts: Vec<Box<dyn Channel>>, route: Route) -> Self {
+        assert!(!parts.is_empty(), "a router needs a channel");
         Self { parts, route, reserved: None, turn: 0 }
     }
 
-    fn part_of(&self, peer: Peer) -> Result<usize, Failure> {
-        (self.route)(peer).filter(|part| *part < self.parts.len()).ok_or_else(|| Failure {
-            kind: FailureKind::Unreachable,
-            detail: format!("no channel of this process reaches process {peer}"),
-        })
+    fn part(&mut self, peer: Peer) -> &mut dyn Channel {
+        &mut *self.parts[(self.route)(peer)]
     }
 
     fn reserved_part(&mut self, call: &str) -> &mut dyn Channel {
@@ -55,20 +55,15 @@ unsafe impl Channel for Router {
     fn capabilities(&self) -> Capabilities {
         let all = || self.parts.iter().map(|part| part.capabilities());
         let of = |pick: fn(Capabilities) -> usize| all().map(pick).min().unwrap_or(0);
-        match &self.parts[..] {
-            [] => Capabilities { name: "nobody", max_packet: MIN_PACKET, bulk_from: MIN_PACKET },
-            [only] => only.capabilities(),
-            _ => Capabilities {
-                name: "mixed",
-                max_packet: of(|c| c.max_packet),
-                bulk_from: of(|c| c.bulk_from),
-            },
-        }
+        let name = match &self.parts[..] {
+            [only] => only.capabilities().name,
+            _ => "mixed",
+        };
+        Capabilities { name, max_packet: of(|c| c.max_packet), bulk_from: of(|c| c.bulk_from) }
     }
 
     fn capabilities_for(&self, peer: Peer) -> Capabilities {
-        self.part_of(peer)
-            .map_or_else(|_| self.capabilities(), |part| self.parts[part].capabilities_for(peer))
+        self.parts[(self.route)(peer)].capabilities_for(peer)
     }
 
     fn register(&mut self, registrar: &Registrar) -> io::Result<()> {
@@ -76,13 +71,12 @@ unsafe impl Channel for Router {
     }
 
     fn connect(&mut self, peer: Peer) -> Result<(), Failure> {
-        let part = self.part_of(peer)?;
-        self.parts[part].connect(peer)
+        self.part(peer).connect(peer)
     }
 
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
+        let part = (self.route)(peer);
         self.reserved = None;
-        let part = self.part_of(peer)?;
         let room = self.parts[part].reserve(peer, lane, len)?;
         if room == Room::Granted {
             self.reserved = Some(part);
@@ -108,14 +102,13 @@ unsafe impl Channel for Router {
         token: BulkToken,
     ) -> Result<Room, Failure> {
         self.reserved = None;
-        let part = self.part_of(peer)?;
-        self.parts[part].send_bulk(peer, lane, head, body, token)
+        self.part(peer).send_bulk(peer, lane, head, body, token)
     }
 
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
         self.reserved = None;
         let count = self.parts.len();
-        self.turn = (self.turn + 1) % count.max(1);
+        self.turn = (self.turn + 1) % count;
         let (mut all, mut left) = (Polled::default(), budget);
         for i in 0..count {
             let mut meter = Meter { sink: &mut *sink, bytes: 0 };

@@ -1,14 +1,15 @@
-//! The directory of the waiting line: who holds which ticket, so that a release can ring the one whose turn it is.
+//! The directory of the waiting line: whom to ring for which ticket, so that a release wakes the one whose turn it is. That
+//! is the ticket's holder, or the window's owner for an origin that does not map the block.
 //!
-//! Slot `ticket % SLOTS` holds the ticket's low 32 bits, kind and holder, written between taking the ticket and the first
-//! try. It is a hint: when more than `SLOTS` requests wait, or the writer has not come so far, the slot shows another
-//! ticket and the answer is "unknown", upon which everybody is rung. A slot that shows the ticket asked for is exact: all
-//! earlier users of the slot wrote it before they were granted, so it cannot be left over from 2³² tickets ago.
+//! Slot `ticket % SLOTS` holds the ticket's low 32 bits, its kind and whom to ring, written between taking the ticket and
+//! the first try. It is a hint: when more than `SLOTS` requests wait, or the writer has not come so far, the slot shows
+//! another ticket and the answer is "unknown", upon which everybody is rung. A slot that shows the ticket asked for is
+//! exact: all earlier users of the slot wrote it before they were granted, so it cannot be left over from 2³² tickets ago.
 //!
 //! ```text
 //!  63                    32 31 24 23             1  0
 //! +------------------------+-----+----------------+---+
-//! |  ticket, low 32 bits   |  0  |     holder     | s |   s: shared
+//! |  ticket, low 32 bits   |  0  |    to ring     | s |   s: shared
 //! +------------------------+-----+----------------+---+
 //! ```
 
@@ -18,14 +19,14 @@ use super::state::{Holder, LockKind};
 
 const HOLDER_BITS: u64 = (1 << 31) - 1;
 
-/// Says who holds a ticket.
-pub(super) fn enter(slots: &[AtomicU64; SLOTS], ticket: u64, kind: LockKind, holder: Holder) {
-    let entry = tag(ticket) | holder.code() << 1 | u64::from(kind == LockKind::Shared);
+/// Says whom to ring for a ticket.
+pub(super) fn enter(slots: &[AtomicU64; SLOTS], ticket: u64, kind: LockKind, ring: Holder) {
+    let entry = tag(ticket) | ring.code() << 1 | u64::from(kind == LockKind::Shared);
     // SYNC POINT line-entry: read by `find` in the process that wakes.
     slots[place(ticket)].store(entry, Ordering::Release);
 }
 
-/// Who holds a ticket; `None` when the directory does not know.
+/// Whom to ring for a ticket; `None` when the directory does not know.
 pub(super) fn find(slots: &[AtomicU64; SLOTS], ticket: u64) -> Option<(LockKind, Holder)> {
     // SYNC POINT line-entry: written by `enter` in the process that waits.
     let entry = slots[place(ticket)].load(Ordering::Acquire);

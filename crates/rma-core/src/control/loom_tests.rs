@@ -46,7 +46,7 @@ impl World {
 
     fn acquire(&self, lock: usize, rank: usize, request: LockRequest) {
         if !self.locks[lock].try_acquire(request, holder(rank)) {
-            self.wait(lock, rank, self.locks[lock].join(request, holder(rank)));
+            self.wait(lock, rank, self.locks[lock].join_for(request, holder(rank), holder(rank)));
         }
     }
 
@@ -133,7 +133,7 @@ fn neighbours_who_share_hold_together() {
         let threads: Vec<_> = (0..2)
             .map(|rank| {
                 let (world, inside) = (Arc::clone(&world), Arc::clone(&inside));
-                let ticket = world.locks[0].join(R::Shared, holder(rank));
+                let ticket = world.locks[0].join_for(R::Shared, holder(rank), holder(rank));
                 loom::thread::spawn(move || {
                     world.wait(0, rank, ticket);
                     // Leaves only when the other has come in: a deadlock unless one grant leads to the next.
@@ -182,8 +182,8 @@ fn tickets_are_granted_in_order() {
     loom::model(|| {
         let lock = Arc::new(LockFields::new());
         assert!(lock.try_acquire(R::Exclusive, holder(0)));
-        let first = lock.join(R::Exclusive, holder(1));
-        let second = lock.join(R::Exclusive, holder(2));
+        let first = lock.join_for(R::Exclusive, holder(1), holder(1));
+        let second = lock.join_for(R::Exclusive, holder(2), holder(2));
         let releaser = {
             let lock = Arc::clone(&lock);
             loom::thread::spawn(move || {

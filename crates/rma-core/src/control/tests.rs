@@ -117,6 +117,19 @@ fn the_line_is_served_in_order_and_shared_neighbours_together() {
 }
 
 #[test]
+fn an_origin_that_does_not_map_the_block_waits_through_the_owner() {
+    let block = block();
+    assert!(block.try_acquire(R::Exclusive, holder(1)));
+    let (remote, owner) = (holder(70), holder(0));
+    let mut ticket = Some(block.join_for(R::Exclusive, remote, owner));
+    assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Peer(owner.peer()))));
+    assert_eq!(turn(&block, &mut ticket), Some(None));
+    assert_eq!(block.lock_state().owner(), Some(remote.peer()), "the lock is the origin's, not the owner's");
+    assert!(block.release(K::Exclusive, owner).is_err());
+    assert_eq!(block.release(K::Exclusive, remote), Ok(None));
+}
+
+#[test]
 fn a_full_directory_rings_everybody() {
     let block = block();
     assert!(block.try_acquire(R::Exclusive, holder(0)));

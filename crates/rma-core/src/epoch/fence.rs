@@ -18,7 +18,7 @@
 use super::state::{Assert, Epoch};
 use crate::error::Result;
 use crate::host::{Host, HostRequest};
-use crate::origin::lost::abandon_unissued;
+use crate::origin::lost::abandon_unopened;
 use crate::origin::post::free_idle_targets;
 use crate::progress::{Pools, State};
 use crate::window::WindowState;
@@ -56,7 +56,7 @@ impl FenceSync {
         host: &dyn Host,
     ) -> Result<bool> {
         if matches!(self.phase, Phase::Opening) {
-            if !is_open(window, &mut state.pools, host)? {
+            if !is_open(&mut state.pools, window, host)? {
                 return Ok(false);
             }
             for key in window.table.keys(&state.pools.targets) {
@@ -103,30 +103,27 @@ impl FenceSync {
     }
 }
 
-/// Whether the barrier of an earlier fence is over; moves the window from issued to granted when it is. A barrier that fails
-/// ends the epoch: what waited for the grant would wait for ever.
-pub(crate) fn is_open(window: &mut WindowState, pools: &mut Pools, host: &dyn Host) -> Result<bool> {
+/// Whether the barrier of an earlier fence is over; moves the window from issued to granted when it is. When it fails, not
+/// everybody has opened the epoch or ever will: it ends, with the operations that waited for it.
+pub(crate) fn is_open(pools: &mut Pools, window: &mut WindowState, host: &dyn Host) -> Result<bool> {
     let Some(request) = window.opening else { return Ok(true) };
-    match host.poll(request) {
-        Ok(None) => Ok(false),
-        Err(error) => {
-            window.opening = None;
-            if window.epoch.state() == Epoch::FenceIssued {
-                window.epoch.set_fence(Epoch::Unset);
-                window.shared.open_to_all.store(false, Relaxed);
-                abandon_unissued(window, pools, &error);
-            }
-            Err(error)
-        }
-        Ok(Some(_)) => {
-            window.opening = None;
-            if window.epoch.state() == Epoch::FenceIssued {
-                window.epoch.set_fence(Epoch::FenceGranted);
-            }
-            window.dirty = true;
-            Ok(true)
+    let outcome = match host.poll(request) {
+        Ok(None) => return Ok(false),
+        Ok(Some(_)) => Ok(true),
+        Err(error) => Err(error),
+    };
+    window.opening = None;
+    window.dirty = true;
+    if window.epoch.state() == Epoch::FenceIssued {
+        if outcome.is_ok() {
+            window.epoch.set_fence(Epoch::FenceGranted);
+        } else {
+            abandon_unopened(window, pools);
+            window.shared.open_to_all.store(false, Relaxed);
+            window.epoch.set_fence(Epoch::Unset);
         }
     }
+    outcome
 }
 
 fn is_complete(state: &State, window: &WindowState) -> bool {

@@ -5,6 +5,7 @@
 
 use crate::error::Result;
 use crate::ids::Rank;
+use crate::origin::lost::error_of;
 use crate::pool::PoolKey;
 use crate::progress::State;
 use crate::window::WindowState;
@@ -22,6 +23,7 @@ pub(crate) enum Reach {
 /// A flush of one target under way.
 #[derive(Debug)]
 pub(crate) struct FlushSync {
+    rank: Rank,
     target: Option<PoolKey>,
     goal: u64,
     reach: Reach,
@@ -35,11 +37,17 @@ impl FlushSync {
         let target = window.table.find(&state.pools.targets, rank);
         let goal = target.map_or(0, |key| state.pools.targets[key].push(reach == Reach::Remote));
         window.dirty |= target.is_some();
-        Self { target, goal, reach }
+        Self { rank, target, goal, reach }
     }
 
     /// Answers whether the flush is over.
-    pub(crate) fn poll(&self, state: &State) -> Result<bool> {
+    ///
+    /// # Errors
+    /// `MPI_ERR_PROC_ABORTED` when the target is lost, whatever was outstanding.
+    pub(crate) fn poll(&self, state: &State, window: &WindowState) -> Result<bool> {
+        if let Some(failure) = state.lost.get(&window.shared.group.peer(self.rank)) {
+            return Err(error_of(self.rank, "flush", failure));
+        }
         let Some(target) = self.target.and_then(|key| state.pools.targets.get(key)) else { return Ok(true) };
         Ok(match self.reach {
             Reach::Local => target.is_locally_complete(&state.pools.ops, self.goal),

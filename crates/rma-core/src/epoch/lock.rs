@@ -20,8 +20,9 @@
 use super::legal::Call;
 use super::state::{Assert, Epoch, Lock, LockState};
 use crate::control::{LockKind, LockRequest, Ticket};
-use crate::error::{Error, ErrorClass, Result};
+use crate::error::Result;
 use crate::ids::Rank;
+use crate::origin::lost::error_of;
 use crate::origin::post::{ensure_target, free_target};
 use crate::pool::PoolKey;
 use crate::progress::State;
@@ -79,7 +80,7 @@ impl LockSync {
             }
             Phase::Earlier => {
                 // Another thread may have locked the rank while this one waited.
-                window.check(Call::Lock(self.rank), "lock")?;
+                window.check(&state.pools, Call::Lock(self.rank), "lock")?;
                 Ok(self.acquire(state, window))
             }
         }
@@ -133,16 +134,17 @@ impl LockSync {
 
 /// Asks for the locks that have been called for but not asked for; answers whether all are held.
 fn earlier_are_held(state: &mut State, window: &mut WindowState) -> bool {
-    let ungranted = window.epoch.ungranted().collect::<SmallVec<[Rank; 4]>>();
+    let mut ungranted = window.epoch.ungranted().collect::<SmallVec<[Rank; 4]>>();
+    // Nobody will ever answer for a lost rank; its unlock says so.
+    ungranted.retain(|rank| !state.lost.contains_key(&window.shared.group.peer(*rank)));
     for rank in &ungranted {
         let Some(lock) = window.epoch.lock_mut(*rank).filter(|lock| lock.state == LockState::Called) else {
             continue;
         };
-        lock.wanted = true;
+        window.dirty |= !std::mem::replace(&mut lock.wanted, true);
         // The request needs an element to leave from; if none is to be had now, the next poll tries again.
-        if ensure_target(state, window, *rank).is_some() {
-            window.dirty = true;
-        }
+        let is_new = window.table.find(&state.pools.targets, *rank).is_none();
+        window.dirty |= ensure_target(state, window, *rank).is_some() && is_new;
     }
     ungranted.is_empty()
 }
@@ -158,15 +160,18 @@ impl UnlockSync {
             member.open.store(false, Relaxed);
             // SYNC POINT L1
             fence(SeqCst);
-            if !lock.no_check {
-                if let Ok(next) = member.control.release(lock.kind, shared.holder) {
-                    locks::wake(&mut state.nudges, &mut state.counters, window, next);
-                }
+            if !lock.no_check
+                && let Ok(next) = member.control.release(lock.kind, shared.holder)
+            {
+                locks::wake(&mut state.nudges, &mut state.counters, window, next);
             }
             window.epoch.remove_lock(rank);
             return None;
         }
         let target = window.table.find(&state.pools.targets, rank);
+        if state.lost.contains_key(&shared.group.peer(rank)) {
+            return Some(Self { rank, target: None });
+        }
         if target.is_none() && (lock.no_check || lock.state == LockState::Called) {
             // Nothing was ever sent, or what was sent is complete and no lock was taken.
             window.epoch.remove_lock(rank);
@@ -182,19 +187,19 @@ impl UnlockSync {
         let Some(lock) = window.epoch.lock(self.rank).copied() else { return Ok(true) };
         let peer = window.shared.group.peer(self.rank);
         if let Some(failure) = state.lost.get(&peer) {
-            let error = Error::new(
-                ErrorClass::ProcAborted,
-                "unlock",
-                format!("rank {} cannot be reached any more: {failure}", self.rank),
-            );
+            let error = error_of(self.rank, "unlock", failure);
             self.finish(state, window);
-            return Err(window.error.take().unwrap_or(error).in_call("unlock"));
+            return Err(error);
         }
         if self.target.is_none() {
             self.close(state, window, lock.no_check);
         }
         let Some(key) = self.target else { return Ok(false) };
-        let target = &state.pools.targets[key];
+        let Some(target) = state.pools.targets.get(key) else {
+            // Reclaimed, so it owed nothing, and an unlock that had not left would have been owed.
+            self.finish(state, window);
+            return Ok(true);
+        };
         let is_released = target.closing == Closing::Sent || lock.no_check;
         if !is_released || !target.is_complete(&state.pools.ops, target.posted) || target.owes_ack() {
             // A lock that was called for but never needed is not asked for any more.
@@ -223,7 +228,7 @@ impl UnlockSync {
 
     fn finish(&self, state: &mut State, window: &mut WindowState) {
         if let Some(key) = self.target.filter(|key| state.pools.targets.get(*key).is_some()) {
-            free_target(state, window, key);
+            free_target(&mut state.pools, window, key);
         }
         window.epoch.remove_lock(self.rank);
     }

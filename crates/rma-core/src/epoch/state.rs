@@ -16,7 +16,7 @@
 use crate::control::LockKind;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Assertions on synchronization calls (MPI 3.1 §11.5.5), as bits that may be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -114,12 +114,13 @@ pub(crate) struct WindowEpoch {
     state: Epoch,
     opened_by: &'static str,
     number: u64,
-    locks: HashMap<Rank, Lock>,
+    /// In the order of ranks: what leaves when does not depend on a hash.
+    locks: BTreeMap<Rank, Lock>,
 }
 
 impl WindowEpoch {
     pub(crate) fn new() -> Self {
-        Self { state: Epoch::Unset, opened_by: "no call", number: 0, locks: HashMap::new() }
+        Self { state: Epoch::Unset, opened_by: "no call", number: 0, locks: BTreeMap::new() }
     }
 
     pub(crate) fn state(&self) -> Epoch {
@@ -193,6 +194,6 @@ impl WindowEpoch {
 
     /// One of the locked ranks, for messages.
     pub(crate) fn a_locked_rank(&self) -> Option<Rank> {
-        self.locks.keys().min().copied()
+        self.locks.keys().next().copied()
     }
 }

@@ -1,15 +1,15 @@
-//! Applying operations: from (operation, type) to the loop of one function over one width, and the loop itself.
+//! Applying operations: from (operation, type) to one function over one width, for one element or a run of them.
 //!
 //! Invariant: an element's fetch and update are one step against every other kernel on the same memory. Naturally aligned
 //! elements use element atomics; the others are changed under the [`Exclusion`] the caller brings. The two never meet on
 //! one element: all processes see an address with the same offset in its page, and overlapping elements that are not the
 //! same element have no defined outcome (MPI 3.1 §11.7.1).
 
-use super::function::{self as f, Function, WidthFunction};
+use super::function::{self as f, Function, Number};
 use super::op::ReduceOp;
 use super::operand::{Nowhere, Sink, Source};
 use crate::datatype::BasicType;
-use crate::mem::{Elements, ReadSpan, Word, WriteSpan};
+use crate::mem::{Element, Elements, Word, WriteSpan};
 
 /// Elements changed under one guard, so that a long unaligned transfer lets others in.
 const UNALIGNED_ELEMENTS_PER_GUARD: usize = 64;
@@ -90,23 +90,199 @@ impl Kernel {
 
     #[inline]
     fn run(self, target: WriteSpan, origin: impl Source, result: impl Sink, exclusion: &impl Exclusion) {
-        use ReduceOp as O;
-        let job = Job { target, origin, result, exclusion };
-        match self.op {
-            O::Replace => job.by_width::<f::Replace>(self.ty),
-            O::NoOp => job.by_width::<f::Keep>(self.ty),
-            O::BitAnd => job.by_width::<f::And>(self.ty),
-            O::BitOr => job.by_width::<f::Or>(self.ty),
-            O::BitXor => job.by_width::<f::Xor>(self.ty),
-            O::LogicalAnd => job.by_width::<f::LogicalAnd>(self.ty),
-            O::LogicalOr => job.by_width::<f::LogicalOr>(self.ty),
-            O::LogicalXor => job.by_width::<f::LogicalXor>(self.ty),
-            O::Sum => job.by_number::<f::Add, f::Add, f::FloatAdd>(self.ty),
-            O::Prod => job.by_number::<f::Multiply, f::Multiply, f::FloatMultiply>(self.ty),
-            O::Min => job.by_number::<f::Lower, f::LowerSigned, f::FloatLower>(self.ty),
-            O::Max => job.by_number::<f::Upper, f::UpperSigned, f::FloatUpper>(self.ty),
+        match self.ty.size() {
+            1 => self.run_width::<u8>(target, origin, result, exclusion),
+            2 => self.run_width::<u16>(target, origin, result, exclusion),
+            4 => self.run_width::<u32>(target, origin, result, exclusion),
+            _ => self.run_width::<u64>(target, origin, result, exclusion),
         }
     }
+
+    #[inline]
+    fn run_width<W: Number>(
+        self,
+        target: WriteSpan,
+        origin: impl Source,
+        result: impl Sink,
+        exclusion: &impl Exclusion,
+    ) {
+        let len = target.len();
+        if len == W::SIZE
+            && let Some(element) = target.element::<W>(0)
+        {
+            self.check_lengths::<W>(len, origin.byte_len(), result.byte_len());
+            let operand = if self.reads_operand() { origin.word_at(0) } else { W::default() };
+            self.choose::<W, _>(One { element, operand, result });
+        } else {
+            self.run_long::<W>(target, origin, result, exclusion);
+        }
+    }
+
+    #[inline(never)]
+    fn run_long<W: Number>(
+        self,
+        target: WriteSpan,
+        origin: impl Source,
+        result: impl Sink,
+        exclusion: &impl Exclusion,
+    ) {
+        self.check_lengths::<W>(target.len(), origin.byte_len(), result.byte_len());
+        match target.elements::<W>() {
+            Some(elements) => self.choose::<W, _>(Aligned { elements, origin, result }),
+            None => self.choose::<W, _>(Unaligned { target, origin, result, exclusion }),
+        }
+    }
+
+    #[inline]
+    fn check_lengths<W: Word>(self, target: usize, origin: usize, result: usize) {
+        let is_complete =
+            target.is_multiple_of(W::SIZE) && result >= target && (origin >= target || !self.reads_operand());
+        assert!(is_complete, "an accumulate's buffers are whole elements of equal number");
+    }
+
+    #[inline]
+    fn reads_operand(self) -> bool {
+        self.op != ReduceOp::NoOp
+    }
+
+    /// Runs the work with the function of this operation and type: the one place that knows which that is.
+    #[inline]
+    fn choose<W: Number, T: Work<W>>(self, work: T) {
+        use ReduceOp as O;
+        let class = Class::of(self.ty);
+        match self.op {
+            O::Replace => work.run::<f::Replace>(),
+            O::NoOp => work.run::<f::Keep>(),
+            O::BitAnd => work.run::<f::And>(),
+            O::BitOr => work.run::<f::Or>(),
+            O::BitXor => work.run::<f::Xor>(),
+            O::LogicalAnd => work.run::<f::LogicalAnd>(),
+            O::LogicalOr => work.run::<f::LogicalOr>(),
+            O::LogicalXor => work.run::<f::LogicalXor>(),
+            O::Sum => match class {
+                Class::Unsigned | Class::Signed => work.run::<f::Sum>(),
+                Class::Float => work.run::<f::FloatSum>(),
+            },
+            O::Prod => match class {
+                Class::Unsigned | Class::Signed => work.run::<f::Product>(),
+                Class::Float => work.run::<f::FloatProduct>(),
+            },
+            O::Min => match class {
+                Class::Unsigned => work.run::<f::Minimum>(),
+                Class::Signed => work.run::<f::SignedMinimum>(),
+                Class::Float => work.run::<f::FloatMinimum>(),
+            },
+            O::Max => match class {
+                Class::Unsigned => work.run::<f::Maximum>(),
+                Class::Signed => work.run::<f::SignedMaximum>(),
+                Class::Float => work.run::<f::FloatMaximum>(),
+            },
+        }
+    }
+}
+
+/// How the bits of a word are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Unsigned,
+    Signed,
+    Float,
+}
+
+impl Class {
+    #[inline]
+    fn of(ty: BasicType) -> Self {
+        use BasicType as B;
+        match ty {
+            B::Byte | B::U8 | B::U16 | B::U32 | B::U64 => Self::Unsigned,
+            B::I8 | B::I16 | B::I32 | B::I64 => Self::Signed,
+            B::F32 | B::F64 => Self::Float,
+        }
+    }
+}
+
+/// What is to be done with a function once it is chosen.
+trait Work<W: Word> {
+    fn run<F: Function<W>>(self);
+}
+
+/// One aligned element.
+struct One<W, R> {
+    element: Element<W>,
+    operand: W,
+    result: R,
+}
+
+impl<W: Word, R: Sink> Work<W> for One<W, R> {
+    #[inline]
+    fn run<F: Function<W>>(mut self) {
+        update::<W, F, R>(self.element, self.operand, &mut self.result, 0);
+    }
+}
+
+/// Any number of aligned elements: one hardware step for each. The place where a scheme for long runs, which excludes the
+/// small atomics of others and then uses plain code, would be chosen.
+struct Aligned<W, S, R> {
+    elements: Elements<W>,
+    origin: S,
+    result: R,
+}
+
+impl<W: Word, S: Source, R: Sink> Work<W> for Aligned<W, S, R> {
+    #[inline]
+    fn run<F: Function<W>>(mut self) {
+        for (index, element) in self.elements.iter().enumerate() {
+            let offset = index * W::SIZE;
+            update::<W, F, R>(element, operand::<W, F>(self.origin, offset), &mut self.result, offset);
+        }
+    }
+}
+
+#[inline]
+fn update<W, F, R>(element: Element<W>, operand: W, result: &mut R, offset: usize)
+where
+    W: Word,
+    F: Function<W>,
+    R: Sink,
+{
+    if R::IS_READ {
+        result.set_word_at(offset, F::update(element, operand));
+    } else {
+        F::put(element, operand);
+    }
+}
+
+/// Any number of unaligned elements, under the exclusion.
+struct Unaligned<'a, S, R, E> {
+    target: WriteSpan,
+    origin: S,
+    result: R,
+    exclusion: &'a E,
+}
+
+impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Unaligned<'_, S, R, E> {
+    fn run<F: Function<W>>(mut self) {
+        let len = self.target.len();
+        let mut offset = 0;
+        while offset < len {
+            let end = len.min(offset + UNALIGNED_ELEMENTS_PER_GUARD * W::SIZE);
+            let _guard = self.exclusion.exclude();
+            while offset < end {
+                let before = self.target.as_read().word::<W>(offset);
+                let new = F::apply(before, operand::<W, F>(self.origin, offset));
+                if new != before {
+                    self.target.set_word(offset, new);
+                }
+                self.result.set_word_at(offset, before);
+                offset += W::SIZE;
+            }
+        }
+    }
+}
+
+#[inline]
+fn operand<W: Word, F: Function<W>>(origin: impl Source, offset: usize) -> W {
+    if F::READS_OPERAND { origin.word_at(offset) } else { W::default() }
 }
 
 /// Compare-and-swap on a type that may be compared: integers and bytes, not floating point (MPI 3.1 §11.3.5).
@@ -172,88 +348,4 @@ fn compare_and_swap<W: Word>(
         before
     };
     result.set_word_at(0, before);
-}
-
-/// What one call works on, before its function and width are chosen.
-struct Job<'a, S, R, E> {
-    target: WriteSpan,
-    origin: S,
-    result: R,
-    exclusion: &'a E,
-}
-
-impl<S: Source, R: Sink, E: Exclusion> Job<'_, S, R, E> {
-    #[inline]
-    fn by_width<F: WidthFunction>(self, ty: BasicType) {
-        match ty.size() {
-            1 => self.apply::<u8, F>(),
-            2 => self.apply::<u16, F>(),
-            4 => self.apply::<u32, F>(),
-            _ => self.apply::<u64, F>(),
-        }
-    }
-
-    /// `U` on unsigned integers, `I` on signed ones, `Float` on floating point.
-    #[inline]
-    fn by_number<U: WidthFunction, I: WidthFunction, Float: Function<u32> + Function<u64>>(
-        self,
-        ty: BasicType,
-    ) {
-        match ty {
-            BasicType::F32 => self.apply::<u32, Float>(),
-            BasicType::F64 => self.apply::<u64, Float>(),
-            BasicType::I8 | BasicType::I16 | BasicType::I32 | BasicType::I64 => self.by_width::<I>(ty),
-            BasicType::Byte | BasicType::U8 | BasicType::U16 | BasicType::U32 | BasicType::U64 => {
-                self.by_width::<U>(ty);
-            }
-        }
-    }
-
-    #[inline]
-    fn apply<W: Word, F: Function<W>>(self) {
-        let len = self.target.len();
-        let is_complete = len.is_multiple_of(W::SIZE)
-            && self.result.byte_len() >= len
-            && (!F::READS_OPERAND || self.origin.byte_len() >= len);
-        assert!(is_complete, "an accumulate's buffers are whole elements of equal number");
-        match self.target.elements::<W>() {
-            Some(elements) => self.apply_aligned::<W, F>(elements),
-            None => self.apply_unaligned::<W, F>(),
-        }
-    }
-
-    /// One hardware step per element. The place where a scheme for long runs, which excludes the small atomics of others
-    /// and then uses plain code, would be chosen.
-    #[inline]
-    fn apply_aligned<W: Word, F: Function<W>>(mut self, elements: Elements<W>) {
-        for (index, element) in elements.iter().enumerate() {
-            let offset = index * W::SIZE;
-            let before = F::update(element, self.operand::<W, F>(offset));
-            self.result.set_word_at(offset, before);
-        }
-    }
-
-    #[cold]
-    fn apply_unaligned<W: Word, F: Function<W>>(mut self) {
-        let target: ReadSpan = self.target.as_read();
-        let mut offset = 0;
-        while offset < target.len() {
-            let end = target.len().min(offset + UNALIGNED_ELEMENTS_PER_GUARD * W::SIZE);
-            let _guard = self.exclusion.exclude();
-            while offset < end {
-                let before = target.word::<W>(offset);
-                let new = F::apply(before, self.operand::<W, F>(offset));
-                if new != before {
-                    self.target.set_word(offset, new);
-                }
-                self.result.set_word_at(offset, before);
-                offset += W::SIZE;
-            }
-        }
-    }
-
-    #[inline]
-    fn operand<W: Word, F: Function<W>>(&self, offset: usize) -> W {
-        if F::READS_OPERAND { self.origin.word_at(offset) } else { W::default() }
-    }
 }

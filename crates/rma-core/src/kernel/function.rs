@@ -5,6 +5,7 @@
 //! floating point look at the type.
 
 use crate::mem::{Element, Word};
+use std::ops::{BitAnd, BitOr, BitXor};
 
 /// An operation on words.
 pub(super) trait Function<W: Word> {
@@ -23,226 +24,214 @@ pub(super) trait Function<W: Word> {
             (new != current).then_some(new)
         })
     }
+
+    /// Updates an element in one atomic step, when nobody asks for the value before.
+    #[inline]
+    fn put(element: Element<W>, operand: W) {
+        Self::update(element, operand);
+    }
 }
 
-/// An operation that is the same at every width, signed or not.
-pub(super) trait WidthFunction: Function<u8> + Function<u16> + Function<u32> + Function<u64> {}
-impl<F: Function<u8> + Function<u16> + Function<u32> + Function<u64>> WidthFunction for F {}
+/// A word as the numbers it can be.
+pub(super) trait Number:
+    Word + Ord + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self>
+{
+    fn sum(self, other: Self) -> Self;
+    fn product(self, other: Self) -> Self;
+    fn truth(value: bool) -> Self;
+    fn is_true(self) -> bool;
+    fn is_below_signed(self, other: Self) -> bool;
+    fn float_sum(self, other: Self) -> Self;
+    fn float_product(self, other: Self) -> Self;
+    fn float_minimum(self, other: Self) -> Self;
+    fn float_maximum(self, other: Self) -> Self;
+}
 
-pub(super) struct Add;
-pub(super) struct Multiply;
-pub(super) struct And;
-pub(super) struct Or;
-pub(super) struct Xor;
-pub(super) struct LogicalAnd;
-pub(super) struct LogicalOr;
-pub(super) struct LogicalXor;
+macro_rules! functions {
+    ($($name:ident($current:ident, $operand:ident) = $value:expr $(, in hardware by $step:ident)?;)*) => {$(
+        pub(super) struct $name;
+
+        impl<W: Number> Function<W> for $name {
+            #[inline]
+            fn apply($current: W, $operand: W) -> W {
+                $value
+            }
+
+            $(
+                #[inline]
+                fn update(element: Element<W>, operand: W) -> W {
+                    element.$step(operand)
+                }
+            )?
+        }
+    )*};
+}
+
+functions! {
+    Sum(current, operand) = current.sum(operand), in hardware by fetch_add;
+    Product(current, operand) = current.product(operand);
+    Minimum(current, operand) = current.min(operand);
+    Maximum(current, operand) = current.max(operand);
+    SignedMinimum(current, operand) = if operand.is_below_signed(current) { operand } else { current };
+    SignedMaximum(current, operand) = if current.is_below_signed(operand) { operand } else { current };
+    FloatSum(current, operand) = current.float_sum(operand);
+    FloatProduct(current, operand) = current.float_product(operand);
+    FloatMinimum(current, operand) = current.float_minimum(operand);
+    FloatMaximum(current, operand) = current.float_maximum(operand);
+    LogicalAnd(current, operand) = W::truth(current.is_true() && operand.is_true());
+    LogicalOr(current, operand) = W::truth(current.is_true() || operand.is_true());
+    LogicalXor(current, operand) = W::truth(current.is_true() != operand.is_true());
+    And(current, operand) = current & operand, in hardware by fetch_and;
+    Or(current, operand) = current | operand, in hardware by fetch_or;
+    Xor(current, operand) = current ^ operand, in hardware by fetch_xor;
+}
+
+/// `REPLACE`: an exchange, or a store when nobody asks for the value before.
 pub(super) struct Replace;
+
+impl<W: Word> Function<W> for Replace {
+    #[inline]
+    fn apply(_: W, operand: W) -> W {
+        operand
+    }
+
+    #[inline]
+    fn update(element: Element<W>, operand: W) -> W {
+        element.swap(operand)
+    }
+
+    #[inline]
+    fn put(element: Element<W>, operand: W) {
+        element.store(operand);
+    }
+}
+
+/// `NO_OP`: an atomic load.
 pub(super) struct Keep;
-/// The smaller word, as unsigned integers.
-pub(super) struct Lower;
-/// The larger word, as unsigned integers.
-pub(super) struct Upper;
-/// The smaller word, as signed integers.
-pub(super) struct LowerSigned;
-/// The larger word, as signed integers.
-pub(super) struct UpperSigned;
-pub(super) struct FloatAdd;
-pub(super) struct FloatMultiply;
-pub(super) struct FloatLower;
-pub(super) struct FloatUpper;
 
-macro_rules! integer_functions {
-    ($($word:ty, $signed:ty;)*) => {$(
-        impl Function<$word> for Add {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                current.wrapping_add(operand)
-            }
+impl<W: Word> Function<W> for Keep {
+    const READS_OPERAND: bool = false;
 
-            #[inline]
-            fn update(element: Element<$word>, operand: $word) -> $word {
-                element.fetch_add(operand)
-            }
+    #[inline]
+    fn apply(current: W, _: W) -> W {
+        current
+    }
+
+    #[inline]
+    fn update(element: Element<W>, _: W) -> W {
+        element.load()
+    }
+}
+
+macro_rules! integers {
+    ($word:ty, $signed:ty) => {
+        #[inline]
+        fn sum(self, other: Self) -> Self {
+            self.wrapping_add(other)
         }
 
-        impl Function<$word> for Multiply {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                current.wrapping_mul(operand)
-            }
+        #[inline]
+        fn product(self, other: Self) -> Self {
+            self.wrapping_mul(other)
         }
 
-        impl Function<$word> for And {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                current & operand
-            }
-
-            #[inline]
-            fn update(element: Element<$word>, operand: $word) -> $word {
-                element.fetch_and(operand)
-            }
+        #[inline]
+        fn truth(value: bool) -> Self {
+            value.into()
         }
 
-        impl Function<$word> for Or {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                current | operand
-            }
-
-            #[inline]
-            fn update(element: Element<$word>, operand: $word) -> $word {
-                element.fetch_or(operand)
-            }
+        #[inline]
+        fn is_true(self) -> bool {
+            self != 0
         }
 
-        impl Function<$word> for Xor {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                current ^ operand
-            }
-
-            #[inline]
-            fn update(element: Element<$word>, operand: $word) -> $word {
-                element.fetch_xor(operand)
-            }
+        #[inline]
+        fn is_below_signed(self, other: Self) -> bool {
+            (self as $signed) < (other as $signed)
         }
+    };
+}
 
-        impl Function<$word> for LogicalAnd {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                <$word>::from(current != 0 && operand != 0)
-            }
-        }
+macro_rules! numbers_with_floats {
+    ($($word:ty, $signed:ty, $float:ty;)*) => {$(
+        impl Number for $word {
+            integers!($word, $signed);
 
-        impl Function<$word> for LogicalOr {
             #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                <$word>::from(current != 0 || operand != 0)
-            }
-        }
-
-        impl Function<$word> for LogicalXor {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                <$word>::from((current != 0) != (operand != 0))
-            }
-        }
-
-        impl Function<$word> for Replace {
-            #[inline]
-            fn apply(_: $word, operand: $word) -> $word {
-                operand
+            fn float_sum(self, other: Self) -> Self {
+                (<$float>::from_bits(self) + <$float>::from_bits(other)).to_bits()
             }
 
             #[inline]
-            fn update(element: Element<$word>, operand: $word) -> $word {
-                element.swap(operand)
-            }
-        }
-
-        impl Function<$word> for Keep {
-            const READS_OPERAND: bool = false;
-
-            #[inline]
-            fn apply(current: $word, _: $word) -> $word {
-                current
+            fn float_product(self, other: Self) -> Self {
+                (<$float>::from_bits(self) * <$float>::from_bits(other)).to_bits()
             }
 
+            // The standard leaves NaN and signed zeros open. Here the result does not depend on the order in which
+            // values arrive, unless all of them are NaN: a number wins over a NaN, and equal numbers differ at most in
+            // the sign of zero, which "or" makes negative and "and" makes positive.
             #[inline]
-            fn update(element: Element<$word>, _: $word) -> $word {
-                element.load()
+            fn float_minimum(self, other: Self) -> Self {
+                let (a, b) = (<$float>::from_bits(self), <$float>::from_bits(other));
+                if a == b {
+                    self | other
+                } else if a < b || b.is_nan() {
+                    self
+                } else {
+                    other
+                }
             }
-        }
 
-        impl Function<$word> for Lower {
             #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                current.min(operand)
-            }
-        }
-
-        impl Function<$word> for Upper {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                current.max(operand)
-            }
-        }
-
-        impl Function<$word> for LowerSigned {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                (current as $signed).min(operand as $signed) as $word
-            }
-        }
-
-        impl Function<$word> for UpperSigned {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                (current as $signed).max(operand as $signed) as $word
+            fn float_maximum(self, other: Self) -> Self {
+                let (a, b) = (<$float>::from_bits(self), <$float>::from_bits(other));
+                if a == b {
+                    self & other
+                } else if a > b || b.is_nan() {
+                    self
+                } else {
+                    other
+                }
             }
         }
     )*};
 }
 
-integer_functions! {
+macro_rules! numbers_without_floats {
+    ($($word:ty, $signed:ty;)*) => {$(
+        // No basic type of this width is floating point, so the float functions are never chosen.
+        impl Number for $word {
+            integers!($word, $signed);
+
+            #[inline]
+            fn float_sum(self, _: Self) -> Self {
+                self
+            }
+
+            #[inline]
+            fn float_product(self, _: Self) -> Self {
+                self
+            }
+
+            #[inline]
+            fn float_minimum(self, _: Self) -> Self {
+                self
+            }
+
+            #[inline]
+            fn float_maximum(self, _: Self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+numbers_without_floats! {
     u8, i8;
     u16, i16;
-    u32, i32;
-    u64, i64;
 }
 
-macro_rules! float_functions {
-    ($($word:ty, $float:ty;)*) => {$(
-        impl Function<$word> for FloatAdd {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                (<$float>::from_bits(current) + <$float>::from_bits(operand)).to_bits()
-            }
-        }
-
-        impl Function<$word> for FloatMultiply {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                (<$float>::from_bits(current) * <$float>::from_bits(operand)).to_bits()
-            }
-        }
-
-        // The standard leaves NaN and signed zeros open. Here the result does not depend on the order in which values
-        // arrive, unless all of them are NaN: a number wins over a NaN, and equal numbers differ at most in the sign
-        // of zero, which "or" makes negative and "and" makes positive.
-        impl Function<$word> for FloatLower {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                let (a, b) = (<$float>::from_bits(current), <$float>::from_bits(operand));
-                if a == b {
-                    current | operand
-                } else if a < b || b.is_nan() {
-                    current
-                } else {
-                    operand
-                }
-            }
-        }
-
-        impl Function<$word> for FloatUpper {
-            #[inline]
-            fn apply(current: $word, operand: $word) -> $word {
-                let (a, b) = (<$float>::from_bits(current), <$float>::from_bits(operand));
-                if a == b {
-                    current & operand
-                } else if a > b || b.is_nan() {
-                    current
-                } else {
-                    operand
-                }
-            }
-        }
-    )*};
-}
-
-float_functions! {
-    u32, f32;
-    u64, f64;
+numbers_with_floats! {
+    u32, i32, f32;
+    u64, i64, f64;
 }

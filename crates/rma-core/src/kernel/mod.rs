@@ -5,8 +5,10 @@
 //! included. There is no second implementation anywhere, so that two paths to one location cannot differ (lessons 44, 45
 //! and 47).
 //!
-//! Forbids `unsafe`: memory is touched through `mem` alone. Knows no windows, packets or layouts; callers cut
+//! Memory is touched through `mem` alone. Knows no windows, packets or layouts; callers cut
 //! non-contiguous transfers into contiguous runs of whole elements.
+
+#![forbid(unsafe_code)]
 
 mod apply;
 mod function;

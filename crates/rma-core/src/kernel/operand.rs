@@ -16,6 +16,9 @@ pub trait Source: Copy {
 
 /// Room for consecutive old values, at any alignment.
 pub trait Sink {
+    /// Whether old values are wanted at all.
+    const IS_READ: bool = true;
+
     /// Length in bytes.
     fn byte_len(&self) -> usize;
 
@@ -79,6 +82,8 @@ impl Sink for WriteSpan {
 pub(super) struct Nowhere;
 
 impl Sink for Nowhere {
+    const IS_READ: bool = false;
+
     #[inline]
     fn byte_len(&self) -> usize {
         usize::MAX

@@ -84,6 +84,11 @@ impl WriteSpan {
         if let Some(element) = self.element::<W>(offset) {
             return element.store(word);
         }
+        self.set_word_unaligned(offset, word);
+    }
+
+    #[cold]
+    fn set_word_unaligned<W: Word>(self, offset: usize, word: W) {
         let mut bytes = [0; size_of::<u64>()];
         word.to_bytes(&mut bytes);
         self.part(offset, W::SIZE).write(&bytes[..W::SIZE]);
@@ -103,8 +108,13 @@ impl ReadSpan {
             // SAFETY: the part has the word's size, the span's maker promised that it is readable, and it is aligned.
             return W::load(unsafe { &*at.cast::<W::Atomic>() });
         }
+        part.word_unaligned()
+    }
+
+    #[cold]
+    fn word_unaligned<W: Word>(self) -> W {
         let mut bytes = [0; size_of::<u64>()];
-        part.read(&mut bytes[..W::SIZE]);
+        self.read(&mut bytes[..W::SIZE]);
         W::from_bytes(&bytes)
     }
 }

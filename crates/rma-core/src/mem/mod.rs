@@ -9,7 +9,10 @@
 //! read are then any mix of old and new).
 
 mod atomic;
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "copy_x86_64.rs")]
 mod copy;
+#[cfg(test)]
+mod copy_tests;
 mod span;
 #[cfg(test)]
 pub(crate) mod testing;

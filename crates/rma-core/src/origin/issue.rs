@@ -95,7 +95,8 @@ impl Issuer<'_> {
                 let is_due = self.pools.ops[op].order <= target.push_to
                     || target.pending.len() > self.config.piggyback_threshold
                     || self.window.pressure;
-                if is_due { self.issue_operation(key, op, RequestFlags::NONE) } else { Step::Idle }
+                // What is held back must not hold back the acknowledgement of what has left.
+                if is_due { self.issue_operation(key, op, RequestFlags::NONE) } else { self.issue_sync(key) }
             }
             (Gate::Open, None) => self.issue_sync(key),
         }
@@ -116,9 +117,11 @@ impl Issuer<'_> {
         }
     }
 
-    /// Whether the operation can travel with a lock request: one small packet with little data.
+    /// Whether the operation can travel with a lock request: one small packet with little data, which can be handed back.
     fn rides_on_lock(&self, target: &Target, op: &Operation) -> bool {
-        op.data_len() <= self.config.lock_data_bytes && self.fits_small(target, op.data_len())
+        op.data_len() <= self.config.lock_data_bytes
+            && self.fits_small(target, op.data_len())
+            && self.piece_len(op) == op.len
     }
 
     fn fits_small(&self, target: &Target, data_len: u64) -> bool {
@@ -145,6 +148,7 @@ impl Issuer<'_> {
             if let Some(lock) = self.window.epoch.lock_mut(rank) {
                 lock.state = LockState::Issued;
             }
+            self.pools.targets[key].is_locking = true;
             if rider.is_some() {
                 self.outbox.counters.on_piggybacked_locks(1);
             }

@@ -3,39 +3,30 @@
 //! Needs a target element and an operation element. Neither is waited for here: running out is an answer, on which the
 //! window stops holding operations back until elements have come back (design §5.2), and the caller tries again.
 
+use super::lost::error_of;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
 use crate::pool::PoolKey;
-use crate::progress::State;
+use crate::progress::{Pools, State};
 use crate::table::{Operation, Target};
 use crate::window::WindowState;
 
-/// Whether an operation was queued.
-#[derive(Debug)]
-#[must_use]
-pub(crate) enum Posted {
-    /// It is in the table.
-    Queued,
-    /// No element is to be had now. The operation comes back unchanged.
-    NoElement(Operation),
-}
-
-/// Queues an operation whose legality has been checked.
+/// Queues an operation whose legality has been checked; hands it back unchanged when no element is to be had now.
 pub(crate) fn post(
     state: &mut State,
     window: &mut WindowState,
     rank: Rank,
     mut op: Operation,
     call: &'static str,
-) -> Result<Posted> {
+) -> Result<Option<Operation>> {
     check_alive(state, window, rank, call)?;
-    let Some(target) = ensure_target(state, window, rank) else { return Ok(Posted::NoElement(op)) };
+    let Some(target) = ensure_target(state, window, rank) else { return Ok(Some(op)) };
     if !state.pools.ops.can_take(&window.op_share) {
         // Ask before the value moves in: it must come back whole.
         state.counters.on_op_pool_exhausted(1);
-        window.pressure = true;
-        window.dirty = true;
-        return Ok(Posted::NoElement(op));
+        // Only what is new is worth a step: the caller asks again after each.
+        window.dirty |= !std::mem::replace(&mut window.pressure, true);
+        return Ok(Some(op));
     }
     let element = &mut state.pools.targets[target];
     element.posted += 1;
@@ -50,7 +41,7 @@ pub(crate) fn post(
     element.pending.push_back(&mut state.pools.ops, key);
     state.counters.on_ops_queued(1);
     window.dirty = true;
-    Ok(Posted::Queued)
+    Ok(None)
 }
 
 /// The element of `rank`, made if need be; `None` when none is to be had now.
@@ -58,7 +49,7 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
     if let Some(key) = window.table.find(&state.pools.targets, rank) {
         return Some(key);
     }
-    if !state.pools.targets.can_take(&window.target_share) && !free_idle_target(state, window) {
+    if !state.pools.targets.can_take(&window.target_share) && !free_idle_target(&mut state.pools, window) {
         state.counters.on_target_pool_exhausted(1);
         push_all(state, window);
         return None;
@@ -71,37 +62,33 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
 
 /// Gives every element that owes nothing back to the pool (end of an epoch).
 pub(crate) fn free_idle_targets(state: &mut State, window: &mut WindowState) {
-    while free_idle_target(state, window) {}
+    while free_idle_target(&mut state.pools, window) {}
 }
 
 /// Gives the element back; its operations must be gone.
-pub(crate) fn free_target(state: &mut State, window: &mut WindowState, key: PoolKey) {
-    window.table.remove(&mut state.pools.targets, key);
-    state.pools.targets.put_back(&mut window.target_share, key);
+pub(crate) fn free_target(pools: &mut Pools, window: &mut WindowState, key: PoolKey) {
+    window.table.remove(&mut pools.targets, key);
+    pools.targets.put_back(&mut window.target_share, key);
 }
 
-fn free_idle_target(state: &mut State, window: &mut WindowState) -> bool {
-    let idle =
-        window.table.keys(&state.pools.targets).into_iter().find(|key| state.pools.targets[*key].is_idle());
-    idle.inspect(|key| free_target(state, window, *key)).is_some()
+fn free_idle_target(pools: &mut Pools, window: &mut WindowState) -> bool {
+    let idle = window.table.keys(&pools.targets).into_iter().find(|key| pools.targets[*key].is_idle());
+    idle.inspect(|key| free_target(pools, window, *key)).is_some()
 }
 
 /// Target elements ran short: everything posted leaves and is acknowledged, so that elements become idle.
 fn push_all(state: &mut State, window: &mut WindowState) {
-    window.pressure = true;
-    window.dirty = true;
+    window.dirty |= !std::mem::replace(&mut window.pressure, true);
     for key in window.table.keys(&state.pools.targets) {
-        state.pools.targets[key].push(true);
+        let target = &mut state.pools.targets[key];
+        window.dirty |= target.push_to.min(target.ack_to) < target.posted;
+        target.push(true);
     }
 }
 
 fn check_alive(state: &State, window: &WindowState, rank: Rank, call: &'static str) -> Result<()> {
     match state.lost.get(&window.shared.group.peer(rank)) {
         None => Ok(()),
-        Some(failure) => Err(Error::new(
-            ErrorClass::ProcAborted,
-            call,
-            format!("target rank {rank} cannot be reached any more: {failure}"),
-        )),
+        Some(failure) => Err(error_of(rank, call, failure)),
     }
 }

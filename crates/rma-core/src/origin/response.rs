@@ -143,7 +143,7 @@ impl Settler<'_> {
     fn on_data(&mut self, target: PoolKey, key: PoolKey) {
         let op = &mut self.pools.ops[key];
         op.outstanding.data = false;
-        self.pools.targets[target].fetching -= 1;
+        self.pools.targets[target].on_data(op.order);
     }
 
     /// What every response says by its head: lock granted or data handed back, and everything up to it applied.
@@ -161,7 +161,8 @@ impl Settler<'_> {
     }
 
     fn on_grant(&mut self, target: PoolKey) {
-        let element = &self.pools.targets[target];
+        let element = &mut self.pools.targets[target];
+        element.is_locking = false;
         if let Some(lock) = self.window.epoch.lock_mut(element.rank) {
             lock.state = LockState::Granted;
         }

@@ -6,6 +6,8 @@
 //!
 //! Elements are named by index and generation ([`PoolKey`]); a stale or forged key finds nothing.
 
+#![forbid(unsafe_code)]
+
 mod elements;
 mod key;
 mod share;

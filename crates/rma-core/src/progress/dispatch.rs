@@ -104,7 +104,11 @@ impl Sink for Dispatch<'_> {
             locks::forget_peer(&mut self.state.nudges, &mut self.state.counters, &mut window, peer);
             self.state.windows.put_back(window);
         }
-        self.state.replies.forget_peer(peer);
+        for (window, kind) in self.state.replies.forget_peer(peer) {
+            let Some(mut window) = self.state.windows.take(window) else { continue };
+            locks::release(&mut self.state.nudges, &mut self.state.counters, &mut window, peer, kind);
+            self.state.windows.put_back(window);
+        }
         self.upper.failed(peer, &failure);
         self.state.lost.insert(peer, failure);
     }
@@ -112,9 +116,9 @@ impl Sink for Dispatch<'_> {
 
 impl Dispatch<'_> {
     fn request(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
-        let (request, _) = Request::parse(bytes)?;
+        let (request, data) = Request::parse(bytes)?;
         let mut window = self.take_window(from, request.window)?;
-        let delivery = apply::handle(self.state, &mut window, from, bytes);
+        let delivery = apply::handle(self.state, &mut window, from, &request, data, bytes);
         self.state.windows.put_back(window);
         Ok(delivery)
     }
@@ -129,9 +133,12 @@ impl Dispatch<'_> {
     }
 
     fn bulk_request(&mut self, from: Peer, head: &[u8], len: u64) -> Result<Placement, &'static str> {
-        let (request, _) = Request::parse(head)?;
+        let (request, rest) = Request::parse(head)?;
+        if !rest.is_empty() {
+            return Err("data behind the head of a bulk request");
+        }
         let mut window = self.take_window(from, request.window)?;
-        let begun = bulk::begin(self.state, &mut window, head, len);
+        let begun = bulk::begin(self.state, &mut window, request, len);
         self.state.windows.put_back(window);
         let (placement, incoming) = begun?;
         self.state.receiving.insert((from, Lane::Request), Receiving::Request(Box::new(incoming)));

@@ -1,9 +1,10 @@
 //! The one place that advances and the one place that waits.
 //!
-//! [`step`] moves packets and operations, [`wait`] repeats it until a predicate holds, [`poller`] is where a process sleeps.
+//! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps.
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod dispatch;
+mod invariants;
 mod poller;
 mod protocol;
 mod state;

@@ -2,8 +2,10 @@
 
 use crate::channel::{Failure, Lane};
 use crate::config::EngineConfig;
+use crate::error::Error;
 use crate::ids::{Peer, WindowId};
 use crate::origin::ByChannel;
+use crate::origin::post::free_idle_targets;
 use crate::pool::{GlobalPool, PoolKey};
 use crate::stats::Counters;
 use crate::table::{OpPool, TargetPool};
@@ -63,6 +65,17 @@ pub(crate) enum Receiving {
 }
 
 impl State {
+    /// Takes a window out of the table for good, with its shares; gives the error that nobody has raised. Its elements
+    /// must be idle.
+    pub(crate) fn remove_window(&mut self, id: WindowId) -> Option<Error> {
+        let mut window = self.windows.remove(id)?;
+        free_idle_targets(self, &mut window);
+        let ops = self.pools.ops.close_share(window.op_share);
+        let targets = self.pools.targets.close_share(window.target_share);
+        debug_assert!(ops.is_ok() && targets.is_ok(), "elements are in use in a window that is removed");
+        window.error
+    }
+
     pub(crate) fn new(config: EngineConfig) -> Self {
         Self {
             windows: Windows::new(),

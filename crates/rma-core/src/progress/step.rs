@@ -33,13 +33,11 @@ impl Core {
         let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
         let polled = self.channel.poll(&mut sink, budget);
         moved |= !polled.is_idle();
-        if polled.packets > 0 {
-            // What the packets asked for leaves in the same step: an answer waits for no other call.
-            moved |= self.send(host);
-            if moved {
-                let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
-                let _ = self.channel.poll(&mut sink, budget);
-            }
+        if !polled.is_idle() {
+            // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call.
+            self.send(host);
+            let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
+            let _ = self.channel.poll(&mut sink, budget);
         }
         moved
     }
@@ -65,7 +63,7 @@ impl Core {
         let Some(mut window) = self.state.windows.take(id) else { return false };
         let mut moved = false;
         if window.opening.is_some() {
-            match epoch::is_open(&mut window, &mut self.state.pools, host) {
+            match epoch::is_open(&mut self.state.pools, &mut window, host) {
                 Ok(is_open) => moved |= is_open,
                 Err(error) => window.note_error(error),
             }

@@ -10,7 +10,6 @@ mod operation;
 mod slots;
 mod target;
 
-pub(crate) use list::OpList;
 pub(crate) use operation::{OpData, OpKind, Operation};
 pub(crate) use slots::{OpPool, Table, TargetPool};
 pub(crate) use target::{Closing, Target};

@@ -35,6 +35,11 @@ impl Table {
         self.chain(pool, self.slot_of(rank)).find(|key| pool[*key].rank == rank)
     }
 
+    /// Whether any element owes something.
+    pub(crate) fn is_busy(&self, pool: &TargetPool) -> bool {
+        self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize)).any(|key| !pool[key].is_idle())
+    }
+
     /// Adds an element that is not in the table yet.
     pub(crate) fn insert(&mut self, pool: &mut TargetPool, key: PoolKey) {
         let slot = self.slot_of(pool[key].rank);

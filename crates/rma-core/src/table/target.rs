@@ -48,6 +48,8 @@ pub(crate) struct Target {
     /// Requests for data under way.
     pub(crate) fetching: u64,
     pub(crate) closing: Closing,
+    /// A lock request has left and has not been answered with the grant.
+    pub(crate) is_locking: bool,
     /// Next target of the same slot.
     pub(super) next: Option<PoolKey>,
 }
@@ -69,6 +71,7 @@ impl Target {
             asked: SmallVec::new(),
             fetching: 0,
             closing: Closing::No,
+            is_locking: false,
             next: None,
         }
     }
@@ -91,6 +94,7 @@ impl Target {
             && self.issued.is_empty()
             && !self.owes_ack()
             && self.closing != Closing::Wanted
+            && !self.is_locking
     }
 
     /// Whether a store has not been acknowledged.
@@ -122,6 +126,12 @@ impl Target {
     /// Notes that `sequence` will be acknowledged, and with it everything issued so far.
     pub(crate) fn on_ack_asked(&mut self, sequence: Sequence) {
         self.asked.push((sequence, self.issued_to));
+    }
+
+    /// Notes that the data of an operation has come, and so that everything up to it has been applied at the target.
+    pub(crate) fn on_data(&mut self, order: u64) {
+        self.fetching -= 1;
+        self.acked_to = self.acked_to.max(order);
     }
 
     /// Notes that everything up to packet `sequence` has been applied at the target.

@@ -13,20 +13,23 @@ use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, R
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Handles a small request packet and the data behind its head.
-pub(crate) fn handle(state: &mut State, window: &mut WindowState, from: Peer, packet: &[u8]) -> Delivery {
-    let (request, data) = match Request::parse(packet) {
-        Ok(parsed) => parsed,
-        Err(reason) => return Delivery::Refused(reason),
-    };
-    if let Err(reason) = check_data(&request, data.len() as u64) {
+/// Handles a small request and the data behind its head; `packet` is both as they came, to be kept when it has to wait.
+pub(crate) fn handle(
+    state: &mut State,
+    window: &mut WindowState,
+    from: Peer,
+    request: &Request,
+    data: &[u8],
+    packet: &[u8],
+) -> Delivery {
+    if let Err(reason) = check_data(request, data.len() as u64) {
         return Delivery::Refused(reason);
     }
     state.counters.on_bytes_received(data.len() as u64);
     if request.flags.locks() {
-        return super::locks::request(state, window, from, &request, packet);
+        return super::locks::request(state, window, from, request, packet);
     }
-    apply(&mut state.replies, window, from, &request, data, ResponseFlags::NONE)
+    apply(&mut state.replies, window, from, request, data, ResponseFlags::NONE)
 }
 
 /// Carries out a request whose lock, if it asked for one, is held.
@@ -98,7 +101,7 @@ pub(crate) fn check_data(request: &Request, len: u64) -> Result<(), &'static str
     let fits = match request.kind {
         RequestKind::Sync | RequestKind::Get { .. } | RequestKind::Nudge => len == 0,
         RequestKind::Put(_) => len > 0,
-        RequestKind::Accumulate { kernel, .. } => len > 0 && len % kernel.ty().size() as u64 == 0,
+        RequestKind::Accumulate { kernel, .. } => len > 0 && len.is_multiple_of(kernel.ty().size() as u64),
         RequestKind::FetchOp { kernel, .. } => len == kernel.ty().size() as u64,
         RequestKind::CompareSwap { kernel, .. } => len == 2 * kernel.ty().size() as u64,
     };

@@ -29,13 +29,9 @@ enum Body {
 pub(crate) fn begin(
     state: &mut State,
     window: &mut WindowState,
-    head: &[u8],
+    request: Request,
     len: u64,
 ) -> Result<(Placement, Incoming), &'static str> {
-    let (request, rest) = Request::parse(head)?;
-    if !rest.is_empty() {
-        return Err("data behind the head of a bulk request");
-    }
     if request.flags.locks() {
         return Err("bulk request that asks for a lock");
     }

@@ -50,6 +50,33 @@ impl TargetRole {
         !self.waiters.is_empty()
     }
 
+    /// Recounts what is counted; for tests.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong.
+    pub(crate) fn invariants(&self, shared: &Shared) -> Result<(), String> {
+        let bytes =
+            self.waiters.iter().filter_map(|w| w.packet.as_ref()).map(|p| p.len() as u64).sum::<u64>();
+        if bytes != self.queued_bytes {
+            return Err(format!("{bytes} bytes wait for the lock, {} counted", self.queued_bytes));
+        }
+        for (at, waiter) in self.waiters.iter().enumerate() {
+            let is_twice = self.waiters.iter().skip(at + 1).any(|w| w.from == waiter.from && !w.is_lost);
+            if waiter.ticket.is_none() || (is_twice && !waiter.is_lost) {
+                return Err(format!("process {} waits twice, or without a ticket", waiter.from));
+            }
+        }
+        let (word, shared_holders) =
+            (shared.own().control.lock_state(), self.shared_holders.values().sum::<u32>());
+        if word.owner().is_none() && word.shared() < shared_holders {
+            return Err(format!("{shared_holders} processes share the lock, {} in its word", word.shared()));
+        }
+        if self.releasing.is_some() && word.owner() != self.releasing {
+            return Err("a process releases the lock that it does not hold".to_owned());
+        }
+        Ok(())
+    }
+
     /// Checks that `from` holds a lock that it may release, and takes it off the books.
     pub(crate) fn begin_release(&mut self, shared: &Shared, from: Peer) -> Result<LockKind, &'static str> {
         if let Some(count) = self.shared_holders.get_mut(&from) {
@@ -112,8 +139,8 @@ pub(crate) fn request(
     }
     // A bare lock request is made again from its number; only its unlock flag would be lost, and an unlock never rides on
     // a lock request without an operation.
-    let packet = (keeps && fits).then(|| packet.into());
-    window.target.queued_bytes += packet.as_ref().map_or(0, |p: &Box<[u8]>| p.len() as u64);
+    let packet = (keeps && fits).then(|| Box::<[u8]>::from(packet));
+    window.target.queued_bytes += packet.as_ref().map_or(0, |p| p.len() as u64);
     let waiter = Waiter {
         from,
         ticket,

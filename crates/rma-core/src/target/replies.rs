@@ -99,10 +99,33 @@ impl Replies {
         }
     }
 
-    /// Drops what is owed to a lost peer.
-    pub(crate) fn forget_peer(&mut self, peer: Peer) {
-        self.queues.remove(&peer);
+    /// Drops what is owed to a lost peer; gives the releases among it, which others wait for.
+    pub(crate) fn forget_peer(&mut self, peer: Peer) -> impl Iterator<Item = (WindowId, LockKind)> + use<> {
         self.waiting.retain(|waiting| *waiting != peer);
+        let queue = self.queues.remove(&peer).unwrap_or_default();
+        queue.replies.into_iter().filter_map(|reply| match reply {
+            Reply::Release(window, kind) => Some((window, kind)),
+            Reply::Packet(..) => None,
+        })
+    }
+
+    /// Recounts what is counted; for tests.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong.
+    pub(crate) fn invariants(&self, bulks: &Bulks) -> Result<(), String> {
+        for (peer, queue) in &self.queues {
+            let listed = self.waiting.iter().filter(|waiting| *waiting == peer).count();
+            if listed != usize::from(queue.is_waiting) || (!queue.replies.is_empty() && listed == 0) {
+                return Err(format!("{} replies to {peer}, listed {listed} times", queue.replies.len()));
+            }
+            let leaving =
+                bulks.iter().filter(|(_, owner)| matches!(owner, BulkOwner::Reply { to, .. } if to == peer));
+            if leaving.count() != queue.bulks as usize {
+                return Err(format!("{} bulk replies to {peer} counted", queue.bulks));
+            }
+        }
+        Ok(())
     }
 
     /// Sends what has room, peers in turn; answers whether anything left.

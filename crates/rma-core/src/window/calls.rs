@@ -14,7 +14,8 @@ use crate::ids::{Disp, Rank, WindowId};
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
-use crate::origin::post::{Posted, post};
+use crate::origin::post::post;
+use crate::progress::Pools;
 use crate::table::{OpData, OpKind, Operation};
 use std::fmt;
 use std::sync::Arc;
@@ -293,16 +294,14 @@ impl Window {
         self.engine.wait(call, &describe, &mut |core| {
             let Some(op) = rest.take() else { return Ok(Some(())) };
             let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
+            // Only what this attempt gave the engine to do keeps the caller from sleeping.
+            let was_dirty = std::mem::replace(&mut window.dirty, false);
             let posted = post(&mut core.state, &mut window, target, op, call);
+            core.state.begun |= window.dirty;
+            window.dirty |= was_dirty;
             core.state.windows.put_back(window);
-            core.state.begun = true;
-            Ok(match posted? {
-                Posted::Queued => Some(()),
-                Posted::NoElement(op) => {
-                    rest = Some(op);
-                    None
-                }
-            })
+            rest = posted?;
+            Ok(rest.is_none().then_some(()))
         })
     }
 
@@ -311,29 +310,27 @@ impl Window {
         self.shared.check_rank(target, call)?;
         self.engine.with(|core| {
             let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
-            let posted = match self.check_operation(&window, target, call, &op) {
+            let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
                 Err(error) => Err(error),
                 // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
-                Ok(()) if op.len == 0 => Ok(Posted::Queued),
+                Ok(()) if op.len == 0 => Ok(None),
                 Ok(()) => post(&mut core.state, &mut window, target, op, call),
             };
             core.state.windows.put_back(window);
             core.state.begun = true;
-            Ok(match posted? {
-                Posted::Queued => None,
-                Posted::NoElement(op) => Some(op),
-            })
+            posted
         })
     }
 
     fn check_operation(
         &self,
+        pools: &Pools,
         window: &WindowState,
         target: Rank,
         call: &'static str,
         op: &Operation,
     ) -> Result<()> {
-        window.check(Call::Operation(target), call)?;
+        window.check(pools, Call::Operation(target), call)?;
         if self.shared.member(target).is_some() {
             // The table of legal calls has an epoch open, but the direct path was closed: the lock is still waited for.
             let cause =

@@ -99,10 +99,13 @@ impl WindowCreation {
                     return Err(Error::new(ErrorClass::Request, CALL, "the creation is over already"));
                 }
             };
-            let Some(outcome) =
-                self.engine.host().poll(request).inspect_err(|_| core.state.windows.withdraw(self.number))?
-            else {
-                return Ok(None);
+            let outcome = match self.engine.host().poll(request) {
+                Ok(None) => return Ok(None),
+                Ok(Some(outcome)) => outcome,
+                Err(error) => {
+                    self.undo(core);
+                    return Err(error);
+                }
             };
             match (std::mem::replace(&mut self.phase, Phase::Over), outcome) {
                 (Phase::Compare(_), Outcome::Values(values)) => self.on_compared(core, &values)?,
@@ -110,7 +113,8 @@ impl WindowCreation {
                     self.on_offered(core, &values, uniform, generation)?;
                 }
                 (Phase::Segment { id, uniform, .. }, Outcome::Segment(segment)) => {
-                    self.on_segment(core, id, uniform, segment)?;
+                    self.on_segment(core, id, uniform, segment)
+                        .inspect_err(|_| core.state.windows.give_back(id.index))?;
                 }
                 (Phase::Meet { shared, .. }, Outcome::Met) => {
                     for member in &shared.members {
@@ -123,6 +127,19 @@ impl WindowCreation {
                     let cause = format!("the host answered a step of the creation with {outcome:?}");
                     return Err(Error::new(ErrorClass::Intern, CALL, cause));
                 }
+            }
+        }
+    }
+
+    /// Gives back what the failed step and those before it took.
+    fn undo(&mut self, core: &mut Core) {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Compare(_) | Phase::Over => {}
+            Phase::Agree { .. } => core.state.windows.withdraw(self.number),
+            Phase::Segment { id, .. } => core.state.windows.give_back(id.index),
+            Phase::Meet { shared, .. } => {
+                // Nobody has it: no rank leaves the barrier before all have come.
+                let _ = core.state.remove_window(shared.id);
             }
         }
     }
@@ -201,19 +218,25 @@ impl WindowCreation {
         });
         let state = &mut core.state;
         state.begun = true;
-        let ops = state.pools.ops.open_share(state.config.op_pool_window as u32);
-        let targets = state.pools.targets.open_share(state.config.target_pool_window as u32);
-        let (Ok(ops), Ok(targets)) = (ops, targets) else {
-            return Err(Error::new(
-                ErrorClass::NoMem,
-                CALL,
-                "the element pools cannot reserve a window's share",
-            ));
+        let no_elements =
+            |_| Error::new(ErrorClass::NoMem, CALL, "the element pools cannot reserve a window's share");
+        let ops = state.pools.ops.open_share(state.config.op_pool_window as u32).map_err(no_elements)?;
+        let targets = match state.pools.targets.open_share(state.config.target_pool_window as u32) {
+            Ok(targets) => targets,
+            Err(exhausted) => {
+                let _ = state.pools.ops.close_share(ops);
+                return Err(no_elements(exhausted));
+            }
         };
         let slots = state.config.slots as usize;
         state.windows.insert(WindowState::new(Arc::clone(&shared), slots, ops, targets));
-        let request = self.engine.host().begin_barrier(&self.group)?;
-        self.phase = Phase::Meet { request, shared };
+        match self.engine.host().begin_barrier(&self.group) {
+            Ok(request) => self.phase = Phase::Meet { request, shared },
+            Err(error) => {
+                let _ = state.remove_window(id);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 

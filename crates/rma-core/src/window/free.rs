@@ -4,7 +4,6 @@ use super::calls::{Window, gone};
 use crate::epoch::{Call, is_open};
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};
-use crate::origin::post::free_idle_targets;
 use crate::progress::Core;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,6 +17,8 @@ pub struct WindowFree {
 enum Phase {
     Draining,
     Meeting(HostRequest),
+    /// Over but for what others still do with the memory.
+    Failing(Error),
     Over,
 }
 
@@ -28,8 +29,14 @@ impl WindowFree {
     pub(crate) fn begin(window: Window) -> Result<Self, (Window, Error)> {
         let legal = window.engine().with(|core| {
             core.state.begun = true;
-            let state = core.state.windows.get_mut(window.id());
-            state.map_or_else(|| Err(gone(CALL)), |state| state.check(Call::Free, CALL))
+            match core.state.windows.take(window.id()) {
+                None => Err(gone(CALL)),
+                Some(state) => {
+                    let legal = state.check(&core.state.pools, Call::Free, CALL);
+                    core.state.windows.put_back(state);
+                    legal
+                }
+            }
         });
         match legal {
             Ok(()) => Ok(Self { window, phase: Phase::Draining }),
@@ -49,42 +56,46 @@ impl WindowFree {
 
     pub(crate) fn poll_in(&mut self, core: &mut Core) -> Result<bool> {
         let host = self.window.engine().host();
-        if matches!(self.phase, Phase::Draining) {
-            match is_drained(core, &self.window, host) {
-                Ok(false) => return Ok(false),
-                Ok(true) => {}
-                Err(error) => return self.end(core, Some(error)),
-            }
-            core.state.begun = true;
-            match host.begin_barrier(&self.window.shared().group) {
-                Ok(request) => self.phase = Phase::Meeting(request),
-                Err(error) => return self.end(core, Some(error)),
-            }
-        }
-        let Phase::Meeting(request) = self.phase else { return Ok(true) };
-        match host.poll(request) {
-            Ok(None) => Ok(false),
-            Ok(Some(_)) => self.end(core, None),
-            Err(error) => self.end(core, Some(error)),
+        loop {
+            self.phase = match std::mem::replace(&mut self.phase, Phase::Over) {
+                Phase::Draining => match is_drained(core, &self.window, host) {
+                    Ok(false) => {
+                        self.phase = Phase::Draining;
+                        return Ok(false);
+                    }
+                    Ok(true) => {
+                        core.state.begun = true;
+                        let begun = host.begin_barrier(&self.window.shared().group);
+                        begun.map_or_else(Phase::Failing, Phase::Meeting)
+                    }
+                    Err(error) => Phase::Failing(error),
+                },
+                Phase::Meeting(request) => match host.poll(request) {
+                    Ok(None) => {
+                        self.phase = Phase::Meeting(request);
+                        return Ok(false);
+                    }
+                    Ok(Some(_)) => return self.end(core, None),
+                    Err(error) => Phase::Failing(error),
+                },
+                // Nobody has met, so others may be in the middle of an access: the memory must be theirs until then.
+                Phase::Failing(error) => {
+                    if is_accessed(core, &self.window) {
+                        self.phase = Phase::Failing(error);
+                        return Ok(false);
+                    }
+                    return self.end(core, Some(error));
+                }
+                Phase::Over => return Ok(true),
+            };
         }
     }
 
     fn end(&mut self, core: &mut Core, error: Option<Error>) -> Result<bool> {
-        self.phase = Phase::Over;
         let shared = self.window.shared();
         shared.open_to_all.store(false, Relaxed);
-        let state = &mut core.state;
-        let late = state.windows.remove(shared.id).and_then(|mut window| {
-            // Operations to lost ranks have been abandoned, so every element is idle and the shares come back whole.
-            free_idle_targets(state, &mut window);
-            let ops = state.pools.ops.close_share(window.op_share);
-            let targets = state.pools.targets.close_share(window.target_share);
-            debug_assert!(
-                ops.is_ok() && targets.is_ok(),
-                "elements are in use in a window that has been freed"
-            );
-            window.error
-        });
+        // Operations to lost ranks have been abandoned, so every element is idle.
+        let late = core.state.remove_window(shared.id);
         match error.or(late) {
             None => Ok(true),
             Some(error) => Err(error.in_call(CALL)),
@@ -92,16 +103,21 @@ impl WindowFree {
     }
 }
 
+/// Whether channels still read or write the window's memory, or will.
+fn is_accessed(core: &mut Core, window: &Window) -> bool {
+    let state = &mut core.state;
+    let Some(entry) = state.windows.get_mut(window.id()) else { return false };
+    entry.target.receiving > 0 || state.replies.owes(window.id(), &state.bulks)
+}
+
 /// Whether this rank owes nothing on the window, in either role.
 fn is_drained(core: &mut Core, window: &Window, host: &dyn Host) -> Result<bool> {
     let state = &mut core.state;
     let Some(mut entry) = state.windows.take(window.id()) else { return Err(gone(CALL)) };
-    let is_open = is_open(&mut entry, &mut state.pools, host);
-    let is_quiet = entry.target.receiving == 0
-        && !entry.target.has_waiters()
-        && !state.replies.owes(window.id(), &state.bulks);
+    let is_open = is_open(&mut state.pools, &mut entry, host);
+    let has_waiters = entry.target.has_waiters();
     state.windows.put_back(entry);
-    Ok(is_open? && is_quiet)
+    Ok(is_open? && !has_waiters && !is_accessed(core, window))
 }
 
 impl fmt::Debug for WindowFree {

@@ -8,6 +8,7 @@ use crate::epoch::{Call, WindowEpoch, check};
 use crate::error::{Error, Result};
 use crate::host::HostRequest;
 use crate::pool::LocalShare;
+use crate::progress::Pools;
 use crate::table::Table;
 use crate::target::TargetRole;
 use std::sync::Arc;
@@ -54,8 +55,9 @@ impl WindowState {
     }
 
     /// Whether the call is legal now; see [`check`].
-    pub(crate) fn check(&self, call: Call, name: &'static str) -> Result<()> {
-        check(&self.epoch, call, name, self.table.len() > 0)
+    pub(crate) fn check(&self, pools: &Pools, call: Call, name: &'static str) -> Result<()> {
+        let is_pending = matches!(call, Call::Lock(_) | Call::Free) && self.table.is_busy(&pools.targets);
+        check(&self.epoch, call, name, is_pending)
     }
 
     /// Keeps the first error until a synchronization call raises it.

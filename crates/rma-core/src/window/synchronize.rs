@@ -97,6 +97,7 @@ impl Window {
         let mut sync = self.begin_unlock(target)?;
         if matches!(sync.0, SyncStep::Done) {
             self.poll_now_and_then();
+            return Ok(());
         }
         self.finish("unlock", &mut sync, &|| format!("rank {target} to complete the epoch"))
     }
@@ -108,10 +109,10 @@ impl Window {
     pub fn begin_unlock(&self, target: Rank) -> Result<Sync> {
         self.shared().check_rank(target, "unlock")?;
         self.begin(Call::Unlock(target), "unlock", |state, window| {
-            Ok(match UnlockSync::begin(state, window, target) {
-                None => SyncStep::Done,
-                Some(sync) => SyncStep::Unlock(sync),
-            })
+            match UnlockSync::begin(state, window, target) {
+                None => window.raise("unlock").map(|()| SyncStep::Done),
+                Some(sync) => Ok(SyncStep::Unlock(sync)),
+            }
         })
     }
 
@@ -207,7 +208,9 @@ impl Window {
         self.engine().with(|core| {
             core.state.begun = true;
             let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
-            let begun = window.check(call, name).and_then(|()| start(&mut core.state, &mut window));
+            let begun = window
+                .check(&core.state.pools, call, name)
+                .and_then(|()| start(&mut core.state, &mut window));
             core.state.windows.put_back(window);
             begun.map(Sync)
         })
@@ -216,19 +219,23 @@ impl Window {
     fn advance(&self, core: &mut Core, sync: &mut Sync, name: &'static str) -> Result<bool> {
         let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
         let state = &mut core.state;
-        let was_dirty = window.dirty;
+        let was_dirty = std::mem::replace(&mut window.dirty, false);
         let over = match &mut sync.0 {
             SyncStep::Done => Ok(true),
             SyncStep::Fence(fence) => fence.poll(state, &mut window, self.engine().host()),
             SyncStep::Lock(lock) => lock.poll(state, &mut window),
             SyncStep::Unlock(unlock) => unlock.poll(state, &mut window),
-            SyncStep::Flush(flush) => flush.poll(state),
+            SyncStep::Flush(flush) => flush.poll(state, &window),
         };
         let over = match over {
             Ok(true) => window.raise(name).map(|()| true),
             other => other.map_err(|error| error.in_call(name)),
         };
-        state.begun |= window.dirty && !was_dirty;
+        state.begun |= window.dirty;
+        window.dirty |= was_dirty;
+        if !matches!(over, Ok(false)) {
+            sync.0 = SyncStep::Done;
+        }
         state.windows.put_back(window);
         over
     }

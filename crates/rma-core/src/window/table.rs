@@ -33,18 +33,31 @@ pub(crate) struct Windows {
     offering: Option<u64>,
     /// Creations so far, agreed on at each: the source of generations.
     created: u64,
+    /// Windows in the table.
+    live: usize,
+    /// Indices of the windows that may have something to do, in the order in which that began: idle windows cost nothing.
+    active: Vec<u16>,
 }
 
 #[derive(Default)]
 struct Entry {
     generation: u16,
+    /// It stands in the list of active windows.
+    is_listed: bool,
     /// Away while a handler works on it together with the rest of the engine's state.
     window: Option<Box<WindowState>>,
 }
 
 impl Windows {
     pub(crate) fn new() -> Self {
-        Self { entries: Vec::new(), free: [u64::MAX; WORDS], offering: None, created: 0 }
+        Self {
+            entries: Vec::new(),
+            free: [u64::MAX; WORDS],
+            offering: None,
+            created: 0,
+            live: 0,
+            active: Vec::new(),
+        }
     }
 
     /// The offer of creation number `creation`: the real set if no other creation offers it now.
@@ -106,16 +119,21 @@ impl Windows {
         if self.entries.len() <= at {
             self.entries.resize_with(at + 1, Entry::default);
         }
-        self.entries[at] = Entry { generation: id.generation, window: Some(Box::new(window)) };
+        // The index may still be listed for the window that had it before.
+        self.entries[at].generation = id.generation;
+        self.entries[at].window = Some(Box::new(window));
+        self.live += 1;
     }
 
     /// Removes a window for good and frees its index.
     pub(crate) fn remove(&mut self, id: WindowId) -> Option<Box<WindowState>> {
         let window = self.take(id)?;
         self.give_back(id.index);
+        self.live -= 1;
         Some(window)
     }
 
+    /// A window, for changes that give the engine nothing to do; others go through [`Windows::take`].
     pub(crate) fn get_mut(&mut self, id: WindowId) -> Option<&mut WindowState> {
         self.entry(id)?.window.as_deref_mut()
     }
@@ -126,28 +144,62 @@ impl Windows {
     }
 
     pub(crate) fn put_back(&mut self, window: Box<WindowState>) {
-        let at = usize::from(window.shared.id.index);
-        self.entries[at].window = Some(window);
+        let index = window.shared.id.index;
+        let entry = &mut self.entries[usize::from(index)];
+        if window.is_active() && !entry.is_listed {
+            entry.is_listed = true;
+            self.active.push(index);
+        }
+        entry.window = Some(window);
     }
 
     /// Number of live windows.
     pub(crate) fn len(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.window.is_some()).count()
+        self.live
     }
 
     /// Ids of the windows that a step of the engine has something to do for.
-    pub(crate) fn active(&self) -> SmallVec<[WindowId; 16]> {
-        self.ids(WindowState::is_active)
+    pub(crate) fn active(&mut self) -> SmallVec<[WindowId; 16]> {
+        let Self { entries, active, .. } = self;
+        let mut ids = SmallVec::new();
+        active.retain(|index| {
+            let entry = &mut entries[usize::from(*index)];
+            let window = entry.window.as_deref().filter(|window| window.is_active());
+            ids.extend(window.map(|window| window.shared.id));
+            entry.is_listed = window.is_some();
+            entry.is_listed
+        });
+        ids
+    }
+
+    /// All windows, by index.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &WindowState> {
+        self.entries.iter().filter_map(|entry| entry.window.as_deref())
     }
 
     /// Ids of all windows.
     pub(crate) fn all(&self) -> SmallVec<[WindowId; 16]> {
-        self.ids(|_| true)
+        self.iter().map(|window| window.shared.id).collect()
     }
 
-    fn ids(&self, wanted: impl Fn(&WindowState) -> bool) -> SmallVec<[WindowId; 16]> {
-        let windows = self.entries.iter().filter_map(|entry| entry.window.as_deref());
-        windows.filter(|window| wanted(window)).map(|window| window.shared.id).collect()
+    /// Recounts what is counted; for tests.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong.
+    pub(crate) fn invariants(&self) -> Result<(), String> {
+        if self.iter().count() != self.live {
+            return Err(format!("{} windows live, {} counted", self.iter().count(), self.live));
+        }
+        for (index, entry) in self.entries.iter().enumerate() {
+            let listed = self.active.iter().filter(|listed| usize::from(**listed) == index).count();
+            if listed != usize::from(entry.is_listed) {
+                return Err(format!("window index {index} is listed {listed} times"));
+            }
+            if entry.window.as_deref().is_some_and(WindowState::is_active) && listed == 0 {
+                return Err(format!("window index {index} is active, but not listed"));
+            }
+        }
+        Ok(())
     }
 
     fn entry(&mut self, id: WindowId) -> Option<&mut Entry> {

@@ -194,8 +194,20 @@ impl Client {
     /// # Errors
     /// When the launcher is gone.
     pub fn abort(&self, code: i32) -> Result<()> {
-        let line = Line::new("abort").with("exitcode", code);
-        self.wire.lock().send(&line, Instant::now() + self.limit)
+        self.say(&Line::new("abort").with("exitcode", code))
+    }
+
+    /// Tells the launcher that this rank is about to fail, and because of whose failure: perhaps its own. The job ends as
+    /// after [`Client::abort`], but the rank that is the cause is named. Other launchers take it for an abort.
+    ///
+    /// # Errors
+    /// As for [`Client::abort`].
+    pub fn fail(&self, code: i32, because: u32) -> Result<()> {
+        self.say(&Line::new("abort").with("exitcode", code).with("because", because))
+    }
+
+    fn say(&self, line: &Line) -> Result<()> {
+        self.wire.lock().send(line, Instant::now() + self.limit)
     }
 
     fn ask(&self, question: &Line, answer: &str) -> Result<Line> {

@@ -43,8 +43,8 @@ const SYSTEM_ERROR: u8 = 71;
 enum State {
     /// All is well.
     Running,
-    /// A rank has failed in a way that another failure may have caused.
-    Settling { until: Instant, rank: usize, failure: Failure },
+    /// A rank has failed in a way that another failure may have caused: that of `suspect`, if that comes to be known.
+    Settling { until: Instant, rank: usize, failure: Failure, suspect: Option<usize> },
     /// The ranks have been asked to end, or been killed.
     Ending { kill_at: Option<Instant>, give_up_at: Instant },
 }
@@ -240,7 +240,11 @@ impl Job {
                     None => continue,
                     Some((to, error)) => return self.end(to, Failure::Malformed(error.to_string())),
                 },
-                Ok((_, Event::Abort { code })) => Failure::Aborted(code),
+                Ok((_, Event::Abort { code, because: None })) => Failure::Aborted(code),
+                Ok((_, Event::Abort { code, because: Some(suspect) })) => {
+                    self.suspect(rank, Failure::Aborted(code), suspect as usize);
+                    continue;
+                }
                 Err(error) => Failure::Malformed(error.to_string()),
             };
             return self.end(rank, failure);
@@ -278,11 +282,26 @@ impl Job {
             State::Ending { .. } => {}
             _ if self.options.on_failure == OnFailure::Continue => self.report(rank, &failure),
             _ if failure.is_cause() => self.end(rank, failure),
-            State::Running => {
-                self.state = State::Settling { until: Instant::now() + SETTLE, rank, failure };
-            }
+            State::Settling { suspect: Some(suspect), .. } if *suspect == rank => self.end(rank, failure),
+            State::Running => self.settle(rank, failure, None),
             State::Settling { .. } => {}
         }
+    }
+
+    /// A rank says that it fails because of another one, or of itself. How that one ends is the better message.
+    fn suspect(&mut self, rank: usize, failure: Failure, suspect: usize) {
+        let is_waited_for = self.ranks.get(suspect).is_some_and(|rank| !rank.has_exited());
+        match &mut self.state {
+            State::Running if self.options.on_failure == OnFailure::End => {
+                self.settle(rank, failure, Some(suspect).filter(|_| is_waited_for));
+            }
+            State::Settling { suspect: known @ None, .. } if is_waited_for => *known = Some(suspect),
+            State::Running | State::Settling { .. } | State::Ending { .. } => {}
+        }
+    }
+
+    fn settle(&mut self, rank: usize, failure: Failure, suspect: Option<usize>) {
+        self.state = State::Settling { until: Instant::now() + SETTLE, rank, failure, suspect };
     }
 
     /// Names a failure, and makes it the job's status if it is the first.
@@ -312,7 +331,7 @@ impl Job {
     fn watch_the_clock(&mut self) {
         let now = Instant::now();
         match &mut self.state {
-            State::Settling { until, rank, failure } if now >= *until => {
+            State::Settling { until, rank, failure, .. } if now >= *until => {
                 let (rank, failure) = (*rank, failure.clone());
                 self.end(rank, failure);
             }

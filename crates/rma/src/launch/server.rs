@@ -37,6 +37,8 @@ pub enum Event {
     Abort {
         /// Exit status it asks for.
         code: i32,
+        /// Whose failure it is, in the eyes of a rank that fails itself now; an extension of this project.
+        because: Option<u32>,
     },
 }
 
@@ -82,7 +84,11 @@ impl Server {
         match (line.command(), phase) {
             ("init", Phase::Started) => return Ok((self.init(rank, &line)?, Event::None)),
             ("abort", Phase::Started | Phase::Running) => {
-                return Ok((Vec::new(), Event::Abort { code: line.number("exitcode")? }));
+                let because = match line.get("because") {
+                    Some(_) => Some(line.number("because")?),
+                    None => None,
+                };
+                return Ok((Vec::new(), Event::Abort { code: line.number("exitcode")?, because }));
             }
             (_, Phase::Running) => {}
             (command, _) => {
@@ -286,7 +292,11 @@ mod tests {
         ask(&mut server, 0, INIT);
         ask(&mut server, 0, "cmd=barrier_in");
         assert!(server.handle(0, b"cmd=barrier_in").is_err());
-        assert_eq!(server.handle(0, b"cmd=abort exitcode=3").unwrap().1, Event::Abort { code: 3 });
+        let (_, event) = server.handle(0, b"cmd=abort exitcode=3").unwrap();
+        assert_eq!(event, Event::Abort { code: 3, because: None });
+        let (_, event) = server.handle(0, b"cmd=abort exitcode=1 because=7").unwrap();
+        assert_eq!(event, Event::Abort { code: 1, because: Some(7) });
+        assert!(server.handle(0, b"cmd=abort exitcode=1 because=me").is_err());
     }
 
     #[test]

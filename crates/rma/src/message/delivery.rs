@@ -6,9 +6,9 @@
 
 use super::matching::{Arrived, Content, Pattern};
 use super::memory::Sink;
-use super::packet::{Label, Packet};
+use super::packet::{Label, Packet, Scope};
 use super::request::RequestId;
-use super::sending::lost_error;
+use super::sending::{left_error, lost_error};
 use super::state::{Kind, Outgoing, Receive, Request, SendStage, State};
 use rma_core::Result;
 use rma_core::channel::{Delivery, Failure, Lane, Placement};
@@ -52,8 +52,11 @@ impl State {
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
         let lost = pattern.source.and_then(|source| {
-            let why = self.peers.get(&source)?.lost.as_ref()?;
-            Some(lost_error("receive", source, why))
+            let state = self.peers.get(&source)?;
+            match &state.lost {
+                Some(why) => Some(lost_error("receive", source, why)),
+                None => (state.has_left && pattern.scope != Scope::LAST).then(|| left_error(source)),
+            }
         });
         let kind = match lost {
             Some(error) => Kind::Received(Err(error)),
@@ -89,6 +92,10 @@ impl State {
             }
             (Packet::Accept { sender, receiver }, Lane::Response) => self.on_accept(from, sender, receiver),
             (Packet::Credit { credit }, Lane::Response) => self.on_credit(from, credit),
+            (Packet::Farewell, Lane::Request) => {
+                self.on_farewell(from);
+                Ok(())
+            }
             (Packet::Body { .. }, _) => Err("head of a message body without its body"),
             _ => Err("message packet in the wrong lane"),
         }
@@ -151,6 +158,14 @@ impl State {
         self.peer(from).requests.push_back(Outgoing::Body(sender));
         self.activate(from);
         Ok(())
+    }
+
+    /// Whoever waits for a message of this peer that has not come yet waits in vain: they come in order.
+    fn on_farewell(&mut self, from: Peer) {
+        self.peer(from).has_left = true;
+        for id in self.matcher.on_left(from) {
+            self.finish(id, Kind::Received(Err(left_error(from))));
+        }
     }
 
     /// Takes the head of a body; answers where the body goes.

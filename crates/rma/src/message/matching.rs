@@ -124,6 +124,21 @@ impl Matcher {
         in_vain
     }
 
+    /// The peer sends nothing more, but for the last meeting: who waits for it waits in vain. Answers as
+    /// [`Matcher::on_lost`].
+    pub(super) fn on_left(&mut self, peer: Peer) -> Vec<RequestId> {
+        let mut in_vain = Vec::new();
+        for queues in self.scopes.values_mut() {
+            queues.posted.retain(|(pattern, request)| {
+                let hopeless = pattern.source == Some(peer) && pattern.scope != Scope::LAST;
+                in_vain.extend(hopeless.then_some(*request));
+                !hopeless
+            });
+        }
+        self.scopes.retain(|_, queues| !queues.is_empty());
+        in_vain
+    }
+
     /// Number of messages kept, and of receives posted.
     pub(super) fn counts(&self) -> (usize, usize) {
         let queues = self.scopes.values();

@@ -135,9 +135,20 @@ impl Messenger {
         Some(Waiting { source: arrived.source, tag: arrived.tag, len: arrived.content.len() })
     }
 
+    /// Says that this process begins no message any more, but for those of [`Scope::LAST`]: to `peers`, and to all that it
+    /// has had contact with. Those of them that wait for a message of it get an error.
+    pub fn say_farewell(&self, peers: impl Iterator<Item = Peer>) {
+        self.state.lock().say_farewell(peers);
+    }
+
     /// Whether everything that was sent to others has left this process.
     pub fn has_sent_all(&self) -> bool {
         self.state.lock().has_sent_all()
+    }
+
+    /// The process that was lost first, if one is.
+    pub fn first_lost(&self) -> Option<Peer> {
+        self.state.lock().first_lost
     }
 
     /// Why a process is lost, if it is.

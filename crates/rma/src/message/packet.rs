@@ -10,6 +10,7 @@
 //! | accept | response | sender's id u64, receiver's id u64 |
 //! | body (head of a bulk packet) | request | receiver's id u64 |
 //! | credit | response | credit u32 |
+//! | farewell | request | nothing |
 //!
 //! Credit is a number of bytes of eager messages that the receiver has taken out of its buffer; it rides on whatever goes
 //! to that peer, and travels alone only when nothing does.
@@ -47,6 +48,11 @@ pub struct Scope {
     pub plane: Plane,
 }
 
+impl Scope {
+    /// The scope of the meeting in which the processes of a job end their part. It goes on after farewells.
+    pub const LAST: Self = Self { context: u64::MAX, plane: Plane::Host };
+}
+
 /// What stands in front of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
@@ -67,6 +73,8 @@ pub(super) enum Packet {
     Body { receiver: RequestId },
     /// The receiver has taken eager messages out of its buffer.
     Credit { credit: u32 },
+    /// The sender will begin no message any more, but for the last meeting of all.
+    Farewell,
 }
 
 /// A packet's head as bytes.
@@ -98,6 +106,7 @@ impl Packet {
             },
             4 => Self::Body { receiver: RequestId::from_bits(fields.long()?) },
             5 => Self::Credit { credit: fields.number()? },
+            6 => Self::Farewell,
             _ => return Err("unknown kind of message packet"),
         };
         let rest_allowed = matches!(packet, Self::Eager { .. });
@@ -115,6 +124,7 @@ impl Packet {
             Self::Accept { .. } => (3, 0),
             Self::Body { .. } => (4, 0),
             Self::Credit { .. } => (5, 0),
+            Self::Farewell => (6, 0),
         };
         let mut head = Head { bytes: [0; HEAD_MAX], len: 0 };
         head.put(&header(Protocol::Message));
@@ -136,6 +146,7 @@ impl Packet {
             }
             Self::Body { receiver } => head.put(&receiver.to_bits().to_le_bytes()),
             Self::Credit { credit } => head.put(&credit.to_le_bytes()),
+            Self::Farewell => {}
         }
         head
     }
@@ -215,6 +226,7 @@ mod tests {
                 Packet::Accept { sender: a, receiver: b },
                 Packet::Body { receiver: b },
                 Packet::Credit { credit: number as u32 },
+                Packet::Farewell,
             ]);
         }
         samples

@@ -139,10 +139,10 @@ impl State {
 
     fn send_request(&mut self, peer: Peer, channel: &mut dyn Channel, max_packet: usize) -> Step {
         let Some(outgoing) = self.peer(peer).requests.front().copied() else { return Step::Stop };
-        let (Outgoing::Message(id) | Outgoing::Body(id)) = outgoing;
         let step = match outgoing {
-            Outgoing::Message(_) => self.send_message(id, peer, channel, max_packet),
-            Outgoing::Body(_) => self.send_body(id, peer, channel),
+            Outgoing::Message(id) => self.send_message(id, peer, channel, max_packet),
+            Outgoing::Body(id) => self.send_body(id, peer, channel),
+            Outgoing::Farewell => send_small(channel, peer, Lane::Request, &Packet::Farewell, None),
         };
         if let Step::Sent = step {
             self.peer(peer).requests.pop_front();
@@ -201,6 +201,20 @@ impl State {
         }
     }
 
+    /// Says farewell to these peers, and to all that there was contact with.
+    pub(super) fn say_farewell(&mut self, peers: impl Iterator<Item = Peer>) {
+        let me = self.me;
+        let mut all: Vec<Peer> = self.peers.keys().copied().chain(peers).filter(|peer| *peer != me).collect();
+        all.sort_unstable();
+        all.dedup();
+        for peer in all {
+            if self.peer(peer).lost.is_none() {
+                self.peer(peer).requests.push_back(Outgoing::Farewell);
+                self.activate(peer);
+            }
+        }
+    }
+
     /// The channel is done with a body.
     pub(super) fn on_body_left(&mut self, token: BulkToken) {
         let id = RequestId::from_bits(token.0 & !UPPER_TOKEN);
@@ -212,6 +226,7 @@ impl State {
     /// A peer cannot be reached any more: what waits for it ends in error. What a channel still holds ends when the
     /// channel says so.
     pub(super) fn on_unreachable(&mut self, peer: Peer, failure: &Failure) {
+        self.first_lost.get_or_insert(peer);
         let state = self.peer(peer);
         state.requests.clear();
         state.responses.clear();
@@ -232,6 +247,12 @@ impl State {
 /// What a call that depends on a lost peer answers.
 pub(super) fn lost_error(call: &'static str, peer: Peer, why: &str) -> Error {
     Error::new(ErrorClass::ProcAborted, call, format!("process {peer} is lost: {why}"))
+}
+
+/// What a call answers that waits for a peer which will not send any more.
+pub(super) fn left_error(peer: Peer) -> Error {
+    let cause = format!("process {peer} has ended its part in the job, and this one still waits for it");
+    Error::new(ErrorClass::ProcAborted, "receive", cause)
 }
 
 fn send_small(

@@ -52,6 +52,8 @@ pub(super) struct State {
     pub(super) active: Vec<Peer>,
     /// Whether one of them came after the last step.
     pub(super) is_due: bool,
+    /// The peer that was lost first.
+    pub(super) first_lost: Option<Peer>,
     /// The message whose body arrives now.
     pub(super) arriving: HashMap<(Peer, Lane), RequestId>,
 }
@@ -65,6 +67,8 @@ pub(super) struct PeerState {
     pub(super) is_active: bool,
     /// Why the peer is lost.
     pub(super) lost: Option<String>,
+    /// Whether it has said farewell.
+    pub(super) has_left: bool,
 }
 
 /// What waits in a peer's request queue.
@@ -74,6 +78,8 @@ pub(super) enum Outgoing {
     Message(RequestId),
     /// The body that the peer has asked for.
     Body(RequestId),
+    /// That there will be no more messages.
+    Farewell,
 }
 
 #[derive(Debug)]
@@ -137,6 +143,7 @@ impl State {
             peers: HashMap::new(),
             active: Vec::new(),
             is_due: false,
+            first_lost: None,
             arriving: HashMap::new(),
         }
     }
@@ -150,6 +157,7 @@ impl State {
             credit: Credit::new(window),
             is_active: false,
             lost: None,
+            has_left: false,
         })
     }
 

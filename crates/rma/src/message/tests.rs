@@ -243,6 +243,37 @@ fn a_lost_peer_ends_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
+fn nobody_waits_for_a_peer_that_said_farewell() {
+    for config in configs() {
+        let mut net = Net::new(3, &config, 1, MIN_PACKET, 12);
+        let early = net.messengers[0].begin_receive(SCOPE, Some(Peer(1)), Some(1), NO_LIMIT).unwrap();
+        let in_vain = net.messengers[0].begin_receive(SCOPE, Some(Peer(1)), Some(2), NO_LIMIT).unwrap();
+        let last = net.messengers[0].begin_receive(Scope::LAST, Some(Peer(1)), None, NO_LIMIT).unwrap();
+        let any = net.messengers[0].begin_receive(SCOPE, None, Some(3), NO_LIMIT).unwrap();
+        let sends = [
+            net.messengers[1].begin_send(Peer(0), SCOPE, 1, bytes(1, 500)).unwrap(),
+            net.messengers[1].begin_send(Peer(0), SCOPE, 4, bytes(4, 500)).unwrap(),
+        ];
+        net.messengers[1].say_farewell([Peer(0), Peer(1)].into_iter());
+        let meeting = net.messengers[1].begin_send(Peer(0), Scope::LAST, 0, Vec::new()).unwrap();
+        let [mut early, mut in_vain, mut last, mut any] = [early, in_vain, last, any];
+        assert_eq!(finish(&mut net, || early.test()).unwrap().data, Some(bytes(1, 500)));
+        let error = finish(&mut net, || in_vain.test()).unwrap_err();
+        assert!(error.to_string().contains("process 1 has ended its part"), "{error}");
+        finish(&mut net, || last.test()).unwrap();
+        // What it sent before is still there, and nothing else will be.
+        let mut kept = net.messengers[0].begin_receive(SCOPE, Some(Peer(1)), Some(4), NO_LIMIT).unwrap();
+        assert_eq!(finish(&mut net, || kept.test()).unwrap().data, Some(bytes(4, 500)));
+        let mut late = net.messengers[0].begin_receive(SCOPE, Some(Peer(1)), None, NO_LIMIT).unwrap();
+        assert!(late.test().unwrap().is_err());
+        assert!(any.test().is_none());
+        let _other = net.messengers[2].begin_send(Peer(0), SCOPE, 3, Vec::new()).unwrap();
+        finish(&mut net, || any.test()).unwrap();
+        drop((sends, meeting));
+    }
+}
+
+#[test]
 fn dropped_requests_leave_nothing_behind() {
     for config in configs() {
         let mut net = Net::new(2, &config, 1, MIN_PACKET, 8);

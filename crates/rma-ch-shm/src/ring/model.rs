@@ -1,0 +1,117 @@
+//! The orderings of a ring under the model checker: every interleaving of a producer and a consumer.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p rma-ch-shm --release --lib ring::model` runs them. A doorbell is a flag with a
+//! waiter here; a wake-up that is lost is a deadlock, which the checker reports.
+
+use super::*;
+use crate::block::Strong;
+use crate::config::ShmConfig;
+use crate::layout::{Geometry, Side};
+use loom::sync::{Condvar, Mutex};
+use loom::thread;
+use rma_core::channel::Lane;
+
+/// What a doorbell is to the model: rings are counted until somebody waits for one.
+struct Bell {
+    is_rung: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Bell {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { is_rung: Mutex::new(false), changed: Condvar::new() })
+    }
+
+    fn ring(&self) {
+        *self.is_rung.lock().unwrap() = true;
+        self.changed.notify_one();
+    }
+
+    fn wait(&self) {
+        let mut is_rung = self.is_rung.lock().unwrap();
+        while !*is_rung {
+            is_rung = self.changed.wait(is_rung).unwrap();
+        }
+        *is_rung = false;
+    }
+}
+
+fn ring(strong: Strong) -> (Producer, Consumer) {
+    let config = ShmConfig { ring_bytes: 256, ..ShmConfig::default() };
+    let geometry = Geometry::new(&config);
+    let block = Arc::new(Block::zeros(geometry.ring(Side::Initiator, Lane::Request).data + 256, strong));
+    let place = geometry.ring(Side::Initiator, Lane::Request);
+    (Producer::new(Arc::clone(&block), place), Consumer::new(block, place))
+}
+
+/// Sends the payloads, asleep while there is no room.
+fn produce(mut producer: Producer, payloads: &[Vec<u8>], to_consumer: &Bell, to_producer: &Bell) {
+    for payload in payloads {
+        while !producer.has_room(payload.len()).unwrap() {
+            producer.arm();
+            if !producer.has_room(payload.len()).unwrap() {
+                to_producer.wait();
+            }
+        }
+        producer.put(0, payload);
+        producer.publish(Header { kind: Kind::Packet, len: payload.len() });
+        if producer.must_ring() {
+            to_consumer.ring();
+        }
+    }
+}
+
+/// Expects the payloads, asleep while there is none.
+fn consume(mut consumer: Consumer, payloads: &[Vec<u8>], to_consumer: &Bell, to_producer: &Bell) {
+    for payload in payloads {
+        let header = loop {
+            if let Some(header) = consumer.next().unwrap() {
+                break header;
+            }
+            consumer.arm();
+            if !consumer.has_record() {
+                to_consumer.wait();
+            }
+        };
+        let mut bytes = vec![0; header.len];
+        consumer.take(0, &mut bytes);
+        assert_eq!(&bytes, payload);
+        consumer.release(header);
+        if consumer.must_ring() {
+            to_producer.ring();
+        }
+    }
+}
+
+fn check(strong: Strong, payloads: &'static [&'static [u8]]) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.max_branches = 10_000;
+    model.check(move || {
+        let payloads: Vec<Vec<u8>> = payloads.iter().map(|p| p.to_vec()).collect();
+        let (producer, consumer) = ring(strong);
+        let (to_consumer, to_producer) = (Bell::new(), Bell::new());
+        let sender = {
+            let (payloads, to_consumer, to_producer) =
+                (payloads.clone(), to_consumer.clone(), to_producer.clone());
+            thread::spawn(move || produce(producer, &payloads, &to_consumer, &to_producer))
+        };
+        consume(consumer, &payloads, &to_consumer, &to_producer);
+        sender.join().unwrap();
+    });
+}
+
+/// A sleeping consumer is woken by each packet, and sees its bytes.
+#[test]
+fn no_wake_up_for_a_packet_is_lost() {
+    check(Strong::Stores, &[&[1, 2], &[3], &[4; 9]]);
+    check(Strong::Loads, &[&[1, 2], &[3], &[4; 9]]);
+}
+
+/// A sleeping producer is woken by room; lines are clear when they are written again.
+#[test]
+fn no_wake_up_for_room_is_lost() {
+    const LONG: &[u8] = &[5; 130];
+    check(Strong::Stores, &[LONG, LONG, LONG]);
+    check(Strong::Loads, &[LONG, LONG, LONG]);
+}

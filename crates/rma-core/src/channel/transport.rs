@@ -1,0 +1,111 @@
+//! The two traits of the line: what a channel does, and where it hands over what happened.
+
+use super::{
+    Armed, Budget, BulkToken, Capabilities, Closing, Delivery, Failure, Lane, Placement, Polled, Room,
+    Source, Usage,
+};
+use crate::datatype::Gather;
+use crate::ids::Peer;
+use crate::progress::Registrar;
+use std::io;
+
+/// Where [`Channel::poll`] hands over what happened. It has no way to the channel: handlers only take notes.
+pub trait Sink {
+    /// A small packet arrived. `bytes` is a private copy (no other process can change it) and may have any alignment.
+    fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery;
+
+    /// The head of a bulk packet arrived, whose body has `body_len` bytes.
+    fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement;
+
+    /// The body of the last bulk packet of this lane is in place.
+    fn bulk_received(&mut self, from: Peer, lane: Lane);
+
+    /// The channel is done with the body's memory.
+    fn bulk_sent(&mut self, token: BulkToken);
+
+    /// There is room again after [`Room::Full`].
+    fn writable(&mut self, peer: Peer, lane: Lane);
+
+    /// The peer is lost; nothing more comes from it or goes to it.
+    fn failed(&mut self, peer: Peer, failure: Failure);
+}
+
+/// A packet transport to the other processes of a job. The module's page is the contract.
+///
+/// Every method is called under one lock and returns at once.
+///
+/// # Safety
+/// The implementation keeps clause C4: the memory of bulk bodies and of placements is not accessed outside the times that
+/// the clause allows. The engine hands such memory to callers as free on that promise.
+pub unsafe trait Channel: Send {
+    /// What this channel can do for every peer; constant over its life.
+    fn capabilities(&self) -> Capabilities;
+
+    /// What this channel can do for one peer: no less than [`Channel::capabilities`], and constant too.
+    fn capabilities_for(&self, peer: Peer) -> Capabilities {
+        let _ = peer;
+        self.capabilities()
+    }
+
+    /// Joins the poller: hands the channel what it needs to wake a sleeper. Called once, before anything is sent.
+    ///
+    /// # Errors
+    /// When the system refuses the registration.
+    fn register(&mut self, registrar: &Registrar) -> io::Result<()>;
+
+    /// Starts a connection to `peer`, if there is none. Sending does that too; this only does it earlier.
+    ///
+    /// # Errors
+    /// When the peer has failed, or cannot be named.
+    fn connect(&mut self, peer: Peer) -> Result<(), Failure>;
+
+    /// Asks for room for a small packet of exactly `len` bytes. After [`Room::Granted`] the caller fills and commits.
+    ///
+    /// # Errors
+    /// When the peer has failed.
+    ///
+    /// # Panics
+    /// May panic when `len` is 0 or over [`Capabilities::max_packet`] for that peer.
+    fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure>;
+
+    /// Appends bytes to the reserved packet.
+    ///
+    /// # Panics
+    /// When nothing is reserved, or with more bytes than were reserved.
+    fn fill(&mut self, source: Source<'_>);
+
+    /// Sends the reserved packet.
+    ///
+    /// # Panics
+    /// When nothing is reserved, or it has not been filled to its length.
+    fn commit(&mut self);
+
+    /// Sends a packet of a head and a body that is taken from where it lies; see clause C4.
+    ///
+    /// # Errors
+    /// When the peer has failed.
+    ///
+    /// # Panics
+    /// May panic when the head is empty or over [`Capabilities::max_packet`] for that peer, or the body is empty.
+    fn send_bulk(
+        &mut self,
+        peer: Peer,
+        lane: Lane,
+        head: &[u8],
+        body: Gather,
+        token: BulkToken,
+    ) -> Result<Room, Failure>;
+
+    /// Moves bytes both ways and hands over what arrived.
+    fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled;
+
+    /// Prepares to sleep; see clause C6.
+    fn arm(&mut self) -> Armed;
+
+    /// Says goodbye to all peers once everything committed has left. Call until it answers [`Closing::Closed`]; between
+    /// calls, poll. No packet is reserved after the first call.
+    fn close(&mut self) -> Closing;
+
+    /// Memory in use.
+    fn usage(&self) -> Usage;
+}

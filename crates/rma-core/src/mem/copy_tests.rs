@@ -1,0 +1,92 @@
+//! Every form of the copy against `copy_within` of a slice: lengths around each change of method, alignments, overlap.
+
+use super::copy::copy_bytes;
+use super::testing::memory;
+use super::{ReadSpan, WriteSpan};
+
+pub(super) type Copy = unsafe fn(*mut u8, *const u8, usize);
+
+/// Lengths around every threshold of every form, from `least` on.
+pub(super) fn lengths(least: usize) -> impl Iterator<Item = usize> {
+    let around = |n: usize| n - 2..n + 3;
+    let long = [511, 1000].into_iter().chain(around(4096)).chain(around(16384));
+    (0..=300).chain(long).filter(move |len| *len >= least)
+}
+
+/// Checks one form for lengths from `least` on: the target is right and nothing beside it changes.
+pub(super) fn check(copy: Copy, least: usize) {
+    for len in lengths(least) {
+        for (to, from) in [(0, 0), (0, 1), (1, 0), (7, 3), (31, 32), (33, 5)] {
+            check_one(copy, len, 64 + to, 64 + len + 64 + from);
+            check_one(copy, len, 64 + len + 64 + to, 64 + from);
+        }
+        let overlaps =
+            [0, 1, 2, 7, 8, 15, 16, 31, 32, 33, 63, 64, 100, 128, 129, 255, len / 2, len.saturating_sub(1)];
+        for distance in overlaps.into_iter().filter(|d| *d <= len) {
+            check_one(copy, len, 64 + distance, 64);
+            check_one(copy, len, 64, 64 + distance);
+            check_one(copy, len, 77 + distance, 77);
+            check_one(copy, len, 77, 77 + distance);
+        }
+    }
+}
+
+fn check_one(copy: Copy, len: usize, to: usize, from: usize) {
+    let mut expected: Vec<u8> = (0..2 * len + 256).map(|i| (i ^ i >> 8).wrapping_mul(31) as u8).collect();
+    let mut found = expected.clone();
+    expected.copy_within(from..from + len, to);
+    assert!(to + len <= found.len() && from + len <= found.len());
+    let start = found.as_mut_ptr();
+    // SAFETY: both ranges lie within `found`, as checked.
+    unsafe { copy(start.add(to), start.add(from), len) };
+    assert!(found == expected, "copy of {len} bytes from {from} to {to}");
+}
+
+#[test]
+fn the_chosen_form_copies() {
+    check(copy_bytes, 0);
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[path = "copy.rs"]
+mod generic;
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[test]
+fn the_generic_form_copies() {
+    check(generic::copy_bytes, 0);
+}
+
+#[test]
+fn words_are_never_torn() {
+    const ROUNDS: u64 = 20_000;
+    let (source, target) = (memory(8), memory(8));
+    let pattern = |round: u64| (round % 251).wrapping_mul(0x0101_0101_0101_0101);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                source.set_word(0, pattern(round));
+            }
+        });
+        for round in 0..ROUNDS {
+            for len in [2, 4, 8] {
+                target.write_from(source.as_read().part(0, len));
+                let word: u64 = target.as_read().word(0);
+                let read = &word.to_ne_bytes()[..len];
+                assert!(read.iter().all(|b| *b == read[0]), "round {round}: {len} bytes are {read:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn spans_copy_between_each_other_and_slices() {
+    let span: WriteSpan = memory(40_000);
+    let bytes: Vec<u8> = (0..20_000).map(|i| i as u8).collect();
+    span.part(5, bytes.len()).write(&bytes);
+    span.part(17_000, bytes.len()).write_from(span.as_read().part(5, bytes.len()));
+    let mut out = vec![0; bytes.len()];
+    span.as_read().part(17_000, bytes.len()).read(&mut out);
+    assert!(out == bytes);
+    WriteSpan::EMPTY.write_from(ReadSpan::EMPTY);
+}

@@ -1,0 +1,102 @@
+//! The walk that recomputes every count of the engine from its lists. Tests call it between steps; nothing else does.
+
+use super::state::{BulkOwner, Receiving, State};
+use crate::epoch::LockState;
+use crate::table::{Closing, OpKind, Target};
+use crate::window::WindowState;
+
+/// A sentence about what is wrong.
+type Broken = String;
+
+impl State {
+    /// Checks all parts.
+    ///
+    /// # Errors
+    /// A sentence about the first count that is wrong.
+    pub(crate) fn invariants(&self) -> Result<(), Broken> {
+        self.windows.invariants()?;
+        self.replies.invariants(&self.bulks)?;
+        self.pools.ops.invariants(self.windows.iter().map(|w| &w.op_share))?;
+        self.pools.targets.invariants(self.windows.iter().map(|w| &w.target_share))?;
+        let (mut ops, mut bulks) = (0, 0);
+        for window in self.windows.iter() {
+            let in_window = |broken| format!("window {}: {broken}", window.shared.id);
+            self.check_window(window).map_err(in_window)?;
+            for key in window.table.keys(&self.pools.targets) {
+                let target = &self.pools.targets[key];
+                self.check_target(window, target)
+                    .map_err(|broken| in_window(format!("target {}: {broken}", target.rank)))?;
+                ops += target.pending.len() + target.issued.len();
+                bulks += [&target.pending, &target.issued]
+                    .into_iter()
+                    .flat_map(|list| list.iter(&self.pools.ops))
+                    .map(|op| u64::from(self.pools.ops[op].outstanding.bulks))
+                    .sum::<u64>();
+            }
+        }
+        equal("operations", ops, self.pools.ops.iter().count() as u64)?;
+        let is_operation = |owner: &BulkOwner| matches!(owner, BulkOwner::Operation { .. });
+        equal("bulk bodies", bulks, self.bulks.iter().filter(|(_, owner)| is_operation(owner)).count() as u64)
+    }
+
+    fn check_window(&self, window: &WindowState) -> Result<(), Broken> {
+        window.target.invariants(&window.shared)?;
+        let keys = window.table.keys(&self.pools.targets);
+        equal("target elements", keys.len() as u64, window.table.len().into())?;
+        equal("target elements", keys.len() as u64, window.target_share.in_use().into())?;
+        let is_here = |receiving: &&Receiving| matches!(receiving, Receiving::Request(incoming) if incoming.request().window == window.shared.id);
+        let receiving = self.receiving.values().filter(is_here).count() as u64;
+        equal("bodies received", receiving, window.target.receiving.into())
+    }
+
+    fn check_target(&self, window: &WindowState, target: &Target) -> Result<(), Broken> {
+        let pool = &self.pools.ops;
+        let (pending, issued) = (target.pending.iter(pool), target.issued.iter(pool));
+        equal("pending operations", pending.count() as u64, target.pending.len())?;
+        equal("issued operations", issued.count() as u64, target.issued.len())?;
+        let mut before = 0;
+        for (at, key) in target.issued.iter(pool).enumerate() {
+            let op = &pool[key];
+            holds("issued operations in order", op.order > before && op.order <= target.issued_to)?;
+            holds("an issued operation is sent", op.sent == op.len)?;
+            holds("the first issued operation waits for something", at > 0 || !op.is_settled())?;
+            before = op.order;
+        }
+        for (at, key) in target.pending.iter(pool).enumerate() {
+            let op = &pool[key];
+            let is_begun = op.sent > 0 || op.outstanding.bulks > 0;
+            holds("pending operations in order", op.order > before && op.order > target.issued_to)?;
+            holds("only the first pending operation is begun", at == 0 || !is_begun)?;
+            holds("only accumulates are cut", !is_begun || matches!(op.kind, OpKind::Accumulate(_)))?;
+            holds("a pending operation waits for no answer", !op.outstanding.data && !op.outstanding.grant)?;
+            before = op.order;
+        }
+        let is_fetching = |key: &crate::pool::PoolKey| pool[*key].outstanding.data;
+        equal(
+            "requests for data",
+            target.issued.iter(pool).filter(is_fetching).count() as u64,
+            target.fetching,
+        )?;
+        holds("orders", before <= target.posted && target.issued_to <= target.posted)?;
+        holds("stores are issued", target.stored_to <= target.issued_to)?;
+        holds("what is acknowledged is issued", target.acked_to <= target.issued_to)?;
+        holds("goals are posted", target.push_to.max(target.ack_to) <= target.posted)?;
+        let asked = &target.asked;
+        holds("acknowledgements ascend", asked.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1))?;
+        holds(
+            "acknowledgements are sent",
+            asked.last().is_none_or(|(sequence, _)| *sequence <= target.sent),
+        )?;
+        holds("nothing behind an unlock", target.closing != Closing::Sent || target.pending.is_empty())?;
+        let is_asked = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Issued);
+        holds("a lock that is asked for has an element", is_asked == target.is_locking)
+    }
+}
+
+fn equal(what: &str, found: u64, counted: u64) -> Result<(), Broken> {
+    if found == counted { Ok(()) } else { Err(format!("{what}: {found} found, {counted} counted")) }
+}
+
+fn holds(what: &str, condition: bool) -> Result<(), Broken> {
+    if condition { Ok(()) } else { Err(format!("does not hold: {what}")) }
+}

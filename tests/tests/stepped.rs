@@ -1,0 +1,279 @@
+//! Exact orders of events in virtual time: what went wrong once, or nearly did, with its cause as the name.
+
+use rma_core::ErrorClass;
+use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::ReduceOp;
+use rma_core::window::WindowSpec;
+use rma_tests::stepped::Stepped;
+use rma_tests::world::{Setup, from, into, kernel, local};
+
+const ONE: Rank = Rank(1);
+const TWO: Rank = Rank(2);
+
+fn one_target_element(ranks: u32) -> Setup {
+    let mut setup = Setup::packets(ranks);
+    setup.engine.target_pool_window = 1;
+    setup.engine.target_pool_global = 0;
+    setup
+}
+
+#[test]
+fn a_flush_asks_for_its_acknowledgement_past_operations_that_are_held_back() {
+    let world = Stepped::new(&Setup::packets(2), 1);
+    let windows = world.allocate(4);
+    let window = &windows[0];
+    let values = [3, 4];
+    world.finish(window, "lock", window.begin_lock(Shared, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_put(from(&values[1..]), ONE, Disp(0)).unwrap());
+    world.finish(window, "flush", window.begin_flush(ONE).unwrap()).unwrap();
+    assert!(window.try_put(from(&values[..1]), ONE, Disp(0)).unwrap());
+    world.finish(window, "flush_local", window.begin_flush_local(ONE).unwrap()).unwrap();
+    let flush = window.begin_flush(ONE).unwrap();
+    // As another thread would: after the flush has begun, and held back for piggybacking.
+    assert!(window.try_put(from(&values[1..]), ONE, Disp(1)).unwrap());
+    world.finish(window, "flush", flush).unwrap();
+    assert_eq!(local(&windows[1], 0), 3);
+    world.finish(window, "unlock", window.begin_unlock(ONE).unwrap()).unwrap();
+    assert_eq!(local(&windows[1], 1), 4);
+}
+
+#[test]
+fn a_reply_acknowledges_for_a_flush_what_a_later_store_does_not_take_back() {
+    let world = Stepped::new(&Setup::packets(2), 2);
+    let windows = world.allocate(16);
+    let window = &windows[0];
+    let (values, mut got) = ([5; 10], [9]);
+    world.finish(window, "lock", window.begin_lock(Shared, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_put(from(&values[..1]), ONE, Disp(0)).unwrap());
+    world.finish(window, "flush", window.begin_flush(ONE).unwrap()).unwrap();
+    assert!(window.try_get(into(&mut got), ONE, Disp(0)).unwrap());
+    let flush = window.begin_flush(ONE).unwrap();
+    world.pump_only(|rank| rank == 0);
+    for at in 1..10 {
+        assert!(window.try_put(from(&values[at..=at]), ONE, Disp(at as u64)).unwrap());
+    }
+    let before = world.engine(0).counters().packets_sent;
+    world.finish(window, "flush", flush).unwrap();
+    assert_eq!(got, [5]);
+    assert!(world.engine(0).counters().packets_sent - before <= 2, "no acknowledgement is asked for twice");
+    world.finish(window, "unlock", window.begin_unlock(ONE).unwrap()).unwrap();
+    assert!((0..10).all(|at| local(&windows[1], at) == 5));
+}
+
+#[test]
+fn an_element_that_waits_for_a_bare_lock_is_not_reclaimed() {
+    let world = Stepped::new(&one_target_element(4), 3);
+    let windows = world.allocate(4);
+    let window = &windows[0];
+    let value = [7];
+    world.finish(window, "lock 1", window.begin_lock(Shared, ONE, Assert::NONE).unwrap()).unwrap();
+    world.finish(window, "lock 3", window.begin_lock(Shared, Rank(3), Assert::NO_CHECK).unwrap()).unwrap();
+    // Asks for the lock of rank 1 without an operation; rank 1 does not answer yet.
+    let mut second = window.begin_lock(Shared, TWO, Assert::NONE).unwrap();
+    (0..50).for_each(|_| world.pump_only(|rank| rank == 0));
+    assert!(!window.poll_sync(&mut second).unwrap());
+    let mut posted = window.try_put(from(&value), Rank(3), Disp(0)).unwrap();
+    world.finish(window, "lock 2", second).unwrap();
+    world.until("an element", || {
+        posted = posted || window.try_put(from(&value), Rank(3), Disp(0)).unwrap();
+        posted
+    });
+    for rank in [1, 2, 3] {
+        world.finish(window, "unlock", window.begin_unlock(Rank(rank)).unwrap()).unwrap();
+    }
+    assert_eq!(local(&windows[3], 0), 7);
+}
+
+#[test]
+fn an_unlock_that_is_over_does_not_need_its_element_any_more() {
+    for assert in [Assert::NONE, Assert::NO_CHECK] {
+        let world = Stepped::new(&one_target_element(3), 4);
+        let windows = world.allocate(4);
+        let window = &windows[0];
+        let value = [7];
+        world.finish(window, "lock 1", window.begin_lock(Exclusive, ONE, assert).unwrap()).unwrap();
+        world.finish(window, "lock 2", window.begin_lock(Shared, TWO, Assert::NO_CHECK).unwrap()).unwrap();
+        assert!(window.try_put(from(&value), ONE, Disp(0)).unwrap());
+        let unlock = window.begin_unlock(ONE).unwrap();
+        world.settle();
+        assert!(window.try_put(from(&value), TWO, Disp(0)).unwrap(), "the element of rank 1 owes nothing");
+        world.finish(window, "unlock 1", unlock).unwrap();
+        world.finish(window, "unlock 2", window.begin_unlock(TWO).unwrap()).unwrap();
+        assert_eq!((local(&windows[1], 0), local(&windows[2], 0)), (7, 7));
+    }
+}
+
+#[test]
+fn a_streamed_operation_does_not_ride_on_a_lock() {
+    let mut setup = Setup::packets(3);
+    (setup.engine.unit_bytes, setup.engine.lock_queue_bytes) = (16, 0);
+    let world = Stepped::new(&setup, 5);
+    let windows = world.allocate(8);
+    let (window, other) = (&windows[0], &windows[2]);
+    let (ones, zero) = ([1; 8], [0]);
+    world.finish(other, "lock", other.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(other.try_accumulate(from(&zero), kernel(ReduceOp::Sum), ONE, Disp(0)).unwrap());
+    world.finish(other, "flush", other.begin_flush(ONE).unwrap()).unwrap();
+    world.finish(window, "lock", window.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_accumulate(from(&ones), kernel(ReduceOp::Sum), ONE, Disp(0)).unwrap());
+    let unlock = window.begin_unlock(ONE).unwrap();
+    world.settle();
+    world.finish(other, "unlock", other.begin_unlock(ONE).unwrap()).unwrap();
+    world.finish(window, "unlock", unlock).unwrap();
+    assert_eq!((0..8).map(|at| local(&windows[1], at)).collect::<Vec<_>>(), [1; 8]);
+}
+
+#[test]
+fn a_lock_is_released_although_its_dead_holder_was_still_being_answered() {
+    let world = &mut Stepped::new(&Setup::packets(3), 6);
+    let mut windows = world.allocate(4096);
+    let mut got = vec![0; 4000];
+    let window = windows[0].clone();
+    world.finish(&window, "lock", window.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_get(into(&mut got), ONE, Disp(0)).unwrap());
+    let unlock = window.begin_unlock(ONE).unwrap();
+    // The request with the unlock arrives, and the reply cannot leave: rank 0 does not read any more.
+    for _ in 0..50 {
+        world.pump_only(|rank| rank == 0);
+        if world.engine(0).counters().packets_sent >= 1 {
+            break;
+        }
+    }
+    (0..50).for_each(|_| world.pump_only(|rank| rank == 1));
+    drop((window, unlock, windows.remove(0)));
+    world.engines[0] = None;
+    let next = &windows[1];
+    let value = [8];
+    world.finish(next, "lock", next.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(next.try_put(from(&value), ONE, Disp(0)).unwrap());
+    world.finish(next, "unlock", next.begin_unlock(ONE).unwrap()).unwrap();
+    assert_eq!(local(&windows[0], 0), 8);
+}
+
+#[test]
+fn a_lock_call_does_not_wait_for_the_lock_of_a_dead_rank() {
+    for operations in [0, 1] {
+        let world = &mut Stepped::new(&Setup::packets(3), 7);
+        let mut windows = world.allocate(4);
+        let window = windows[0].clone();
+        let value = [1];
+        world.finish(&window, "lock 1", window.begin_lock(Shared, ONE, Assert::NONE).unwrap()).unwrap();
+        if operations > 0 {
+            assert!(window.try_put(from(&value), ONE, Disp(0)).unwrap());
+        }
+        windows.remove(1);
+        world.engines[1] = None;
+        world.finish(&window, "lock 2", window.begin_lock(Shared, TWO, Assert::NONE).unwrap()).unwrap();
+        assert!(window.try_put(from(&value), TWO, Disp(0)).unwrap());
+        world.finish(&window, "unlock 2", window.begin_unlock(TWO).unwrap()).unwrap();
+        assert_eq!(local(&windows[1], 0), 1, "what does not depend on the dead goes on");
+        let error = world.finish(&window, "unlock 1", window.begin_unlock(ONE).unwrap()).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::ProcAborted, "{operations} operations: {error}");
+    }
+}
+
+#[test]
+fn each_flush_of_a_dead_rank_says_so_and_no_other() {
+    let world = &mut Stepped::new(&Setup::packets(3), 8);
+    let mut windows = world.allocate(4);
+    let window = windows[0].clone();
+    let value = [1];
+    for rank in [ONE, TWO] {
+        world.finish(&window, "lock", window.begin_lock(Shared, rank, Assert::NONE).unwrap()).unwrap();
+        assert!(window.try_put(from(&value), rank, Disp(0)).unwrap());
+    }
+    windows.remove(1);
+    world.engines[1] = None;
+    let lost = window.begin_flush(ONE).unwrap();
+    world.settle();
+    world.finish(&window, "flush 2", window.begin_flush(TWO).unwrap()).unwrap();
+    assert_eq!(world.finish(&window, "flush 1", lost).unwrap_err().class(), ErrorClass::ProcAborted);
+    let error = window.try_put(from(&value), ONE, Disp(0)).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    let again = world.finish(&window, "flush 1", window.begin_flush(ONE).unwrap()).unwrap_err();
+    assert_eq!(again.class(), ErrorClass::ProcAborted);
+    assert!(world.finish(&window, "unlock 1", window.begin_unlock(ONE).unwrap()).is_err());
+    world.finish(&window, "unlock 2", window.begin_unlock(TWO).unwrap()).unwrap();
+}
+
+#[test]
+fn a_fence_that_never_opens_ends_the_operations_that_wait_for_it() {
+    let world = &mut Stepped::new(&Setup::packets(3), 9);
+    let mut windows = world.allocate(4);
+    let window = windows[0].clone();
+    let value = [1];
+    world.finish(&window, "fence", window.begin_fence(Assert::NO_PRECEDE).unwrap()).unwrap();
+    assert!(window.try_put(from(&value), ONE, Disp(0)).unwrap());
+    windows.remove(2);
+    world.engines[2] = None;
+    let error = world.finish(&window, "fence", window.begin_fence(Assert::NONE).unwrap()).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(local(&windows[1], 0), 0, "rank 1 has not opened its epoch");
+    assert_eq!(window.outstanding(), 0);
+    // The window can still be used for what does not need the dead.
+    world.finish(&window, "lock", window.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_put(from(&value), ONE, Disp(0)).unwrap());
+    world.finish(&window, "unlock", window.begin_unlock(ONE).unwrap()).unwrap();
+    assert_eq!(local(&windows[1], 0), 1);
+}
+
+#[test]
+fn a_window_is_freed_after_a_fence_epoch_lost_a_target() {
+    let world = &mut Stepped::new(&Setup::packets(2), 10);
+    let mut windows = world.allocate(4);
+    let mut fences = [0, 1].map(|rank: usize| windows[rank].begin_fence(Assert::NONE).unwrap());
+    world.until("a fence", || {
+        // Both take every step.
+        let over = [0, 1].map(|rank| windows[rank].poll_sync(&mut fences[rank]).unwrap());
+        over == [true, true]
+    });
+    let value = [1];
+    assert!(windows[0].try_put(from(&value), ONE, Disp(0)).unwrap());
+    windows.remove(1);
+    world.engines[1] = None;
+    // Contact is made by the next packets; the put is held back, so nobody has noticed yet.
+    let lost = windows[0].begin_fence(Assert::NONE).unwrap();
+    let error = world.finish(&windows[0], "fence", lost).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    let window = windows.remove(0);
+    let mut free = window.begin_free().map_err(|(_, error)| error).unwrap();
+    let mut outcome = Ok(false);
+    world.until("free", || {
+        outcome = free.poll();
+        !matches!(outcome, Ok(false))
+    });
+    assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcAborted);
+}
+
+#[test]
+fn a_creation_that_fails_gives_back_what_it_took() {
+    // The third rank dies at each step of the creation.
+    for rounds in 0.. {
+        let world = &mut Stepped::new(&Setup::packets(3), 11);
+        let spec = WindowSpec::Allocate { len: 64, unit: 8 };
+        let mut creations = (0..3)
+            .map(|me| world.engine(me).begin_window(world.group(me), spec).unwrap())
+            .collect::<Vec<_>>();
+        for _ in 0..rounds {
+            if creations.iter_mut().any(|creation| creation.poll().unwrap().is_some()) {
+                return;
+            }
+            world.pump();
+        }
+        creations.pop();
+        world.engines[2] = None;
+        let mut outcomes = [None, None];
+        world.until("an end of the creation", || {
+            for (creation, outcome) in creations.iter_mut().zip(&mut outcomes).filter(|(_, o)| o.is_none()) {
+                *outcome =
+                    creation.poll().map(|window| window.map(Ok)).unwrap_or_else(|error| Some(Err(error)));
+            }
+            outcomes.iter().all(Option::is_some)
+        });
+        for (me, outcome) in outcomes.into_iter().flatten().enumerate() {
+            let is_made = outcome.map_err(|error| assert_eq!(error.class(), ErrorClass::ProcAborted)).is_ok();
+            assert_eq!(world.engine(me as u32).live_windows(), usize::from(is_made), "after {rounds} rounds");
+        }
+    }
+}
