@@ -201,13 +201,15 @@ pub fn into(values: &mut [u64]) -> WriteSpan {
 /// An element of the rank's own window memory.
 pub fn local(window: &Window, index: usize) -> u64 {
     let mut bytes = [0; 8];
-    window.local().part(index * 8, 8).as_read().read(&mut bytes);
+    // SAFETY: the span is used here only, while the window is borrowed and therefore not freed.
+    unsafe { window.local() }.part(index * 8, 8).as_read().read(&mut bytes);
     u64::from_ne_bytes(bytes)
 }
 
 /// Stores an element of the rank's own window memory.
 pub fn set_local(window: &Window, index: usize, value: u64) {
-    window.local().part(index * 8, 8).write(&value.to_ne_bytes());
+    // SAFETY: as for `local`.
+    unsafe { window.local() }.part(index * 8, 8).write(&value.to_ne_bytes());
 }
 
 /// Calls for 64-bit elements, waited for in an epoch that is open to the target.

@@ -3,6 +3,7 @@
 //! Needs Rust and a C linker, nothing else: tests run under `cargo test`, and no command downloads a tool.
 
 mod bench;
+mod callgrind;
 mod run;
 mod smallest;
 mod stage;
@@ -28,6 +29,7 @@ enum Command {
     Test(test::Args),
     Tidy(tidy::Args),
     Bench(bench::Args),
+    Callgrind(callgrind::Args),
 }
 
 /// What a command ends with: its exit status, or why it could not be carried out.
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&workspace, &args),
         Command::Tidy(args) => tidy::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
+        Command::Callgrind(args) => callgrind::run(&workspace, &args),
     });
     outcome.unwrap_or_else(|error| {
         eprintln!("cargo xtask: {error}");

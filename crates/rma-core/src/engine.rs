@@ -47,10 +47,9 @@ impl Engine {
 
     /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.
     pub fn poll(&self) -> bool {
-        let moved = self.0.core.lock().step(&*self.0.host);
-        if moved {
-            self.0.waiting.on_moved();
-        }
+        let mut core = self.0.core.lock();
+        let moved = core.step(&*self.0.host);
+        self.0.waiting.on_stepped(&mut core, moved);
         moved
     }
 

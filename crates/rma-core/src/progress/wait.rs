@@ -16,6 +16,9 @@
 //!
 //! Both wake-ups are sticky: a poller woken before it sleeps does not sleep, and the generation is compared under the lock
 //! that the notifier takes.
+//!
+//! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
+//! thread that steps the engine while another one sleeps in the poller renews the promise before it lets go of the engine.
 
 use super::poller::{Poller, Registrar};
 use super::step::Core;
@@ -73,8 +76,17 @@ impl Waiting {
         &self.registrar
     }
 
-    /// Says that a step moved something, so that every sleeper of this process looks again.
-    pub(crate) fn on_moved(&self) {
+    /// After a step, still under the engine's lock: no sleeper of this process misses what the step moved, or what comes next.
+    pub(crate) fn on_stepped(&self, core: &mut Core, moved: bool) {
+        // Whoever is about to sleep in the poller counts itself under the engine's lock, after arming the channel. The step
+        // has polled the channel, so that promise is over.
+        if moved || (self.in_poller.load(SeqCst) > 0 && core.channel.arm() == Armed::Busy) {
+            self.on_moved();
+        }
+    }
+
+    /// Makes every sleeper of this process look again.
+    fn on_moved(&self) {
         // SYNC POINT W1: the generation changes before the sleepers are counted; they count themselves before they compare
         // the generation.
         self.generation.fetch_add(1, SeqCst);
@@ -102,9 +114,7 @@ impl Wait<'_> {
             let seen = self.waiting.generation.load(SeqCst);
             let mut core = self.core.lock();
             let moved = core.step(self.host);
-            if moved {
-                self.waiting.on_moved();
-            }
+            self.waiting.on_stepped(&mut core, moved);
             if let Some(value) = ready(&mut core)? {
                 return Ok(value);
             }

@@ -56,8 +56,11 @@ impl Window {
         self.shared.id
     }
 
-    /// The memory that this rank exposes. Valid until the window is freed.
-    pub fn local(&self) -> WriteSpan {
+    /// The memory that this rank exposes.
+    ///
+    /// # Safety
+    /// Spans do not know how long their memory is mapped: this one must not be used once the window is freed.
+    pub unsafe fn local(&self) -> WriteSpan {
         self.shared.own().span
     }
 
@@ -66,8 +69,11 @@ impl Window {
         self.shared.member(rank).is_some()
     }
 
-    /// Memory and displacement unit of a mapped rank. Valid until the window is freed.
-    pub fn mapped(&self, rank: Rank) -> Option<(WriteSpan, u64)> {
+    /// Memory and displacement unit of a mapped rank.
+    ///
+    /// # Safety
+    /// As for [`Window::local`].
+    pub unsafe fn mapped(&self, rank: Rank) -> Option<(WriteSpan, u64)> {
         self.shared.member(rank).map(|member| (member.span, member.unit.load(Relaxed)))
     }
 

@@ -8,6 +8,12 @@ use rma_core::mem::{ReadSpan, WriteSpan};
 /// # Safety
 /// Every bit pattern is a valid value, there is no padding, and the type has no interior mutability and owns nothing:
 /// other processes write such values byte by byte.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a window",
+    label = "not an `Element`",
+    note = "windows hold numbers and arrays of them; a plain type of yours can be an element, by `unsafe impl Element`, \
+            if every bit pattern is a valid value of it"
+)]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The value whose bytes are all zero.
     fn zeroed() -> Self {
@@ -16,7 +22,10 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
     }
 }
 
-/// A type that accumulates compute on.
+/// A type that accumulates compute on: one of the basic types, or a type of yours that is laid out like one.
+///
+/// A [`Number::BASIC`] of another size than the type's is answered by `MPI_ERR_COUNT`, or computes on other numbers than
+/// were meant; it reaches no memory outside the operation's.
 pub trait Number: Element {
     /// How the engine calls it.
     const BASIC: BasicType;

@@ -28,7 +28,8 @@ impl<T: Element> Window<'_, T> {
         let window = self.core();
         window.fence(Assert::NO_PRECEDE)?;
         let epoch = FenceEpoch { access: Access::new(window) };
-        scope::run(window, || body(&epoch), || window.fence(Assert::NO_SUCCEED))
+        let close = || window.fence(Assert::NO_SUCCEED);
+        scope::run(window, || body(&epoch), close, || window.outstanding() == 0)
     }
 }
 
@@ -51,7 +52,7 @@ impl<'scope, T: Element> FenceEpoch<'scope, T> {
 
     /// This rank's own memory. What others put there is complete only after the epoch.
     pub fn local(&self) -> View<'_, T> {
-        View::new(self.access.window().local())
+        View::own(self.access.window())
     }
 }
 

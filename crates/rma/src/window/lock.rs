@@ -142,7 +142,7 @@ impl<'scope, T: Element> Locked<'scope, T> {
 
     /// The locked rank's memory, when it is mapped in this process.
     pub fn mapped(&self) -> Option<View<'_, T>> {
-        self.access.window().mapped(Rank(self.target)).map(|(span, _)| View::new(span))
+        View::mapped(self.access.window(), self.target)
     }
 }
 

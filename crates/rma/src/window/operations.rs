@@ -161,7 +161,17 @@ pub(super) fn batch<'inner, T: Element, R>(
     body: impl FnOnce(&Batch<'inner, T>) -> Result<R>,
 ) -> Result<R> {
     let batch = Batch { access: Access::new(window), target };
-    scope::run(window, || body(&batch), || window.flush(Rank(target)))
+    scope::run(window, || body(&batch), || window.flush(Rank(target)), || is_flushed(window, Rank(target)))
+}
+
+/// Whether the operations to `target` that precede the call are complete, although a flush of it has failed.
+///
+/// A flush raises what has gone wrong anywhere on the window, such as an operation of another thread to another rank. That
+/// says nothing about the batch, and operations of others may be outstanding; a flush that succeeds does. Each attempt
+/// takes one error away.
+fn is_flushed(window: &Window, target: Rank) -> bool {
+    const ATTEMPTS: u32 = 8;
+    (0..ATTEMPTS).any(|_| window.flush(target).is_ok()) || window.outstanding() == 0
 }
 
 /// Opens a lock, runs `body`, closes it.
@@ -181,7 +191,7 @@ pub(super) fn with_locks<R>(
     }
     let close =
         || held.iter().map(|rank| window.unlock(Rank(*rank))).fold(Ok(()), |first, next| first.and(next));
-    scope::run(window, || opened.and_then(|()| body()), close)
+    scope::run(window, || opened.and_then(|()| body()), close, || window.outstanding() == 0)
 }
 
 fn kernel<T: Number>(call: &'static str, op: ReduceOp) -> Result<Kernel> {

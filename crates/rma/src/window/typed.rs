@@ -55,7 +55,7 @@ impl<T: Element> Window<'_, T> {
 
     /// This rank's own memory.
     pub fn local(&self) -> View<'_, T> {
-        View::new(self.core.local())
+        View::own(&self.core)
     }
 
     /// Whether operations on `rank` are direct loads and stores.

@@ -1,7 +1,9 @@
 //! The view of window memory that this process can load from and store to.
 
 use super::element::{Element, bytes_of, read_span, write_span};
+use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
+use rma_core::window::Window;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -14,9 +16,17 @@ pub struct View<'w, T> {
 }
 
 impl<'w, T: Element> View<'w, T> {
-    /// The view of `span`, whose memory stays mapped for `'w`.
-    pub(super) fn new(span: WriteSpan) -> Self {
-        Self { span, window: PhantomData }
+    /// The memory that this rank exposes.
+    pub(super) fn own(window: &'w Window) -> Self {
+        // SAFETY: a typed window is freed by value, and the view borrows it.
+        Self { span: unsafe { window.local() }, window: PhantomData }
+    }
+
+    /// The memory that `rank` exposes, when it is mapped in this process.
+    pub(super) fn mapped(window: &'w Window, rank: u32) -> Option<Self> {
+        // SAFETY: as for `own`.
+        let (span, _unit) = unsafe { window.mapped(Rank(rank)) }?;
+        Some(Self { span, window: PhantomData })
     }
 
     /// Number of elements.

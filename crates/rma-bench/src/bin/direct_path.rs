@@ -1,0 +1,157 @@
+//! One call of the direct path, many times: the program that `cargo xtask callgrind` counts instructions in.
+//!
+//! `direct-path CALL COUNT` repeats one call on a window of one rank. The rank is its own target; the direct path treats
+//! every mapped rank alike, and without a second rank the count of instructions is the same in every run. Each call has a
+//! function of its own, so that callgrind can collect in it alone. They use the engine's window, on which both the typed
+//! windows and other interfaces stand.
+
+use rma::{LockKind, ReduceOp, World};
+use rma_core::datatype::BasicType;
+use rma_core::epoch::Assert;
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::{CompareAndSwap, Kernel};
+use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::window::{Window, WindowSpec};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: direct-path CALL COUNT, where CALL is one of";
+
+/// The calls by name, and whether they are made while a lock is held.
+const CALLS: &[(&str, Measured, bool)] = &[
+    ("put", measured::put, true),
+    ("get", measured::get, true),
+    ("accumulate", measured::accumulate, true),
+    ("fetch_and_op", measured::fetch_and_op, true),
+    ("compare_and_swap", measured::compare_and_swap, true),
+    ("flush", measured::flush, true),
+    ("lock_unlock", measured::lock_unlock, false),
+];
+
+/// Makes one call so many times.
+type Measured = fn(&Subject, u64);
+
+/// What a call works on: eight bytes here, and eight in the window.
+struct Subject {
+    window: Window,
+    origin: ReadSpan,
+    result: WriteSpan,
+    sum: Kernel,
+    compare: CompareAndSwap,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [call, count] = &arguments[..] else { return usage() };
+    let call = CALLS.iter().find(|(name, ..)| name == call);
+    let (Some((_, call, is_locked)), Ok(count)) = (call, count.parse()) else { return usage() };
+    match World::run_threads(1, |world| run(world, *call, *is_locked, count)) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("direct-path: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    let names: Vec<_> = CALLS.iter().map(|(name, ..)| *name).collect();
+    eprintln!("{USAGE} {}", names.join(", "));
+    ExitCode::from(2)
+}
+
+fn run(world: &World, call: Measured, is_locked: bool, count: u64) -> rma::Result<()> {
+    let (value, mut result) = (1u64, 0u64);
+    let window = world.engine().create_window(world.group(), WindowSpec::Allocate { len: 64, unit: 8 })?;
+    let subject = Subject {
+        window: window.clone(),
+        // SAFETY: the value outlives the epoch below, which completes the operations that use it.
+        origin: unsafe { ReadSpan::new((&raw const value).cast(), size_of::<u64>()) },
+        // SAFETY: as above, and the result is not used before the epoch is over.
+        result: unsafe { WriteSpan::new((&raw mut result).cast(), size_of::<u64>()) },
+        sum: Kernel::new(ReduceOp::Sum, BasicType::U64).expect("sums are defined on integers"),
+        compare: CompareAndSwap::new(BasicType::U64).expect("integers can be compared"),
+    };
+    if is_locked {
+        window.lock(LockKind::Shared, Rank(0), Assert::NONE)?;
+    }
+    call(&subject, count);
+    if is_locked {
+        window.unlock(Rank(0))?;
+    }
+    drop(subject);
+    window.free()
+}
+
+/// The loops, one function each; names that xtask knows.
+mod measured {
+    use super::{Assert, Disp, LockKind, Rank, Subject};
+    use std::hint::black_box;
+
+    const TARGET: Rank = Rank(0);
+    const AT: Disp = Disp(3);
+
+    #[inline(never)]
+    pub(super) fn put(subject: &Subject, count: u64) {
+        let Subject { window, origin, .. } = subject;
+        for _ in 0..count {
+            window.put(black_box(*origin), black_box(TARGET), black_box(AT)).expect("a legal put");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn get(subject: &Subject, count: u64) {
+        let Subject { window, result, .. } = subject;
+        for _ in 0..count {
+            window.get(black_box(*result), black_box(TARGET), black_box(AT)).expect("a legal get");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn accumulate(subject: &Subject, count: u64) {
+        let Subject { window, origin, sum, .. } = subject;
+        for _ in 0..count {
+            window
+                .accumulate(black_box(*origin), black_box(*sum), black_box(TARGET), black_box(AT))
+                .expect("a legal accumulate");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn fetch_and_op(subject: &Subject, count: u64) {
+        let Subject { window, result, sum, .. } = subject;
+        let operand = 1u64.to_ne_bytes();
+        for _ in 0..count {
+            window
+                .fetch_and_op(black_box(&operand), *result, black_box(*sum), black_box(TARGET), black_box(AT))
+                .expect("a legal fetch_and_op");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn compare_and_swap(subject: &Subject, count: u64) {
+        let Subject { window, result, compare, .. } = subject;
+        let (new, old) = (1u64.to_ne_bytes(), 0u64.to_ne_bytes());
+        for _ in 0..count {
+            let (new, old) = (black_box(&new), black_box(&old));
+            window
+                .compare_and_swap(new, old, *result, black_box(*compare), black_box(TARGET), black_box(AT))
+                .expect("a legal compare_and_swap");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn flush(subject: &Subject, count: u64) {
+        for _ in 0..count {
+            subject.window.flush(black_box(TARGET)).expect("a legal flush");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn lock_unlock(subject: &Subject, count: u64) {
+        for _ in 0..count {
+            let window = black_box(&subject.window);
+            window.lock(LockKind::Exclusive, TARGET, Assert::NONE).expect("a legal lock");
+            window.unlock(TARGET).expect("a legal unlock");
+        }
+    }
+}
