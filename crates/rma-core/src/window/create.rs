@@ -212,10 +212,14 @@ impl WindowCreation {
             }
         };
         core.state.begun = true;
-        let request = self.engine.host().begin_segment(&self.group, request);
-        let request = request.inspect_err(|_| core.state.windows.give_back(index))?;
-        self.phase = Phase::Segment { request, id: WindowId { index, generation }, uniform };
-        Ok(())
+        let id = WindowId { index, generation };
+        match self.engine.host().begin_segment(&self.group, request) {
+            Ok(request) => {
+                self.phase = Phase::Segment { request, id, uniform };
+                Ok(())
+            }
+            Err(error) => self.meet(core, id, Err(error)),
+        }
     }
 
     fn on_segment(
