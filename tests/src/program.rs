@@ -93,6 +93,23 @@ pub enum Instruction {
     Barrier,
 }
 
+impl Instruction {
+    /// The rank that a call depends on.
+    pub fn target(&self) -> Option<u32> {
+        match self {
+            Self::Lock { target, .. }
+            | Self::Unlock { target, .. }
+            | Self::Flush { target, .. }
+            | Self::Put { target, .. }
+            | Self::Get { target, .. }
+            | Self::Sum { target, .. }
+            | Self::FetchAdd { target, .. }
+            | Self::Claim { target, .. } => Some(*target),
+            Self::Fence { .. } | Self::Increment { .. } | Self::Expect { .. } | Self::Barrier => None,
+        }
+    }
+}
+
 /// What one rank does.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
@@ -146,7 +163,7 @@ struct Maker<'a> {
 pub fn generate(random: &mut Random, ranks: u32, windows: usize, phases: Phases) -> Program {
     let program = Program { scripts: vec![Script::default(); ranks as usize], expected: Expected::default() };
     let mut maker = Maker { random, ranks, windows, program };
-    for _ in 0..1 + maker.random.below(4) {
+    for _ in 0..1 + maker.random.below(6) {
         match maker.random.below(3) {
             0 if phases == Phases::All => maker.fence_phase(),
             _ => maker.passive_phase(phases),
@@ -203,7 +220,7 @@ impl Maker<'_> {
             self.barrier();
         }
         for me in 0..self.ranks {
-            for _ in 0..1 + self.random.below(4) {
+            for _ in 0..1 + self.random.below(8) {
                 let window = self.random.below(self.windows as u64) as usize;
                 let first = self.random.below(self.ranks.into()) as u32;
                 // Several locks are taken in ascending order, so that programs have no deadlock of their own.

@@ -299,26 +299,34 @@ impl Player {
             Ok(false) => false,
             Err(error) => {
                 let doomed = self.doomed.unwrap_or_else(|| panic!("rank {}: {step:?}: {error}", self.me));
-                assert_eq!(error.class(), ErrorClass::ProcAborted, "rank {}: {step:?}: {error}", self.me);
-                self.sync = None;
-                match step {
-                    Instruction::Fence { .. } | Instruction::Barrier => self.end_early(),
-                    Instruction::Lock { target, .. }
-                    | Instruction::Unlock { target, .. }
-                    | Instruction::Flush { target, .. }
-                    | Instruction::Put { target, .. }
-                    | Instruction::Get { target, .. }
-                    | Instruction::Sum { target, .. }
-                    | Instruction::FetchAdd { target, .. }
-                    | Instruction::Claim { target, .. } => {
-                        assert_eq!(target, doomed, "rank {}: {step:?} does not depend on the dead", self.me);
-                        self.at += 1;
-                    }
-                    Instruction::Increment { .. } | Instruction::Expect { .. } => unreachable!("no call"),
+                // A fence epoch is everybody's, and has ended with the dead; the rank goes on with its collective calls, or
+                // others would wait for it.
+                let is_ended = self.is_in_fence(&step) && error.class() == ErrorClass::RmaSync;
+                let is_lost = error.class() == ErrorClass::ProcAborted;
+                assert!(is_lost || is_ended, "rank {}: {step:?}: {error}", self.me);
+                // What a fence epoch has lost, the next lock call may be the first to say.
+                let is_late = matches!(step, Instruction::Lock { .. }) && self.has_fenced();
+                if let Some(target) = step.target().filter(|_| !self.is_in_fence(&step) && !is_late) {
+                    assert_eq!(target, doomed, "rank {}: {step:?} does not depend on the dead", self.me);
                 }
+                // A lock call that has said so is made again.
+                (self.sync, self.at) = (None, self.at + usize::from(!is_late));
                 true
             }
         }
+    }
+
+    /// Whether a step is a communication call of a fence epoch.
+    fn is_in_fence(&self, step: &Instruction) -> bool {
+        let is_synchronization =
+            |step: &&Instruction| matches!(step, Instruction::Fence { .. } | Instruction::Lock { .. });
+        let last = self.script.steps[..self.at].iter().rfind(is_synchronization);
+        let is_call = !matches!(step, Instruction::Unlock { .. } | Instruction::Flush { .. });
+        is_call && matches!(last, Some(Instruction::Fence { .. }))
+    }
+
+    fn has_fenced(&self) -> bool {
+        self.script.steps[..self.at].iter().any(|step| matches!(step, Instruction::Fence { .. }))
     }
 
     /// Makes the call of a step, or asks how far it is.
