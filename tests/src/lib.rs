@@ -1,11 +1,15 @@
 //! What the tests of this folder share: worlds of simulated ranks with an engine each, and a count of their packets; worlds
-//! that are driven step by step; jobs of real processes, started by the launcher, and a look at what they leave behind.
+//! that are driven step by step; random programs and what they must leave in memory; jobs of real processes, started by the
+//! launcher, and a look at what they leave behind.
 //!
 //! The tests themselves are under `tests/`, one file per subject.
 
 pub mod counting;
 pub mod job;
 pub mod paths;
+pub mod program;
+pub mod random;
+pub mod simulated;
 pub mod stepped;
 pub mod traces;
 pub mod world;

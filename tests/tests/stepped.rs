@@ -247,6 +247,32 @@ fn a_window_is_freed_after_a_fence_epoch_lost_a_target() {
 }
 
 #[test]
+fn a_packet_that_comes_before_the_end_of_creation_finds_the_unit() {
+    let world = Stepped::new(&Setup::packets(2), 12);
+    let spec = WindowSpec::Allocate { len: 64, unit: 8 };
+    let mut creations = [0, 1].map(|me| world.engine(me).begin_window(world.group(me), spec).unwrap());
+    let (mut first, mut late) = (None, None);
+    world.until("rank 0's window", || {
+        // Rank 1 takes the steps that rank 0 waits for, and does not look whether the last one is over.
+        if world.engine(1).live_windows() == 0 {
+            late = creations[1].poll().unwrap();
+        }
+        first = creations[0].poll().unwrap();
+        first.is_some()
+    });
+    let (window, value) = (first.unwrap(), [7]);
+    world.finish(&window, "lock", window.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_put(from(&value), ONE, Disp(3)).unwrap());
+    world.finish(&window, "unlock", window.begin_unlock(ONE).unwrap()).unwrap();
+    assert!(late.is_none());
+    world.until("rank 1's window", || {
+        late = creations[1].poll().unwrap();
+        late.is_some()
+    });
+    assert_eq!(local(&late.unwrap(), 3), 7);
+}
+
+#[test]
 fn a_creation_that_fails_gives_back_what_it_took() {
     // The third rank dies at each step of the creation.
     for rounds in 0.. {

@@ -22,7 +22,7 @@ rma_core::variables! {
         ring_bytes: u64 = 131_072u64, "RMA_SHM_RING_BYTES", Bytes, MIN_RING..=MAX_RING,
             "bytes of one ring, rounded up to a power of two; each pair of processes in contact has four (two \
              directions, two lanes), whose memory is taken when it is first used",
-            "moves large bodies at nine tenths of the speed of memory; half of it at seven tenths";
+            "large bodies move as fast as with larger rings, and a fifth faster than with half of it";
         /// Longest small packet.
         packet_bytes: u64 = 8192u64, "RMA_SHM_PACKET_BYTES", Bytes, MIN_PACKET as u64..=1 << 20,
             "longest packet that is sent whole, at most a ring less 16 bytes",

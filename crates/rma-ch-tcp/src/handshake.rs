@@ -73,6 +73,14 @@ pub(crate) enum Reason {
     Reserved,
 }
 
+/// The end of a handshake that did not get to a proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) reason: Reason,
+    /// What to send before closing.
+    pub(crate) answer: Option<[u8; ANSWER]>,
+}
+
 /// The last word of a handshake, about an authenticated dialer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -126,10 +134,10 @@ impl Identity {
         &self,
         hello: &[u8; HELLO],
         nonce: Nonce,
-    ) -> Result<(Answerer, [u8; ANSWER]), (Reason, Option<[u8; ANSWER]>)> {
+    ) -> Result<(Answerer, [u8; ANSWER]), Refusal> {
         let from = self.check_hello(hello).map_err(|reason| {
             let answer = (reason != Reason::Magic).then(|| emit_answer(reason.code(), &[0; 32], &[0; 32]));
-            (reason, answer)
+            Refusal { reason, answer }
         })?;
         let mut answer = emit_answer(0, &nonce, &[0; 32]);
         let proof: [u8; 32] =
@@ -441,7 +449,7 @@ mod tests {
         let with = |me: u32, size: u32, job: &str, packet: u32, to: u32| {
             let who = Identity::new(Peer(me), size, job, [7; 32], packet);
             let (dialer, hello) = who.dial(Peer(to), [1; 32]);
-            let (reason, answer) = b.answer(&hello, [2; 32]).err().expect("refused");
+            let Refusal { reason, answer } = b.answer(&hello, [2; 32]).expect_err("refused");
             (reason, who.prove(&dialer, &answer.unwrap()).unwrap_err())
         };
         assert_eq!(with(0, 4, "jab", 4096, 3), (Reason::Job, Reason::Job));
@@ -454,7 +462,8 @@ mod tests {
         let (_, hello) = identity(0).dial(Peer(3), [1; 32]);
         let mut http = hello;
         http[..16].copy_from_slice(b"GET / HTTP/1.1\r\n");
-        assert_eq!(b.answer(&http, [2; 32]).err(), Some((Reason::Magic, None)));
+        let nothing = Refusal { reason: Reason::Magic, answer: None };
+        assert_eq!(b.answer(&http, [2; 32]).err(), Some(nothing));
         assert_eq!(check_start(b"GE"), Err(Reason::Magic));
         let mut newer = hello;
         newer[8] = 2;

@@ -7,7 +7,7 @@
 use crate::config::Limits;
 use crate::dial::nonce;
 use crate::exchange::Exchange;
-use crate::handshake::{Answerer, Identity, check_start};
+use crate::handshake::{Answerer, Identity, Refusal, check_start};
 use rma_core::ids::Peer;
 use slab::Slab;
 use std::io;
@@ -145,7 +145,7 @@ impl Stranger {
                         self.stage = Stage::Proof(answerer);
                         Ok(Progress::Message)
                     }
-                    Err((reason, answer)) => {
+                    Err(Refusal { reason, answer }) => {
                         if let Some(answer) = answer {
                             self.exchange.send(&answer)?;
                         }

@@ -168,7 +168,7 @@ fn what_no_process_sends_is_named() {
         assert_eq!(Reader::new().feed(&wire), Err(error), "{wire:?}");
         let mut slow = Reader::new();
         let first = wire.iter().find_map(|byte| slow.feed(&[*byte]).err());
-        assert_eq!(first.is_some(), true, "byte by byte: {wire:?}");
+        assert!(first.is_some(), "byte by byte: {wire:?}");
         assert!(!error.to_string().is_empty());
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum SyncStep {
     Lock(LockSync),
     Unlock(UnlockSync),
     Flush(FlushSync),
-    /// The call had nothing to wait for.
+    /// The lock is held, or promised.
+    Held,
+    /// The call had nothing to wait for, or is over.
     Done,
 }

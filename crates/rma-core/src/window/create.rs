@@ -3,11 +3,12 @@
 //! ```text
 //!   agree     every rank's arguments are good?  same size and unit everywhere?  an id that is free on all ranks
 //!   segment   the host maps control blocks, and for allocated windows the memory
-//!   meet      the window is entered in the table before the barrier, so that no packet can come too early
-//!   learn     behind the barrier, the units that mapped ranks have published
+//!   meet      the window is entered in the table before the ranks meet, so that no packet can come too early
+//!   learn     once all have met, the units that mapped ranks have published
 //! ```
 //!
-//! A rank with a bad argument takes part in the first step, so that all ranks get an error and none hangs.
+//! A rank with a bad argument takes part in the first step, and one that cannot make its segment in the last: all ranks get
+//! an error and none hangs.
 
 use super::calls::Window;
 use super::shared::{Flavor, Member, Shared};
@@ -56,9 +57,22 @@ pub struct WindowCreation {
 
 enum Phase {
     Compare(HostRequest),
-    Agree { index_of: HostRequest, uniform: Option<(u64, u64)>, generation: u16 },
-    Segment { request: HostRequest, id: WindowId, uniform: Option<(u64, u64)> },
-    Meet { request: HostRequest, shared: Arc<Shared> },
+    Agree {
+        index_of: HostRequest,
+        uniform: Option<(u64, u64)>,
+        generation: u16,
+    },
+    Segment {
+        request: HostRequest,
+        id: WindowId,
+        uniform: Option<(u64, u64)>,
+    },
+    /// `shared` is missing on a rank that could not make its part, and then `fault` says why.
+    Meet {
+        request: HostRequest,
+        id: WindowId,
+        shared: Option<Arc<Shared>>,
+    },
     Over,
 }
 
@@ -102,6 +116,13 @@ impl WindowCreation {
             let outcome = match self.engine.host().poll(request) {
                 Ok(None) => return Ok(None),
                 Ok(Some(outcome)) => outcome,
+                Err(error) if matches!(self.phase, Phase::Segment { .. }) => {
+                    let Phase::Segment { id, .. } = std::mem::replace(&mut self.phase, Phase::Over) else {
+                        continue;
+                    };
+                    self.meet(core, id, Err(error))?;
+                    continue;
+                }
                 Err(error) => {
                     self.undo(core);
                     return Err(error);
@@ -113,15 +134,11 @@ impl WindowCreation {
                     self.on_offered(core, &values, uniform, generation)?;
                 }
                 (Phase::Segment { id, uniform, .. }, Outcome::Segment(segment)) => {
-                    self.on_segment(core, id, uniform, segment)
-                        .inspect_err(|_| core.state.windows.give_back(id.index))?;
+                    let made = self.on_segment(core, id, uniform, segment);
+                    self.meet(core, id, made)?;
                 }
-                (Phase::Meet { shared, .. }, Outcome::Met) => {
-                    for member in &shared.members {
-                        let unit = member.control.published().map_or(1, |published| published.disp_unit);
-                        member.unit.store(unit, Relaxed);
-                    }
-                    return Ok(Some(Window::new(self.engine.clone(), shared)));
+                (Phase::Meet { id, shared, .. }, Outcome::Values(values)) => {
+                    return self.on_met(core, id, shared, &values).map(Some);
                 }
                 (_, outcome) => {
                     let cause = format!("the host answered a step of the creation with {outcome:?}");
@@ -137,10 +154,8 @@ impl WindowCreation {
             Phase::Compare(_) | Phase::Over => {}
             Phase::Agree { .. } => core.state.windows.withdraw(self.number),
             Phase::Segment { id, .. } => core.state.windows.give_back(id.index),
-            Phase::Meet { shared, .. } => {
-                // Nobody has it: no rank leaves the barrier before all have come.
-                let _ = core.state.remove_window(shared.id);
-            }
+            // Nobody has it: no rank leaves the meeting before all have come.
+            Phase::Meet { id, shared, .. } => discard(core, id, shared.is_some()),
         }
     }
 
@@ -197,10 +212,14 @@ impl WindowCreation {
             }
         };
         core.state.begun = true;
-        let request = self.engine.host().begin_segment(&self.group, request);
-        let request = request.inspect_err(|_| core.state.windows.give_back(index))?;
-        self.phase = Phase::Segment { request, id: WindowId { index, generation }, uniform };
-        Ok(())
+        let id = WindowId { index, generation };
+        match self.engine.host().begin_segment(&self.group, request) {
+            Ok(request) => {
+                self.phase = Phase::Segment { request, id, uniform };
+                Ok(())
+            }
+            Err(error) => self.meet(core, id, Err(error)),
+        }
     }
 
     fn on_segment(
@@ -209,7 +228,7 @@ impl WindowCreation {
         id: WindowId,
         uniform: Option<(u64, u64)>,
         segment: SegmentSet,
-    ) -> Result<()> {
+    ) -> Result<Arc<Shared>> {
         let shared = Arc::new(self.share(id, uniform, segment)?);
         shared.own().control.publish(Published {
             data_len: self.spec.len(),
@@ -230,14 +249,48 @@ impl WindowCreation {
         };
         let slots = state.config.slots as usize;
         state.windows.insert(WindowState::new(Arc::clone(&shared), slots, ops, targets));
-        match self.engine.host().begin_barrier(&self.group) {
-            Ok(request) => self.phase = Phase::Meet { request, shared },
+        Ok(shared)
+    }
+
+    /// Tells the other ranks whether this one has made its part.
+    fn meet(&mut self, core: &mut Core, id: WindowId, made: Result<Arc<Shared>>) -> Result<()> {
+        core.state.begun = true;
+        let shared = made.map_err(|error| self.fault = Some(error)).ok();
+        match self.engine.host().begin_reduce(&self.group, Combine::Min, &[u64::from(shared.is_some())]) {
+            Ok(request) => {
+                self.phase = Phase::Meet { request, id, shared };
+                Ok(())
+            }
             Err(error) => {
-                let _ = state.remove_window(id);
-                return Err(error);
+                discard(core, id, shared.is_some());
+                Err(self.fault.take().unwrap_or(error))
             }
         }
-        Ok(())
+    }
+
+    fn on_met(
+        &mut self,
+        core: &mut Core,
+        id: WindowId,
+        shared: Option<Arc<Shared>>,
+        values: &[u64],
+    ) -> Result<Window> {
+        match shared {
+            Some(shared) if values == [1] => {
+                for member in &shared.members {
+                    let unit = member.control.published().map_or(1, |published| published.disp_unit);
+                    member.unit.store(unit, Relaxed);
+                }
+                Ok(Window::new(self.engine.clone(), shared))
+            }
+            shared => {
+                discard(core, id, shared.is_some());
+                Err(self.fault.take().unwrap_or_else(|| {
+                    let cause = "another rank of the group could not make its part, so no window was made";
+                    Error::new(ErrorClass::Other, CALL, cause)
+                }))
+            }
+        }
     }
 
     fn share(&self, id: WindowId, uniform: Option<(u64, u64)>, segment: SegmentSet) -> Result<Shared> {
@@ -254,7 +307,8 @@ impl WindowCreation {
             members.push(Member {
                 rank: part.rank,
                 span: own_memory.filter(|_| is_own).unwrap_or(part.data),
-                unit: AtomicU64::new(1),
+                // Others may be done with the creation, and send packets, before this rank has seen its end.
+                unit: AtomicU64::new(if is_own { self.spec.unit() } else { 1 }),
                 control,
                 open: AtomicBool::new(false),
             });
@@ -279,6 +333,15 @@ impl WindowCreation {
             open_to_all: AtomicBool::new(false),
             _segment: segment,
         })
+    }
+}
+
+/// Gives back the id that was agreed on, and the window if it has been entered.
+fn discard(core: &mut Core, id: WindowId, is_entered: bool) {
+    if is_entered {
+        let _ = core.state.remove_window(id);
+    } else {
+        core.state.windows.give_back(id.index);
     }
 }
 

@@ -57,7 +57,11 @@ impl WindowState {
     /// Whether the call is legal now; see [`check`].
     pub(crate) fn check(&self, pools: &Pools, call: Call, name: &'static str) -> Result<()> {
         let is_pending = matches!(call, Call::Lock(_) | Call::Free) && self.table.is_busy(&pools.targets);
-        check(&self.epoch, call, name, is_pending)
+        check(&self.epoch, call, name, is_pending).map_err(|error| match &self.error {
+            // An epoch that has ended with a failure: the failure is what the user must know.
+            Some(cause) => cause.clone().in_call(name),
+            None => error,
+        })
     }
 
     /// Keeps the first error until a synchronization call raises it.

@@ -65,7 +65,7 @@ impl Window {
     /// `MPI_ERR_RANK`, `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` when the rank is locked or another kind of epoch is open.
     pub fn lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
         let mut sync = self.begin_lock(kind, target, assert)?;
-        if matches!(sync.0, SyncStep::Done) {
+        if matches!(sync.0, SyncStep::Held) {
             self.poll_now_and_then();
             return Ok(());
         }
@@ -80,9 +80,11 @@ impl Window {
         self.shared().check_rank(target, "lock")?;
         let assert = assert.checked("lock", Assert::NO_CHECK)?;
         self.begin(Call::Lock(target), "lock", |state, window| {
+            // What went wrong before is raised before anything is locked: an error of this call means no lock.
+            window.raise("lock")?;
             let mut lock = LockSync::begin(target, kind, assert);
             match lock.poll(state, window) {
-                Ok(true) => Ok(SyncStep::Done),
+                Ok(true) => Ok(SyncStep::Held),
                 Ok(false) => Ok(SyncStep::Lock(lock)),
                 Err(error) => Err(error),
             }
@@ -237,13 +239,14 @@ impl Window {
         let state = &mut core.state;
         let was_dirty = std::mem::replace(&mut window.dirty, false);
         let over = match &mut sync.0 {
-            SyncStep::Done => Ok(true),
+            SyncStep::Done | SyncStep::Held => Ok(true),
             SyncStep::Fence(fence) => fence.poll(state, &mut window, self.engine().host()),
             SyncStep::Lock(lock) => lock.poll(state, &mut window),
             SyncStep::Unlock(unlock) => unlock.poll(state, &mut window),
             SyncStep::Flush(flush) => flush.poll(state, &window),
         };
         let over = match over {
+            Ok(true) if matches!(sync.0, SyncStep::Lock(_) | SyncStep::Held) => Ok(true),
             Ok(true) => window.raise(name).map(|()| true),
             other => other.map_err(|error| error.in_call(name)),
         };
