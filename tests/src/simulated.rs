@@ -1,5 +1,6 @@
 //! Runs a random program in virtual time and compares what memory holds with what it must hold.
 
+use crate::findings::Findings;
 use crate::program::{
     AREA, CLAIM, COUNTER, Expected, Instruction, OWN, PAIR, Phases, Program, SUMS, Script, elements, generate,
 };
@@ -17,7 +18,6 @@ use rma_core::progress::NoUpper;
 use rma_core::window::{Window, WindowCreation, WindowFree, WindowSpec};
 use rma_core::{Engine, ErrorClass};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,17 +40,6 @@ pub struct Plan {
     pauses: Vec<Fault>,
     death: Option<(u32, Duration)>,
     program: Program,
-}
-
-/// What ranks found out, for checks that need all of them.
-#[derive(Debug, Default)]
-struct Findings {
-    /// Values fetched by window and target.
-    fetched: BTreeMap<(usize, u32), Vec<u64>>,
-    /// Claims won by window, target and cell: by whom.
-    winners: BTreeMap<(usize, u32, u64), Vec<u32>>,
-    /// Survivors whose script has ended, in runs with a death.
-    ended: u32,
 }
 
 struct Player {
@@ -190,20 +179,6 @@ impl Plan {
         world.run(MOST_STEPS).unwrap_or_else(|stuck| panic!("{stuck}"));
         if self.death.is_none() {
             findings.borrow().check(&expected);
-        }
-    }
-}
-
-impl Findings {
-    fn check(&self, expected: &Expected) {
-        for (place, count) in &expected.fetches {
-            let mut fetched = self.fetched.get(place).cloned().unwrap_or_default();
-            fetched.sort_unstable();
-            assert_eq!(fetched, (0..*count).collect::<Vec<_>>(), "values fetched at {place:?}");
-        }
-        for place in expected.claims.keys() {
-            let winners = self.winners.get(place).map_or(0, Vec::len);
-            assert_eq!(winners, 1, "winners of claim {place:?}");
         }
     }
 }
