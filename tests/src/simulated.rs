@@ -1,11 +1,9 @@
 //! Runs a random program in virtual time and compares what memory holds with what it must hold.
 
-use crate::findings::Findings;
-use crate::program::{
-    AREA, CLAIM, COUNTER, Expected, Instruction, OWN, PAIR, Phases, Program, SUMS, Script, elements, generate,
-};
+use crate::findings::{Findings, check_memory};
+use crate::program::{CLAIM, COUNTER, Expected, Instruction, Phases, Program, Script, elements, generate};
 use crate::random::Random;
-use crate::world::{from, into, kernel, local};
+use crate::world::{from, into, kernel};
 use rma_ch_sim::{Actor, Context, Fault, Latency, SimConfig, SimHost, SimWorld, Step};
 use rma_core::config::EngineConfig;
 use rma_core::datatype::BasicType;
@@ -190,7 +188,7 @@ impl Actor for Player {
             Stage::Creating(_) => self.create(),
             Stage::Playing => self.play(),
             Stage::Checking => {
-                self.check_memory();
+                check_memory(&self.windows, &self.expected, self.me, self.ranks);
                 self.stage = Stage::Freeing(None);
                 true
             }
@@ -458,28 +456,6 @@ impl Player {
             self.stage = Stage::Checking;
         }
         met
-    }
-
-    fn check_memory(&self) {
-        for (at, window) in self.windows.iter().enumerate() {
-            let read = |from: u64, len: u64| {
-                (from..from + len).map(|index| local(window, index as usize)).collect::<Vec<_>>()
-            };
-            let here = (at, self.me);
-            let expected = &self.expected;
-            let sums = expected.sums.get(&here).cloned().unwrap_or_else(|| vec![0; SUMS as usize]);
-            assert_eq!(read(0, SUMS), sums, "sums of window {at} at rank {}", self.me);
-            let fetches = expected.fetches.get(&here).copied().unwrap_or(0);
-            assert_eq!(read(COUNTER, 1), [fetches], "counter of window {at} at rank {}", self.me);
-            let increments = expected.increments.get(&here).copied().unwrap_or(0);
-            assert_eq!(read(PAIR, 2), [increments; 2], "pair of window {at} at rank {}", self.me);
-            for origin in 0..self.ranks {
-                let own = expected.own.get(&(at, self.me, origin));
-                let own = own.cloned().unwrap_or_else(|| vec![0; AREA as usize]);
-                let found = read(OWN + AREA * u64::from(origin), AREA);
-                assert_eq!(found, own, "area of rank {origin} in window {at} at rank {}", self.me);
-            }
-        }
     }
 
     fn free(&mut self) -> bool {
