@@ -5,6 +5,7 @@
 //! The tests themselves are under `tests/`, one file per subject.
 
 pub mod counting;
+mod findings;
 pub mod job;
 pub mod paths;
 pub mod program;

@@ -1,10 +1,9 @@
 //! Runs a random program in virtual time and compares what memory holds with what it must hold.
 
-use crate::program::{
-    AREA, CLAIM, COUNTER, Expected, Instruction, OWN, PAIR, Phases, Program, SUMS, Script, elements, generate,
-};
+use crate::findings::{Findings, check_memory};
+use crate::program::{CLAIM, COUNTER, Expected, Instruction, Phases, Program, Script, elements, generate};
 use crate::random::Random;
-use crate::world::{from, into, kernel, local};
+use crate::world::{from, into, kernel};
 use rma_ch_sim::{Actor, Context, Fault, Latency, SimConfig, SimHost, SimWorld, Step};
 use rma_core::config::EngineConfig;
 use rma_core::datatype::BasicType;
@@ -17,7 +16,6 @@ use rma_core::progress::NoUpper;
 use rma_core::window::{Window, WindowCreation, WindowFree, WindowSpec};
 use rma_core::{Engine, ErrorClass};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,17 +38,6 @@ pub struct Plan {
     pauses: Vec<Fault>,
     death: Option<(u32, Duration)>,
     program: Program,
-}
-
-/// What ranks found out, for checks that need all of them.
-#[derive(Debug, Default)]
-struct Findings {
-    /// Values fetched by window and target.
-    fetched: BTreeMap<(usize, u32), Vec<u64>>,
-    /// Claims won by window, target and cell: by whom.
-    winners: BTreeMap<(usize, u32, u64), Vec<u32>>,
-    /// Survivors whose script has ended, in runs with a death.
-    ended: u32,
 }
 
 struct Player {
@@ -194,20 +181,6 @@ impl Plan {
     }
 }
 
-impl Findings {
-    fn check(&self, expected: &Expected) {
-        for (place, count) in &expected.fetches {
-            let mut fetched = self.fetched.get(place).cloned().unwrap_or_default();
-            fetched.sort_unstable();
-            assert_eq!(fetched, (0..*count).collect::<Vec<_>>(), "values fetched at {place:?}");
-        }
-        for place in expected.claims.keys() {
-            let winners = self.winners.get(place).map_or(0, Vec::len);
-            assert_eq!(winners, 1, "winners of claim {place:?}");
-        }
-    }
-}
-
 impl Actor for Player {
     fn step(&mut self, context: &mut Context<'_>) -> Step {
         let moved = self.engine.poll();
@@ -215,7 +188,7 @@ impl Actor for Player {
             Stage::Creating(_) => self.create(),
             Stage::Playing => self.play(),
             Stage::Checking => {
-                self.check_memory();
+                check_memory(&self.windows, &self.expected, self.me, self.ranks);
                 self.stage = Stage::Freeing(None);
                 true
             }
@@ -483,28 +456,6 @@ impl Player {
             self.stage = Stage::Checking;
         }
         met
-    }
-
-    fn check_memory(&self) {
-        for (at, window) in self.windows.iter().enumerate() {
-            let read = |from: u64, len: u64| {
-                (from..from + len).map(|index| local(window, index as usize)).collect::<Vec<_>>()
-            };
-            let here = (at, self.me);
-            let expected = &self.expected;
-            let sums = expected.sums.get(&here).cloned().unwrap_or_else(|| vec![0; SUMS as usize]);
-            assert_eq!(read(0, SUMS), sums, "sums of window {at} at rank {}", self.me);
-            let fetches = expected.fetches.get(&here).copied().unwrap_or(0);
-            assert_eq!(read(COUNTER, 1), [fetches], "counter of window {at} at rank {}", self.me);
-            let increments = expected.increments.get(&here).copied().unwrap_or(0);
-            assert_eq!(read(PAIR, 2), [increments; 2], "pair of window {at} at rank {}", self.me);
-            for origin in 0..self.ranks {
-                let own = expected.own.get(&(at, self.me, origin));
-                let own = own.cloned().unwrap_or_else(|| vec![0; AREA as usize]);
-                let found = read(OWN + AREA * u64::from(origin), AREA);
-                assert_eq!(found, own, "area of rank {origin} in window {at} at rank {}", self.me);
-            }
-        }
     }
 
     fn free(&mut self) -> bool {
