@@ -55,7 +55,7 @@ pub(super) struct PublishedFields {
     pub(super) disp_unit: AtomicU64,
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
 impl LockFields {
     pub(super) fn new() -> Self {
         Self {

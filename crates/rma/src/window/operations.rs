@@ -189,8 +189,15 @@ pub(super) fn with_locks<R>(
         }
         held.push(*rank);
     }
-    let close =
-        || held.iter().map(|rank| window.unlock(Rank(*rank))).fold(Ok(()), |first, next| first.and(next));
+    let close = || {
+        // Every lock is released, also behind one that fails; the first error is the result.
+        let mut closed = Ok(());
+        for rank in &held {
+            let unlocked = window.unlock(Rank(*rank));
+            closed = closed.and(unlocked);
+        }
+        closed
+    };
     scope::run(window, || opened.and_then(|()| body()), close, || window.outstanding() == 0)
 }
 

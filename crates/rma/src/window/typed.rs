@@ -39,7 +39,7 @@ impl World {
     /// [`rma_core::window::WindowCreation::poll`].
     pub fn allocate<T: Element>(&self, len: usize) -> Result<Window<'_, T>> {
         // An impossible size takes part in the creation, so that no rank is left waiting.
-        let bytes = (len as u64).checked_mul(size_of::<T>() as u64).unwrap_or(u64::MAX);
+        let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
         if size_of::<T>() == 0 {
             return Err(Error::new(
                 ErrorClass::Type,
