@@ -78,6 +78,9 @@ impl Core {
 
     fn send_nudges(&mut self) -> bool {
         let before = self.state.nudges.len();
+        if before == 0 {
+            return false;
+        }
         let nudge = Request {
             window: WindowId { index: 0, generation: 0 },
             flags: RequestFlags::NONE,
