@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::IsTerminal;
 
 /// The variable that names the terminal which the launcher's standard error is.
-pub const TERMINAL: &str = "RMA_TERMINAL";
+pub const TERMINAL: &str = "RMA_DEMO_TERMINAL";
 
 const REDRAWS_PER_S: u8 = 10;
 const TEMPLATE: &str = "{bar:40} {percent:>3} %  {elapsed} elapsed, {eta} left";

@@ -3,6 +3,7 @@
 //! Invariants: of the launcher's descriptors a rank gets its standard streams and its end of the PMI connection, nothing
 //! else; a rank dies with the launcher (parent death signal, and the guard for what the rank starts itself).
 
+use crate::demo::bar::TERMINAL;
 use mio::net::UnixStream;
 use mio::unix::pipe;
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -72,7 +73,8 @@ impl Template<'_> {
             .env("PMI_FD", theirs.as_raw_fd().to_string())
             .env("PMI_RANK", rank.to_string())
             .env("PMI_SIZE", self.size.to_string())
-            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(terminal().map(|path| (TERMINAL, path)));
         for name in FOREIGN {
             command.env_remove(name);
         }
@@ -146,4 +148,10 @@ impl fmt::Display for StartError {
             _ => self.cause.fmt(f),
         }
     }
+}
+
+/// Where people watch the job, for programs that draw: the terminal that this process's standard error is, if it is one.
+fn terminal() -> Option<std::path::PathBuf> {
+    use std::io::IsTerminal;
+    std::io::stderr().is_terminal().then(|| std::fs::read_link("/proc/self/fd/2").ok()).flatten()
 }
