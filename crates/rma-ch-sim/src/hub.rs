@@ -98,16 +98,17 @@ impl Hub {
         let Some(port) = self.ports.get(to.0 as usize).filter(|_| to != me) else {
             return unreachable(format!("rank {to} is not another rank of this job of {}", self.ranks()));
         };
+        let ends = [me.min(to), me.max(to)];
         let mut half_made = self.half_made.lock();
+        // Made by the other one, who may have left its packets in it and gone since: they come first.
+        if let Some(pair) = half_made.remove(&ends) {
+            return Ok(pair);
+        }
         if port.presence.load(Acquire) == SideState::Dead as u8 {
             return Err(Failure { kind: FailureKind::Dead, detail: format!("rank {to} is dead") });
         }
         if port.presence.load(Acquire) != SideState::Here as u8 {
             return unreachable(format!("rank {to} has closed its channel and left"));
-        }
-        let ends = [me.min(to), me.max(to)];
-        if let Some(pair) = half_made.remove(&ends) {
-            return Ok(pair);
         }
         let pair = Arc::new(Pair::new(me, to, &self.config));
         half_made.insert(ends, Arc::clone(&pair));

@@ -10,6 +10,7 @@ use rma_core::channel::{
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
 use rma_core::progress::{Registrar, WakeHandle};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,8 +82,8 @@ impl Net {
     fn fail(&mut self, at: Peer, peer: Peer, kind: FailureKind, detail: String) {
         let failure = Failure { kind, detail };
         let end = self.end_mut(at);
-        if !end.failed.contains_key(&peer) {
-            end.failed.insert(peer, failure.clone());
+        if let Entry::Vacant(first) = end.failed.entry(peer) {
+            first.insert(failure.clone());
             end.reports.push((peer, failure));
         }
         self.wake(at);

@@ -107,13 +107,30 @@ impl State {
                     Step::Sent => moved = true,
                     Step::Stop => break,
                     Step::Lost(failure) => {
-                        self.on_unreachable(peer, &failure);
+                        if !self.has_parted(peer, &failure) {
+                            self.on_unreachable(peer, &failure);
+                        }
                         return true;
                     }
                 }
             }
         }
         moved
+    }
+
+    /// Whether nothing but farewells is left to say to a peer that cannot be reached; drops them then. It has ended its part
+    /// and gone, as it may: no message waits for it. Had it died, the channel would tell.
+    fn has_parted(&mut self, peer: Peer, failure: &Failure) -> bool {
+        let state = self.peer(peer);
+        let says_farewell = state.has_left || !state.requests.is_empty();
+        let has_parted =
+            says_farewell && state.requests.iter().all(|next| matches!(next, Outgoing::Farewell));
+        if has_parted {
+            state.requests.clear();
+            state.responses.clear();
+            state.lost.get_or_insert_with(|| failure.detail.clone());
+        }
+        has_parted
     }
 
     fn send_response(&mut self, peer: Peer, channel: &mut dyn Channel) -> Step {
