@@ -63,7 +63,14 @@ fn allocations_are_counted() {
 
 #[test]
 fn calls_of_the_engine_on_mapped_memory_allocate_nothing() {
+    // As below: nobody sends while somebody counts.
+    let both = std::sync::Barrier::new(2);
     World::run_threads(2, |world| {
+        let settle = || {
+            both.wait();
+            while world.engine().poll() {}
+            both.wait();
+        };
         let spec = WindowSpec::Allocate { len: 64, unit: 8 };
         let window = world.engine().create_window(world.group(), spec)?;
         let (value, mut result) = (3u64, 0u64);
@@ -86,10 +93,13 @@ fn calls_of_the_engine_on_mapped_memory_allocate_nothing() {
         };
 
         window.fence(Assert::NONE)?;
+        settle();
         assert_eq!(allocations(communicate), 0, "in a fence epoch");
+        both.wait();
         window.fence(Assert::NO_SUCCEED)?;
 
         window.lock(LockKind::Shared, target, Assert::NONE)?;
+        settle();
         assert_eq!(allocations(communicate), 0, "in a lock epoch");
         let flush = || {
             for _ in 0..CALLS {
@@ -98,6 +108,7 @@ fn calls_of_the_engine_on_mapped_memory_allocate_nothing() {
             }
         };
         assert_eq!(allocations(flush), 0, "flush");
+        both.wait();
         window.unlock(target)?;
         world.barrier()?;
         window.free()
