@@ -4,12 +4,14 @@ use crate::channel::{Channel, Closing};
 use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Host;
-use crate::progress::{Core, Patience, State, Upper, Wait, Waiting, WakeHandle};
-use crate::stats::Counters;
+use crate::progress::{Agent, Core, Doze, News, Patience, State, Upper, Wait, Waiting, WakeHandle};
+use crate::stats::{Counters, Elements};
+use crate::trace::{Observer, Sight};
 use parking_lot::Mutex;
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// One process's one-sided communication engine. Clones name the same engine; any thread may call any method.
@@ -21,28 +23,60 @@ struct Inner {
     waiting: Waiting,
     host: Arc<dyn Host>,
     config: EngineConfig,
-    /// Calls that needed no packet, for [`Engine::poll_now_and_then`]. Lost counts do not matter.
-    quiet_calls: AtomicU32,
+    sight: Sight,
+    /// How long a wait spins, and when it reports: those of the configuration until they are changed.
+    spin_us: AtomicU64,
+    wait_report_s: AtomicU64,
+    /// For [`Engine::poll_now_and_then`]. Lost counts do not matter.
+    quiet: Quiet,
+}
+
+/// When calls that need no packet poll next.
+#[derive(Default)]
+struct Quiet {
+    /// Calls until then.
+    left: AtomicU32,
+    /// Calls between the last two polls.
+    interval: AtomicU32,
 }
 
 impl Engine {
     /// Makes an engine that sends and receives on `channel`.
     ///
     /// # Errors
-    /// `MPI_ERR_OTHER` when this system refuses the poller or the channel's registration with it.
+    /// `MPI_ERR_OTHER` when this system refuses the channel's registration with the poller.
     pub fn new(
+        config: EngineConfig,
+        channel: Box<dyn Channel>,
+        host: Arc<dyn Host>,
+        upper: Box<dyn Upper>,
+    ) -> Result<Self> {
+        Self::with_observer(config, channel, host, upper, None)
+    }
+
+    /// [`Engine::new`] with somebody who hears of calls, epochs and waits, and for packets wraps `channel`
+    /// ([`ObservedPackets`](crate::trace::ObservedPackets)).
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn with_observer(
         config: EngineConfig,
         mut channel: Box<dyn Channel>,
         host: Arc<dyn Host>,
         upper: Box<dyn Upper>,
+        observer: Option<Arc<dyn Observer>>,
     ) -> Result<Self> {
         let refused = |error: std::io::Error| {
             Error::new(ErrorClass::Other, "init", format!("the poller cannot be set up: {error}"))
         };
-        let waiting = Waiting::new().map_err(refused)?;
+        let waiting = Waiting::new();
         channel.register(waiting.registrar()).map_err(refused)?;
         let core = Mutex::new(Core { channel, upper, state: State::new(config.clone()) });
-        Ok(Self(Arc::new(Inner { core, waiting, host, config, quiet_calls: AtomicU32::new(0) })))
+        let spin_us = AtomicU64::new(config.spin_us);
+        let wait_report_s = AtomicU64::new(config.wait_report_s);
+        let sight = Sight::new(observer);
+        let quiet = Quiet::default();
+        Ok(Self(Arc::new(Inner { core, waiting, host, config, sight, spin_us, wait_report_s, quiet })))
     }
 
     /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.
@@ -64,7 +98,7 @@ impl Engine {
         describe: &dyn Fn() -> String,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        self.wait(call, describe, &mut |_| ready())
+        self.wait(call, &|_| describe(), &mut |_| ready())
     }
 
     /// Wakes this engine's sleepers from another thread, for hosts whose collectives end elsewhere.
@@ -72,9 +106,67 @@ impl Engine {
         self.0.waiting.registrar().wake_handle()
     }
 
-    /// What the engine has done so far.
+    /// What has moved so far, for [`Engine::arm`]. Taken before the step and the look that precede a sleep.
+    pub fn news(&self) -> News {
+        self.0.waiting.news()
+    }
+
+    /// Prepares to sleep elsewhere than in the engine; `None` when there is something to do, or something has moved since
+    /// `seen`. For a library with a progress loop of its own:
+    ///
+    /// 1. [`Engine::news`], [`Engine::poll`], and a look at what is waited for;
+    /// 2. arm; at `None` begin again;
+    /// 3. a last look at the library's own events, and a sleep until one of them or [`Engine::wait_descriptor`] is ready;
+    /// 4. drop the [`Doze`], and begin again.
+    ///
+    /// Between arming and the sleep no other method of the engine or a window is called: what it begins would lie until
+    /// something else wakes the sleeper.
+    pub fn arm(&self, seen: News) -> Option<Doze> {
+        Doze::begin(self, &self.0.waiting, &mut self.0.core.lock(), seen)
+    }
+
+    /// Readable, while a [`Doze`] lives, as soon as a step has something to do or a [`WakeHandle`] was used. Not to be read,
+    /// closed or added to.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OTHER` when the process cannot have the descriptors of a sleeper, which the first call makes.
+    pub fn wait_descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.0.waiting.registrar().descriptor().map_err(|error| {
+            Error::new(ErrorClass::Other, "wait_descriptor", format!("no descriptor to sleep on: {error}"))
+        })
+    }
+
+    /// Drives the engine while the application is away from the library, until [`Engine::end_agent`]; for a thread of its own,
+    /// of which there is one at most. `tick` is how long the application must be away, once or twice over.
+    pub fn run_agent(&self, tick: Duration) {
+        let Inner { core, waiting, host, .. } = &*self.0;
+        Agent { core, waiting, host: &**host, tick }.run();
+    }
+
+    /// Makes [`Engine::run_agent`] return.
+    pub fn end_agent(&self) {
+        self.0.waiting.agent.end();
+        self.wake_handle().wake();
+    }
+
+    /// What the engine has done so far, for all windows together.
     pub fn counters(&self) -> Counters {
-        self.0.core.lock().state.counters
+        let state = &self.0.core.lock().state;
+        let mut all = state.counters;
+        state.windows.iter().for_each(|window| all.add(&window.counters));
+        all
+    }
+
+    /// Elements of all windows.
+    pub fn elements(&self) -> Elements {
+        let pools = &self.0.core.lock().state.pools;
+        let (ops, targets) = (pools.ops.stats(), pools.targets.stats());
+        Elements {
+            ops: ops.in_use,
+            most_ops: ops.high_water,
+            targets: targets.in_use,
+            most_targets: targets.high_water,
+        }
     }
 
     /// One-sided packets sent so far, by the name of the channel that carried them.
@@ -87,9 +179,21 @@ impl Engine {
         self.0.core.lock().channel.usage()
     }
 
-    /// The configuration in force.
+    /// The configuration that the engine was made with.
     pub fn config(&self) -> &EngineConfig {
         &self.0.config
+    }
+
+    /// How long a wait spins, in microseconds, and after how many seconds it says for whom: what
+    /// [`EngineConfig::spin_us`] and [`EngineConfig::wait_report_s`] are now.
+    pub fn patience(&self) -> (u64, u64) {
+        (self.0.spin_us.load(Relaxed), self.0.wait_report_s.load(Relaxed))
+    }
+
+    /// Changes what [`Engine::patience`] tells, for waits that begin from now on.
+    pub fn set_patience(&self, spin_us: u64, wait_report_s: u64) {
+        self.0.spin_us.store(spin_us, Relaxed);
+        self.0.wait_report_s.store(wait_report_s, Relaxed);
     }
 
     /// Recomputes every count of the engine from its lists; for tests, which call it between steps.
@@ -112,40 +216,73 @@ impl Engine {
     /// # Errors
     /// None now; the result is part of the signature because closing may come to need the host.
     pub fn close(&self) -> Result<()> {
-        self.wait("finalize", &|| "goodbye to all peers".to_owned(), &mut |core| {
+        self.wait("finalize", &|_| "goodbye to all peers".to_owned(), &mut |core| {
             Ok((core.channel.close() == Closing::Closed).then_some(()))
         })
+    }
+
+    /// The steps of [`Engine::close`]: answers whether the channel is closed. Call it until it is, and poll in between.
+    pub fn poll_close(&self) -> bool {
+        self.with(|core| core.channel.close() == Closing::Closed)
+    }
+
+    pub(crate) fn waiting(&self) -> &Waiting {
+        &self.0.waiting
     }
 
     /// Waits on the engine's own state.
     pub(crate) fn wait<T>(
         &self,
         call: &'static str,
-        describe: &dyn Fn() -> String,
+        describe: &dyn Fn(&State) -> String,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        let config = &self.0.config;
-        let patience = Patience {
-            spin: Duration::from_micros(config.spin_us),
-            report: Duration::from_secs(config.wait_report_s),
-        };
-        let Inner { core, waiting, host, .. } = &*self.0;
-        Wait { core, waiting, host: &**host, patience, call }.until(describe, ready)
+        let (spin_us, wait_report_s) = self.patience();
+        let patience =
+            Patience { spin: Duration::from_micros(spin_us), report: Duration::from_secs(wait_report_s) };
+        let Inner { core, waiting, host, sight, .. } = &*self.0;
+        Wait { core, waiting, host: &**host, patience, sight, call }.until(describe, ready)
     }
 
-    /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers.
+    /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
+    /// something for the engine to do each call polls; the longer there is nothing, the fewer do, up to the setting. So who
+    /// takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
     pub(crate) fn poll_now_and_then(&self) {
-        let calls = self.0.quiet_calls.load(Relaxed).wrapping_add(1);
-        self.0.quiet_calls.store(calls, Relaxed);
-        if u64::from(calls) % self.0.config.direct_poll_interval == 0 {
-            self.poll();
+        match self.0.quiet.left.load(Relaxed).checked_sub(1) {
+            Some(left) => self.0.quiet.left.store(left, Relaxed),
+            None => self.poll_now(),
         }
+    }
+
+    #[cold]
+    fn poll_now(&self) {
+        let (quiet, most) = (&self.0.quiet, self.0.config.direct_poll_interval);
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let next =
+            if self.poll() { 1 } else { quiet.interval.load(Relaxed).saturating_mul(2).clamp(1, most) };
+        quiet.interval.store(next, Relaxed);
+        quiet.left.store(next - 1, Relaxed);
     }
 
     /// Works on the engine's state under its lock, without waiting.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
-        work(&mut self.0.core.lock())
+        let mut core = self.0.core.lock();
+        let value = work(&mut core);
+        if std::mem::take(&mut core.state.told) {
+            self.0.waiting.on_moved();
+        }
+        value
+    }
+
+    /// Who looks at this engine.
+    pub(crate) fn sight(&self) -> &Sight {
+        &self.0.sight
+    }
+
+    /// A call of the user's that no window makes begins, for traces: the answer is dropped when it ends.
+    pub fn trace_call(&self, call: &'static str) -> impl Drop + '_ {
+        self.0.sight.call(call, None, None)
     }
 
     pub(crate) fn host(&self) -> &dyn Host {

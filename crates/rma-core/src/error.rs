@@ -28,12 +28,15 @@ pub enum ErrorClass {
     Other = 16,
     Intern = 17,
     Pending = 18,
+    InStatus = 19,
     Assert = 22,
     Base = 24,
     Disp = 26,
     InfoKey = 31,
+    InfoNokey = 32,
     InfoValue = 33,
     Info = 34,
+    Keyval = 36,
     Locktype = 37,
     NoMem = 39,
     RmaAttach = 46,
@@ -47,6 +50,7 @@ pub enum ErrorClass {
     RmaFlavor = 57,
     ProcAborted = 58,
     ValueTooLarge = 59,
+    Errhandler = 61,
 }
 
 impl ErrorClass {
@@ -69,12 +73,15 @@ impl ErrorClass {
             Self::Other => "MPI_ERR_OTHER",
             Self::Intern => "MPI_ERR_INTERN",
             Self::Pending => "MPI_ERR_PENDING",
+            Self::InStatus => "MPI_ERR_IN_STATUS",
             Self::Assert => "MPI_ERR_ASSERT",
             Self::Base => "MPI_ERR_BASE",
             Self::Disp => "MPI_ERR_DISP",
             Self::InfoKey => "MPI_ERR_INFO_KEY",
+            Self::InfoNokey => "MPI_ERR_INFO_NOKEY",
             Self::InfoValue => "MPI_ERR_INFO_VALUE",
             Self::Info => "MPI_ERR_INFO",
+            Self::Keyval => "MPI_ERR_KEYVAL",
             Self::Locktype => "MPI_ERR_LOCKTYPE",
             Self::NoMem => "MPI_ERR_NO_MEM",
             Self::RmaAttach => "MPI_ERR_RMA_ATTACH",
@@ -88,6 +95,7 @@ impl ErrorClass {
             Self::RmaFlavor => "MPI_ERR_RMA_FLAVOR",
             Self::ProcAborted => "MPI_ERR_PROC_ABORTED",
             Self::ValueTooLarge => "MPI_ERR_VALUE_TOO_LARGE",
+            Self::Errhandler => "MPI_ERR_ERRHANDLER",
         }
     }
 }
@@ -110,6 +118,7 @@ pub struct Error(Box<Inner>);
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
     class: ErrorClass,
+    code: i32,
     call: &'static str,
     cause: String,
 }
@@ -118,12 +127,24 @@ impl Error {
     /// An error of `class` raised by `call`; `cause` is lower case and names argument, value and limit.
     #[cold]
     pub fn new(class: ErrorClass, call: &'static str, cause: impl Into<String>) -> Self {
-        Self(Box::new(Inner { class, call, cause: cause.into() }))
+        Self(Box::new(Inner { class, code: class as i32, call, cause: cause.into() }))
     }
 
     /// The MPI error class.
     pub fn class(&self) -> ErrorClass {
         self.0.class
+    }
+
+    /// The number to tell the program: that of the class, unless a function of the program has answered another one.
+    pub fn code(&self) -> i32 {
+        self.0.code
+    }
+
+    /// The same error, with a number that a function of the program has answered.
+    #[must_use]
+    pub fn with_code(mut self, code: i32) -> Self {
+        self.0.code = code;
+        self
     }
 
     /// The call that failed, `put` for example.

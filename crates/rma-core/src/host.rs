@@ -4,6 +4,8 @@
 //! time is begun, answered by a [`HostRequest`], and polled. They may be called from any thread, with or without the
 //! engine's lock held, so a host never calls the engine back.
 
+mod private;
+
 use crate::error::Result;
 use crate::ids::{Peer, Rank};
 use crate::mem::WriteSpan;
@@ -11,11 +13,13 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// What the engine asks of the library it is embedded in.
 pub trait Host: Send + Sync {
-    /// Starts a barrier over the group. Collective calls on one group are made in the same order on all its ranks.
+    /// Starts a barrier over the group. Collective calls on one group, and on one part of it ([`Group::part`]), are made in
+    /// the same order on all its ranks; nothing is said about the order between parts, which threads of their own may use.
     ///
     /// # Errors
     /// When a member is known to have failed.
@@ -45,6 +49,53 @@ pub trait Host: Send + Sync {
 
     /// Time since a fixed moment.
     fn now(&self) -> Duration;
+
+    /// For whom the collectives that are under way wait next, as far as the host knows: a clause such as `process 3`. Called
+    /// with the engine's lock held.
+    fn waits_for(&self) -> Option<String> {
+        None
+    }
+
+    /// A wait lasts long: tells whoever watches the job. Called with the engine's lock held, and rarely.
+    fn report(&self, wait: &LongWait<'_>) {
+        eprintln!("rma: {wait}");
+    }
+
+    /// How processes that share memory order the steps of small accumulates against bulk ones.
+    fn barriers(&self) -> Barriers {
+        Barriers::Even
+    }
+}
+
+/// A wait that has lasted longer than `RMA_WAIT_REPORT` says.
+#[derive(Clone, Copy, Debug)]
+pub struct LongWait<'a> {
+    /// The call that waits.
+    pub call: &'static str,
+    /// For how long so far.
+    pub waited: Duration,
+    /// For whom, in which window and epoch: a clause behind "for".
+    pub waits_for: &'a str,
+}
+
+impl fmt::Display for LongWait<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} has waited {} s for {}", self.call, self.waited.as_secs(), self.waits_for)
+    }
+}
+
+/// Who pays for the full memory ordering between two words of shared memory, one written and then the other read, of which
+/// the other side does the same the other way round.
+#[derive(Clone, Copy, Debug)]
+pub enum Barriers {
+    /// Either side orders for itself. All processes that share memory with this one answer the same.
+    Even,
+    /// The rare side: the function makes every thread that runs in any process with which this one shares memory pass a full
+    /// ordering, and answers `false` if that is not to be had just now. The frequent side pays nothing. Other processes may
+    /// answer `Own`.
+    Remote(fn() -> bool),
+    /// The frequent side, and this process cannot take part as the rare one: others may answer `Remote`.
+    Own,
 }
 
 /// Name of a collective under way.
@@ -97,7 +148,9 @@ pub enum Locality {
     Remote,
 }
 
-/// What a rank asks of [`Host::begin_segment`]. `kind` is the same on all ranks; the lengths are each rank's own.
+/// What a rank asks of [`Host::begin_segment`]. `kind` is the same on all ranks, but for a rank whose arguments are wrong: it
+/// asks for private memory, upon which no rank waits for ever, and nobody uses what comes of it. The lengths are each rank's
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentRequest {
     /// Bytes of control memory, zeroed, aligned to 64.
@@ -106,6 +159,15 @@ pub struct SegmentRequest {
     pub data_len: u64,
     /// How the ranks' data lie to each other, and who shares.
     pub kind: SegmentKind,
+    /// The memory that the data are, for [`SegmentKind::Given`]; otherwise empty.
+    pub given: WriteSpan,
+}
+
+impl SegmentRequest {
+    /// Bytes of window memory that the host has to find.
+    pub fn own_len(&self) -> u64 {
+        if self.kind == SegmentKind::Given { 0 } else { self.data_len }
+    }
 }
 
 /// Who shares a segment, and how its data lie.
@@ -115,8 +177,20 @@ pub enum SegmentKind {
     Separate,
     /// All ranks must share; data are contiguous in rank order (`MPI_Win_allocate_shared`).
     Contiguous,
-    /// Nobody shares: private memory (the direct path is turned off).
+    /// All ranks must share, each rank's data at a page of its own.
+    Scattered,
+    /// The ranks have their data already. Ranks of a node share if the data of all of them are memory that the host can
+    /// map there; otherwise nobody does, and members' data are empty.
+    Given,
+    /// Nobody shares: private memory.
     Private,
+}
+
+impl SegmentKind {
+    /// Whether there is no segment unless all ranks of the group share it.
+    pub fn must_be_shared(self) -> bool {
+        matches!(self, Self::Contiguous | Self::Scattered)
+    }
 }
 
 /// A segment as mapped in this process: control and data of every rank that shares it, this one included.
@@ -165,6 +239,14 @@ pub struct Group {
     context: u64,
     me: Rank,
     map: RankMap,
+    part: Option<Part>,
+}
+
+/// What the clones of a part's group share.
+#[derive(Clone, Debug)]
+struct Part {
+    name: u32,
+    calls: Arc<AtomicU64>,
 }
 
 #[derive(Clone, Debug)]
@@ -181,7 +263,7 @@ impl Group {
     pub fn strided(context: u64, me: Rank, first: Peer, stride: u32, count: u32) -> Self {
         assert!(me.0 < count, "rank {me} is not in a group of {count}");
         assert!((count - 1).checked_mul(stride).and_then(|d| d.checked_add(first.0)).is_some());
-        Self { context, me, map: RankMap::Stride { first: first.0, stride, count } }
+        Self { context, me, map: RankMap::Stride { first: first.0, stride, count }, part: None }
     }
 
     /// The group of these processes in this order, kept as a stride where it is one.
@@ -199,12 +281,26 @@ impl Group {
         if is_strided {
             return Self::strided(context, me, peers[0], stride, peers.len() as u32);
         }
-        Self { context, me, map: RankMap::List(peers.into()) }
+        Self { context, me, map: RankMap::List(peers.into()), part: None }
     }
 
     /// The host's name for the communicator: what its collectives are told apart by.
     pub fn context(&self) -> u64 {
         self.context
+    }
+
+    /// The same processes, for collectives that are in order among themselves only: those of a window, whose name this is.
+    /// Clones of what this gives count their collectives together.
+    #[must_use]
+    pub fn part(&self, name: u32) -> Self {
+        Self { part: Some(Part { name, calls: Arc::default() }), ..self.clone() }
+    }
+
+    /// For hosts, which call it once for each collective: the name of the part that this group is for, and the number of the
+    /// collective in it, from 0; the same on all ranks. `None` for the group itself, whose collectives a host counts by
+    /// context.
+    pub fn next_call_of_part(&self) -> Option<(u32, u64)> {
+        self.part.as_ref().map(|part| (part.name, part.calls.fetch_add(1, Relaxed)))
     }
 
     /// The caller's rank.
@@ -267,5 +363,15 @@ mod tests {
             }
         }
         assert_eq!(Group::of(1, Rank(0), &[Peer(9)]).peer(Rank(0)), Peer(9));
+    }
+
+    #[test]
+    fn clones_of_a_part_count_together_and_parts_do_not() {
+        let group = Group::strided(1, Rank(0), Peer(0), 1, 2);
+        let (one, other) = (group.part(7), group.part(8));
+        assert_eq!(one.next_call_of_part(), Some((7, 0)));
+        assert_eq!(one.clone().next_call_of_part(), Some((7, 1)));
+        assert_eq!(other.next_call_of_part(), Some((8, 0)));
+        assert_eq!(group.next_call_of_part(), None);
     }
 }

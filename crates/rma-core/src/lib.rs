@@ -4,6 +4,8 @@
 //! two-level pools. It knows no process, launcher or communicator, and no transport: a [`host::Host`] gives it small
 //! collectives, shared segments and the clock, a [`channel::Channel`] moves its packets.
 
+#[doc(hidden)]
+pub mod bugs;
 pub mod channel;
 pub mod config;
 pub mod control;
@@ -21,6 +23,7 @@ pub mod progress;
 pub mod stats;
 mod table;
 mod target;
+pub mod trace;
 pub mod window;
 pub mod wire;
 

@@ -1,11 +1,14 @@
 //! Counters: plain numbers, each changed by one method that says what happened.
 //!
+//! Every window has counters of its own, the engine has those for what belongs to no window, and the sum is what the process
+//! has done: an event is counted once, where it belongs.
+//!
 //! They show what a user must know (lessons, decision 10): pool exhausted, operation had to wait, lock waited, bytes sent
 //! again, acknowledgements merged. Read as a copy; nothing in the engine decides by them.
 
 macro_rules! counters {
     ($($name:ident, $method:ident, $doc:literal;)*) => {
-        /// What one engine has done since it was made.
+        /// What an engine has done since it was made, for all windows or for one.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Counters {
@@ -16,6 +19,11 @@ macro_rules! counters {
             /// Every counter: name, text and value.
             pub fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
                 vec![$((stringify!($name), $doc.trim_ascii(), self.$name),)*]
+            }
+
+            /// Adds what others have counted.
+            pub(crate) fn add(&mut self, others: &Self) {
+                $(self.$name += others.$name;)*
             }
 
             $(pub(crate) fn $method(&mut self, by: u64) {
@@ -31,6 +39,7 @@ counters! {
     bytes_sent, on_bytes_sent, "Bytes of operation data sent.";
     bytes_received, on_bytes_received, "Bytes of operation data received.";
     ops_queued, on_ops_queued, "Operations that went through the operation table.";
+    ops_issued, on_ops_issued, "Operations of the table whose last packet has been sent.";
     piggybacked_locks, on_piggybacked_locks, "Lock requests that rode on an operation.";
     piggybacked_unlocks, on_piggybacked_unlocks, "Unlocks that rode on an operation.";
     acks_merged, on_acks_merged, "Acknowledgements that a later one replaced before they left.";
@@ -39,8 +48,23 @@ counters! {
     bytes_sent_again, on_bytes_sent_again, "Bytes of operation data sent again after such a refusal.";
     op_pool_exhausted, on_op_pool_exhausted, "Operations that had to wait for an operation element.";
     target_pool_exhausted, on_target_pool_exhausted, "Operations that had to wait for a target element.";
+    lock_all_fallbacks, on_lock_all_fallbacks, "Epochs of lock_all that asked everybody for the lock because target elements ran short.";
     channel_full, on_channel_full, "Sends that found no room in the channel.";
     nudges_sent, on_nudges_sent, "Wake-ups sent to processes that wait for a lock held by direct access.";
     progress_steps, on_progress_steps, "Steps of the progress engine.";
     sleeps, on_sleeps, "Waits that ended in a sleep.";
+}
+
+/// Elements of the pools that are in use, and the most that were at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Elements {
+    /// Operation elements in use: operations that are queued or not complete.
+    pub ops: u32,
+    /// The most of them at once.
+    pub most_ops: u32,
+    /// Target elements in use: targets in contact.
+    pub targets: u32,
+    /// The most of them at once.
+    pub most_targets: u32,
 }

@@ -48,7 +48,7 @@ mod transport;
 mod types;
 
 pub use router::{Route, Router};
-pub use tracer::{TRACED_BYTES, TraceEvent, TraceLog, Tracer};
+pub use tracer::{PacketLog, TRACED_BYTES, TraceEvent, TraceLog, Tracer};
 pub use transport::{Channel, Sink};
 pub use types::{
     Armed, Budget, BulkToken, Capabilities, Closing, Delivery, Failure, FailureKind, Lane, MIN_PACKET,

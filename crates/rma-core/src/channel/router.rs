@@ -108,7 +108,10 @@ unsafe impl Channel for Router {
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
         self.reserved = None;
         let count = self.parts.len();
-        self.turn = (self.turn + 1) % count;
+        // A poll that takes nothing is no turn, or with two parts the same one would always be first.
+        if budget.packets > 0 {
+            self.turn = (self.turn + 1) % count;
+        }
         let (mut all, mut left) = (Polled::default(), budget);
         for i in 0..count {
             let mut meter = Meter { sink: &mut *sink, bytes: 0 };

@@ -1,11 +1,12 @@
-//! A channel that writes down every packet its rank commits, for packet budgets in tests and for traces.
+//! A channel that reports every packet its rank commits, and on request those that it takes: to a log for packet budgets in
+//! tests, or to whoever else wants to know.
 //!
 //! It knows no packet format: whoever wants lines of text gives a function that makes them. A job that is not traced has no
 //! tracer, so tracing costs nothing there.
 
 use super::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
-    Usage,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, Lane, Placement, Polled,
+    Room, Sink, Source, Usage,
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
@@ -58,11 +59,34 @@ struct Lines {
     format: Box<dyn Fn(&TraceEvent) -> String + Send>,
 }
 
+/// Where a tracer reports. Called under the engine's lock.
+pub trait PacketLog: Send + fmt::Debug {
+    /// The channel is asked to send a bulk, and may have sent it when it answers.
+    fn tries(&mut self) {}
+
+    /// A packet is committed, or the bulk of the last try is on its way; [`TraceEvent::number`] is 0.
+    fn sent(&mut self, event: TraceEvent);
+
+    /// Whether packets that arrive are to be reported.
+    fn wants_received(&self) -> bool {
+        false
+    }
+
+    /// A packet has arrived, whose first bytes are `head`; with a bulk, `len` counts its body too.
+    fn received(&mut self, _from: Peer, _lane: Lane, _head: &[u8], _len: u64) {}
+}
+
+impl PacketLog for TraceLog {
+    fn sent(&mut self, event: TraceEvent) {
+        self.add(event);
+    }
+}
+
 /// Wraps the channel of one rank.
 pub struct Tracer {
     inner: Box<dyn Channel>,
     me: Peer,
-    log: TraceLog,
+    log: Box<dyn PacketLog>,
     reserved: Option<Draft>,
 }
 
@@ -128,14 +152,14 @@ impl TraceLog {
 }
 
 impl Tracer {
-    /// Writes every packet that rank `me` commits on `inner` to `log`.
-    pub fn new(me: Peer, inner: Box<dyn Channel>, log: TraceLog) -> Self {
-        Self { inner, me, log, reserved: None }
+    /// Reports every packet that rank `me` commits on `inner` to `log`.
+    pub fn new(me: Peer, inner: Box<dyn Channel>, log: impl PacketLog + 'static) -> Self {
+        Self { inner, me, log: Box::new(log), reserved: None }
     }
 
-    fn add(&self, to: Peer, lane: Lane, len: usize, body_len: u64, head: SmallVec<[u8; TRACED_BYTES]>) {
+    fn add(&mut self, to: Peer, lane: Lane, len: usize, body_len: u64, head: SmallVec<[u8; TRACED_BYTES]>) {
         let channel = self.inner.capabilities_for(to).name;
-        self.log.add(TraceEvent { number: 0, channel, from: self.me, to, lane, len, body_len, head });
+        self.log.sent(TraceEvent { number: 0, channel, from: self.me, to, lane, len, body_len, head });
     }
 }
 
@@ -198,6 +222,7 @@ unsafe impl Channel for Tracer {
     ) -> Result<Room, Failure> {
         self.reserved = None;
         let body_len = body.remaining();
+        self.log.tries();
         let room = self.inner.send_bulk(peer, lane, head, body, token)?;
         if room == Room::Granted {
             self.add(peer, lane, head.len(), body_len, head[..head.len().min(TRACED_BYTES)].into());
@@ -207,7 +232,10 @@ unsafe impl Channel for Tracer {
 
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
         self.reserved = None;
-        self.inner.poll(sink, budget)
+        if !self.log.wants_received() {
+            return self.inner.poll(sink, budget);
+        }
+        self.inner.poll(&mut Reporter { sink, log: &mut *self.log }, budget)
     }
 
     fn arm(&mut self) -> Armed {
@@ -220,6 +248,40 @@ unsafe impl Channel for Tracer {
 
     fn usage(&self) -> Usage {
         self.inner.usage()
+    }
+}
+
+/// Passes everything on, and reports what arrives.
+struct Reporter<'a> {
+    sink: &'a mut dyn Sink,
+    log: &'a mut dyn PacketLog,
+}
+
+impl Sink for Reporter<'_> {
+    fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
+        self.log.received(from, lane, bytes, bytes.len() as u64);
+        self.sink.packet(from, lane, bytes)
+    }
+
+    fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
+        self.log.received(from, lane, head, head.len() as u64 + body_len);
+        self.sink.bulk(from, lane, head, body_len)
+    }
+
+    fn bulk_received(&mut self, from: Peer, lane: Lane) {
+        self.sink.bulk_received(from, lane);
+    }
+
+    fn bulk_sent(&mut self, token: BulkToken) {
+        self.sink.bulk_sent(token);
+    }
+
+    fn writable(&mut self, peer: Peer, lane: Lane) {
+        self.sink.writable(peer, lane);
+    }
+
+    fn failed(&mut self, peer: Peer, failure: Failure) {
+        self.sink.failed(peer, failure);
     }
 }
 

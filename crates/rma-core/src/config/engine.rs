@@ -53,7 +53,7 @@ crate::variables! {
             "about 0.1 ms of copying";
         /// Direct synchronization calls between two polls.
         direct_poll_interval: u64 = 32u64, "RMA_DIRECT_POLL_INTERVAL", Count, 1..=1 << 20,
-            "synchronization calls that need no packet poll the channels once in this many calls",
+            "synchronization calls that need no packet poll the channels at least once in this many calls",
             "a poll costs more than a direct put; a loop of such calls still serves its peers";
         /// How long a wait spins before it sleeps.
         spin_us: u64 = 30u64, "RMA_SPIN", Microseconds, 0..=1_000_000,

@@ -51,6 +51,8 @@ pub struct Setting {
     pub default: String,
     /// The legal values.
     pub range: String,
+    /// The legal words, of a variable that has no other values.
+    pub words: &'static [&'static str],
     /// The value in force.
     pub value: String,
 }
@@ -71,6 +73,11 @@ pub trait Value: Sized + Clone {
 
     /// The legal values, for listings.
     fn show_range(range: &Self::Range) -> String;
+
+    /// The legal values of a type that has only some words.
+    fn words(_: &Self::Range) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 impl Value for u64 {
@@ -139,6 +146,10 @@ impl Value for String {
 
     fn show_range(words: &Self::Range) -> String {
         words.join(", ")
+    }
+
+    fn words(words: &Self::Range) -> &'static [&'static str] {
+        words
     }
 }
 
@@ -230,6 +241,7 @@ macro_rules! variables {
                     },
                     default: $crate::config::Value::show(&default.$field),
                     range: <$type as $crate::config::Value>::show_range(&$range),
+                    words: <$type as $crate::config::Value>::words(&$range),
                     value: $crate::config::Value::show(&self.$field),
                 },)*]
             }

@@ -3,10 +3,14 @@
 //! Invariant: the pointer of a [`ControlBlock`] is aligned and leads to `CONTROL_LEN` bytes that the span's maker promised
 //! to keep mapped; every field of [`Fields`] is atomic, so a shared reference to it asserts nothing about its value.
 
+use super::bulk::{ANNOUNCERS, Bulk, clear_announcements};
 use super::exclusion::UnalignedExclusion;
 use super::layout::{CONTROL_LEN, Fields};
 use super::lock::{Grant, NotHeld, Ticket, Wake};
-use super::shim::Ordering::{Acquire, Relaxed, Release};
+use super::marks::Marks;
+use super::meeting;
+use super::shim::AtomicU64;
+use super::shim::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::state::{Holder, LockKind, LockRequest, LockState};
 use crate::mem::WriteSpan;
 
@@ -27,6 +31,18 @@ pub struct ControlBlock {
 unsafe impl Send for ControlBlock {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for ControlBlock {}
+
+/// A call in which a process waits for a word of shared memory. At most one thread is in each, for one window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Sleep {
+    /// For everybody to enter the fence.
+    Fence = 1,
+    /// For targets to post.
+    Start = 2,
+    /// For origins to be done.
+    Wait = 4,
+}
 
 /// What the owner of a window tells its siblings. Read from shared memory: a reader checks lengths against what it has
 /// mapped itself.
@@ -74,6 +90,12 @@ impl ControlBlock {
         self.fields().lock.try_turn(ticket)
     }
 
+    /// Takes over the tickets of a dead process, in the order of their turns. For the window's owner, which is `ring` and
+    /// tries them as its own; each grant is released at once, in the name of the dead.
+    pub fn adopt(&self, dead: Holder, ring: Holder) -> impl Iterator<Item = Ticket> + '_ {
+        self.fields().lock.adopt(dead, ring)
+    }
+
     /// Releases the lock; answers whom to ring.
     ///
     /// # Errors
@@ -114,6 +136,70 @@ impl ControlBlock {
             disp_unit: fields.disp_unit.load(Relaxed),
             is_mapped: flags & IS_MAPPED != 0,
         })
+    }
+
+    /// The place where the ranks of a window meet; see [`meeting::Meeting`].
+    #[inline]
+    pub fn meeting(&self) -> meeting::Meeting<'_> {
+        meeting::Meeting::new(&self.fields().meeting.0)
+    }
+
+    /// Says, in the owner's own block, that the owner may sleep in a call although it waits for a word of shared memory.
+    #[inline]
+    pub fn set_asleep(&self, call: Sleep) {
+        // SYNC POINT asleep: the owner says so before it looks at the word for the last time; whoever changes the word looks
+        // here afterwards. One of the two sees the other.
+        self.fields().asleep.0.fetch_or(call as u64, SeqCst);
+    }
+
+    /// Says that the owner waits in that call no more.
+    #[inline]
+    pub fn set_awake(&self, call: Sleep) {
+        if self.is_asleep(call) {
+            self.fields().asleep.0.fetch_and(!(call as u64), SeqCst);
+        }
+    }
+
+    /// Whether the owner has to be rung when a word that it waits for in that call has changed.
+    #[inline]
+    pub fn is_asleep(&self, call: Sleep) -> bool {
+        self.fields().asleep.0.load(SeqCst) & call as u64 != 0
+    }
+
+    /// The ranks that have posted to the owner.
+    #[inline]
+    pub fn posts(&self) -> Marks<'_> {
+        Marks::new(&self.fields().posts.0)
+    }
+
+    /// The ranks that are done with the owner's exposure epoch.
+    #[inline]
+    pub fn dones(&self) -> Marks<'_> {
+        Marks::new(&self.fields().dones.0)
+    }
+
+    /// The words by which bulk accumulates on the owner's memory and steps of the processor exclude each other.
+    #[inline]
+    pub(super) fn bulk(&self, holder: Holder) -> Bulk<'_> {
+        Bulk::new(&self.fields().bulk, holder)
+    }
+
+    /// The words in which the owner's threads announce steps.
+    #[inline]
+    pub(super) fn announcements(&self) -> &[AtomicU64; ANNOUNCERS] {
+        &self.fields().announced.0
+    }
+
+    /// Frees the locks of accumulates on the owner's memory that a process holds, which must be dead: the exclusion and the
+    /// stripes. Says whether it held some.
+    pub fn clear_dead_accumulates(&self, dead: Holder) -> bool {
+        let (exclusion, stripes) = (self.unaligned(dead).clear_dead(), self.bulk(dead).clear_dead());
+        exclusion || stripes
+    }
+
+    /// Takes back what the owner has announced, which must be dead.
+    pub fn clear_dead_announcements(&self) {
+        clear_announcements(self.announcements());
     }
 
     #[inline]

@@ -1,13 +1,13 @@
-//! The exclusion of unaligned accumulates: one spin lock per window and target, tagged with its holder's process.
+//! The exclusion of unaligned and wide accumulates: one spin lock per window and target, tagged with its holder's process.
 //!
-//! Elements that are not naturally aligned have no atomic step, so everybody who changes them, directly or in the target's
-//! engine, holds this while doing so. Such elements are rare and the sections short, so there is one lock and no queue.
+//! Elements that are not naturally aligned, or not one word (complex numbers, pairs of value and location, extended
+//! precision), have no atomic step, so everybody who changes them, directly or in the target's engine, holds this while
+//! doing so. Such elements are rare and the sections short, so there is one lock and no queue.
 //! The tag lets a survivor free what a dead process held.
 
 use super::layout::Line;
 use super::shim::{AtomicU64, Ordering, spin_loop, yield_now};
 use super::state::Holder;
-use crate::kernel::Exclusion;
 
 /// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
 const SPINS: u32 = 64;
@@ -35,15 +35,9 @@ impl<'a> UnalignedExclusion<'a> {
         // SYNC POINT unaligned: as the holder's own release.
         self.word.compare_exchange(self.holder.code(), 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
-}
 
-impl Exclusion for UnalignedExclusion<'_> {
-    type Guard<'g>
-        = UnalignedGuard<'g>
-    where
-        Self: 'g;
-
-    fn exclude(&self) -> UnalignedGuard<'_> {
+    /// Waits until nobody else holds it.
+    pub fn exclude(self) -> UnalignedGuard<'a> {
         let mut spins = 0;
         // SYNC POINT unaligned: sees what the holder before stored under its guard.
         while self

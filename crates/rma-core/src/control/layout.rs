@@ -3,6 +3,7 @@
 //! Hot words have cache lines of their own: the head of the line is polled by everybody who waits and must not move with
 //! each change of the lock word or each newcomer at the tail.
 
+use super::bulk::ANNOUNCERS;
 use super::shim::AtomicU64;
 
 /// Bytes of control memory for one window at one target.
@@ -10,6 +11,12 @@ pub const CONTROL_LEN: usize = 1024;
 
 /// Places in the directory of the waiting line: more than the processes of a usual node, two cache lines.
 pub(super) const SLOTS: usize = 16;
+
+/// Words of a set of marks: a cache line.
+pub(super) const MARK_WORDS: usize = 8;
+
+/// Stripes of a window that bulk accumulates lock.
+pub(super) const STRIPES: usize = if cfg!(all(test, loom)) { 2 } else { 16 };
 
 /// A field with a cache line of its own.
 #[derive(Debug)]
@@ -26,7 +33,19 @@ pub(super) struct Fields {
     pub(super) exclusion: Line<AtomicU64>,
     /// What the owner published.
     pub(super) published: Line<PublishedFields>,
-    // The rest, up to `CONTROL_LEN`, is zero and reserved for post, complete and fence counters.
+    /// Fences of a window whose ranks all map each other; used in the block of the first rank only.
+    pub(super) meeting: Line<AtomicU64>,
+    /// In which calls the owner sleeps, or may, while it waits for a word in shared memory to change; bits.
+    pub(super) asleep: Line<AtomicU64>,
+    /// Which ranks have posted to the owner.
+    pub(super) posts: Line<[AtomicU64; MARK_WORDS]>,
+    /// Which ranks are done with the owner's exposure epoch.
+    pub(super) dones: Line<[AtomicU64; MARK_WORDS]>,
+    /// Bulk accumulates on the owner's memory.
+    pub(super) bulk: BulkFields,
+    /// The steps that the owner's threads are just doing on any rank's memory.
+    pub(super) announced: Line<[AtomicU64; ANNOUNCERS]>,
+    // The rest, up to `CONTROL_LEN`, is zero and reserved.
 }
 
 /// Lock word and waiting line.
@@ -41,6 +60,16 @@ pub(super) struct LockFields {
     pub(super) head: Line<AtomicU64>,
     /// Who holds which ticket, as a hint; see [`super::directory`].
     pub(super) slots: [AtomicU64; SLOTS],
+}
+
+/// Words of [`super::bulk`].
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct BulkFields {
+    /// How elements are changed. Read with each step, and written rarely.
+    pub(super) regime: Line<AtomicU64>,
+    /// Who holds each stripe; 0 when free.
+    pub(super) stripes: [AtomicU64; STRIPES],
 }
 
 /// What the owner published at window creation.
@@ -67,6 +96,13 @@ impl LockFields {
     }
 }
 
+#[cfg(all(test, loom))]
+impl BulkFields {
+    pub(super) fn new() -> Self {
+        Self { regime: Line(AtomicU64::new(0)), stripes: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
 #[cfg(not(all(test, loom)))]
 const _: () = {
     use std::mem::offset_of;
@@ -76,6 +112,13 @@ const _: () = {
     assert!(offset_of!(LockFields, slots) == 192);
     assert!(offset_of!(Fields, exclusion) == 320);
     assert!(offset_of!(Fields, published) == 384);
-    assert!(size_of::<Fields>() == 448 && size_of::<Fields>() <= CONTROL_LEN);
+    assert!(offset_of!(Fields, meeting) == 448);
+    assert!(offset_of!(Fields, asleep) == 512);
+    assert!(offset_of!(Fields, posts) == 576);
+    assert!(offset_of!(Fields, dones) == 640);
+    assert!(offset_of!(Fields, bulk) == 704);
+    assert!(offset_of!(BulkFields, stripes) == 64);
+    assert!(offset_of!(Fields, announced) == 896);
+    assert!(size_of::<Fields>() == 960 && size_of::<Fields>() <= CONTROL_LEN);
     assert!(align_of::<Fields>() == 64 && CONTROL_LEN.is_multiple_of(64));
 };

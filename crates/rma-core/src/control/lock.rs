@@ -3,6 +3,11 @@
 //! # Protocol
 //! - A newcomer who would overtake nobody changes the word in one step: `Exclusive` when the word is 0, `Shared` when there
 //!   is neither an owner nor a waiter.
+//! - While the head of the line is being woken the lock is not left idle: an `Exclusive` newcomer may take it. The release
+//!   that leaves the lock free with somebody in line marks the head as *rung* and rings it; releases that follow find the
+//!   mark and ring nobody. A head that comes, was rung, and finds the lock taken *claims* it: from then on no newcomer
+//!   passes, and the holder's release rings again. So the head is passed only while it is on its way, and by those who run
+//!   anyway. Without this every hand-over would cost a wake-up and its latency, during which nobody does anything.
 //! - Otherwise it joins the line: waiters + 1 in the word, then a ticket from `tail`, then its entry in the directory. The
 //!   ticket equal to `head` has its turn: as soon as the word allows, one step takes the lock and counts one waiter less;
 //!   then `head` moves on. So shared requests that stand together are granted one after the other while the first still
@@ -17,8 +22,8 @@
 //! owner enters until it has left.
 //!
 //! *First come, first served.* Requests are ordered by their tickets. `head` is changed only by the request whose ticket it
-//! is, so tickets are granted in order. A newcomer takes no shortcut while waiters > 0, and a request is counted in waiters
-//! from before it has its ticket until its grant. A newcomer whose step came before another's waiters + 1 came first. One
+//! is, so tickets are granted in order. A newcomer takes no shortcut while waiters > 0 but past a head that is on its way,
+//! and a request is counted in waiters from before it has its ticket until its grant. A newcomer whose step came before another's waiters + 1 came first. One
 //! that joins between another's waiters + 1 and ticket gets the lower ticket, and with it the place.
 //!
 //! *No deadlock through lock_all.* A holder of locks of a lock_all epoch waits only for owners (never for waiters), and an
@@ -31,7 +36,7 @@
 //! | --- | --- |
 //! | h joined | h itself: callers try after joining, before they sleep |
 //! | `head` became h | the one granted before h, with [`Grant::wake`] (if it is an owner, h cannot be granted) |
-//! | a release left owner = shared = 0 | the releaser, with the wake of its release |
+//! | a release left owner = shared = 0 | the releaser, with the wake of its release; or h is rung and has not come: then the one who set the mark rings it after that, and h tries later than this release, or claims before it |
 //! | an owner's release left shared > 0 | the releaser rings everybody, as several may move |
 //!
 //! ```text
@@ -45,10 +50,15 @@
 //! before it released, every release is a release, (1) acquires, and read-modify-writes extend release sequences. `head` may
 //! be *newer*: then somebody was granted after (1), and the table applies to it.
 //!
-//! A process that dies with a ticket stops the line; its repair belongs to the handling of dead peers.
+//! # When a process dies
+//! One that dies with a ticket stops the line. The window's owner, once it learns of the death, *adopts* the ticket: it waits
+//! for the turn in the dead one's place and releases at once. Only the owner does, so no ticket is used twice. It finds the
+//! tickets in the directory and enters itself there as the one to ring; a step on the word after that orders the entry and
+//! the try that follows against releases, as (a) does above. A ticket can be adopted while its entry is there: a process
+//! that is killed between its step at `tail` and its entry, or that waits with more than `SLOTS` others, is not found.
 
 use super::directory;
-use super::layout::LockFields;
+use super::layout::{LockFields, SLOTS};
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::state::{Holder, LockKind, LockRequest, LockState};
 use crate::ids::Peer;
@@ -75,6 +85,26 @@ impl Ticket {
     /// For whom it waits.
     pub fn holder(&self) -> Holder {
         self.holder
+    }
+
+    /// How the lock will be held.
+    pub fn kind(&self) -> LockKind {
+        match self.place {
+            Place::Line { kind, .. } => kind,
+            Place::AfterOwner => LockKind::Shared,
+        }
+    }
+
+    /// Whether its turn is before that of another ticket of the same lock.
+    pub fn is_before(&self, other: &Self) -> bool {
+        match (&self.place, &other.place) {
+            (Place::Line { number, .. }, Place::Line { number: other, .. }) => {
+                (number.wrapping_sub(*other) as i64) < 0
+            }
+            // Those who wait for the owner alone stand in no line.
+            (Place::AfterOwner, _) => true,
+            (Place::Line { .. }, Place::AfterOwner) => false,
+        }
     }
 }
 
@@ -123,6 +153,7 @@ impl LockFields {
                 let owned = LockState::exclusive(holder).encode();
                 // SYNC POINT lock: sees what every holder before did; pairs with `release`.
                 self.word.0.compare_exchange(0, owned, Acquire, Relaxed).is_ok()
+                    || self.update(|state| state.enter_exclusive_past_line(holder)).is_ok()
             }
             LockRequest::Shared => self.update(LockState::enter_shared).is_ok(),
             LockRequest::SharedHolding => self.update(LockState::enter_shared_past_line).is_ok(),
@@ -153,8 +184,17 @@ impl LockFields {
         if self.head.0.load(Acquire) != number {
             return Err(ticket);
         }
-        let Ok(state) = self.update(|state| state.leave_line(kind, ticket.holder)) else {
-            return Err(ticket);
+        let state = loop {
+            match self.update(|state| state.leave_line(kind, ticket.holder)) {
+                Ok((_, state)) => break state,
+                Err(found) => match found.claim() {
+                    None => return Err(ticket),
+                    // Claimed in the very state that has no room for this ticket: whoever holds the lock then sees the
+                    // claim when it releases.
+                    Some(claimed) if self.change(found.encode(), claimed).is_ok() => return Err(ticket),
+                    Some(_) => {}
+                },
+            }
         };
         // SYNC POINT line-head: the next one's turn begins after this grant. No other ticket stores here now.
         self.head.0.store(number.wrapping_add(1), Release);
@@ -167,8 +207,27 @@ impl LockFields {
     #[inline]
     pub(super) fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
         // SYNC POINT lock: publishes what was done under the lock; pairs with `try_acquire` and `try_turn`.
-        let state = self.update(|state| state.release(kind, holder)).map_err(|found| NotHeld { found })?;
-        Ok(self.wake_after_release(kind, state))
+        let (before, state) =
+            self.update(|state| state.release(kind, holder)).map_err(|found| NotHeld { found })?;
+        Ok(self.wake_after_release(kind, before, state))
+    }
+
+    /// Takes over the tickets of a dead process; called by the owner, which is `ring`. At most one, unless the block is hostile.
+    pub(super) fn adopt(&self, dead: Holder, ring: Holder) -> impl Iterator<Item = Ticket> + '_ {
+        let (tail, head) = (self.tail.0.load(Acquire), self.head.0.load(Acquire));
+        let waiting = tail.wrapping_sub(head).min(SLOTS as u64);
+        (0..waiting).filter_map(move |behind| {
+            let number = tail.wrapping_sub(waiting - behind);
+            let kind = directory::replace(&self.slots, number, dead, ring)?;
+            // Seen by every release after it, and sees every one before it.
+            let word = self.word.0.fetch_add(0, AcqRel);
+            if head == number && LockState::decode(word).owner() == Some(dead.peer()) {
+                // Granted, but killed before the line moved on. SYNC POINT line-head.
+                self.head.0.store(number.wrapping_add(1), Release);
+                return None;
+            }
+            Some(Ticket { holder: dead, place: Place::Line { number, kind } })
+        })
     }
 
     pub(super) fn state(&self) -> LockState {
@@ -176,7 +235,7 @@ impl LockFields {
     }
 
     #[inline]
-    fn wake_after_release(&self, kind: LockKind, state: LockState) -> Option<Wake> {
+    fn wake_after_release(&self, kind: LockKind, before: LockState, state: LockState) -> Option<Wake> {
         if state == LockState::default() {
             return None;
         }
@@ -185,6 +244,7 @@ impl LockFields {
             LockKind::Exclusive if state.shared() > 0 => Some(Wake::Everyone),
             // The head, if it is shared, could enter before this release as well.
             LockKind::Shared if state.shared() > 0 => None,
+            LockKind::Exclusive | LockKind::Shared if before.is_head_coming() => None,
             LockKind::Exclusive | LockKind::Shared => self.wake_of(self.head.0.load(Acquire), None),
         }
     }
@@ -199,18 +259,26 @@ impl LockFields {
         }
     }
 
-    /// Changes the word in one step: `Ok` with the new state, or `Err` with the state that `change` refused.
+    /// Changes the word in one step: `Ok` with the states before and after, or `Err` with the state that `change` refused.
     #[inline]
-    fn update(&self, change: impl Fn(LockState) -> Option<LockState>) -> Result<LockState, LockState> {
+    fn update(
+        &self,
+        change: impl Fn(LockState) -> Option<LockState>,
+    ) -> Result<(LockState, LockState), LockState> {
         let mut word = self.word.0.load(Relaxed);
         loop {
             let state = LockState::decode(word);
             let Some(next) = change(state) else { return Err(state) };
-            // SYNC POINT lock: every change both sees what releases published and, being a read-modify-write, hands it on.
-            match self.word.0.compare_exchange_weak(word, next.encode(), AcqRel, Relaxed) {
-                Ok(_) => return Ok(next),
+            match self.change(word, next) {
+                Ok(()) => return Ok((state, next)),
                 Err(found) => word = found,
             }
         }
+    }
+
+    #[inline]
+    fn change(&self, from: u64, to: LockState) -> Result<(), u64> {
+        // SYNC POINT lock: every change both sees what releases published and, being a read-modify-write, hands it on.
+        self.word.0.compare_exchange_weak(from, to.encode(), AcqRel, Relaxed).map(drop)
     }
 }

@@ -10,7 +10,6 @@ use super::shim::AtomicU64;
 use super::state::{Holder, LockKind, LockRequest, LockState};
 use super::{Ticket, Wake};
 use crate::ids::Peer;
-use crate::kernel::Exclusion;
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Notify};
 
@@ -109,7 +108,7 @@ fn owners_exclude_each_other_and_no_turn_is_lost() {
 }
 
 #[test]
-fn an_owner_who_comes_again_stands_behind_those_who_wait() {
+fn an_owner_who_comes_again_passes_nobody_but_one_who_is_on_its_way() {
     explore(1, 2, 3, |world, rank| {
         world.visit(0, rank, R::Exclusive);
         world.visit(0, rank, R::Exclusive);

@@ -10,20 +10,36 @@
 //!
 //! Knows no windows, epochs or packets; who waits, sleeps and rings whom is the caller's business.
 
+mod announcer;
 mod block;
+mod bulk;
+#[cfg(all(test, loom))]
+mod bulk_loom_tests;
 mod directory;
+mod domain;
+#[cfg(all(test, not(loom)))]
+mod domain_tests;
 mod exclusion;
 mod layout;
 mod lock;
 #[cfg(all(test, loom))]
+mod loom_signals;
+#[cfg(all(test, loom))]
 mod loom_tests;
+mod marks;
+mod meeting;
 mod shim;
 mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod thread_address;
 
-pub use block::{ControlBlock, Published};
+pub use block::{ControlBlock, Published, Sleep};
+pub use bulk::Entry;
+pub use domain::{Domain, Siblings};
 pub use exclusion::{UnalignedExclusion, UnalignedGuard};
 pub use layout::CONTROL_LEN;
 pub use lock::{Grant, NotHeld, Ticket, Wake};
+pub use marks::Marks;
+pub use meeting::{Attendance, Meeting};
 pub use state::{Holder, LockKind, LockRequest, LockState};

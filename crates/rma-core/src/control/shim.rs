@@ -3,13 +3,13 @@
 #[cfg(not(all(test, loom)))]
 pub(super) use std::{
     hint::spin_loop,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, Ordering, fence},
     thread::yield_now,
 };
 
 #[cfg(all(test, loom))]
 pub(super) use loom::{
     hint::spin_loop,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, Ordering, fence},
     thread::yield_now,
 };

@@ -1,11 +1,13 @@
 //! The lock word as a value: who holds, how many share, how many wait in line; and its legal changes.
 //!
 //! ```text
-//!  63            44 43            24 23                    0
-//! +----------------+----------------+-----------------------+
-//! |    waiters     |     shared     |  exclusive owner + 1  |
-//! +----------------+----------------+-----------------------+
+//!  63            44 43            24 23     20 19                    0
+//! +----------------+----------------+---------+-----------------------+
+//! |    waiters     |     shared     |  0 0 C R |  exclusive owner + 1  |
+//! +----------------+----------------+---------+-----------------------+
 //! ```
+//!
+//! R: the head of the line has been rung since it became the head. C: it has come, found the lock taken, and claims it.
 //!
 //! `shared` counts the shared holders. While there is an exclusive owner nobody holds shared; then `shared` counts those
 //! who *will* hold the moment the owner releases (see [`LockRequest::SharedHolding`]). A process has at most one request
@@ -15,12 +17,17 @@
 use crate::ids::Peer;
 use std::fmt;
 
-const OWNER_BITS: u32 = 24;
+const OWNER_BITS: u32 = 20;
+const FLAG_BITS: u32 = 4;
 const COUNT_BITS: u32 = 20;
 const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
-const SHARED_SHIFT: u32 = OWNER_BITS;
-const WAITERS_SHIFT: u32 = OWNER_BITS + COUNT_BITS;
+const FLAG_MASK: u64 = (1 << FLAG_BITS) - 1;
+const FLAG_SHIFT: u32 = OWNER_BITS;
+const SHARED_SHIFT: u32 = OWNER_BITS + FLAG_BITS;
+const WAITERS_SHIFT: u32 = SHARED_SHIFT + COUNT_BITS;
+const RUNG: u8 = 1;
+const CLAIMED: u8 = 2;
 
 /// How a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +41,7 @@ pub enum LockKind {
 /// What a process asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockRequest {
-    /// The lock for itself alone; first come, first served.
+    /// The lock for itself alone; first come, first served, but for the time in which the first in line is being woken.
     Exclusive,
     /// The lock together with others; first come, first served.
     Shared,
@@ -97,6 +104,7 @@ impl fmt::Debug for Holder {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockState {
     owner: u32,
+    flags: u8,
     shared: u32,
     waiters: u32,
 }
@@ -126,6 +134,7 @@ impl LockState {
     pub(super) fn decode(word: u64) -> Self {
         Self {
             owner: (word & OWNER_MASK) as u32,
+            flags: (word >> FLAG_SHIFT & FLAG_MASK) as u8,
             shared: (word >> SHARED_SHIFT & COUNT_MASK) as u32,
             waiters: (word >> WAITERS_SHIFT & COUNT_MASK) as u32,
         }
@@ -134,6 +143,7 @@ impl LockState {
     #[inline]
     pub(super) fn encode(self) -> u64 {
         u64::from(self.owner)
+            | u64::from(self.flags) << FLAG_SHIFT
             | u64::from(self.shared) << SHARED_SHIFT
             | u64::from(self.waiters) << WAITERS_SHIFT
     }
@@ -147,6 +157,17 @@ impl LockState {
     #[inline]
     pub(super) fn exclusive(holder: Holder) -> Self {
         Self { owner: holder.0, ..Self::default() }
+    }
+
+    /// A newcomer's exclusive grant although others wait: the first of them is on its way, and has not come yet.
+    #[inline]
+    pub(super) fn enter_exclusive_past_line(self, holder: Holder) -> Option<Self> {
+        (self.is_free() && self.flags & CLAIMED == 0).then_some(Self { owner: holder.0, ..self })
+    }
+
+    /// The head of the line, which may not enter, claims the lock if it came because it was rung.
+    pub(super) fn claim(self) -> Option<Self> {
+        (self.flags & (RUNG | CLAIMED) == RUNG).then_some(Self { flags: self.flags | CLAIMED, ..self })
     }
 
     /// A newcomer's shared grant: no owner, and nobody to overtake.
@@ -173,21 +194,31 @@ impl LockState {
 
     /// The grant of the line's head.
     pub(super) fn leave_line(self, kind: LockKind, holder: Holder) -> Option<Self> {
-        let waiters = self.waiters.saturating_sub(1);
+        // The flags are those of the head, and the next one becomes it.
+        let next = Self { waiters: self.waiters.saturating_sub(1), flags: 0, ..self };
         match kind {
-            LockKind::Exclusive => self.is_free().then_some(Self { owner: holder.0, waiters, ..self }),
-            LockKind::Shared => (self.owner == 0).then_some(Self { waiters, ..self.more_shared() }),
+            LockKind::Exclusive => self.is_free().then_some(Self { owner: holder.0, ..next }),
+            LockKind::Shared => (self.owner == 0).then(|| next.more_shared()),
         }
     }
 
     /// The release; `None` when the lock is not held so.
     #[inline]
     pub(super) fn release(self, kind: LockKind, holder: Holder) -> Option<Self> {
-        match kind {
-            LockKind::Exclusive => (self.owner == holder.0).then_some(Self { owner: 0, ..self }),
-            LockKind::Shared if self.owner == 0 => Some(Self { shared: self.shared.checked_sub(1)?, ..self }),
-            LockKind::Shared => None,
-        }
+        let next = match kind {
+            LockKind::Exclusive if self.owner == holder.0 => Self { owner: 0, ..self },
+            LockKind::Shared if self.owner == 0 => Self { shared: self.shared.checked_sub(1)?, ..self },
+            LockKind::Exclusive | LockKind::Shared => return None,
+        };
+        // Whoever leaves the lock free rings the head of the line.
+        let rings = next.is_free() && next.waiters > 0;
+        Some(Self { flags: next.flags | if rings { RUNG } else { 0 }, ..next })
+    }
+
+    /// Whether the head of the line will come without being rung again: it has been rung, and has not come yet.
+    #[inline]
+    pub(super) fn is_head_coming(self) -> bool {
+        self.flags & (RUNG | CLAIMED) == RUNG
     }
 }
 

@@ -2,9 +2,7 @@
 
 use super::state::{Holder, LockKind, LockRequest};
 use super::{CONTROL_LEN, ControlBlock, Published, Ticket, Wake};
-use crate::datatype::BasicType;
 use crate::ids::Peer;
-use crate::kernel::{Exclusion, Kernel, ReduceOp};
 use crate::mem::testing::{bytes, memory};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -370,35 +368,6 @@ fn threads_that_lock_exclude_each_other() {
 }
 
 #[test]
-fn unaligned_accumulates_are_not_lost_under_the_exclusion() {
-    const STEPS: u64 = 3_000;
-    let block = block();
-    let target = memory(1024).part(3, 8 * 100);
-    let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap();
-    std::thread::scope(|scope| {
-        for peer in 0..3 {
-            scope.spawn(move || {
-                let ones = 1u64.to_ne_bytes().repeat(100);
-                for _ in 0..STEPS {
-                    sum.accumulate(target, &ones[..], &block.unaligned(holder(peer)));
-                }
-            });
-        }
-    });
-    assert_eq!(bytes(target), (3 * STEPS).to_ne_bytes().repeat(100));
-}
-
-#[test]
-fn the_exclusion_of_a_dead_process_can_be_cleared() {
-    let block = block();
-    std::mem::forget(block.unaligned(holder(5)).exclude());
-    assert!(!block.unaligned(holder(4)).clear_dead(), "another holds it");
-    assert!(block.unaligned(holder(5)).clear_dead());
-    drop(block.unaligned(holder(4)).exclude());
-    assert!(!block.unaligned(holder(5)).clear_dead());
-}
-
-#[test]
 fn hostile_bytes_neither_panic_nor_hang() {
     let memory = memory(CONTROL_LEN);
     let block = ControlBlock::new(memory).unwrap();
@@ -423,4 +392,26 @@ fn hostile_bytes_neither_panic_nor_hang() {
         }
         let _ = (block.published(), block.lock_state());
     }
+}
+
+#[test]
+fn the_owner_adopts_the_tickets_of_the_dead_and_no_others() {
+    let block = block();
+    let owner = holder(0);
+    assert!(block.try_acquire(LockRequest::Exclusive, holder(4)));
+    let _dead = block.join(LockRequest::Exclusive, holder(1));
+    let living = block.join(LockRequest::Exclusive, holder(2));
+    assert_eq!(block.adopt(holder(3), owner).count(), 0);
+    let adopted = block.adopt(holder(1), owner).collect::<Vec<_>>();
+    assert_eq!(block.adopt(holder(1), owner).count(), 0, "adopted once");
+    let [ticket] = <[Ticket; 1]>::try_from(adopted).unwrap();
+    assert!(ticket.is_before(&living) && !living.is_before(&ticket));
+    let ticket = block.try_turn(ticket).unwrap_err();
+    let living = block.try_turn(living).unwrap_err();
+    // From now on it is the owner who is rung for the dead one's turn.
+    assert_eq!(block.release(LockKind::Exclusive, holder(4)), Ok(Some(Wake::Peer(owner.peer()))));
+    let grant = block.try_turn(ticket).unwrap();
+    assert_eq!(grant.wake, None);
+    assert_eq!(block.release(LockKind::Exclusive, holder(1)), Ok(Some(Wake::Peer(Peer(2)))));
+    assert!(block.try_turn(living).is_ok());
 }

@@ -1,10 +1,22 @@
-//! The loop-nest form of a datatype, and the resumable iterator over its contiguous segments.
+//! Which bytes a transfer covers, in which order: loops around a block of bytes, or around a list of blocks.
 //!
-//! A layout is `block` contiguous bytes, repeated by loops of a count and a stride, outermost loop first. Contiguous
-//! transfers have no loop. Layouts are normal: no loop of one, no empty loop unless the layout is empty, and a loop whose
-//! stride equals the bytes inside it is merged into the block, so that equal byte lists of this shape are equal values.
+//! ```text
+//!   layout = first, loops (outermost first), body
+//!   body   = one run of bytes | a list of runs | a list of layouts
+//! ```
+//!
+//! What is regular costs the same memory whatever its counts; an irregular list is shared by all layouts made from it.
+//! Layouts are normal: no loop of one, no empty part, runs that touch are one run, a loop that goes on evenly where the
+//! loop inside ends is merged with it, a list of equal parts at equal distances is a loop, short lists are flat, and the
+//! offsets of a body count from its first byte. Offsets and sizes fit 63 bits: the constructors check, nothing else does.
 
+use super::walk::Segments;
 use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Lists of layouts with at most this many runs in all become one list of runs: short enough to be copied, long enough for
+/// most structures.
+const FLAT_RUNS: u64 = 64;
 
 /// One loop of a layout: `count` repetitions, `stride` bytes apart (negative strides are legal at the origin).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,13 +27,51 @@ pub struct Loop {
     pub stride: i64,
 }
 
-/// The bytes that a transfer covers, relative to a base address.
+/// The bytes that a transfer covers, relative to a base address. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    first: i64,
-    block: u64,
-    loops: SmallVec<[Loop; 2]>,
-    size: u64,
+    /// Offset of the first byte.
+    pub(super) first: i64,
+    /// Bytes of the body.
+    pub(super) block: u64,
+    /// Outermost first.
+    pub(super) loops: SmallVec<[Loop; 2]>,
+    /// `None` is one run of `block` bytes.
+    pub(super) body: Option<Arc<Body>>,
+    pub(super) size: u64,
+}
+
+/// A body of several runs.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Body {
+    pub(super) pieces: Pieces,
+    /// Lowest offset from the body's first byte.
+    low: i64,
+    /// Offset just past the highest byte.
+    high: i64,
+    /// Number of runs; saturates.
+    runs: u64,
+}
+
+/// In order of the transfer. `end` is the number of the body's bytes up to the end of that piece.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) enum Pieces {
+    Blocks(Box<[Block]>),
+    Parts(Box<[Part]>),
+}
+
+/// A run of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Block {
+    pub(super) end: u64,
+    pub(super) offset: i64,
+}
+
+/// A layout within another.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Part {
+    pub(super) end: u64,
+    pub(super) layout: Layout,
 }
 
 /// A run of contiguous bytes: offset from the base, and length.
@@ -33,51 +83,121 @@ pub struct Segment {
     pub len: u64,
 }
 
-/// A resumable walk over a layout's bytes in order. Its whole position is one number (lessons, decision 6).
-#[derive(Clone, Debug)]
-pub struct Segments {
-    layout: Layout,
-    position: u64,
-    end: u64,
-}
-
 impl Layout {
     /// `size` contiguous bytes from the base address.
+    ///
+    /// # Panics
+    /// When `size` does not fit 63 bits: no memory is that large.
     pub fn contiguous(size: u64) -> Self {
-        Self { first: 0, block: size, loops: SmallVec::new(), size }
+        assert!(i64::try_from(size).is_ok(), "{size} contiguous bytes do not fit any memory");
+        Self { first: 0, block: size, loops: SmallVec::new(), body: None, size }
     }
 
     /// `block` bytes at offset `first`, repeated by `loops`, outermost first. `None` if the number of bytes or an
     /// offset does not fit 63 bits.
     pub fn nest(first: i64, block: u64, loops: &[Loop]) -> Option<Self> {
-        let mut size = block;
-        for l in loops {
-            size = size.checked_mul(l.count)?;
+        i64::try_from(block).ok()?;
+        let mut layout = Self::contiguous(block);
+        for l in loops.iter().rev() {
+            layout = layout.repeated(l.count, l.stride)?;
         }
-        i64::try_from(size).ok()?;
+        layout.shifted(first)
+    }
+
+    /// The runs of `blocks` (offset and length), one after the other. `None` if the number of bytes or an offset does not
+    /// fit 63 bits.
+    pub fn blocks(blocks: impl IntoIterator<Item = (i64, u64)>) -> Option<Self> {
+        let mut list = BlockList::default();
+        for (offset, len) in blocks {
+            list.push(offset, len)?;
+        }
+        list.into_layout()
+    }
+
+    /// The layout `by` bytes further on. `None` if an offset does not fit 63 bits.
+    pub fn shifted(&self, by: i64) -> Option<Self> {
+        if self.size == 0 {
+            return Some(Self::contiguous(0));
+        }
+        let shifted = Self { first: self.first.checked_add(by)?, ..self.clone() };
+        shifted.checked_bounds()?;
+        Some(shifted)
+    }
+
+    /// The layout `count` times, each `stride` bytes behind the one before. `None` if the number of bytes or an offset does
+    /// not fit 63 bits.
+    pub fn repeated(&self, count: u64, stride: i64) -> Option<Self> {
+        let size = self.size.checked_mul(count).filter(|size| i64::try_from(*size).is_ok())?;
         if size == 0 {
             return Some(Self::contiguous(0));
         }
-        let mut normal = Self { first, block, loops: SmallVec::new(), size };
-        for l in loops.iter().rev().filter(|l| l.count > 1) {
-            if normal.loops.is_empty() && u64::try_from(l.stride) == Ok(normal.block) {
-                normal.block *= l.count;
-            } else {
-                normal.loops.insert(0, *l);
-            }
+        let mut new = Self { size, ..self.clone() };
+        if count > 1 && !new.extend_evenly(count, stride) {
+            new.loops.insert(0, Loop { count, stride });
         }
-        normal.checked_bounds()?;
-        Some(normal)
+        new.checked_bounds()?;
+        Some(new)
+    }
+
+    /// All bytes of the first part, then those of the second, and so on. `None` if the number of bytes or an offset does not
+    /// fit 63 bits.
+    pub fn sequence(parts: Vec<Self>) -> Option<Self> {
+        let mut parts = parts;
+        parts.retain(|part| part.size > 0);
+        let Some(first) = parts.first() else { return Some(Self::contiguous(0)) };
+        if let Some(stride) = even_stride(&parts) {
+            return first.repeated(parts.len() as u64, stride);
+        }
+        let runs = parts.iter().map(Self::runs).fold(0, u64::saturating_add);
+        if runs <= FLAT_RUNS || runs == parts.len() as u64 {
+            let mut list = BlockList::default();
+            for part in &parts {
+                let mut walk = part.segments();
+                while let Some(segment) = walk.peek() {
+                    list.push(segment.offset, segment.len)?;
+                    walk.advance(segment.len);
+                }
+            }
+            return list.into_layout();
+        }
+        let origin = first.first;
+        let (mut low, mut high) = (0, 0);
+        let mut size = 0_u64;
+        for part in &mut parts {
+            part.first = part.first.checked_sub(origin)?;
+            let bounds = part.checked_bounds()?;
+            (low, high) = (bounds.0.min(low), bounds.1.max(high));
+            size = size.checked_add(part.size).filter(|size| i64::try_from(*size).is_ok())?;
+        }
+        let mut end = 0;
+        let parts = parts.into_iter().map(|layout| {
+            end += layout.size;
+            Part { end, layout }
+        });
+        let body = Body { pieces: Pieces::Parts(parts.collect()), low, high, runs };
+        Self::of_body(origin, size, body)
     }
 
     /// Number of bytes covered.
+    #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
+    /// Number of contiguous runs, as the walk yields them; saturates.
+    pub fn runs(&self) -> u64 {
+        if self.size == 0 {
+            return 0;
+        }
+        let body = self.body.as_ref().map_or(1, |body| body.runs);
+        self.loops.iter().fold(body, |runs, l| runs.saturating_mul(l.count))
+    }
+
     /// The one segment of a contiguous layout; `None` when there are several or no bytes.
+    #[inline]
     pub fn as_contiguous(&self) -> Option<Segment> {
-        (self.loops.is_empty() && self.size > 0).then_some(Segment { offset: self.first, len: self.size })
+        (self.loops.is_empty() && self.body.is_none() && self.size > 0)
+            .then_some(Segment { offset: self.first, len: self.size })
     }
 
     /// Lowest offset, and offset just past the highest byte. Equal when the layout is empty.
@@ -87,12 +207,37 @@ impl Layout {
 
     /// A walk over all bytes.
     pub fn segments(&self) -> Segments {
-        Segments { layout: self.clone(), position: 0, end: self.size }
+        Segments::new(self.clone())
+    }
+
+    /// The layout counted from its first byte, and where that is.
+    pub(super) fn rebased(&self) -> (Self, i64) {
+        (Self { first: 0, ..self.clone() }, self.first)
+    }
+
+    fn of_body(first: i64, block: u64, body: Body) -> Option<Self> {
+        let layout = Self { first, block, loops: SmallVec::new(), body: Some(Arc::new(body)), size: block };
+        layout.checked_bounds()?;
+        Some(layout)
+    }
+
+    /// Repeats the layout by changing what is there, if it goes on evenly.
+    fn extend_evenly(&mut self, count: u64, stride: i64) -> bool {
+        let evenly = |block: u64, step: i64| i128::from(block) * i128::from(step) == i128::from(stride);
+        match self.loops.first_mut() {
+            // Cannot overflow: every repetition has a byte, and the size fits.
+            Some(outer) if evenly(outer.count, outer.stride) => outer.count *= count,
+            None if self.body.is_none() && evenly(self.block, 1) => self.block *= count,
+            _ => return false,
+        }
+        true
     }
 
     fn checked_bounds(&self) -> Option<(i64, i64)> {
-        let mut low = self.first;
-        let mut high = self.first.checked_add(i64::try_from(self.block).ok()?)?;
+        let (low, high) =
+            self.body.as_ref().map_or((0, i64::try_from(self.block).ok()?), |body| (body.low, body.high));
+        let mut low = self.first.checked_add(low)?;
+        let mut high = self.first.checked_add(high)?;
         for l in &self.loops {
             let reach = l.stride.checked_mul(i64::try_from(l.count - 1).ok()?)?;
             if reach < 0 {
@@ -101,60 +246,76 @@ impl Layout {
                 high = high.checked_add(reach)?;
             }
         }
+        // The distance between any two bytes fits as well.
+        high.checked_sub(low)?;
         Some((low, high))
-    }
-
-    fn at(&self, position: u64) -> Segment {
-        let (mut index, within) = (position / self.block, position % self.block);
-        let mut offset = self.first + within as i64;
-        for l in self.loops.iter().rev() {
-            offset += (index % l.count) as i64 * l.stride;
-            index /= l.count;
-        }
-        Segment { offset, len: self.block - within }
     }
 }
 
-impl Segments {
-    /// Bytes not yet walked over.
-    pub fn remaining(&self) -> u64 {
-        self.end - self.position
+/// A list of runs under construction.
+#[derive(Default)]
+struct BlockList {
+    first: i64,
+    low: i64,
+    high: i64,
+    blocks: Vec<Block>,
+}
+
+impl BlockList {
+    fn push(&mut self, offset: i64, len: u64) -> Option<()> {
+        if len == 0 {
+            return Some(());
+        }
+        if self.blocks.is_empty() {
+            self.first = offset;
+        }
+        let offset = offset.checked_sub(self.first)?;
+        let size = self.size();
+        let end = size.checked_add(len).filter(|end| i64::try_from(*end).is_ok())?;
+        self.low = self.low.min(offset);
+        self.high = self.high.max(offset.checked_add(len as i64)?);
+        let start = self.start_of_last();
+        match self.blocks.last_mut() {
+            Some(last) if last.offset + (size - start) as i64 == offset => last.end = end,
+            _ => self.blocks.push(Block { end, offset }),
+        }
+        Some(())
     }
 
-    /// Bytes walked over so far.
-    pub fn position(&self) -> u64 {
-        self.position
+    fn size(&self) -> u64 {
+        self.blocks.last().map_or(0, |last| last.end)
     }
 
-    /// The contiguous bytes at the current position, up to the end of their block; `None` at the end.
-    pub fn peek(&self) -> Option<Segment> {
-        let remaining = self.remaining();
-        (remaining > 0).then(|| {
-            let segment = self.layout.at(self.position);
-            Segment { len: segment.len.min(remaining), ..segment }
-        })
+    fn start_of_last(&self) -> u64 {
+        self.blocks.len().checked_sub(2).map_or(0, |at| self.blocks[at].end)
     }
 
-    /// Cuts off the next `len` bytes as a walk of their own; this one goes on behind them.
-    ///
-    /// # Panics
-    /// When fewer bytes remain.
-    #[must_use]
-    pub fn split_to(&mut self, len: u64) -> Self {
-        let mut front = self.clone();
-        self.advance(len);
-        front.end = self.position;
-        front
+    fn into_layout(self) -> Option<Layout> {
+        let Some(first) = self.blocks.first() else { return Some(Layout::contiguous(0)) };
+        let len = first.end;
+        let single = Layout::contiguous(len).shifted(self.first)?;
+        let stride = self.blocks.get(1).map_or(0, |second| second.offset);
+        let is_even = self.blocks.iter().enumerate().all(|(at, block)| {
+            let at = at as u64;
+            block.end == (at + 1) * len && i128::from(block.offset) == i128::from(stride) * i128::from(at)
+        });
+        if is_even {
+            return single.repeated(self.blocks.len() as u64, stride);
+        }
+        let (size, runs) = (self.size(), self.blocks.len() as u64);
+        let body = Body { pieces: Pieces::Blocks(self.blocks.into()), low: self.low, high: self.high, runs };
+        Layout::of_body(self.first, size, body)
     }
+}
 
-    /// Moves forward by `len` bytes, in the middle of a segment or over several.
-    ///
-    /// # Panics
-    /// When fewer bytes remain.
-    pub fn advance(&mut self, len: u64) {
-        assert!(len <= self.remaining(), "advance by {len} with {} bytes left", self.remaining());
-        self.position += len;
-    }
+/// The distance from each part to the next, if they are all alike.
+fn even_stride(parts: &[Layout]) -> Option<i64> {
+    let Some([first, second]) = parts.first_chunk::<2>() else { return Some(0) };
+    let stride = second.first.checked_sub(first.first)?;
+    let is_like_first =
+        |part: &Layout| part.block == first.block && part.loops == first.loops && part.body == first.body;
+    let is_even = parts.windows(2).all(|pair| pair[1].first.checked_sub(pair[0].first) == Some(stride));
+    (is_even && parts.iter().all(is_like_first)).then_some(stride)
 }
 
 #[cfg(test)]

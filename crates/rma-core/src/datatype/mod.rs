@@ -1,12 +1,24 @@
-//! Layouts: which bytes a count of a datatype covers, as a loop nest, and the resumable walk over them.
+//! Datatypes and layouts: which bytes a count of a datatype covers, and the resumable walk over them.
 //!
-//! A [`Layout`] describes both sides of every transfer. It knows no memory: [`Segments`] yields offsets, [`Gather`] and
-//! [`Scatter`] bind them to a base address for the channels.
+//! A [`Datatype`] is what programs build and pass; a [`Layout`] is what it comes to, and describes both sides of every
+//! transfer. Neither knows memory: [`Segments`] yields offsets, [`Gather`] and [`Scatter`] bind them to a base address for
+//! the channels.
 
+mod arrays;
 mod basic;
 mod layout;
+mod shape;
+#[cfg(test)]
+mod tests;
 mod transfer;
+mod types;
+mod walk;
 
-pub use basic::BasicType;
-pub use layout::{Layout, Loop, Segment, Segments};
+pub use arrays::{ArrayOrder, DarrayDim, Distribution, SubarrayDim};
+pub use basic::{BasicType, TypeClass};
+pub use layout::{Layout, Loop, Segment};
+pub(crate) use shape::Piece;
+pub(crate) use transfer::WriteBlocks;
 pub use transfer::{Gather, Scatter};
+pub use types::{Datatype, Field};
+pub use walk::{Run, Segments};

@@ -1,10 +1,12 @@
 //! Gather and scatter: a layout bound to memory, consumed piece by piece by whoever moves the bytes.
 //!
 //! Channels fill their vectors of system-call buffers from these and report how far they came; the position is kept here
-//! and nowhere else.
+//! and nowhere else. A base address may be null (`MPI_BOTTOM`): the layout's offsets are then addresses.
 
-use super::layout::{Layout, Segments};
-use crate::mem::{ReadSpan, WriteSpan};
+use super::layout::Layout;
+use super::walk::{Run, Segments};
+use crate::mem::{ReadSpan, Side, WriteSpan, copy_blocks};
+use std::ops::Range;
 
 /// Bytes to send, in order, from scattered memory.
 #[derive(Clone, Debug)]
@@ -16,6 +18,7 @@ pub struct Gather {
 /// Room for bytes to receive, in order, into scattered memory. Bytes for a [`Scatter::discard`] go nowhere.
 #[derive(Clone, Debug)]
 pub struct Scatter {
+    /// Null when the bytes are dropped; never otherwise, because [`Scatter::new`] counts from the first byte.
     base: *mut u8,
     segments: Segments,
 }
@@ -72,26 +75,58 @@ impl Gather {
     /// # Panics
     /// When fewer bytes remain.
     pub fn read(&mut self, into: &mut [u8]) {
-        let mut done = 0;
-        while done < into.len() {
-            let span = self.peek(into.len() - done).expect("the caller asked for more bytes than remain");
-            span.read(&mut into[done..done + span.len()]);
-            self.advance(span.len());
-            done += span.len();
-        }
+        assert!(into.len() as u64 <= self.remaining(), "the caller asked for more bytes than remain");
+        // SAFETY: the slice is exclusive and outlives the call, which uses it through this span only.
+        let into = unsafe { WriteSpan::new(into.as_mut_ptr(), into.len()) };
+        self.copy_to(into);
     }
 
     /// Copies the next bytes to the start of `into`, as many as both sides have, and advances; says how many.
     pub fn copy_to(&mut self, into: WriteSpan) -> usize {
+        self.transfer(&mut Scatter::span(into)) as usize
+    }
+
+    /// Copies the next bytes to the next bytes of `into`, as many as both sides have, and advances both; says how many.
+    pub fn transfer(&mut self, into: &mut Scatter) -> u64 {
         let mut done = 0;
-        while done < into.len() {
-            let Some(span) = self.peek(into.len() - done) else { break };
-            into.part(done, span.len()).write_from(span);
-            self.advance(span.len());
-            done += span.len();
+        if into.is_discard() {
+            done = self.remaining().min(into.remaining());
+            self.segments.advance(done);
+            into.segments.advance(done);
+            return done;
+        }
+        while let (Some(from), Some(to)) = (self.segments.peek_run(), into.segments.peek_run()) {
+            let (len, count, from_stride, to_stride) = match_runs(from, to);
+            let from =
+                Side { start: self.base.wrapping_offset(from.offset as isize), stride: from_stride as isize };
+            let to =
+                Side { start: into.base.wrapping_offset(to.offset as isize), stride: to_stride as isize };
+            // SAFETY: the blocks are segments, or parts of segments, of the two layouts, whose bytes the constructors'
+            // callers promised to be readable here and writable there.
+            unsafe { copy_blocks(to, from, len as usize, count as usize) };
+            self.segments.advance(len * count);
+            into.segments.advance(len * count);
+            done += len * count;
         }
         done
     }
+}
+
+/// Blocks that both runs begin with: length, count, and the stride of each side. A single long segment is cut into blocks
+/// of the other side's length.
+fn match_runs(from: Run, to: Run) -> (u64, u64, i64, i64) {
+    if from.len == to.len {
+        return (from.len, from.count.min(to.count), from.stride, to.stride);
+    }
+    let len = from.len.min(to.len);
+    let (count, from_stride, to_stride) = if from.count == 1 && to.count > 1 && from.len > to.len {
+        ((from.len / len).min(to.count), len as i64, to.stride)
+    } else if to.count == 1 && from.count > 1 && to.len > from.len {
+        ((to.len / len).min(from.count), from.stride, len as i64)
+    } else {
+        (1, 0, 0)
+    };
+    (len, count, from_stride, to_stride)
 }
 
 impl Scatter {
@@ -101,7 +136,55 @@ impl Scatter {
     /// Every byte of the layout must be writable for as long as this value, a clone, or a span taken from it is used;
     /// see [`WriteSpan::new`].
     pub unsafe fn new(base: *mut u8, layout: &Layout) -> Self {
-        Self { base, segments: layout.segments() }
+        let (layout, first) = layout.rebased();
+        Self { base: base.wrapping_offset(first as isize), segments: Segments::new(layout) }
+    }
+
+    /// Room for the bytes of `layout` counted from byte `start` of `span`; `None` unless all of them lie within it.
+    pub fn within(span: WriteSpan, start: u64, layout: &Layout) -> Option<Self> {
+        let start = i64::try_from(start).ok()?;
+        let (low, high) = layout.bounds();
+        let end = start.checked_add(high)?;
+        if start.checked_add(low)? < 0 || end > span.len() as i64 {
+            return None;
+        }
+        let base = span.as_mut_ptr().wrapping_offset(start as isize);
+        // SAFETY: every byte of the layout is one of the span, whose maker promised what the constructor wants.
+        Some(unsafe { Self::new(base, layout) })
+    }
+
+    /// Room for a part of the bytes of `layout`, counted from address `start`. `find` looks up runs by address and length and
+    /// answers the memory around them; the first that it does not find is answered instead. Runs that lie in memory that
+    /// was found for one before them, of the same loop, are not looked up.
+    pub(crate) fn found(
+        start: u64,
+        layout: &Layout,
+        part: Range<u64>,
+        mut find: impl FnMut(u64, u64) -> Option<WriteSpan>,
+    ) -> Result<Self, (u64, u64)> {
+        let cut = |mut walk: Segments| {
+            let _before = walk.split_to(part.start);
+            walk.split_to(part.end - part.start)
+        };
+        let mut walk = cut(layout.segments());
+        while let Some(Run { offset, len, count, stride }) = walk.peek_run() {
+            let address = start.checked_add_signed(offset).ok_or((u64::MAX, len))?;
+            let around = find(address, len).ok_or((address, len))?;
+            let before = address.checked_sub(around.as_mut_ptr() as u64).ok_or((address, len))?;
+            let behind = (around.len() as u64).checked_sub(before).and_then(|rest| rest.checked_sub(len));
+            let behind = behind.ok_or((address, len))?;
+            let more = match stride {
+                0 => count,
+                1.. => behind / stride.unsigned_abs(),
+                _ => before / stride.unsigned_abs(),
+            };
+            walk.advance(len * count.min(more.saturating_add(1)));
+        }
+        let base = std::ptr::with_exposed_provenance_mut(start as usize);
+        // SAFETY: every run of the part lies within a span that was found for it, or for one before it, whose maker promised
+        // what the constructor wants; nothing else of the layout is kept.
+        let all = unsafe { Self::new(base, layout) };
+        Ok(Self { segments: cut(all.segments), ..all })
     }
 
     /// One contiguous span.
@@ -124,6 +207,15 @@ impl Scatter {
         self.segments.remaining()
     }
 
+    /// Cuts off the next `len` bytes as a scatter of their own; this one goes on behind them.
+    ///
+    /// # Panics
+    /// When fewer bytes remain.
+    #[must_use]
+    pub fn split_to(&mut self, len: u64) -> Self {
+        Self { base: self.base, segments: self.segments.split_to(len) }
+    }
+
     /// Room for the next contiguous bytes, at most `limit` of them; `None` at the end or when the bytes are dropped.
     pub fn peek(&self, limit: usize) -> Option<WriteSpan> {
         if self.is_discard() {
@@ -135,9 +227,28 @@ impl Scatter {
         Some(unsafe { WriteSpan::new(self.base.wrapping_offset(segment.offset as isize), len) })
     }
 
+    /// The next segments that one loop makes; `None` at the end or when the bytes are dropped.
+    pub(crate) fn peek_blocks(&self) -> Option<WriteBlocks> {
+        if self.is_discard() {
+            return None;
+        }
+        let run = self.segments.peek_run()?;
+        Some(WriteBlocks { start: self.base.wrapping_offset(run.offset as isize), run })
+    }
+
     /// Says that the next `len` bytes have arrived.
     pub fn advance(&mut self, len: usize) {
         self.segments.advance(len as u64);
+    }
+
+    /// The same bytes for reading; those of a [`Scatter::discard`] cannot be read.
+    ///
+    /// # Panics
+    /// When the bytes are dropped and there are some.
+    #[must_use]
+    pub fn as_gather(&self) -> Gather {
+        assert!(!self.is_discard() || self.remaining() == 0, "what is dropped cannot be read");
+        Gather { base: self.base, segments: self.segments.clone() }
     }
 
     /// Stores `from` in the next bytes (or drops it) and advances.
@@ -145,16 +256,65 @@ impl Scatter {
     /// # Panics
     /// When `from` is longer than what remains.
     pub fn write(&mut self, from: &[u8]) {
-        if self.is_discard() {
-            return self.advance(from.len());
+        assert!(from.len() as u64 <= self.remaining(), "the caller brought more bytes than remain");
+        // SAFETY: the slice outlives the call, and nothing writes it meanwhile.
+        let from = unsafe { ReadSpan::new(from.as_ptr(), from.len()) };
+        Gather::span(from).transfer(self);
+    }
+}
+
+/// Equal segments at equal distances in memory that may be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteBlocks {
+    start: *mut u8,
+    run: Run,
+}
+
+impl WriteBlocks {
+    /// Bytes of each.
+    #[inline]
+    pub(crate) fn block_len(&self) -> usize {
+        self.run.len as usize
+    }
+
+    /// How many there are.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.run.count as usize
+    }
+
+    /// Whether each is a multiple of `word` bytes from address 0.
+    #[inline]
+    pub(crate) fn are_aligned(&self, word: usize) -> bool {
+        let is_first = self.start.addr().is_multiple_of(word);
+        is_first && (self.count() == 1 || (self.run.stride as usize).is_multiple_of(word))
+    }
+
+    /// How many of them, from the first on, lie within so many bytes from the first byte.
+    #[inline]
+    pub(crate) fn count_within(&self, reach: usize) -> usize {
+        match reach.checked_sub(self.block_len()) {
+            _ if reach == usize::MAX => self.count(),
+            None => 0,
+            Some(rest) => {
+                let more =
+                    u64::try_from(self.run.stride).ok().and_then(|stride| (rest as u64).checked_div(stride));
+                // Blocks that go down in memory leave it at once.
+                self.count().min(more.map_or(1, |more| more as usize + 1))
+            }
         }
-        let mut done = 0;
-        while done < from.len() {
-            let span = self.peek(from.len() - done).expect("the caller brought more bytes than remain");
-            span.write(&from[done..done + span.len()]);
-            self.advance(span.len());
-            done += span.len();
-        }
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> WriteSpan {
+        assert!(index < self.count(), "block {index} of {}", self.count());
+        let offset = (index as isize).wrapping_mul(self.run.stride as isize);
+        // SAFETY: the block is a segment of the scatter's layout, whose bytes its maker promised to be writable.
+        unsafe { WriteSpan::new(self.start.wrapping_offset(offset), self.block_len()) }
     }
 }
 
@@ -185,6 +345,53 @@ mod tests {
                 assert_eq!(*byte, if covered { i as u8 } else { 0 }, "byte {i}, step {step}");
             }
         }
+    }
+
+    #[test]
+    fn a_transfer_moves_what_both_sides_have_whatever_their_blocks() {
+        let source: Vec<u8> = (1..=200).collect();
+        let layouts = |len: u64| {
+            let count = 24 / len;
+            [(len as i64, 0), (len as i64 + 3, 2), (-(len as i64) - 1, 150)]
+                .map(|(stride, first)| Layout::nest(first, len, &[Loop { count, stride }]).unwrap())
+        };
+        for from in [1, 2, 3, 4, 8, 24].into_iter().flat_map(layouts) {
+            for to in [1, 2, 3, 4, 8, 24].into_iter().flat_map(layouts) {
+                let mut target = vec![0u8; 200];
+                // SAFETY: all layouts lie within 200 bytes, and the vectors outlive the walk.
+                let (mut gather, mut scatter) =
+                    unsafe { (Gather::new(source.as_ptr(), &from), Scatter::new(target.as_mut_ptr(), &to)) };
+                assert_eq!(gather.transfer(&mut scatter), 24);
+                assert_eq!((gather.remaining(), scatter.remaining()), (0, 0));
+                let offsets = |layout: &Layout| {
+                    let mut walk = layout.segments();
+                    let mut offsets = Vec::new();
+                    while let Some(segment) = walk.peek() {
+                        offsets
+                            .extend(segment.offset as usize..segment.offset as usize + segment.len as usize);
+                        walk.advance(segment.len);
+                    }
+                    offsets
+                };
+                let mut expected = vec![0u8; 200];
+                for (to, from) in offsets(&to).into_iter().zip(offsets(&from)) {
+                    expected[to] = source[from];
+                }
+                assert_eq!(target, expected, "{from:?} to {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn offsets_from_a_null_base_are_addresses() {
+        let mut target = vec![0u8; 8];
+        let at = target.as_mut_ptr().expose_provenance() as i64;
+        let layout = Layout::nest(at + 2, 2, &[Loop { count: 2, stride: 3 }]).unwrap();
+        // SAFETY: the layout lies within the vector, which outlives the call.
+        let mut scatter = unsafe { Scatter::new(std::ptr::with_exposed_provenance_mut(0), &layout) };
+        assert!(!scatter.is_discard());
+        scatter.write(&[1, 2, 3, 4]);
+        assert_eq!(target, [0, 0, 1, 2, 0, 3, 4, 0]);
     }
 
     #[test]

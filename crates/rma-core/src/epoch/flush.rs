@@ -9,6 +9,7 @@ use crate::origin::lost::error_of;
 use crate::pool::PoolKey;
 use crate::progress::State;
 use crate::window::WindowState;
+use smallvec::SmallVec;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
 /// How far a flush goes.
@@ -53,5 +54,49 @@ impl FlushSync {
             Reach::Local => target.is_locally_complete(&state.pools.ops, self.goal),
             Reach::Remote => target.is_complete(&state.pools.ops, self.goal),
         })
+    }
+}
+
+/// A flush of all targets under way.
+#[derive(Debug)]
+pub(crate) struct FlushAllSync {
+    /// The elements that existed at entry, with the order to wait for.
+    goals: SmallVec<[(PoolKey, u64); 8]>,
+    reach: Reach,
+}
+
+impl FlushAllSync {
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, reach: Reach) -> Self {
+        fence(SeqCst);
+        let keys = window.table.keys(&state.pools.targets);
+        window.dirty |= !keys.is_empty();
+        let goals = keys
+            .into_iter()
+            .map(|key| (key, state.pools.targets[key].push(reach == Reach::Remote)))
+            .collect();
+        Self { goals, reach }
+    }
+
+    /// Answers whether the flush is over.
+    ///
+    /// # Errors
+    /// `MPI_ERR_PROC_ABORTED` when a target is lost that the epoch depends on, whatever was outstanding.
+    pub(crate) fn poll(&mut self, state: &State, window: &WindowState) -> Result<bool> {
+        let reach = self.reach;
+        self.goals.retain(|(key, goal)| match (state.pools.targets.get(*key), reach) {
+            (None, _) => false,
+            (Some(target), Reach::Local) => !target.is_locally_complete(&state.pools.ops, *goal),
+            (Some(target), Reach::Remote) => !target.is_complete(&state.pools.ops, *goal),
+        });
+        if !self.goals.is_empty() {
+            return Ok(false);
+        }
+        let mapped = window.shared.members.iter().filter(|member| member.gate.is_locked());
+        let locked = window.epoch.locks().map(|(rank, _)| rank).chain(mapped.map(|member| member.rank));
+        let lost = locked.into_iter().find_map(|rank| {
+            let failure = state.lost.get(&window.shared.group.peer(rank))?;
+            Some(error_of(rank, "flush_all", failure))
+        });
+        lost.or_else(|| window.lost.clone()).map_or(Ok(true), Err)
     }
 }

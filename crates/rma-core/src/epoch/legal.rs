@@ -1,9 +1,12 @@
 //! The table of legal calls: which call may be made in which window state (MPI 3.1 §11.5, §11.7).
 //!
-//! Every call asks here once, before it does anything. What the table cannot know (whether operations are still pending
-//! when a fence epoch gives way to a lock) is the caller's argument.
+//! Every call asks here once, before it does anything. [`rule`] is the table, total over states and calls; what it cannot
+//! know (which ranks are locked or started, whether operations are still pending) are facts that [`check`] adds. The access
+//! side and the exposure of post/wait are independent of each other (lessons, fixed 15): only fence and free, which are both,
+//! look at both.
 
-use super::state::{Epoch, WindowEpoch};
+use super::state::{Stage, WindowEpoch};
+use super::transition::Epoch;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
 
@@ -13,124 +16,371 @@ pub(crate) enum Call {
     Fence,
     Lock(Rank),
     Unlock(Rank),
+    LockAll,
+    UnlockAll,
     Flush(Rank),
+    FlushAll,
+    /// `MPI_Win_sync`.
+    Sync,
+    Start,
+    Complete,
+    Post,
+    /// Wait and test.
+    Wait,
     /// A communication call with its target.
     Operation(Rank),
     Free,
 }
 
-/// Whether `call` (named `name` in messages) is legal now. `pending` says whether operations are still outstanding.
+/// What else the table needs to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Operations are outstanding.
+    pub(crate) is_pending: bool,
+    /// The exposure epoch of a post call is open.
+    pub(crate) is_exposed: bool,
+    /// Single locks of mapped ranks, which are no facts of the epoch but of the ranks' gates.
+    pub(crate) mapped_locks: u64,
+    /// One of those ranks, for messages.
+    pub(crate) mapped_rank: Option<Rank>,
+    /// The single lock of the rank that the call names.
+    pub(crate) lock: RankLock,
+}
+
+/// What there is of a single lock of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RankLock {
+    #[default]
+    No,
+    /// A lock call of a mapped rank, or an unlock call, is under way.
+    Changing,
+    /// Held, or promised.
+    Held,
+}
+
+impl Call {
+    /// The rank that the call names.
+    pub(crate) fn rank(self) -> Option<Rank> {
+        match self {
+            Self::Lock(rank) | Self::Unlock(rank) | Self::Flush(rank) | Self::Operation(rank) => Some(rank),
+            Self::Fence
+            | Self::LockAll
+            | Self::UnlockAll
+            | Self::FlushAll
+            | Self::Sync
+            | Self::Start
+            | Self::Complete
+            | Self::Post
+            | Self::Wait
+            | Self::Free => None,
+        }
+    }
+}
+
+/// What a place of the table says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Legal,
+    /// A fence without no-succeed leaves its epoch open; without operations another call may just replace it.
+    IfIdle,
+    /// If the rank is not locked yet.
+    IfUnlocked(Rank),
+    /// If the rank is locked.
+    IfLocked(Rank),
+    /// If the start call named the rank.
+    IfStarted(Rank),
+    /// If the epoch's opening call has returned and its closing call has not begun.
+    IfOpen,
+    /// If an exposure epoch is open.
+    IfExposed,
+    /// If none is open.
+    IfHidden,
+    /// The epoch that the call closes or works in is not open.
+    Missing,
+    /// Another epoch has to be closed first.
+    Busy,
+}
+
+/// The table.
+fn rule(state: Epoch, call: Call) -> Rule {
+    use Rule::{Busy, IfExposed, IfHidden, IfIdle, IfLocked, IfOpen, IfStarted, IfUnlocked, Legal, Missing};
+    match state {
+        Epoch::Unset => match call {
+            Call::Fence | Call::Lock(_) | Call::LockAll | Call::Start | Call::Free => Legal,
+            Call::Unlock(_) | Call::UnlockAll | Call::Complete => Missing,
+            Call::Flush(_) | Call::FlushAll | Call::Sync | Call::Operation(_) => Missing,
+            Call::Post => IfHidden,
+            Call::Wait => IfExposed,
+        },
+        Epoch::FenceIssued | Epoch::FenceGranted => match call {
+            Call::Fence | Call::Operation(_) => Legal,
+            Call::Lock(_) | Call::LockAll | Call::Start | Call::Free => IfIdle,
+            Call::Unlock(_) | Call::UnlockAll | Call::Complete => Missing,
+            Call::Flush(_) | Call::FlushAll | Call::Sync => Missing,
+            Call::Post => IfHidden,
+            Call::Wait => IfExposed,
+        },
+        Epoch::PscwIssued | Epoch::PscwGranted => match call {
+            Call::Fence | Call::Lock(_) | Call::LockAll | Call::Start | Call::Free => Busy,
+            Call::Unlock(_) | Call::UnlockAll => Missing,
+            Call::Flush(_) | Call::FlushAll | Call::Sync => Missing,
+            Call::Complete => IfOpen,
+            Call::Operation(rank) => IfStarted(rank),
+            Call::Post => IfHidden,
+            Call::Wait => IfExposed,
+        },
+        Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => match call {
+            Call::Fence | Call::Lock(_) | Call::LockAll | Call::Start | Call::Free => Busy,
+            Call::Unlock(_) | Call::Complete => Missing,
+            Call::UnlockAll | Call::Flush(_) | Call::FlushAll | Call::Operation(_) => IfOpen,
+            Call::Sync => Legal,
+            Call::Post => IfHidden,
+            Call::Wait => IfExposed,
+        },
+        Epoch::PerTarget => match call {
+            Call::Fence | Call::LockAll | Call::Start | Call::Free => Busy,
+            Call::Lock(rank) => IfUnlocked(rank),
+            Call::Unlock(rank) | Call::Flush(rank) | Call::Operation(rank) => IfLocked(rank),
+            Call::UnlockAll | Call::Complete => Missing,
+            Call::FlushAll | Call::Sync => Legal,
+            Call::Post => IfHidden,
+            Call::Wait => IfExposed,
+        },
+    }
+}
+
+/// Whether `call` (named `name` in messages) is legal now.
 ///
 /// # Errors
 /// `MPI_ERR_RMA_SYNC`, naming the open epoch and the call that opened it.
-pub(crate) fn check(epoch: &WindowEpoch, call: Call, name: &'static str, pending: bool) -> Result<()> {
-    let verdict = match (epoch.state(), call) {
-        (Epoch::Unset, Call::Fence | Call::Lock(_) | Call::Free) => Ok(()),
-        (Epoch::Unset, Call::Unlock(rank) | Call::Flush(rank)) => {
-            Err(format!("rank {rank} is not locked: no epoch is open"))
+pub(crate) fn check(epoch: &WindowEpoch, call: Call, name: &'static str, facts: Facts) -> Result<()> {
+    let (state, opened_by) = match epoch.state() {
+        // Locks of mapped ranks alone do not pass through the epoch.
+        Epoch::Unset if facts.mapped_locks > 0 => (Epoch::PerTarget, "lock"),
+        state => (state, epoch.opened_by()),
+    };
+    let locks = epoch.locks_held() as u64 + facts.mapped_locks;
+    let verdict = match rule(state, call) {
+        Rule::Legal => Ok(()),
+        Rule::IfIdle if facts.is_pending => {
+            Err("operations of the open fence epoch are not complete: call fence first".to_owned())
         }
-        (Epoch::Unset, Call::Operation(_)) => {
-            Err("no epoch is open: call fence or lock before communicating".to_owned())
-        }
-        (Epoch::FenceIssued | Epoch::FenceGranted, Call::Fence | Call::Operation(_)) => Ok(()),
-        (Epoch::FenceIssued | Epoch::FenceGranted, Call::Lock(_) | Call::Free) => {
-            // A fence without no-succeed leaves its epoch open; without operations another call may just replace it.
-            if pending {
-                Err("operations of the open fence epoch are not complete: call fence first".to_owned())
-            } else {
-                Ok(())
-            }
-        }
-        (Epoch::FenceIssued | Epoch::FenceGranted, Call::Unlock(rank) | Call::Flush(rank)) => {
-            Err(format!("rank {rank} is not locked: the open epoch was opened by fence"))
-        }
-        (Epoch::PerTarget, Call::Fence | Call::Free) => {
-            let rank = epoch.a_locked_rank().map_or_else(String::new, |r| format!(" (rank {r} is locked)"));
-            Err(format!("{} locks are held{rank}: call unlock first", epoch.locks_held()))
-        }
-        (Epoch::PerTarget, Call::Lock(rank)) => match epoch.lock(rank) {
-            Some(_) => Err(format!("rank {rank} is locked already by an earlier call of lock")),
-            None => Ok(()),
+        Rule::IfIdle => Ok(()),
+        Rule::IfUnlocked(rank) => match facts.lock {
+            RankLock::Held => Err(format!("rank {rank} is locked already by an earlier call of lock")),
+            RankLock::Changing => Err(changing(rank)),
+            RankLock::No => Ok(()),
         },
-        (Epoch::PerTarget, Call::Unlock(rank) | Call::Flush(rank) | Call::Operation(rank)) => {
-            match epoch.lock(rank) {
-                Some(lock) if !lock.closing => Ok(()),
-                Some(_) => Err(format!("rank {rank} is being unlocked by another thread")),
-                None => Err(format!("rank {rank} is not locked; {} other ranks are", epoch.locks_held())),
-            }
+        Rule::IfLocked(rank) => match facts.lock {
+            RankLock::Held => Ok(()),
+            RankLock::Changing => Err(changing(rank)),
+            RankLock::No => Err(format!("rank {rank} is not locked; {locks} other ranks are")),
+        },
+        Rule::IfStarted(rank) if !epoch.access.contains(rank) => {
+            Err(format!("rank {rank} is not in the group of the start call"))
         }
+        Rule::IfStarted(_) | Rule::IfOpen => match epoch.stage() {
+            Stage::Open => Ok(()),
+            Stage::Opening => Err("the epoch is being opened by another thread".to_owned()),
+            Stage::Closing => Err("the epoch is being closed by another thread".to_owned()),
+        },
+        Rule::IfExposed if facts.is_exposed => Ok(()),
+        Rule::IfExposed => Err("no exposure epoch is open: call post first".to_owned()),
+        Rule::IfHidden if facts.is_exposed => {
+            Err("an exposure epoch is open, opened by post: call wait first".to_owned())
+        }
+        Rule::IfHidden => Ok(()),
+        Rule::Missing => Err(missing(state, call)),
+        Rule::Busy => Err(busy(epoch, state, locks, facts.mapped_rank)),
+    };
+    let verdict = match call {
+        Call::Fence | Call::Free if facts.is_exposed => {
+            verdict.and(Err("an exposure epoch is open, opened by post: call wait first".to_owned()))
+        }
+        _ => verdict,
     };
     verdict.map_err(|cause| {
-        let open = match epoch.state() {
+        let open = match state {
             Epoch::Unset => String::new(),
-            _ => format!(" (epoch {} of this window, opened by {})", epoch.number(), epoch.opened_by()),
+            _ => format!(" (epoch {} of this window, opened by {opened_by})", epoch.number()),
         };
         Error::new(ErrorClass::RmaSync, name, cause + &open)
     })
 }
 
+fn changing(rank: Rank) -> String {
+    format!("rank {rank} is being locked or unlocked by another call that is under way")
+}
+
+/// What is not open that the call needs.
+fn missing(state: Epoch, call: Call) -> String {
+    let open = if state == Epoch::Unset { "no epoch is open" } else { "another kind of epoch is open" };
+    match call {
+        Call::Unlock(rank) => format!("rank {rank} is not locked: {open}"),
+        Call::Flush(rank) => format!("rank {rank} is not locked: {open}"),
+        Call::UnlockAll => format!("lock_all has not been called: {open}"),
+        Call::Complete => format!("start has not been called: {open}"),
+        Call::FlushAll | Call::Sync => format!("neither lock nor lock_all has been called: {open}"),
+        Call::Operation(_) => {
+            format!("{open}: call start, lock_all, fence or lock before communicating")
+        }
+        Call::Fence | Call::Lock(_) | Call::LockAll | Call::Start | Call::Post | Call::Wait | Call::Free => {
+            open.to_owned()
+        }
+    }
+}
+
+/// What has to be closed first.
+fn busy(epoch: &WindowEpoch, state: Epoch, locks: u64, mapped: Option<Rank>) -> String {
+    match state {
+        Epoch::PerTarget => {
+            let rank = mapped
+                .or(epoch.a_locked_rank())
+                .map_or_else(String::new, |r| format!(" (rank {r} is locked)"));
+            format!("{locks} locks are held{rank}: call unlock first")
+        }
+        Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => {
+            "all ranks are locked: call unlock_all first".to_owned()
+        }
+        Epoch::PscwIssued | Epoch::PscwGranted => {
+            format!("an access epoch to {} ranks is open: call complete first", epoch.access.group().len())
+        }
+        Epoch::Unset | Epoch::FenceIssued | Epoch::FenceGranted => "an epoch is open".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::state::{Lock, LockState};
+    use super::super::state::Lock;
+    use super::super::transition::Event;
     use super::*;
-    use crate::control::LockKind;
 
-    fn per_target(rank: Rank, closing: bool) -> WindowEpoch {
+    fn after(events: &[Event]) -> WindowEpoch {
         let mut epoch = WindowEpoch::new();
-        let lock = Lock {
-            kind: LockKind::Shared,
-            state: LockState::Called,
-            no_check: false,
-            wanted: false,
-            closing,
-        };
-        epoch.add_lock(rank, lock);
+        events.iter().for_each(|event| epoch.on(*event));
         epoch
     }
 
-    fn fence(state: Epoch) -> WindowEpoch {
-        let mut epoch = WindowEpoch::new();
-        epoch.set_fence(state);
+    fn started(events: &[Event], stage: Stage) -> WindowEpoch {
+        let mut epoch = after(events);
+        epoch.access.open([Rank(1)].into(), true);
+        epoch.set_stage(stage);
         epoch
     }
 
-    /// Rows: state; columns: fence, lock 1, unlock 1, flush 1, operation on 1, free. `p` is legal while nothing is pending.
+    fn locked(rank: Rank, closing: bool) -> WindowEpoch {
+        let mut epoch = WindowEpoch::new();
+        epoch.add_lock(rank, Lock { closing, ..Lock::LAZY });
+        epoch
+    }
+
+    fn staged(mut epoch: WindowEpoch, stage: Stage) -> WindowEpoch {
+        epoch.set_stage(stage);
+        epoch
+    }
+
+    /// `+` legal, `-` not, `p` while nothing is pending, `h` while no exposure epoch is open, `q` while neither is the case,
+    /// `e` while an exposure epoch is open.
     #[test]
     fn the_table_is_the_table() {
+        const HEAD: &str = "fence lock unlock lock_all unlock_all flush flush_all sync start complete post wait operation free";
+        use Event::{
+            AllLocked, ElementsShort, FenceAhead, FenceMet, LockAll, LockAllUnchecked, Posted, Start,
+        };
         let rows = [
-            ("unset", WindowEpoch::new(), "+ + - - - +"),
-            ("fence issued", fence(Epoch::FenceIssued), "+ p - - + p"),
-            ("fence granted", fence(Epoch::FenceGranted), "+ p - - + p"),
-            ("rank 1 locked", per_target(Rank(1), false), "- - + + + -"),
-            ("rank 1 closing", per_target(Rank(1), true), "- - - - - -"),
-            ("rank 2 locked", per_target(Rank(2), false), "- + - - - -"),
+            ("unset", after(&[]), "h + - + - - - - + - h e - h"),
+            ("fence issued", after(&[FenceAhead]), "h p - p - - - - p - h e + q"),
+            ("fence granted", after(&[FenceMet]), "h p - p - - - - p - h e + q"),
+            ("start issued", started(&[Start], Stage::Open), "- - - - - - - - - + h e + -"),
+            ("start granted", started(&[Start, Posted], Stage::Open), "- - - - - - - - - + h e + -"),
+            ("start opening", started(&[Start], Stage::Opening), "- - - - - - - - - - h e - -"),
+            ("start of others", after(&[Start, Posted]), "- - - - - - - - - + h e - -"),
+            ("completing", started(&[Start, Posted], Stage::Closing), "- - - - - - - - - - h e - -"),
+            ("lock_all called", after(&[LockAll]), "- - - - + + + + - - h e + -"),
+            ("lock_all issued", after(&[LockAll, ElementsShort]), "- - - - + + + + - - h e + -"),
+            ("lock_all granted", after(&[LockAll, ElementsShort, AllLocked]), "- - - - + + + + - - h e + -"),
+            ("lock_all unchecked", after(&[LockAllUnchecked]), "- - - - + + + + - - h e + -"),
+            ("lock_all opening", staged(after(&[LockAll]), Stage::Opening), "- - - - - - - + - - h e - -"),
+            ("unlocking all", staged(after(&[LockAll]), Stage::Closing), "- - - - - - - + - - h e - -"),
+            ("rank 1 locked", locked(Rank(1), false), "- - + - - + + + - - h e + -"),
+            ("rank 1 closing", locked(Rank(1), true), "- - - - - - + + - - h e - -"),
+            ("rank 2 locked", locked(Rank(2), false), "- + - - - - + + - - h e - -"),
         ];
         let one = Rank(1);
         let calls = [
             Call::Fence,
             Call::Lock(one),
             Call::Unlock(one),
+            Call::LockAll,
+            Call::UnlockAll,
             Call::Flush(one),
+            Call::FlushAll,
+            Call::Sync,
+            Call::Start,
+            Call::Complete,
+            Call::Post,
+            Call::Wait,
             Call::Operation(one),
             Call::Free,
         ];
-        for (name, epoch, marks) in rows {
-            for (call, mark) in calls.into_iter().zip(marks.split(' ')) {
-                let idle = check(&epoch, call, "x", false);
-                let busy = check(&epoch, call, "x", true);
-                assert_eq!((idle.is_ok(), busy.is_ok()), (mark != "-", mark == "+"), "{name}, {call:?}");
-                for error in [idle, busy].into_iter().filter_map(Result::err) {
-                    assert_eq!(error.class(), ErrorClass::RmaSync);
+        let names = HEAD.split(' ').collect::<Vec<_>>();
+        assert_eq!(names.len(), calls.len());
+        for (row, epoch, marks) in rows {
+            let marks = marks.split(' ').collect::<Vec<_>>();
+            assert_eq!(marks.len(), calls.len(), "{row}");
+            for ((call, name), mark) in calls.into_iter().zip(&names).zip(marks) {
+                for (is_pending, is_exposed) in [(false, false), (true, false), (false, true), (true, true)] {
+                    let legal = match mark {
+                        "+" => true,
+                        "p" => !is_pending,
+                        "h" => !is_exposed,
+                        "q" => !is_pending && !is_exposed,
+                        "e" => is_exposed,
+                        _ => false,
+                    };
+                    let lock = epoch.lock(one).map_or(RankLock::No, |lock| {
+                        if lock.closing { RankLock::Changing } else { RankLock::Held }
+                    });
+                    let facts = Facts { is_pending, is_exposed, lock, ..Facts::default() };
+                    let found = check(&epoch, call, name, facts);
+                    assert_eq!(found.is_ok(), legal, "{row}, {name}, {facts:?}: {found:?}");
+                    let Err(error) = found else { continue };
+                    assert_eq!((error.class(), error.call()), (ErrorClass::RmaSync, *name));
+                    let is_named = error.cause().contains(&format!("opened by {}", epoch.opened_by()));
+                    assert!(is_named || epoch.state() == Epoch::Unset, "{row}, {name}: {error}");
                 }
             }
         }
     }
 
     #[test]
+    fn locks_of_mapped_ranks_count_as_locks() {
+        let epoch = WindowEpoch::new();
+        let one = Rank(1);
+        for (lock, marks) in [
+            (RankLock::Held, [true, true, true, false]),
+            (RankLock::Changing, [false, false, false, false]),
+            (RankLock::No, [false, false, false, true]),
+        ] {
+            let facts = Facts { mapped_locks: 2, lock, ..Facts::default() };
+            let calls = [Call::Unlock(one), Call::Flush(one), Call::Operation(one), Call::Lock(one)];
+            for (call, is_legal) in calls.into_iter().zip(marks) {
+                assert_eq!(check(&epoch, call, "x", facts).is_ok(), is_legal, "{lock:?}, {call:?}");
+            }
+            for call in [Call::Fence, Call::LockAll, Call::Start, Call::Free] {
+                let error = check(&epoch, call, "x", facts).unwrap_err();
+                assert!(
+                    error.cause().contains("2 locks are held") && error.cause().contains("opened by lock")
+                );
+            }
+            assert!(check(&epoch, Call::FlushAll, "x", facts).is_ok());
+        }
+    }
+
+    #[test]
     fn the_last_unlock_ends_the_epoch() {
-        let mut epoch = per_target(Rank(1), false);
-        let lock = *epoch.lock(Rank(1)).unwrap();
-        epoch.add_lock(Rank(4), lock);
+        let mut epoch = locked(Rank(1), false);
+        epoch.add_lock(Rank(4), Lock::LAZY);
         epoch.remove_lock(Rank(1));
         assert_eq!(epoch.state(), Epoch::PerTarget);
         epoch.remove_lock(Rank(4));

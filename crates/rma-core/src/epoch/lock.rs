@@ -1,7 +1,7 @@
 //! Lock and unlock of one target (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK-UNLOCK").
 //!
 //! The lock of a mapped target is taken inside the call, in the word that all of the node share, because it also protects
-//! loads and stores, which the engine cannot see. For any other target the call only makes a promise: the request leaves
+//! loads and stores, which the engine cannot see; here only when the short way of `window/latch.rs` was not open. For any other target the call only makes a promise: the request leaves
 //! with the first operation, or with the only one and the unlock, or never when there is none.
 //!
 //! Requests of origins that hold nothing on the window are served first come, first served. A shared request whose origin
@@ -17,9 +17,13 @@
 //!                                              direct loads
 //! ```
 
+use super::assert::Assert;
+use super::expose::watch;
 use super::legal::Call;
-use super::state::{Assert, Epoch, Lock, LockState};
-use crate::control::{LockKind, LockRequest, Ticket};
+use super::state::Lock;
+use super::transition::{Epoch, Event, LockState};
+use crate::bugs::{Bug, has};
+use crate::control::{LockKind, Ticket};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::origin::lost::error_of;
@@ -28,10 +32,10 @@ use crate::pool::PoolKey;
 use crate::progress::State;
 use crate::table::Closing;
 use crate::target::locks;
-use crate::window::{Shared, WindowState};
+use crate::window::{Member, WindowState, request_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::{Ordering::SeqCst, fence};
 
 /// A lock call under way.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub(crate) struct LockSync {
     rank: Rank,
     kind: LockKind,
     no_check: bool,
+    /// Contact with the target has been made, so that it notices this rank's death, and this rank the target's.
+    is_watching: bool,
     phase: Phase,
 }
 
@@ -66,7 +72,7 @@ impl LockSync {
     /// deadlocks, although some locks are taken inside the call and others by the first operation. So a lock call first
     /// sees to the locks that were called for before it.
     pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert) -> Self {
-        Self { rank, kind, no_check: assert.has(Assert::NO_CHECK), phase: Phase::Earlier }
+        Self { rank, kind, no_check: assert.has(Assert::NO_CHECK), is_watching: false, phase: Phase::Earlier }
     }
 
     /// Answers whether the call is over: the lock is held, or promised for the first operation.
@@ -87,31 +93,32 @@ impl LockSync {
     }
 
     fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
-        if window.epoch.state() != Epoch::PerTarget {
-            window.shared.open_to_all.store(false, Relaxed);
-        }
         let shared = Arc::clone(&window.shared);
-        let lock_state = match shared.member(self.rank) {
-            _ if self.no_check => LockState::Granted,
-            None => LockState::Called,
-            Some(member) => {
-                let request = request_of(self.kind, window.epoch.holds_another(self.rank));
-                if member.control.try_acquire(request, shared.holder) {
-                    LockState::Granted
-                } else {
-                    state.counters.on_locks_waited(1);
-                    self.phase = Phase::InLine(member.control.join(request, shared.holder));
-                    LockState::Issued
-                }
-            }
-        };
-        let (kind, no_check) = (self.kind, self.no_check);
-        let lock = Lock { kind, state: lock_state, no_check, wanted: false, closing: false };
-        window.epoch.add_lock(self.rank, lock);
-        if lock_state == LockState::Granted {
-            open(&shared, self.rank);
+        if window.epoch.state() != Epoch::PerTarget {
+            shared.door.set_open(false);
         }
-        lock_state != LockState::Issued
+        let Some(member) = shared.member(self.rank) else {
+            let state = if self.no_check { LockState::Granted } else { LockState::Called };
+            let (kind, no_check) = (self.kind, self.no_check);
+            window.epoch.add_lock(self.rank, Lock { kind, state, no_check, wanted: false, closing: false });
+            return true;
+        };
+        if window.epoch.state().is_fence_or_unset() {
+            // The lock is the gate's, and replaces the epoch of a fence.
+            window.epoch.on(Event::FenceLast);
+        }
+        let request = request_of(self.kind, window.holds_another(self.rank));
+        let begun = member.gate.begin();
+        debug_assert!(begun, "the table of legal calls refuses a second lock of {:?}", self.rank);
+        shared.latch.enter();
+        if self.no_check || member.control.try_acquire(request, shared.holder) {
+            self.open(member);
+            return true;
+        }
+        state.counters.on_locks_waited(1);
+        self.phase = Phase::InLine(member.control.join(request, shared.holder));
+        window.in_line += 1;
+        false
     }
 
     fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
@@ -120,15 +127,24 @@ impl LockSync {
         match member.control.try_turn(ticket) {
             Err(ticket) => {
                 self.phase = Phase::InLine(ticket);
+                if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
+                    watch(state, window, Some(self.rank).into_iter());
+                }
                 return false;
             }
-            Ok(grant) => locks::wake(&mut state.nudges, &mut state.counters, window, grant.wake),
+            Ok(grant) => locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake),
         }
-        if let Some(lock) = window.epoch.lock_mut(self.rank) {
-            lock.state = LockState::Granted;
-        }
-        open(&shared, self.rank);
+        window.in_line -= 1;
+        state.told = true;
+        self.open(member);
         true
+    }
+
+    /// Opens the direct path to a mapped rank whose lock is held.
+    fn open(&self, member: &Member) {
+        // SYNC POINT L2
+        fence(SeqCst);
+        member.gate.set_held((!self.no_check).then_some(self.kind));
     }
 }
 
@@ -146,39 +162,34 @@ fn earlier_are_held(state: &mut State, window: &mut WindowState) -> bool {
         let is_new = window.table.find(&state.pools.targets, *rank).is_none();
         window.dirty |= ensure_target(state, window, *rank).is_some() && is_new;
     }
-    ungranted.is_empty()
+    // Mapped ranks are waited for inside the calls of other threads.
+    ungranted.is_empty() && window.in_line == 0
 }
 
 impl UnlockSync {
     /// Begins an unlock call whose legality has been checked; `None` when it is over already.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, rank: Rank) -> Option<Self> {
+        let shared = Arc::clone(&window.shared);
+        if let Some(member) = shared.member(rank) {
+            let wake = shared.unlock(member).flatten();
+            locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+            return None;
+        }
         let lock = window.epoch.lock_mut(rank)?;
         lock.closing = true;
         let lock = *lock;
-        let shared = Arc::clone(&window.shared);
-        if let Some(member) = shared.member(rank) {
-            member.open.store(false, Relaxed);
-            // SYNC POINT L1
-            fence(SeqCst);
-            if !lock.no_check
-                && let Ok(next) = member.control.release(lock.kind, shared.holder)
-            {
-                locks::wake(&mut state.nudges, &mut state.counters, window, next);
-            }
-            window.epoch.remove_lock(rank);
-            return None;
-        }
         let target = window.table.find(&state.pools.targets, rank);
         if state.lost.contains_key(&shared.group.peer(rank)) {
             return Some(Self { rank, target: None });
         }
-        if target.is_none() && (lock.no_check || lock.state == LockState::Called) {
+        let no_check = lock.no_check && !(target.is_none() && has(Bug::UncheckedForgotten));
+        if target.is_none() && (no_check || lock.state == LockState::Called) {
             // Nothing was ever sent, or what was sent is complete and no lock was taken.
             window.epoch.remove_lock(rank);
             return None;
         }
         let mut sync = Self { rank, target: None };
-        sync.close(state, window, lock.no_check);
+        sync.close(state, window, no_check);
         Some(sync)
     }
 
@@ -200,6 +211,15 @@ impl UnlockSync {
             self.finish(state, window);
             return Ok(true);
         };
+        if has(Bug::UnlockBeforeCompletion)
+            && (lock.kind, target.closing) == (LockKind::Exclusive, Closing::Sent)
+            && target.pending.is_empty()
+            && target.issued.is_empty()
+            && target.asked.is_empty()
+        {
+            self.finish(state, window);
+            return Ok(true);
+        }
         let is_released = target.closing == Closing::Sent || lock.no_check;
         if !is_released || !target.is_complete(&state.pools.ops, target.posted) || target.owes_ack() {
             // A lock that was called for but never needed is not asked for any more.
@@ -218,7 +238,8 @@ impl UnlockSync {
         // The element may have been reclaimed while it owed nothing; the release needs one again.
         let Some(key) = ensure_target(state, window, self.rank) else { return };
         let target = &mut state.pools.targets[key];
-        target.push(true);
+        let is_exclusive = window.epoch.lock(self.rank).is_some_and(|lock| lock.kind == LockKind::Exclusive);
+        target.push(!(is_exclusive && has(Bug::UnlockBeforeCompletion)));
         if !no_check {
             target.closing = Closing::Wanted;
         }
@@ -228,26 +249,8 @@ impl UnlockSync {
 
     fn finish(&self, state: &mut State, window: &mut WindowState) {
         if let Some(key) = self.target.filter(|key| state.pools.targets.get(*key).is_some()) {
-            free_target(&mut state.pools, window, key);
+            free_target(state, window, key);
         }
         window.epoch.remove_lock(self.rank);
-    }
-}
-
-/// Opens the direct path to a mapped rank whose lock is held.
-fn open(shared: &Shared, rank: Rank) {
-    // SYNC POINT L2
-    fence(SeqCst);
-    if let Some(member) = shared.member(rank) {
-        member.open.store(true, Relaxed);
-    }
-}
-
-/// A lock call of the user as a request in line.
-fn request_of(kind: LockKind, holds_another: bool) -> LockRequest {
-    match kind {
-        LockKind::Exclusive => LockRequest::Exclusive,
-        LockKind::Shared if holds_another => LockRequest::SharedHolding,
-        LockKind::Shared => LockRequest::Shared,
     }
 }

@@ -4,35 +4,29 @@
 //! (window state, locks held, what targets have acknowledged) belong to the window and its table. Each predicate is
 //! recomputed from them at every poll (lessons, fixed 12).
 
+mod access;
+mod assert;
+mod expose;
 mod fence;
 mod flush;
 mod legal;
 mod lock;
+pub(crate) mod lock_all;
+mod start;
 mod state;
+mod sync;
+mod transition;
 
 pub use crate::control::LockKind;
+pub use assert::Assert;
+pub(crate) use expose::{WaitSync, expose};
 pub(crate) use fence::{FenceSync, is_open};
-pub(crate) use flush::{FlushSync, Reach};
-pub(crate) use legal::{Call, check};
+pub(crate) use flush::{FlushAllSync, FlushSync, Reach};
+pub(crate) use legal::{Call, Facts, RankLock, check};
 pub(crate) use lock::{LockSync, UnlockSync};
-pub use state::Assert;
-pub(crate) use state::{Epoch, LockState, WindowEpoch};
-
-/// A synchronization call under way: what `begin_…` gives and [`Window::poll_sync`](crate::window::Window::poll_sync)
-/// advances.
-#[derive(Debug)]
-#[must_use = "a synchronization call happens only while it is polled"]
-pub struct Sync(pub(crate) SyncStep);
-
-/// The protocols.
-#[derive(Debug)]
-pub(crate) enum SyncStep {
-    Fence(FenceSync),
-    Lock(LockSync),
-    Unlock(UnlockSync),
-    Flush(FlushSync),
-    /// The lock is held, or promised.
-    Held,
-    /// The call had nothing to wait for, or is over.
-    Done,
-}
+pub(crate) use lock_all::{LockAllSync, UnlockAllSync};
+pub(crate) use start::{CompleteSync, StartSync, on_posted};
+pub(crate) use state::{Stage, WindowEpoch};
+pub use sync::Sync;
+pub(crate) use sync::SyncStep;
+pub(crate) use transition::{Epoch, LockEvent, LockState};

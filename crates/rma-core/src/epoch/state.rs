@@ -1,98 +1,23 @@
-//! Window states and target states, after the design note's section "Epoch States".
+//! The access side of a window: its state, who opened it, the locks promised, the targets started. One owner for these
+//! facts, outside all reclaimable memory (lessons, decision 3).
 //!
-//! ```text
-//!            fence(no-precede)            barrier over
-//!   Unset ────────────────────▶ FenceIssued ──────────▶ FenceGranted ──┐
-//!     ▲  ▲                          │  fence                ▲   │ fence  │
-//!     │  └── fence(no-succeed) ─────┴───────────────────────┴───┘        │ lock (no operation pending)
-//!     │ last unlock                                                      ▼
-//!     └───────────────────────────────────────────────── PerTarget ◀── lock ── Unset
-//!
-//!   per target:  lock ─▶ Called ─▶ Issued ─▶ Granted ─▶ unlock        (no-check: lock ─▶ Granted)
-//! ```
-//!
-//! The states of post/start and lock_all join when those calls do.
+//! Sizes: one entry per rank that the user has locked, or started; under lock_all one per target that was communicated
+//! with, at most as many as there are target elements, and none at all once every lock is held.
 
+use super::access::Access;
+use super::transition::{Epoch, Event, LockEvent, LockState};
 use crate::control::LockKind;
-use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Assertions on synchronization calls (MPI 3.1 §11.5.5), as bits that may be combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Assert(u32);
-
-impl Assert {
-    /// No assertion.
-    pub const NONE: Self = Self(0);
-    /// `MPI_MODE_NOCHECK`: no other process holds or waits for a conflicting lock.
-    pub const NO_CHECK: Self = Self(1024);
-    /// `MPI_MODE_NOPRECEDE`: the fence completes no operation, on any rank.
-    pub const NO_PRECEDE: Self = Self(2048);
-    /// `MPI_MODE_NOPUT`: the local window will not be updated by others until the next fence.
-    pub const NO_PUT: Self = Self(4096);
-    /// `MPI_MODE_NOSTORE`: the local window was not updated by stores since the last synchronization.
-    pub const NO_STORE: Self = Self(8192);
-    /// `MPI_MODE_NOSUCCEED`: no operation follows the fence, on any rank.
-    pub const NO_SUCCEED: Self = Self(16384);
-
-    /// The assertion of these bits, for a call that allows `legal`.
-    ///
-    /// # Errors
-    /// `MPI_ERR_ASSERT` when other bits are set.
-    pub fn checked(self, call: &'static str, legal: Self) -> Result<Self> {
-        match self.0 & !legal.0 {
-            0 => Ok(self),
-            stray => Err(Error::new(
-                ErrorClass::Assert,
-                call,
-                format!(
-                    "assert {:#x} has bits {stray:#x} that this call does not take (it takes {:#x})",
-                    self.0, legal.0
-                ),
-            )),
-        }
-    }
-
-    /// From the bits of the standard ABI; unknown bits are kept, for [`Assert::checked`] to refuse.
-    pub fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    /// Whether all of `other`'s assertions are made.
-    pub fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// These assertions and `other`'s.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-/// The window state of the access side.
+/// How far the calls that open and close an epoch of several targets have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Epoch {
-    /// No access epoch.
-    Unset,
-    /// A fence has been called, but not every rank is known to have called it.
-    FenceIssued,
-    /// Every rank has entered the fence.
-    FenceGranted,
-    /// Locks of single targets are held or asked for.
-    PerTarget,
-}
-
-/// The target state of a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LockState {
-    /// The user called lock; nothing has left.
-    Called,
-    /// The request has left.
-    Issued,
-    /// The lock is held, or no-check says it need not be.
-    Granted,
+pub(crate) enum Stage {
+    /// The opening call has not returned.
+    Opening,
+    Open,
+    /// The closing call has begun: no further operation is legal.
+    Closing,
 }
 
 /// A lock that the user has been promised. Lives until unlock; never in reclaimable memory.
@@ -108,23 +33,61 @@ pub(crate) struct Lock {
     pub(crate) closing: bool,
 }
 
-/// The access side of a window: its state, who opened it, the locks. One owner for these facts.
+impl Lock {
+    /// The lock of a target in a lock_all epoch.
+    pub(crate) const LAZY: Self = Self {
+        kind: LockKind::Shared,
+        state: LockState::Called,
+        no_check: false,
+        wanted: false,
+        closing: false,
+    };
+
+    /// Moves the lock's state. An event that cannot happen changes nothing.
+    pub(crate) fn on(&mut self, event: LockEvent) {
+        let next = self.state.after(event);
+        debug_assert!(next.is_some(), "{event:?} of a lock that is {:?}", self.state);
+        self.state = next.unwrap_or(self.state);
+    }
+}
+
+/// The access side.
 #[derive(Debug)]
 pub(crate) struct WindowEpoch {
     state: Epoch,
+    stage: Stage,
     opened_by: &'static str,
     number: u64,
+    /// A lock_all epoch takes no locks.
+    is_unchecked: bool,
     /// In the order of ranks: what leaves when does not depend on a hash.
     locks: BTreeMap<Rank, Lock>,
+    /// Ranks whose locks the window protocol of lock_all has asked for and does not hold yet.
+    asking: BTreeSet<Rank>,
+    /// Targets and posts of post/start.
+    pub(crate) access: Access,
 }
 
 impl WindowEpoch {
     pub(crate) fn new() -> Self {
-        Self { state: Epoch::Unset, opened_by: "no call", number: 0, locks: BTreeMap::new() }
+        Self {
+            state: Epoch::Unset,
+            stage: Stage::Open,
+            opened_by: "no call",
+            number: 0,
+            is_unchecked: false,
+            locks: BTreeMap::new(),
+            asking: BTreeSet::new(),
+            access: Access::default(),
+        }
     }
 
     pub(crate) fn state(&self) -> Epoch {
         self.state
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        self.stage
     }
 
     /// The call that opened the epoch, for messages.
@@ -137,33 +100,62 @@ impl WindowEpoch {
         self.number
     }
 
-    /// Enters a fence epoch, or leaves it.
-    pub(crate) fn set_fence(&mut self, state: Epoch) {
-        debug_assert!(state != Epoch::PerTarget && self.locks.is_empty());
-        if state != Epoch::FenceGranted || self.state != Epoch::FenceIssued {
+    /// Moves the window's state; the caller of each event has checked that it can happen.
+    pub(crate) fn on(&mut self, event: Event) {
+        let Some(next) = self.state.after(event) else {
+            debug_assert!(false, "{event:?} in {:?}", self.state);
+            return;
+        };
+        let opened_by = match event {
+            Event::FenceAhead | Event::FenceMet => Some("fence"),
+            Event::Start => Some("start"),
+            Event::LockAll | Event::LockAllUnchecked => Some("lock_all"),
+            Event::Lock => Some("lock"),
+            Event::FenceLast | Event::Complete | Event::UnlockAll | Event::LastUnlock => Some("no call"),
+            // The same epoch comes further.
+            Event::Posted | Event::ElementsShort | Event::AllLocked => None,
+        };
+        let is_same = opened_by.is_none()
+            || (self.state, next) == (Epoch::FenceIssued, Epoch::FenceGranted)
+            || (self.state, next) == (Epoch::PerTarget, Epoch::PerTarget);
+        self.state = next;
+        self.opened_by = opened_by.unwrap_or(self.opened_by);
+        if !is_same {
             self.number += 1;
+            self.stage = Stage::Open;
+            self.is_unchecked = event == Event::LockAllUnchecked;
         }
-        self.state = state;
-        self.opened_by = if state == Epoch::Unset { "no call" } else { "fence" };
+        if matches!(event, Event::AllLocked | Event::UnlockAll) {
+            // From now on the fact is one word, or nothing.
+            self.locks.clear();
+            self.asking.clear();
+        }
+    }
+
+    /// Says how far the calls that open and close the epoch have come.
+    pub(crate) fn set_stage(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// Whether the open lock_all epoch takes no locks.
+    pub(crate) fn is_unchecked(&self) -> bool {
+        self.is_unchecked
     }
 
     /// Records a lock that the user has called for.
     pub(crate) fn add_lock(&mut self, rank: Rank, lock: Lock) {
         let before = self.locks.insert(rank, lock);
         debug_assert!(before.is_none(), "the table of legal calls refuses a second lock of {rank:?}");
-        if self.state != Epoch::PerTarget {
-            self.number += 1;
+        if !self.state.is_lock_all() {
+            self.on(Event::Lock);
         }
-        self.state = Epoch::PerTarget;
-        self.opened_by = "lock";
     }
 
-    /// Forgets a lock; with the last one the epoch ends.
+    /// Forgets a lock; with the last one the epoch of single locks ends.
     pub(crate) fn remove_lock(&mut self, rank: Rank) {
         self.locks.remove(&rank);
         if self.locks.is_empty() && self.state == Epoch::PerTarget {
-            self.state = Epoch::Unset;
-            self.opened_by = "no call";
+            self.on(Event::LastUnlock);
         }
     }
 
@@ -175,19 +167,31 @@ impl WindowEpoch {
         self.locks.get_mut(&rank)
     }
 
+    /// The locks, by rank.
+    pub(crate) fn locks(&self) -> impl Iterator<Item = (Rank, &Lock)> + '_ {
+        self.locks.iter().map(|(rank, lock)| (*rank, lock))
+    }
+
+    /// Makes every lock be asked for that has been called for, without waiting for an operation to ride on.
+    pub(crate) fn want_all(&mut self) {
+        self.locks.values_mut().for_each(|lock| lock.wanted = true);
+    }
+
     /// The ranks whose locks have been called for but are not held yet.
     pub(crate) fn ungranted(&self) -> impl Iterator<Item = Rank> + '_ {
-        self.locks.iter().filter(|(_, lock)| lock.state != LockState::Granted).map(|(rank, _)| *rank)
+        self.locks().filter(|(_, lock)| lock.state != LockState::Granted).map(|(rank, _)| rank)
     }
 
     /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
     pub(crate) fn holds_another(&self, rank: Rank) -> bool {
-        self.locks
-            .iter()
-            .any(|(other, lock)| *other != rank && lock.state == LockState::Granted && !lock.no_check)
+        // A lock_all epoch holds the locks of the mapped ranks from the start, the own rank's among them.
+        self.state.is_lock_all()
+            || self
+                .locks()
+                .any(|(other, lock)| other != rank && lock.state == LockState::Granted && !lock.no_check)
     }
 
-    /// Number of locks held or asked for.
+    /// Number of locks held or asked for, one by one.
     pub(crate) fn locks_held(&self) -> usize {
         self.locks.len()
     }
@@ -195,5 +199,21 @@ impl WindowEpoch {
     /// One of the locked ranks, for messages.
     pub(crate) fn a_locked_rank(&self) -> Option<Rank> {
         self.locks.keys().next().copied()
+    }
+
+    /// Notes that the window protocol has asked for a lock.
+    pub(crate) fn on_asked(&mut self, rank: Rank) {
+        let is_new = self.asking.insert(rank);
+        debug_assert!(is_new, "one request per window and target");
+    }
+
+    /// Notes that such a lock is held, or that its rank is lost; answers whether it was being asked for.
+    pub(crate) fn on_answered(&mut self, rank: Rank) -> bool {
+        self.asking.remove(&rank)
+    }
+
+    /// Locks that the window protocol waits for.
+    pub(crate) fn asking(&self) -> usize {
+        self.asking.len()
     }
 }

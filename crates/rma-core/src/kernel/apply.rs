@@ -1,42 +1,18 @@
 //! Applying operations: from (operation, type) to one function over one width, for one element or a run of them.
 //!
-//! Invariant: an element's fetch and update are one step against every other kernel on the same memory. Naturally aligned
-//! elements use element atomics; the others are changed under the [`Exclusion`] the caller brings. The two never meet on
-//! one element: all processes see an address with the same offset in its page, and overlapping elements that are not the
-//! same element have no defined outcome (MPI 3.1 §11.7.1).
+//! What keeps an element's fetch and update one step against every other kernel is in [`super::exclusion`].
 
+use super::exclusion::Exclusion;
 use super::function::{self as f, Function, Number};
+use super::long::Aligned;
 use super::op::ReduceOp;
 use super::operand::{Nowhere, Sink, Source};
-use crate::datatype::BasicType;
-use crate::mem::{Element, Elements, Word, WriteSpan};
+use super::wide;
+use crate::datatype::{BasicType, TypeClass};
+use crate::mem::{Element, Word, WriteSpan};
 
-/// Elements changed under one guard, so that a long unaligned transfer lets others in.
-const UNALIGNED_ELEMENTS_PER_GUARD: usize = 64;
-
-/// Keeps other kernels away from unaligned elements of the same window memory.
-///
-/// Everybody who can reach the memory uses the same exclusion; the guard's begin and end order what they guard.
-pub trait Exclusion {
-    /// Excludes others until dropped.
-    type Guard<'a>
-    where
-        Self: 'a;
-
-    /// Waits until nobody else holds a guard.
-    fn exclude(&self) -> Self::Guard<'_>;
-}
-
-/// The exclusion of memory that only the caller changes: private memory of the target's engine, or of a test.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sole;
-
-impl Exclusion for Sole {
-    type Guard<'a> = ();
-
-    #[inline]
-    fn exclude(&self) {}
-}
+/// Elements changed under one guard, so that a long transfer lets others in.
+const ELEMENTS_PER_GUARD: usize = 64;
 
 /// An operation on a type it is defined on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,11 +66,62 @@ impl Kernel {
 
     #[inline]
     fn run(self, target: WriteSpan, origin: impl Source, result: impl Sink, exclusion: &impl Exclusion) {
-        match self.ty.size() {
+        match self.ty.word_size() {
             1 => self.run_width::<u8>(target, origin, result, exclusion),
             2 => self.run_width::<u16>(target, origin, result, exclusion),
             4 => self.run_width::<u32>(target, origin, result, exclusion),
-            _ => self.run_width::<u64>(target, origin, result, exclusion),
+            8 => self.run_width::<u64>(target, origin, result, exclusion),
+            _ => self.run_wide(target, origin, result, exclusion),
+        }
+    }
+
+    /// Combines each element of `inout`, which nobody else can see, with the element of `operand` at the same position, as
+    /// the steps of a collective do. Pairs with holes lie without them here, as in a message.
+    ///
+    /// # Panics
+    /// When the two are not whole elements of equal number.
+    pub fn combine(self, inout: &mut [u8], operand: &[u8]) {
+        let is_whole = inout.len() == operand.len() && inout.len().is_multiple_of(self.ty.size());
+        assert!(is_whole, "{} and {} bytes of {}", inout.len(), operand.len(), self.ty);
+        match self.ty.word_size() {
+            1 => self.choose::<u8, _>(Private { inout, operand }),
+            2 => self.choose::<u16, _>(Private { inout, operand }),
+            4 => self.choose::<u32, _>(Private { inout, operand }),
+            8 => self.choose::<u64, _>(Private { inout, operand }),
+            _ => wide::combine(self.op, self.ty, inout, operand),
+        }
+    }
+
+    /// Elements that are not one word: never one step of the processor, so always under the exclusion.
+    #[inline(never)]
+    fn run_wide(
+        self,
+        target: WriteSpan,
+        origin: impl Source,
+        mut result: impl Sink,
+        exclusion: &impl Exclusion,
+    ) {
+        self.check_lengths(self.ty.size(), target.len(), origin.byte_len(), result.byte_len());
+        let mut current = [0; ELEMENTS_PER_GUARD * BasicType::MAX_SIZE];
+        let mut operand = [0; ELEMENTS_PER_GUARD * BasicType::MAX_SIZE];
+        let step = ELEMENTS_PER_GUARD * self.ty.size();
+        let mut offset = 0;
+        while offset < target.len() {
+            let len = step.min(target.len() - offset);
+            let (current, operand) = (&mut current[..len], &mut operand[..len]);
+            if self.reads_operand() {
+                origin.bytes_at(offset, operand);
+            }
+            let target = target.part(offset, len);
+            let guard = exclusion.exclude();
+            target.as_read().read(current);
+            result.set_bytes_at(offset, current);
+            if self.reads_operand() {
+                wide::combine(self.op, self.ty, current, operand);
+                target.write(current);
+            }
+            drop(guard);
+            offset += len;
         }
     }
 
@@ -110,8 +137,9 @@ impl Kernel {
         if len == W::SIZE
             && let Some(element) = target.element::<W>(0)
         {
-            self.check_lengths::<W>(len, origin.byte_len(), result.byte_len());
+            self.check_lengths(W::SIZE, len, origin.byte_len(), result.byte_len());
             let operand = if self.reads_operand() { origin.word_at(0) } else { W::default() };
+            let _entry = exclusion.enter(target);
             self.choose::<W, _>(One { element, operand, result });
         } else {
             self.run_long::<W>(target, origin, result, exclusion);
@@ -126,22 +154,23 @@ impl Kernel {
         result: impl Sink,
         exclusion: &impl Exclusion,
     ) {
-        self.check_lengths::<W>(target.len(), origin.byte_len(), result.byte_len());
+        self.check_lengths(W::SIZE, target.len(), origin.byte_len(), result.byte_len());
         match target.elements::<W>() {
-            Some(elements) => self.choose::<W, _>(Aligned { elements, origin, result }),
+            Some(_) => self.choose::<W, _>(Aligned { target, origin, result, exclusion }),
             None => self.choose::<W, _>(Unaligned { target, origin, result, exclusion }),
         }
     }
 
     #[inline]
-    fn check_lengths<W: Word>(self, target: usize, origin: usize, result: usize) {
+    fn check_lengths(self, element: usize, target: usize, origin: usize, result: usize) {
         let is_complete =
-            target.is_multiple_of(W::SIZE) && result >= target && (origin >= target || !self.reads_operand());
+            target.is_multiple_of(element) && result >= target && (origin >= target || !self.reads_operand());
         assert!(is_complete, "an accumulate's buffers are whole elements of equal number");
     }
 
+    /// Whether the origin's elements are read at all.
     #[inline]
-    fn reads_operand(self) -> bool {
+    pub(crate) fn reads_operand(self) -> bool {
         self.op != ReduceOp::NoOp
     }
 
@@ -177,6 +206,7 @@ impl Kernel {
                 Class::Signed => work.run::<f::SignedMaximum>(),
                 Class::Float => work.run::<f::FloatMaximum>(),
             },
+            O::MinLoc | O::MaxLoc => unreachable!("{} is defined on pairs, which are no words", self.op),
         }
     }
 }
@@ -192,17 +222,22 @@ enum Class {
 impl Class {
     #[inline]
     fn of(ty: BasicType) -> Self {
-        use BasicType as B;
-        match ty {
-            B::Byte | B::U8 | B::U16 | B::U32 | B::U64 => Self::Unsigned,
-            B::I8 | B::I16 | B::I32 | B::I64 => Self::Signed,
-            B::F32 | B::F64 => Self::Float,
+        match ty.class() {
+            TypeClass::Signed => Self::Signed,
+            TypeClass::Float => Self::Float,
+            // Complex numbers and pairs are no words; on the others it depends on the width alone.
+            TypeClass::Unsigned
+            | TypeClass::Logical
+            | TypeClass::Byte
+            | TypeClass::Character
+            | TypeClass::Complex
+            | TypeClass::Pair => Self::Unsigned,
         }
     }
 }
 
 /// What is to be done with a function once it is chosen.
-trait Work<W: Word> {
+pub(super) trait Work<W: Word> {
     fn run<F: Function<W>>(self);
 }
 
@@ -220,26 +255,28 @@ impl<W: Word, R: Sink> Work<W> for One<W, R> {
     }
 }
 
-/// Any number of aligned elements: one hardware step for each. The place where a scheme for long runs, which excludes the
-/// small atomics of others and then uses plain code, would be chosen.
-struct Aligned<W, S, R> {
-    elements: Elements<W>,
-    origin: S,
-    result: R,
+/// Any number of elements that nobody else can see.
+struct Private<'a> {
+    inout: &'a mut [u8],
+    operand: &'a [u8],
 }
 
-impl<W: Word, S: Source, R: Sink> Work<W> for Aligned<W, S, R> {
-    #[inline]
-    fn run<F: Function<W>>(mut self) {
-        for (index, element) in self.elements.iter().enumerate() {
-            let offset = index * W::SIZE;
-            update::<W, F, R>(element, operand::<W, F>(self.origin, offset), &mut self.result, offset);
-        }
+impl<W: Word> Work<W> for Private<'_> {
+    fn run<F: Function<W>>(self) {
+        combine_words::<W, F>(self.inout, self.operand);
+    }
+}
+
+/// Plain code for words in private memory; the compiler makes vector code of it.
+#[inline]
+pub(super) fn combine_words<W: Word, F: Function<W>>(inout: &mut [u8], operand: &[u8]) {
+    for (inout, operand) in inout.chunks_exact_mut(W::SIZE).zip(operand.chunks_exact(W::SIZE)) {
+        F::apply(W::from_bytes(inout), W::from_bytes(operand)).to_bytes(inout);
     }
 }
 
 #[inline]
-fn update<W, F, R>(element: Element<W>, operand: W, result: &mut R, offset: usize)
+pub(super) fn update<W, F, R>(element: Element<W>, operand: W, result: &mut R, offset: usize)
 where
     W: Word,
     F: Function<W>,
@@ -265,7 +302,7 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Unaligned<'_, S, R, 
         let len = self.target.len();
         let mut offset = 0;
         while offset < len {
-            let end = len.min(offset + UNALIGNED_ELEMENTS_PER_GUARD * W::SIZE);
+            let end = len.min(offset + ELEMENTS_PER_GUARD * W::SIZE);
             let _guard = self.exclusion.exclude();
             while offset < end {
                 let before = self.target.as_read().word::<W>(offset);
@@ -281,71 +318,6 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Unaligned<'_, S, R, 
 }
 
 #[inline]
-fn operand<W: Word, F: Function<W>>(origin: impl Source, offset: usize) -> W {
+pub(super) fn operand<W: Word, F: Function<W>>(origin: impl Source, offset: usize) -> W {
     if F::READS_OPERAND { origin.word_at(offset) } else { W::default() }
-}
-
-/// Compare-and-swap on a type that may be compared: integers and bytes, not floating point (MPI 3.1 §11.3.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CompareAndSwap {
-    ty: BasicType,
-}
-
-impl CompareAndSwap {
-    /// The operation on this type; `None` when the type is not one of the standard's list.
-    #[inline]
-    pub const fn new(ty: BasicType) -> Option<Self> {
-        if matches!(ty, BasicType::F32 | BasicType::F64) { None } else { Some(Self { ty }) }
-    }
-
-    /// The type of the element.
-    #[inline]
-    pub const fn ty(self) -> BasicType {
-        self.ty
-    }
-
-    /// Stores the element of `origin` in the one of `target` if that equals the one of `compare`, and in `result` what
-    /// the target was before, in one step.
-    ///
-    /// # Panics
-    /// When one of the four is shorter than an element.
-    #[inline]
-    pub fn apply(
-        self,
-        target: WriteSpan,
-        compare: impl Source,
-        origin: impl Source,
-        result: impl Sink,
-        exclusion: &impl Exclusion,
-    ) {
-        match self.ty.size() {
-            1 => compare_and_swap::<u8>(target, compare, origin, result, exclusion),
-            2 => compare_and_swap::<u16>(target, compare, origin, result, exclusion),
-            4 => compare_and_swap::<u32>(target, compare, origin, result, exclusion),
-            _ => compare_and_swap::<u64>(target, compare, origin, result, exclusion),
-        }
-    }
-}
-
-#[inline]
-fn compare_and_swap<W: Word>(
-    target: WriteSpan,
-    compare: impl Source,
-    origin: impl Source,
-    mut result: impl Sink,
-    exclusion: &impl Exclusion,
-) {
-    assert!(result.byte_len() >= W::SIZE, "no room for the old value");
-    let (compare, new) = (compare.word_at::<W>(0), origin.word_at::<W>(0));
-    let before = if let Some(element) = target.element::<W>(0) {
-        element.compare_exchange(compare, new).unwrap_or_else(|found| found)
-    } else {
-        let _guard = exclusion.exclude();
-        let before = target.as_read().word::<W>(0);
-        if before == compare {
-            target.set_word(0, new);
-        }
-        before
-    };
-    result.set_word_at(0, before);
 }

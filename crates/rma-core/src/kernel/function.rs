@@ -11,6 +11,8 @@ use std::ops::{BitAnd, BitOr, BitXor};
 pub(super) trait Function<W: Word> {
     /// Whether the operand is read at all.
     const READS_OPERAND: bool = true;
+    /// Whether the operand becomes the new value.
+    const IS_COPY: bool = false;
 
     /// The new value of an element.
     fn apply(current: W, operand: W) -> W;
@@ -90,6 +92,8 @@ functions! {
 pub(super) struct Replace;
 
 impl<W: Word> Function<W> for Replace {
+    const IS_COPY: bool = true;
+
     #[inline]
     fn apply(_: W, operand: W) -> W {
         operand

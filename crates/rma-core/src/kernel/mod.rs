@@ -5,18 +5,28 @@
 //! included. There is no second implementation anywhere, so that two paths to one location cannot differ (lessons 44, 45
 //! and 47).
 //!
-//! Memory is touched through `mem` alone. Knows no windows, packets or layouts; callers cut
-//! non-contiguous transfers into contiguous runs of whole elements.
+//! Memory is touched through `mem` alone, elements that do not lie side by side through the walks of `datatype`. Knows no
+//! windows and no packets.
 
 #![forbid(unsafe_code)]
 
 mod apply;
+mod exclusion;
 mod function;
+mod long;
 mod op;
 mod operand;
+mod scattered;
+mod swap;
 #[cfg(test)]
 mod tests;
+mod wide;
+#[cfg(test)]
+mod wide_tests;
 
-pub use apply::{CompareAndSwap, Exclusion, Kernel, Sole};
+pub use apply::Kernel;
+pub use exclusion::{Admission, Exclusion, Sole};
 pub use op::ReduceOp;
 pub use operand::{Sink, Source};
+pub(crate) use scattered::{Operands, Results};
+pub use swap::CompareAndSwap;

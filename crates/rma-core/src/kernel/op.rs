@@ -2,18 +2,25 @@
 //!
 //! One table gives each operation its wire code, name and operand types.
 
-use crate::datatype::BasicType;
+use crate::datatype::{BasicType, TypeClass};
 use std::fmt;
 
-/// On which types an operation is defined (MPI 3.1 §5.9.2, and §11.3.4 for `REPLACE` and `NO_OP`).
+/// On which types an operation is defined (MPI 5.0 §6.9.2 and §6.9.4, and MPI 3.1 §11.3.4 for `REPLACE` and `NO_OP`).
+///
+/// The standard has logical operations on C integers, not on Fortran integers; the engine cannot tell these apart and takes
+/// both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operands {
-    /// Integers and floating point.
+    /// Integers and floating point, complex too.
     Numbers,
-    /// Integers, read as false when zero.
+    /// Integers and floating point.
+    Ordered,
+    /// Truth values, and integers, read as false when zero.
     Logical,
     /// Integers and bytes.
     Bits,
+    /// Values with a location.
+    Located,
     /// All types.
     Any,
 }
@@ -58,8 +65,8 @@ macro_rules! reduce_ops {
 reduce_ops! {
     Sum = 1, "MPI_SUM", Numbers, "Sum. Integers wrap.";
     Prod = 2, "MPI_PROD", Numbers, "Product. Integers wrap.";
-    Min = 3, "MPI_MIN", Numbers, "Smaller value. A number wins over a NaN; -0 is below +0.";
-    Max = 4, "MPI_MAX", Numbers, "Larger value. A number wins over a NaN; +0 is above -0.";
+    Min = 3, "MPI_MIN", Ordered, "Smaller value. A number wins over a NaN; -0 is below +0.";
+    Max = 4, "MPI_MAX", Ordered, "Larger value. A number wins over a NaN; +0 is above -0.";
     LogicalAnd = 5, "MPI_LAND", Logical, "1 if both are not 0, else 0.";
     LogicalOr = 6, "MPI_LOR", Logical, "1 if one is not 0, else 0.";
     LogicalXor = 7, "MPI_LXOR", Logical, "1 if exactly one is not 0, else 0.";
@@ -68,6 +75,8 @@ reduce_ops! {
     BitXor = 10, "MPI_BXOR", Bits, "Bitwise exclusive or.";
     Replace = 11, "MPI_REPLACE", Any, "The origin's value.";
     NoOp = 12, "MPI_NO_OP", Any, "The target's value, unchanged; the origin's is not read.";
+    MinLoc = 13, "MPI_MINLOC", Located, "The pair with the smaller value; of equal values the lower location.";
+    MaxLoc = 14, "MPI_MAXLOC", Located, "The pair with the larger value; of equal values the lower location.";
 }
 
 impl ReduceOp {
@@ -79,11 +88,14 @@ impl ReduceOp {
     /// Whether the operation is defined on elements of this type.
     #[inline]
     pub const fn is_defined_on(self, ty: BasicType) -> bool {
-        use BasicType as B;
-        match ty {
-            B::Byte => matches!(self.operands(), Operands::Bits | Operands::Any),
-            B::F32 | B::F64 => matches!(self.operands(), Operands::Numbers | Operands::Any),
-            B::I8 | B::U8 | B::I16 | B::U16 | B::I32 | B::U32 | B::I64 | B::U64 => true,
+        use TypeClass as C;
+        match self.operands() {
+            Operands::Numbers => matches!(ty.class(), C::Signed | C::Unsigned | C::Float | C::Complex),
+            Operands::Ordered => matches!(ty.class(), C::Signed | C::Unsigned | C::Float),
+            Operands::Logical => matches!(ty.class(), C::Signed | C::Unsigned | C::Logical),
+            Operands::Bits => matches!(ty.class(), C::Signed | C::Unsigned | C::Byte),
+            Operands::Located => matches!(ty.class(), C::Pair),
+            Operands::Any => true,
         }
     }
 
@@ -115,17 +127,29 @@ mod tests {
     #[test]
     fn legality_is_the_table_of_the_standard() {
         for op in ReduceOp::ALL {
-            let on = |ty| op.is_defined_on(ty);
-            let (float, byte) = match op.name() {
-                "MPI_SUM" | "MPI_PROD" | "MPI_MIN" | "MPI_MAX" => (true, false),
-                "MPI_LAND" | "MPI_LOR" | "MPI_LXOR" => (false, false),
-                "MPI_BAND" | "MPI_BOR" | "MPI_BXOR" => (false, true),
-                _ => (true, true),
+            // In the order: integers, floating point, complex, logical, byte, character, pair.
+            let row = match op.name() {
+                "MPI_MAX" | "MPI_MIN" => [true, true, false, false, false, false, false],
+                "MPI_SUM" | "MPI_PROD" => [true, true, true, false, false, false, false],
+                "MPI_LAND" | "MPI_LOR" | "MPI_LXOR" => [true, false, false, true, false, false, false],
+                "MPI_BAND" | "MPI_BOR" | "MPI_BXOR" => [true, false, false, false, true, false, false],
+                "MPI_MINLOC" | "MPI_MAXLOC" => [false, false, false, false, false, false, true],
+                "MPI_REPLACE" | "MPI_NO_OP" => [true; 7],
+                name => panic!("{name} is not in the standard's table"),
             };
-            assert_eq!((on(BasicType::F32), on(BasicType::F64)), (float, float), "{op}");
-            assert_eq!(on(BasicType::Byte), byte, "{op}");
-            let integers = BasicType::ALL.iter().filter(|ty| ty.name().starts_with(['i', 'u']));
-            assert!(integers.copied().all(on), "{op}");
+            for ty in BasicType::ALL {
+                let column = match ty.name() {
+                    "f32" | "f64" | "f80" => 1,
+                    "byte" => 4,
+                    "char" | "wchar" => 5,
+                    name if name.starts_with(['i', 'u']) => 0,
+                    name if name.starts_with("complex") => 2,
+                    name if name.starts_with("logical") => 3,
+                    name if name.starts_with('(') => 6,
+                    name => panic!("{name} has no column"),
+                };
+                assert_eq!(op.is_defined_on(*ty), row[column], "{op} on {ty}");
+            }
         }
         assert_eq!(ReduceOp::ALL.iter().filter(|op| !op.is_accumulate()).count(), 1);
     }

@@ -12,6 +12,30 @@ pub trait Source: Copy {
     /// # Panics
     /// When it does not lie within the source.
     fn word_at<W: Word>(self, offset: usize) -> W;
+
+    /// Copies the bytes from byte `offset` on.
+    ///
+    /// # Panics
+    /// When they do not lie within the source.
+    fn bytes_at(self, offset: usize, into: &mut [u8]);
+
+    /// As many bytes as `stage` has from byte `offset` on, in the stage if they are not private memory already.
+    ///
+    /// # Panics
+    /// When they do not lie within the source.
+    fn bytes<'s>(self, offset: usize, stage: &'s mut [u8]) -> &'s [u8]
+    where
+        Self: 's,
+    {
+        self.bytes_at(offset, stage);
+        stage
+    }
+
+    /// Copies the bytes from byte `offset` on to all of `into`.
+    ///
+    /// # Panics
+    /// When they do not lie within the source.
+    fn copy_to(self, offset: usize, into: WriteSpan);
 }
 
 /// Room for consecutive old values, at any alignment.
@@ -27,6 +51,18 @@ pub trait Sink {
     /// # Panics
     /// When it does not lie within the sink.
     fn set_word_at<W: Word>(&mut self, offset: usize, word: W);
+
+    /// Stores bytes at byte `offset`.
+    ///
+    /// # Panics
+    /// When they do not lie within the sink.
+    fn set_bytes_at(&mut self, offset: usize, bytes: &[u8]);
+
+    /// Stores all bytes of `from` at byte `offset`.
+    ///
+    /// # Panics
+    /// When they do not lie within the sink.
+    fn copy_at(&mut self, offset: usize, from: ReadSpan);
 }
 
 impl Source for &[u8] {
@@ -38,6 +74,21 @@ impl Source for &[u8] {
     #[inline]
     fn word_at<W: Word>(self, offset: usize) -> W {
         W::from_bytes(&self[offset..])
+    }
+
+    fn bytes_at(self, offset: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self[offset..offset + into.len()]);
+    }
+
+    fn bytes<'s>(self, offset: usize, stage: &'s mut [u8]) -> &'s [u8]
+    where
+        Self: 's,
+    {
+        &self[offset..offset + stage.len()]
+    }
+
+    fn copy_to(self, offset: usize, into: WriteSpan) {
+        into.write(&self[offset..offset + into.len()]);
     }
 }
 
@@ -51,6 +102,14 @@ impl Source for ReadSpan {
     fn word_at<W: Word>(self, offset: usize) -> W {
         self.word(offset)
     }
+
+    fn bytes_at(self, offset: usize, into: &mut [u8]) {
+        self.part(offset, into.len()).read(into);
+    }
+
+    fn copy_to(self, offset: usize, into: WriteSpan) {
+        into.write_from(self.part(offset, into.len()));
+    }
 }
 
 impl Sink for &mut [u8] {
@@ -63,6 +122,14 @@ impl Sink for &mut [u8] {
     fn set_word_at<W: Word>(&mut self, offset: usize, word: W) {
         word.to_bytes(&mut self[offset..]);
     }
+
+    fn set_bytes_at(&mut self, offset: usize, bytes: &[u8]) {
+        self[offset..offset + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn copy_at(&mut self, offset: usize, from: ReadSpan) {
+        from.read(&mut self[offset..offset + from.len()]);
+    }
 }
 
 impl Sink for WriteSpan {
@@ -74,6 +141,14 @@ impl Sink for WriteSpan {
     #[inline]
     fn set_word_at<W: Word>(&mut self, offset: usize, word: W) {
         self.set_word(offset, word);
+    }
+
+    fn set_bytes_at(&mut self, offset: usize, bytes: &[u8]) {
+        self.part(offset, bytes.len()).write(bytes);
+    }
+
+    fn copy_at(&mut self, offset: usize, from: ReadSpan) {
+        self.part(offset, from.len()).write_from(from);
     }
 }
 
@@ -91,4 +166,8 @@ impl Sink for Nowhere {
 
     #[inline]
     fn set_word_at<W: Word>(&mut self, _: usize, _: W) {}
+
+    fn set_bytes_at(&mut self, _: usize, _: &[u8]) {}
+
+    fn copy_at(&mut self, _: usize, _: ReadSpan) {}
 }

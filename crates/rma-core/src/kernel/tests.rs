@@ -1,7 +1,7 @@
 //! Every operation on every type against a plain reference, aligned and not, alone and under threads.
 
-use super::{CompareAndSwap, Exclusion, Kernel, ReduceOp, Sole};
-use crate::datatype::BasicType;
+use super::{Admission, CompareAndSwap, Exclusion, Kernel, ReduceOp, Sole};
+use crate::datatype::{BasicType, TypeClass};
 use crate::mem::WriteSpan;
 use crate::mem::testing::{bytes, memory};
 use std::sync::{Mutex, MutexGuard};
@@ -38,6 +38,7 @@ fn expected(op: ReduceOp, ty: BasicType, target: &[u8], origin: &[u8]) -> Vec<u8
                 ReduceOp::BitXor => a ^ b,
                 ReduceOp::Replace => b,
                 ReduceOp::NoOp => a,
+                ReduceOp::MinLoc | ReduceOp::MaxLoc => unreachable!("{op} is defined on pairs"),
             };
             value.to_ne_bytes().to_vec()
         }};
@@ -73,16 +74,17 @@ fn expected(op: ReduceOp, ty: BasicType, target: &[u8], origin: &[u8]) -> Vec<u8
         }};
     }
     match ty {
-        BasicType::Byte | BasicType::U8 => integer!(u8),
+        BasicType::Byte | BasicType::U8 | BasicType::Char | BasicType::Logical8 => integer!(u8),
         BasicType::I8 => integer!(i8),
         BasicType::I16 => integer!(i16),
-        BasicType::U16 => integer!(u16),
+        BasicType::U16 | BasicType::Logical16 => integer!(u16),
         BasicType::I32 => integer!(i32),
-        BasicType::U32 => integer!(u32),
+        BasicType::U32 | BasicType::WChar | BasicType::Logical32 => integer!(u32),
         BasicType::I64 => integer!(i64),
-        BasicType::U64 => integer!(u64),
+        BasicType::U64 | BasicType::Logical64 => integer!(u64),
         BasicType::F32 => float!(f32),
         BasicType::F64 => float!(f64),
+        wide => unreachable!("{wide} is no word"),
     }
 }
 
@@ -144,18 +146,29 @@ fn kernels() -> impl Iterator<Item = Kernel> {
     pairs.filter_map(|(op, ty)| Kernel::new(op, ty))
 }
 
+/// All kernels on words.
+fn word_kernels() -> impl Iterator<Item = Kernel> {
+    kernels().filter(|kernel| kernel.ty().is_word())
+}
+
 #[test]
 fn illegal_pairs_have_no_kernel() {
-    assert_eq!(kernels().count(), 12 * 8 + 2 * (4 + 2) + (3 + 2));
+    let count = |class| BasicType::ALL.iter().filter(|ty| ty.class() == class).count();
+    let (floats, complex) = (count(TypeClass::Float), count(TypeClass::Complex));
+    assert_eq!((floats, complex, count(TypeClass::Pair)), (3, 3, 8));
+    let any = 2 * BasicType::ALL.len();
+    assert_eq!(kernels().count(), any + 10 * 8 + 4 * floats + 2 * complex + 3 * 4 + 3 + 2 * 8);
     assert_eq!(Kernel::new(ReduceOp::BitAnd, BasicType::F64), None);
     assert_eq!(Kernel::new(ReduceOp::Sum, BasicType::Byte), None);
+    assert_eq!(Kernel::new(ReduceOp::Max, BasicType::ComplexF64), None);
+    assert_eq!(Kernel::new(ReduceOp::MaxLoc, BasicType::F64), None);
     let comparable = BasicType::ALL.iter().filter(|ty| CompareAndSwap::new(**ty).is_some());
-    assert_eq!(comparable.count(), BasicType::ALL.len() - 2);
+    assert_eq!(comparable.count(), 8 + 4 + 1);
 }
 
 #[test]
 fn every_kernel_equals_the_reference_at_every_alignment() {
-    for kernel in kernels() {
+    for kernel in word_kernels() {
         let (size, values) = (kernel.ty().size(), edges(kernel.ty()));
         let pairs: Vec<_> = values.iter().flat_map(|a| values.iter().map(move |b| (a, b))).collect();
         let targets: Vec<u8> = pairs.iter().flat_map(|(a, _)| a.iter().copied()).collect();
@@ -184,6 +197,12 @@ fn every_kernel_equals_the_reference_at_every_alignment() {
             target.write(&targets);
             kernel.accumulate(target, origin.as_read(), &Sole);
             assert_eq!(bytes(target), fetched, "{name}: without fetching, from a span");
+
+            let mut private = targets.clone();
+            kernel.combine(&mut private, &origins);
+            for (combined, right) in private.chunks(size).zip(fetched.chunks(size)) {
+                assert!(same(kernel.ty(), combined, right), "{name}: in private memory");
+            }
 
             target.write(&targets);
             let old = memory(targets.len() + 8).part(shift, targets.len());
@@ -265,9 +284,16 @@ struct Locked(Mutex<()>);
 
 impl Exclusion for Locked {
     type Guard<'a> = MutexGuard<'a, ()>;
+    type Entry<'a> = ();
 
     fn exclude(&self) -> MutexGuard<'_, ()> {
         self.0.lock().unwrap()
+    }
+
+    fn enter(&self, _: WriteSpan) {}
+
+    fn enter_run(&self, _: WriteSpan, bytes: usize) -> Admission<()> {
+        Admission { entry: (), reach: bytes, is_plain: false }
     }
 }
 

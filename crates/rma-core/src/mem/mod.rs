@@ -14,8 +14,10 @@ mod copy;
 #[cfg(test)]
 mod copy_tests;
 mod span;
+mod strided;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use atomic::{Element, Elements, Word};
 pub use span::{ReadSpan, WriteSpan};
+pub(crate) use strided::{Side, copy_blocks};

@@ -134,6 +134,16 @@ impl WriteSpan {
         Self { start: self.start.wrapping_add(offset), len }
     }
 
+    /// This span and one that begins where it ends, as one span.
+    #[must_use]
+    pub fn join(self, next: Self) -> Option<Self> {
+        // Both are to be reached through the result, so it gets its address from what both have exposed.
+        let (start, follower) = (self.start.expose_provenance(), next.start.expose_provenance());
+        let start_ptr = std::ptr::with_exposed_provenance_mut(start);
+        (start.checked_add(self.len) == Some(follower))
+            .then(|| Self { start: start_ptr, len: self.len + next.len })
+    }
+
     /// Copies all of `from` to the start of the span.
     ///
     /// # Panics

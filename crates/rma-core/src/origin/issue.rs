@@ -6,19 +6,24 @@
 //! packets: they are decided here, when a packet is made, and nowhere else (lessons, fixed 23).
 
 use super::send::{Outbox, Sent};
+use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Lane, Source};
 use crate::config::EngineConfig;
 use crate::control::LockKind;
-use crate::epoch::{Epoch, LockState};
+use crate::datatype::Piece;
+use crate::epoch::{Epoch, LockEvent, LockState};
 use crate::ids::{RequestId, Sequence};
 use crate::pool::PoolKey;
 use crate::progress::{BulkOwner, Bulks, Pools};
-use crate::table::{Closing, OpData, OpKind, Operation, Target};
-use crate::window::WindowState;
-use crate::wire::{Place, Request, RequestFlags, RequestKind};
+use crate::table::{Closing, Fetch, OpArea, OpData, OpKind, Operation, Target};
+use crate::window::{Flavor, Regions, WindowState};
+use crate::wire::{Area, ENTRY_LEN, Place, Request, RequestFlags, RequestKind, SHAPE_LEN};
 
-/// Longest head of a one-sided packet.
+/// Longest head of a one-sided packet, apart from a shape.
 pub(crate) const MAX_HEAD: usize = 64;
+
+/// Most loops and runs of a shape in one packet: past it, the next packet takes over.
+const MAX_ENTRIES: usize = 64;
 
 /// What issuing works on.
 pub(crate) struct Issuer<'a> {
@@ -44,7 +49,7 @@ enum Gate {
 
 /// What one attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     Moved,
     Idle,
     /// Something is due, but the channel has no room.
@@ -61,12 +66,16 @@ impl Issuer<'_> {
         let mut rounds = self.config.poll_packets;
         loop {
             let (mut moved, mut blocked) = (false, false);
+            let mut note = |step| match step {
+                Step::Moved => moved = true,
+                Step::Blocked => blocked = true,
+                Step::Idle => {}
+            };
             for key in self.window.table.keys(&self.pools.targets) {
-                match self.issue_target(key) {
-                    Step::Moved => moved = true,
-                    Step::Blocked => blocked = true,
-                    Step::Idle => {}
-                }
+                note(self.issue_target(key));
+            }
+            if !self.window.rounds.is_empty() {
+                note(self.issue_rounds());
             }
             any |= moved;
             rounds -= 1;
@@ -104,35 +113,41 @@ impl Issuer<'_> {
 
     fn gate(&self, target: &Target) -> Gate {
         match self.window.epoch.state() {
-            Epoch::FenceGranted => Gate::Open,
+            Epoch::FenceGranted | Epoch::PscwGranted | Epoch::LockAllGranted => Gate::Open,
             Epoch::Unset | Epoch::FenceIssued => Gate::Closed,
-            Epoch::PerTarget => match self.window.epoch.lock(target.rank) {
-                None => Gate::Closed,
-                Some(lock) => match lock.state {
-                    LockState::Called => Gate::Lock { kind: lock.kind, is_wanted: lock.wanted },
-                    LockState::Issued => Gate::Closed,
-                    LockState::Granted => Gate::Open,
-                },
-            },
+            Epoch::PscwIssued if self.window.epoch.access.has_posted(target.rank) => Gate::Open,
+            Epoch::PscwIssued => Gate::Closed,
+            Epoch::PerTarget | Epoch::LockAllCalled | Epoch::LockAllIssued => {
+                match self.window.epoch.lock(target.rank) {
+                    None => Gate::Closed,
+                    Some(lock) => match lock.state {
+                        LockState::Called => Gate::Lock { kind: lock.kind, is_wanted: lock.wanted },
+                        LockState::Issued => Gate::Closed,
+                        LockState::Granted => Gate::Open,
+                    },
+                }
+            }
         }
     }
 
     /// Whether the operation can travel with a lock request: one small packet with little data, which can be handed back.
     fn rides_on_lock(&self, target: &Target, op: &Operation) -> bool {
-        op.data_len() <= self.config.lock_data_bytes
-            && self.fits_small(target, op.data_len())
-            && self.piece_len(op) == op.len
+        if op.data_len() > self.config.lock_data_bytes {
+            return false;
+        }
+        let piece = self.next_piece(target, op);
+        piece.len == op.len && self.fits_small(target, &piece.area, op.data_len())
     }
 
-    fn fits_small(&self, target: &Target, data_len: u64) -> bool {
+    fn fits_small(&self, target: &Target, area: &Area, data_len: u64) -> bool {
         let limits = self.outbox.capabilities(target.peer);
-        let most = (limits.max_packet - MAX_HEAD).min(limits.bulk_from.max(16));
+        let most = (limits.max_packet - MAX_HEAD - area.shape_len()).min(limits.bulk_from.max(16));
         data_len <= most as u64
     }
 
     /// Asks for the lock, with the first operation on the request when there is one and it fits.
     fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> Step {
-        let holds_another = self.window.epoch.holds_another(self.pools.targets[key].rank);
+        let holds_another = self.window.holds_another(self.pools.targets[key].rank);
         let flag = match kind {
             LockKind::Shared if holds_another => RequestFlags::LOCK_SHARED.with(RequestFlags::HOLDS),
             LockKind::Shared => RequestFlags::LOCK_SHARED,
@@ -146,7 +161,7 @@ impl Issuer<'_> {
         if step == Step::Moved {
             let rank = self.pools.targets[key].rank;
             if let Some(lock) = self.window.epoch.lock_mut(rank) {
-                lock.state = LockState::Issued;
+                lock.on(LockEvent::Ask);
             }
             self.pools.targets[key].is_locking = true;
             if rider.is_some() {
@@ -163,18 +178,15 @@ impl Issuer<'_> {
         if op.kind.fetches() && target.fetching >= self.config.credits {
             return Step::Idle; // the next reply makes the window dirty again
         }
-        let piece = self.piece_len(op);
+        let NextPiece { area, len: piece } = self.next_piece(target, op);
         let is_last_piece = op.sent + piece == op.len;
         let is_last = is_last_piece && target.pending.len() == 1;
         let flags = lock.with(self.closing_flags(target, op, op_key, is_last_piece, is_last));
         let sequence = Sequence(target.sent.0 + 1);
-        let request = Request {
-            window: self.window.shared.id,
-            flags,
-            sequence,
-            kind: request_kind(op, op_key, op.sent),
-        };
-        match self.send_piece(key, op_key, &request, piece) {
+        let is_small = self.fits_small(target, &area, piece);
+        let kind = request_kind(op, op_key, Place { disp: op.disp, area }, piece);
+        let request = Request { window: self.window.shared.id, flags, sequence, kind };
+        match self.send_piece(key, op_key, &request, piece, is_small) {
             Sent::Full => return Step::Blocked,
             Sent::Lost => return Step::Idle,
             Sent::Yes => {}
@@ -183,18 +195,32 @@ impl Issuer<'_> {
         Step::Moved
     }
 
-    /// Bytes of the operation that the next packet covers.
-    fn piece_len(&self, op: &Operation) -> u64 {
-        let left = op.len - op.sent;
-        match op.kind {
-            OpKind::Accumulate(kernel) => {
-                left.min(self.config.unit_bytes - self.config.unit_bytes % kernel.ty().size() as u64)
+    /// What the next packet of the operation covers.
+    fn next_piece(&self, target: &Target, op: &Operation) -> NextPiece {
+        let (area, len) = match &op.area {
+            OpArea::Run(offset) => (Area::Run { offset: offset + op.sent }, op.len - op.sent),
+            OpArea::Shape(layout) => {
+                let room = self.outbox.capabilities(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
+                let Piece { layout, from, mut len } =
+                    layout.piece(op.sent, MAX_ENTRIES.min(room / ENTRY_LEN));
+                if self.window.shared.flavor == Flavor::Dynamic {
+                    // Its owner looks every run up.
+                    len = len.min(layout.within_runs(from, Regions::MOST_RUNS) - from);
+                }
+                (Area::Shape { layout, from }, len)
             }
-            OpKind::Put | OpKind::Get | OpKind::FetchOp(_) | OpKind::CompareSwap(_) => left,
-        }
+        };
+        let Some(element) = op.kind.streamed_element() else { return NextPiece { area, len } };
+        let most = self.config.unit_bytes.max(element).min(len);
+        NextPiece { area, len: most - most % element }
     }
 
-    /// Acknowledgement and unlock, if this packet is the one for them to ride on.
+    /// What the closing call of the open epoch has to say to a target.
+    fn closing_flag(&self) -> RequestFlags {
+        if self.window.epoch.state().is_pscw() { RequestFlags::DONE } else { RequestFlags::UNLOCK }
+    }
+
+    /// Acknowledgement and unlock or done, if this packet is the one for them to ride on.
     fn closing_flags(
         &self,
         target: &Target,
@@ -205,7 +231,7 @@ impl Issuer<'_> {
     ) -> RequestFlags {
         let mut flags = RequestFlags::NONE;
         if is_last && target.closing == Closing::Wanted {
-            flags = flags.with(RequestFlags::UNLOCK);
+            flags = flags.with(self.closing_flag());
         }
         let next_order =
             target.pending.iter(&self.pools.ops).nth(1).map_or(u64::MAX, |key| self.pools.ops[key].order);
@@ -217,10 +243,16 @@ impl Issuer<'_> {
         flags
     }
 
-    fn send_piece(&mut self, key: PoolKey, op_key: PoolKey, request: &Request, piece: u64) -> Sent {
+    fn send_piece(
+        &mut self,
+        key: PoolKey,
+        op_key: PoolKey,
+        request: &Request,
+        piece: u64,
+        is_small: bool,
+    ) -> Sent {
         let head = request.emit();
         let peer = self.pools.targets[key].peer;
-        let is_small = self.fits_small(&self.pools.targets[key], piece);
         let op = &mut self.pools.ops[op_key];
         let body = match &op.data {
             OpData::Operand { bytes, len } => {
@@ -264,29 +296,34 @@ impl Issuer<'_> {
         let op = &mut self.pools.ops[op_key];
         let sequence = target.next_sequence();
         op.sent += piece;
+        if has(Bug::RequestDoneEarly) {
+            op.signal_end(Ok(()));
+        }
+        if op.kind.fetches() {
+            op.fetches.push(Fetch { sequence, len: piece });
+            target.fetching += 1;
+        }
         if !is_last_piece {
             return;
         }
         target.issued_to = op.order;
-        if op.kind.fetches() {
-            op.sequence = sequence;
-            op.outstanding.data = true;
-            target.fetching += 1;
-        } else {
+        self.outbox.counters.on_ops_issued(1);
+        if !op.kind.fetches() {
             target.stored_to = op.order;
         }
-        op.outstanding.grant = flags.locks();
+        op.outstanding.grant = flags.locks() && !has(Bug::QueuedIsDone);
         if flags.has(RequestFlags::ACK) || flags.locks() {
             target.on_ack_asked(sequence);
         } else if op.kind.fetches() && target.acked_to < target.stored_to {
             // The reply acknowledges all stores before it.
             target.on_ack_asked(sequence);
         }
-        if flags.has(RequestFlags::UNLOCK) {
+        if flags.closes() {
             target.closing = Closing::Sent;
-            self.outbox.counters.on_piggybacked_unlocks(1);
+            self.outbox.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
         }
         target.pending.pop_front(&mut self.pools.ops);
+        self.pools.ops[op_key].signal_if_ended();
         if self.pools.ops[op_key].is_settled() {
             self.pools.ops.put_back(&mut self.window.op_share, op_key);
             self.window.pressure = false;
@@ -303,7 +340,7 @@ impl Issuer<'_> {
             flags = flags.with(RequestFlags::ACK);
         }
         if target.closing == Closing::Wanted {
-            flags = flags.with(RequestFlags::UNLOCK);
+            flags = flags.with(self.closing_flag());
         }
         if flags == RequestFlags::NONE { Step::Idle } else { self.send_sync(key, flags) }
     }
@@ -321,21 +358,27 @@ impl Issuer<'_> {
         if flags.has(RequestFlags::ACK) {
             target.on_ack_asked(sequence);
         }
-        if flags.has(RequestFlags::UNLOCK) {
+        if flags.closes() {
             target.closing = Closing::Sent;
         }
         Step::Moved
     }
 }
 
-fn request_kind(op: &Operation, key: PoolKey, offset: u64) -> RequestKind {
-    let place = Place { disp: op.disp, offset };
+/// The bytes of an operation that one packet covers.
+struct NextPiece {
+    area: Area,
+    len: u64,
+}
+
+fn request_kind(op: &Operation, key: PoolKey, place: Place, len: u64) -> RequestKind {
     let reply_to = RequestId { index: key.index, generation: key.generation };
     match op.kind {
         OpKind::Put => RequestKind::Put(place),
-        OpKind::Get => RequestKind::Get { place, len: op.len, reply_to },
+        OpKind::Get => RequestKind::Get { place, len, reply_to },
         OpKind::Accumulate(kernel) => RequestKind::Accumulate { place, kernel },
         OpKind::FetchOp(kernel) => RequestKind::FetchOp { place, kernel, reply_to },
+        OpKind::GetAccumulate(kernel) => RequestKind::GetAccumulate { place, kernel, len, reply_to },
         OpKind::CompareSwap(kernel) => RequestKind::CompareSwap { place, kernel, reply_to },
     }
 }

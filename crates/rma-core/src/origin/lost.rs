@@ -1,11 +1,11 @@
 //! What a lost peer leaves behind at the origin: its operations end in error, and give their buffers back first.
 //!
 //! Flush and unlock of a lost rank raise that error themselves, each of them, and calls on other ranks raise none. Only a
-//! fence, which completes everything at once, needs it noted at the window.
+//! fence, which completes everything at once, needs it noted at the window; the calls that close a lock_all epoch find it in
+//! a place of their own, because flushes of single ranks must not.
 
-use super::post::free_target;
+use super::post::take_out;
 use crate::channel::Failure;
-use crate::epoch::Epoch;
 use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, Rank};
 use crate::pool::PoolKey;
@@ -15,11 +15,20 @@ use crate::window::WindowState;
 /// Ends everything that `window` has under way to `peer`. The channel has promised not to touch its buffers any more.
 pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, failure: &Failure) {
     let Some(rank) = window.shared.group.rank(peer) else { return };
-    let Some(key) = window.table.find(&pools.targets, rank) else { return };
-    let had_work = !pools.targets[key].is_idle();
-    drop_target(window, pools, key);
+    window.rounds.forget(rank);
+    let state = window.epoch.state();
+    let is_locked = window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
+    // Waiters look again whatever was lost.
     window.dirty = true;
-    if had_work && window.epoch.state() != Epoch::PerTarget {
+    let mut had_work = false;
+    if let Some(key) = window.table.find(&pools.targets, rank) {
+        had_work = !pools.targets[key].is_idle();
+        drop_target(window, pools, key, || error_of(rank, "request", failure));
+    }
+    if state.is_lock_all() && (had_work || is_locked) {
+        window.lost.get_or_insert_with(|| error_of(rank, "unlock_all", failure));
+    }
+    if had_work && state.is_fence_or_unset() {
         window.note_error(error_of(rank, "fence", failure));
     }
 }
@@ -27,7 +36,9 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
 /// Ends all operations that no packet was made for: the epoch that would have let them leave never opens.
 pub(crate) fn abandon_unopened(window: &mut WindowState, pools: &mut Pools) {
     for key in window.table.keys(&pools.targets) {
-        drop_target(window, pools, key);
+        drop_target(window, pools, key, || {
+            Error::new(ErrorClass::RmaSync, "request", "the epoch was never opened")
+        });
     }
 }
 
@@ -37,13 +48,16 @@ pub(crate) fn error_of(rank: Rank, call: &'static str, failure: &Failure) -> Err
     Error::new(ErrorClass::ProcAborted, call, cause)
 }
 
-fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey) {
+fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason: impl Fn() -> Error) {
     let target = &mut pools.targets[key];
     for mut list in [std::mem::take(&mut target.pending), std::mem::take(&mut target.issued)] {
         while let Some(op) = list.pop_front(&mut pools.ops) {
+            if pools.ops[op].signal.is_some() {
+                pools.ops[op].signal_end(Err(reason()));
+            }
             pools.ops.put_back(&mut window.op_share, op);
         }
     }
-    free_target(pools, window, key);
+    take_out(pools, window, key);
     window.pressure = false;
 }

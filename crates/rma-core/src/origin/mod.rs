@@ -8,6 +8,7 @@ pub(crate) mod issue;
 pub(crate) mod lost;
 pub(crate) mod post;
 pub(crate) mod response;
+pub(crate) mod round;
 mod send;
 
 pub(crate) use send::{ByChannel, Outbox, Sent};

@@ -2,8 +2,13 @@
 //!
 //! Needs a target element and an operation element. Neither is waited for here: running out is an answer, on which the
 //! window stops holding operations back until elements have come back (design §5.2), and the caller tries again.
+//!
+//! Gets that are held back go last (design note, "Performance optimizations"): their data acknowledge the stores before them,
+//! so that an epoch that gets something needs no packet for its acknowledgement. Gets have no order with other operations of
+//! their epoch (MPI 3.1 §11.7.2 orders accumulates only).
 
 use super::lost::error_of;
+use crate::epoch::lock_all;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
 use crate::pool::PoolKey;
@@ -20,10 +25,13 @@ pub(crate) fn post(
     call: &'static str,
 ) -> Result<Option<Operation>> {
     check_alive(state, window, rank, call)?;
+    if !lock_all::reach(state, window, rank) {
+        return Ok(Some(op));
+    }
     let Some(target) = ensure_target(state, window, rank) else { return Ok(Some(op)) };
     if !state.pools.ops.can_take(&window.op_share) {
         // Ask before the value moves in: it must come back whole.
-        state.counters.on_op_pool_exhausted(1);
+        window.counters.on_op_pool_exhausted(1);
         // Only what is new is worth a step: the caller asks again after each.
         window.dirty |= !std::mem::replace(&mut window.pressure, true);
         return Ok(Some(op));
@@ -31,6 +39,11 @@ pub(crate) fn post(
     let element = &mut state.pools.targets[target];
     element.posted += 1;
     op.order = element.posted;
+    let is_requested = op.signal.is_some();
+    if is_requested {
+        // Somebody waits for this operation alone, and no synchronization call will push it.
+        element.push_to = element.posted;
+    }
     let Ok(key) = state.pools.ops.take(&mut window.op_share, op) else {
         return Err(Error::new(
             ErrorClass::Intern,
@@ -38,8 +51,12 @@ pub(crate) fn post(
             "the operation pool refused an element that it said it had",
         ));
     };
-    element.pending.push_back(&mut state.pools.ops, key);
-    state.counters.on_ops_queued(1);
+    if is_requested || element.pending.len() > state.config.piggyback_threshold {
+        element.pending.push_back(&mut state.pools.ops, key);
+    } else {
+        element.queue_before_gets(&mut state.pools.ops, key);
+    }
+    window.counters.on_ops_queued(1);
     window.dirty = true;
     Ok(None)
 }
@@ -49,8 +66,8 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
     if let Some(key) = window.table.find(&state.pools.targets, rank) {
         return Some(key);
     }
-    if !state.pools.targets.can_take(&window.target_share) && !free_idle_target(&mut state.pools, window) {
-        state.counters.on_target_pool_exhausted(1);
+    if !state.pools.targets.can_take(&window.target_share) && !free_idle_target(state, window) {
+        window.counters.on_target_pool_exhausted(1);
         push_all(state, window);
         return None;
     }
@@ -62,18 +79,25 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
 
 /// Gives every element that owes nothing back to the pool (end of an epoch).
 pub(crate) fn free_idle_targets(state: &mut State, window: &mut WindowState) {
-    while free_idle_target(&mut state.pools, window) {}
+    while free_idle_target(state, window) {}
 }
 
-/// Gives the element back; its operations must be gone.
-pub(crate) fn free_target(pools: &mut Pools, window: &mut WindowState, key: PoolKey) {
+/// Gives the element back; its operations must be gone. Another thread may wait for an element, and no step tells it.
+pub(crate) fn free_target(state: &mut State, window: &mut WindowState, key: PoolKey) {
+    take_out(&mut state.pools, window, key);
+    state.told = true;
+}
+
+/// [`free_target`] within a step of the engine, which tells everybody that something moved.
+pub(super) fn take_out(pools: &mut Pools, window: &mut WindowState, key: PoolKey) {
     window.table.remove(&mut pools.targets, key);
     pools.targets.put_back(&mut window.target_share, key);
 }
 
-fn free_idle_target(pools: &mut Pools, window: &mut WindowState) -> bool {
-    let idle = window.table.keys(&pools.targets).into_iter().find(|key| pools.targets[*key].is_idle());
-    idle.inspect(|key| free_target(pools, window, *key)).is_some()
+fn free_idle_target(state: &mut State, window: &mut WindowState) -> bool {
+    let targets = &state.pools.targets;
+    let idle = window.table.keys(targets).into_iter().find(|key| targets[*key].is_idle());
+    idle.inspect(|key| free_target(state, window, *key)).is_some()
 }
 
 /// Target elements ran short: everything posted leaves and is acknowledged, so that elements become idle.

@@ -4,12 +4,11 @@
 //! forged: a reply must name a live operation of this window and this peer that waits for exactly it.
 
 use crate::channel::{Delivery, Placement};
-use crate::datatype::Scatter;
-use crate::epoch::LockState;
+use crate::epoch::{LockEvent, LockState};
+use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, RequestId, Sequence};
 use crate::pool::PoolKey;
 use crate::progress::Pools;
-use crate::stats::Counters;
 use crate::table::Closing;
 use crate::window::{OutOfRange, WindowState};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
@@ -18,7 +17,6 @@ use crate::wire::{Response, ResponseFlags, ResponseKind};
 pub(crate) struct Settler<'a> {
     pub(crate) window: &'a mut WindowState,
     pub(crate) pools: &'a mut Pools,
-    pub(crate) counters: &'a mut Counters,
 }
 
 impl Settler<'_> {
@@ -45,10 +43,7 @@ impl Settler<'_> {
             self.waiting_op(target, to, response, len)
         });
         match found {
-            Ok(op) => {
-                let result = std::mem::replace(&mut self.pools.ops[op].result, Scatter::discard(0));
-                (Placement::Into(result), Some(op))
-            }
+            Ok(op) => (Placement::Into(self.pools.ops[op].result.split_to(len)), Some(op)),
             Err(reason) => (Placement::Refused(reason), None),
         }
     }
@@ -65,10 +60,18 @@ impl Settler<'_> {
     pub(crate) fn on_bulk_sent(&mut self, target: PoolKey, op: PoolKey) {
         let Some(operation) = self.pools.ops.get_mut(op) else { return };
         operation.outstanding.bulks -= 1;
+        operation.signal_if_ended();
         self.retire(target);
     }
 
     fn try_handle(&mut self, from: Peer, response: &Response, data: &[u8]) -> Result<(), &'static str> {
+        if response.flags.has(ResponseFlags::NOTE) {
+            return self.note(from, response);
+        }
+        if self.is_round_grant(from, response) {
+            self.window.dirty = true;
+            return Ok(());
+        }
         let target = self.target_of(from)?;
         if response.sequence > self.pools.targets[target].sent {
             return Err("response to a request that was never sent");
@@ -76,6 +79,7 @@ impl Settler<'_> {
         self.check_grant(target, response)?;
         match response.kind {
             ResponseKind::Ack => {}
+            ResponseKind::NotPosted => return Err("error without a note's flag"),
             ResponseKind::Data { to } => {
                 let op = self.waiting_op(target, to, response, data.len() as u64)?;
                 self.pools.ops[op].result.write(data);
@@ -85,8 +89,9 @@ impl Settler<'_> {
                 if let Some(to) = to {
                     let key = PoolKey { index: to.index, generation: to.generation };
                     let op = self.pools.ops.get(key).ok_or("error for an operation that does not exist")?;
-                    let len = op.len;
+                    let len = op.fetches.first().map_or(0, |fetch| fetch.len);
                     let op = self.waiting_op(target, to, response, len)?;
+                    self.pools.ops[op].result.advance(len as usize);
                     self.on_data(target, op);
                 }
                 let rank = self.pools.targets[target].rank;
@@ -95,6 +100,31 @@ impl Settler<'_> {
         }
         self.on_common(target, response);
         Ok(())
+    }
+
+    /// An error that acknowledges nothing: its operation may be long complete, and its element gone.
+    fn note(&mut self, from: Peer, response: &Response) -> Result<(), &'static str> {
+        let rank = self.window.shared.group.rank(from).ok_or("note from a process outside the group")?;
+        self.window.note_error(match response.kind {
+            ResponseKind::Error { to: None, start, len, size } => {
+                OutOfRange { start, len, size }.into_error("complete", rank)
+            }
+            ResponseKind::NotPosted => {
+                let cause = format!("rank {rank} had not called post for this rank's epoch of start");
+                Error::new(ErrorClass::RmaSync, "complete", cause)
+            }
+            ResponseKind::Ack | ResponseKind::Data { .. } | ResponseKind::Error { to: Some(_), .. } => {
+                return Err("note that is not an error");
+            }
+        });
+        Ok(())
+    }
+
+    /// Whether a response grants a lock that the window protocol of lock_all has asked for.
+    fn is_round_grant(&mut self, from: Peer, response: &Response) -> bool {
+        response.flags.has(ResponseFlags::GRANT)
+            && response.kind == ResponseKind::Ack
+            && self.window.shared.group.rank(from).is_some_and(|rank| self.window.epoch.on_answered(rank))
     }
 
     fn target_of(&self, from: Peer) -> Result<PoolKey, &'static str> {
@@ -125,25 +155,28 @@ impl Settler<'_> {
     ) -> Result<PoolKey, &'static str> {
         let key = PoolKey { index: to.index, generation: to.generation };
         let op = self.pools.ops.get(key).ok_or("data for an operation that does not exist")?;
-        if !op.outstanding.data || op.sequence != response.sequence {
-            return Err("data for an operation that does not wait for it");
-        }
-        if op.len != len {
+        let fetch = op.fetches.first().filter(|fetch| fetch.sequence == response.sequence);
+        let fetch = fetch.ok_or("data for an operation that does not wait for it")?;
+        if fetch.len != len {
             return Err("data of another length than was asked for");
         }
-        if op.result.remaining() != op.len {
+        if op.result.remaining() != op.len - op.received {
             return Err("data for an operation that is receiving its data");
         }
-        if !self.pools.targets[target].issued.iter(&self.pools.ops).any(|issued| issued == key) {
-            return Err("data for an operation of another target");
-        }
-        Ok(key)
+        // Of the pending operations only the first can have asked for anything.
+        let target = &self.pools.targets[target];
+        let is_here = target.pending.head() == Some(key)
+            || target.issued.iter(&self.pools.ops).any(|issued| issued == key);
+        if is_here { Ok(key) } else { Err("data for an operation of another target") }
     }
 
     fn on_data(&mut self, target: PoolKey, key: PoolKey) {
         let op = &mut self.pools.ops[key];
-        op.outstanding.data = false;
-        self.pools.targets[target].on_data(op.order);
+        op.received += op.fetches.remove(0).len;
+        let is_applied = op.sent == op.len && op.fetches.is_empty();
+        let applied = if is_applied { op.order } else { op.order - 1 };
+        op.signal_if_ended();
+        self.pools.targets[target].on_data(applied);
     }
 
     /// What every response says by its head: lock granted or data handed back, and everything up to it applied.
@@ -164,11 +197,13 @@ impl Settler<'_> {
         let element = &mut self.pools.targets[target];
         element.is_locking = false;
         if let Some(lock) = self.window.epoch.lock_mut(element.rank) {
-            lock.state = LockState::Granted;
+            lock.on(LockEvent::Grant);
         }
         // Only the first packet of an epoch can have carried the lock, so the operation is at the head.
         if let Some(key) = element.issued.head() {
-            self.pools.ops[key].outstanding.grant = false;
+            let op = &mut self.pools.ops[key];
+            op.outstanding.grant = false;
+            op.signal_if_ended();
         }
     }
 
@@ -178,13 +213,11 @@ impl Settler<'_> {
         let element = &mut self.pools.targets[target];
         let Some(key) = element.issued.pop_front(&mut self.pools.ops) else { return };
         let op = &mut self.pools.ops[key];
-        self.counters.on_bytes_sent_again(op.data_len());
+        self.window.counters.on_bytes_sent_again(op.data_len());
         op.sent = 0;
         op.outstanding.grant = false;
-        if op.outstanding.data {
-            op.outstanding.data = false;
-            element.fetching -= 1;
-        }
+        element.fetching -= op.fetches.len() as u64;
+        op.fetches.clear();
         element.asked.retain(|(asked, _)| *asked != sequence);
         element.issued_to = op.order - 1;
         element.stored_to = element.stored_to.min(op.order - 1);

@@ -1,6 +1,6 @@
 //! One window's side of a pool: what is reserved for it, and what it uses.
 //!
-//! Invariant: `own_used <= reserved`. The three numbers change only in the two methods `charge` and `credit`.
+//! Invariant: `own_used <= reserved`. The numbers change only in the two methods `charge` and `credit`.
 
 /// A window's reserved elements in one pool, made by [`super::GlobalPool::open_share`] and given back by
 /// [`super::GlobalPool::close_share`]. Holds numbers only; the elements live in the pool.
@@ -10,6 +10,7 @@ pub struct LocalShare {
     reserved: u32,
     own_used: u32,
     borrowed: u32,
+    most: u32,
 }
 
 /// Which level an element is counted at.
@@ -21,7 +22,7 @@ pub(super) enum Level {
 
 impl LocalShare {
     pub(super) fn new(id: u32, reserved: u32) -> Self {
-        Self { id, reserved, own_used: 0, borrowed: 0 }
+        Self { id, reserved, own_used: 0, borrowed: 0, most: 0 }
     }
 
     /// Elements that only this window may use.
@@ -39,6 +40,11 @@ impl LocalShare {
         self.borrowed
     }
 
+    /// Most elements that the window has held at once.
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+
     pub(super) fn id(&self) -> u32 {
         self.id
     }
@@ -54,13 +60,15 @@ impl LocalShare {
 
     /// Counts one more element, the window's own first. The caller has room at the global level when there is none.
     pub(super) fn charge(&mut self) -> Level {
-        if self.has_own() {
+        let level = if self.has_own() {
             self.own_used += 1;
             Level::Window
         } else {
             self.borrowed += 1;
             Level::Global
-        }
+        };
+        self.most = self.most.max(self.in_use());
+        level
     }
 
     /// Counts one element less, the window's own first: an element goes back to the window until that is full.

@@ -10,7 +10,7 @@ use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
 use crate::target::{apply, bulk, locks};
 use crate::window::WindowState;
-use crate::wire::{Protocol, Request, Response, check_header};
+use crate::wire::{Protocol, Request, Response, ResponseFlags, check_header};
 
 /// The engine as a channel sees it.
 pub(crate) struct Dispatch<'a> {
@@ -27,10 +27,12 @@ impl Sink for Dispatch<'_> {
             Ok(Protocol::Message) => return self.upper.packet(from, lane, bytes),
             Err(reason) => return Delivery::Refused(reason),
         }
-        self.state.counters.on_packets_received(1);
         let delivery = match lane {
             Lane::Request => self.request(from, bytes),
-            Lane::Response if Response::is_nudge(bytes) => Ok(Delivery::Accepted),
+            Lane::Response if Response::is_nudge(bytes) => {
+                self.state.counters.on_packets_received(1);
+                Ok(Delivery::Accepted)
+            }
             Lane::Response => self.response(from, bytes),
         };
         delivery.unwrap_or_else(Delivery::Refused)
@@ -48,7 +50,6 @@ impl Sink for Dispatch<'_> {
             }
             Err(reason) => return Placement::Refused(reason),
         }
-        self.state.counters.on_packets_received(1);
         let placed = match lane {
             Lane::Request => self.bulk_request(from, head, body_len),
             Lane::Response => self.bulk_response(from, head, body_len),
@@ -118,6 +119,7 @@ impl Dispatch<'_> {
     fn request(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (request, data) = Request::parse(bytes)?;
         let mut window = self.take_window(from, request.window)?;
+        window.counters.on_packets_received(1);
         let delivery = apply::handle(self.state, &mut window, from, &request, data, bytes);
         self.state.windows.put_back(window);
         Ok(delivery)
@@ -125,9 +127,17 @@ impl Dispatch<'_> {
 
     fn response(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (response, data) = Response::parse(bytes)?;
-        let mut window = self.state.windows.take(response.window).ok_or(NO_WINDOW)?;
+        let Some(mut window) = self.state.windows.take(response.window) else {
+            // A note may be on its way when its origin frees the window.
+            return if response.flags.has(ResponseFlags::NOTE) {
+                Ok(Delivery::Accepted)
+            } else {
+                Err(NO_WINDOW)
+            };
+        };
+        window.counters.on_packets_received(1);
         let delivery = self.settler(&mut window).handle(from, &response, data);
-        self.state.counters.on_bytes_received(data.len() as u64);
+        window.counters.on_bytes_received(data.len() as u64);
         self.state.windows.put_back(window);
         Ok(delivery)
     }
@@ -138,6 +148,7 @@ impl Dispatch<'_> {
             return Err("data behind the head of a bulk request");
         }
         let mut window = self.take_window(from, request.window)?;
+        window.counters.on_packets_received(1);
         let begun = bulk::begin(self.state, &mut window, request, len);
         self.state.windows.put_back(window);
         let (placement, incoming) = begun?;
@@ -151,10 +162,11 @@ impl Dispatch<'_> {
             return Err("data behind the head of a bulk response");
         }
         let mut window = self.state.windows.take(response.window).ok_or(NO_WINDOW)?;
+        window.counters.on_packets_received(1);
         let (placement, op) = self.settler(&mut window).place_bulk(from, &response, len);
+        window.counters.on_bytes_received(if op.is_some() { len } else { 0 });
         self.state.windows.put_back(window);
         if let Some(op) = op {
-            self.state.counters.on_bytes_received(len);
             self.state.receiving.insert((from, Lane::Response), Receiving::Data { response, op });
         }
         Ok(placement)
@@ -179,7 +191,7 @@ impl Dispatch<'_> {
     }
 
     fn settler<'b>(&'b mut self, window: &'b mut WindowState) -> Settler<'b> {
-        Settler { window, pools: &mut self.state.pools, counters: &mut self.state.counters }
+        Settler { window, pools: &mut self.state.pools }
     }
 
     fn drop_receiving(&mut self, peer: Peer, lane: Lane) {

@@ -1,9 +1,10 @@
 //! The walk that recomputes every count of the engine from its lists. Tests call it between steps; nothing else does.
 
 use super::state::{BulkOwner, Receiving, State};
-use crate::epoch::LockState;
-use crate::table::{Closing, OpKind, Target};
-use crate::window::WindowState;
+use crate::epoch::{Epoch, LockState, Stage};
+use crate::origin::round::AccessRound;
+use crate::table::{Closing, OpArea, Target};
+use crate::window::{Single, WindowState};
 
 /// A sentence about what is wrong.
 type Broken = String;
@@ -40,6 +41,7 @@ impl State {
     }
 
     fn check_window(&self, window: &WindowState) -> Result<(), Broken> {
+        check_epoch(window)?;
         window.target.invariants(&window.shared)?;
         let keys = window.table.keys(&self.pools.targets);
         equal("target elements", keys.len() as u64, window.table.len().into())?;
@@ -67,16 +69,15 @@ impl State {
             let is_begun = op.sent > 0 || op.outstanding.bulks > 0;
             holds("pending operations in order", op.order > before && op.order > target.issued_to)?;
             holds("only the first pending operation is begun", at == 0 || !is_begun)?;
-            holds("only accumulates are cut", !is_begun || matches!(op.kind, OpKind::Accumulate(_)))?;
-            holds("a pending operation waits for no answer", !op.outstanding.data && !op.outstanding.grant)?;
+            let is_cut = op.kind.streamed_element().is_some() || matches!(op.area, OpArea::Shape(_));
+            holds("what is cut is streamed or irregular", !is_begun || is_cut)?;
+            holds("a pending operation waits for no grant", !op.outstanding.grant)?;
+            holds("a reply was asked for", op.fetches.is_empty() || is_begun)?;
             before = op.order;
         }
-        let is_fetching = |key: &crate::pool::PoolKey| pool[*key].outstanding.data;
-        equal(
-            "requests for data",
-            target.issued.iter(pool).filter(is_fetching).count() as u64,
-            target.fetching,
-        )?;
+        let all = [&target.pending, &target.issued].into_iter().flat_map(|list| list.iter(pool));
+        let fetching = all.map(|key| pool[key].fetches.len() as u64).sum();
+        equal("requests for data", fetching, target.fetching)?;
         holds("orders", before <= target.posted && target.issued_to <= target.posted)?;
         holds("stores are issued", target.stored_to <= target.issued_to)?;
         holds("what is acknowledged is issued", target.acked_to <= target.issued_to)?;
@@ -91,6 +92,36 @@ impl State {
         let is_asked = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Issued);
         holds("a lock that is asked for has an element", is_asked == target.is_locking)
     }
+}
+
+/// Which facts belong to which state of the access side, and of the exposure.
+fn check_epoch(window: &WindowState) -> Result<(), Broken> {
+    let (epoch, state) = (&window.epoch, window.epoch.state());
+    let has_locks = epoch.locks_held() > 0;
+    let may_have_locks = matches!(state, Epoch::PerTarget | Epoch::LockAllCalled | Epoch::LockAllIssued);
+    holds("locks belong to an epoch of locks", !has_locks || may_have_locks)?;
+    holds("an epoch of single locks has one", state != Epoch::PerTarget || has_locks)?;
+    holds("only the window protocol asks everybody", epoch.asking() == 0 || state == Epoch::LockAllIssued)?;
+    let access = &epoch.access;
+    holds("a group belongs to an epoch of start", access.group().is_empty() || state.is_pscw())?;
+    holds("who is to post is in the group", access.missing().all(|rank| access.contains(rank)))?;
+    holds(
+        "posts are awaited until all came",
+        state != Epoch::PscwGranted || access.missing().next().is_none(),
+    )?;
+    let is_closing = epoch.stage() == Stage::Closing;
+    let is_round_legal = match &window.rounds.access {
+        None => true,
+        Some(AccessRound::Locks { .. }) => state == Epoch::LockAllIssued,
+        Some(AccessRound::Unlocks { .. }) => state == Epoch::LockAllGranted && is_closing,
+        Some(AccessRound::Done(_)) => state.is_pscw() && is_closing,
+    };
+    holds("a round belongs to the call that began it", is_round_legal)?;
+    let exposure = &window.target.exposure;
+    let tells = !window.rounds.posts.is_empty() || exposure.missing().next().is_some();
+    holds("origins belong to an exposure epoch", !tells || exposure.is_open())?;
+    let gates = window.shared.members.iter().filter(|member| member.gate.single() != Single::No);
+    equal("single locks of mapped ranks", gates.count() as u64, window.shared.latch.count())
 }
 
 fn equal(what: &str, found: u64, counted: u64) -> Result<(), Broken> {

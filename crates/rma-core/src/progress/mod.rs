@@ -1,9 +1,12 @@
 //! The one place that advances and the one place that waits.
 //!
-//! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps.
+//! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, and
+//! `doze` lets a library around the engine sleep in a wait of its own.
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
+mod agent;
 mod dispatch;
+mod doze;
 mod invariants;
 mod poller;
 mod protocol;
@@ -11,6 +14,8 @@ mod state;
 mod step;
 mod wait;
 
+pub(crate) use agent::Agent;
+pub use doze::{Doze, News};
 #[cfg(feature = "conformance")]
 pub(crate) use poller::Poller;
 pub use poller::{Registrar, WakeHandle};

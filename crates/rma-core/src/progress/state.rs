@@ -9,7 +9,7 @@ use crate::origin::post::free_idle_targets;
 use crate::pool::{GlobalPool, PoolKey};
 use crate::stats::Counters;
 use crate::table::{OpPool, TargetPool};
-use crate::target::{Replies, bulk::Incoming};
+use crate::target::{Replies, ReplyMemory, bulk::Incoming};
 use crate::window::{Shared, Windows};
 use crate::wire::Response;
 use slab::Slab;
@@ -29,12 +29,19 @@ pub(crate) struct State {
     /// Processes to be told to look at a lock again.
     pub(crate) nudges: Vec<Peer>,
     pub(crate) lost: HashMap<Peer, Failure>,
+    /// What was done for no window, and for windows that are gone; live windows have theirs.
     pub(crate) counters: Counters,
     pub(crate) by_channel: ByChannel,
+    /// Whoever asks now looks again before it sleeps, so nobody has to ring it yet.
+    pub(crate) is_spinning: bool,
     /// A call has begun something since the last step.
     pub(crate) begun: bool,
+    /// A call has done what other threads of this process may wait for, and no step will tell them.
+    pub(crate) told: bool,
     /// Window creations begun by this process.
     pub(crate) creations: u64,
+    /// Windows that ended without a meeting: others may still access their memory.
+    kept: Vec<Arc<Shared>>,
 }
 
 /// The two element pools of the design note.
@@ -50,8 +57,8 @@ pub(crate) type Bulks = Slab<BulkOwner>;
 pub(crate) enum BulkOwner {
     /// An operation of the origin.
     Operation { window: WindowId, target: PoolKey, op: PoolKey },
-    /// A reply of the target, which keeps the window mapped.
-    Reply { window: WindowId, to: Peer, _memory: Arc<Shared> },
+    /// A reply of the target, which keeps its memory.
+    Reply { window: WindowId, to: Peer, _memory: ReplyMemory },
 }
 
 /// Whose bulk body is being received.
@@ -65,11 +72,19 @@ pub(crate) enum Receiving {
 }
 
 impl State {
+    /// Keeps what a window has mapped as long as the engine lives, because not everybody is known to have left it.
+    pub(crate) fn keep(&mut self, shared: &Arc<Shared>) {
+        if shared.maps_others() {
+            self.kept.push(Arc::clone(shared));
+        }
+    }
+
     /// Takes a window out of the table for good, with its shares; gives the error that nobody has raised. Its elements
     /// must be idle.
     pub(crate) fn remove_window(&mut self, id: WindowId) -> Option<Error> {
         let mut window = self.windows.remove(id)?;
         free_idle_targets(self, &mut window);
+        self.counters.add(&window.counters);
         let ops = self.pools.ops.close_share(window.op_share);
         let targets = self.pools.targets.close_share(window.target_share);
         debug_assert!(ops.is_ok() && targets.is_ok(), "elements are in use in a window that is removed");
@@ -90,8 +105,11 @@ impl State {
             lost: HashMap::new(),
             counters: Counters::default(),
             by_channel: ByChannel::new(),
+            is_spinning: false,
+            told: false,
             begun: false,
             creations: 0,
+            kept: Vec::new(),
             config,
         }
     }

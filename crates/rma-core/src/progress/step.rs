@@ -34,10 +34,11 @@ impl Core {
         let polled = self.channel.poll(&mut sink, budget);
         moved |= !polled.is_idle();
         if !polled.is_idle() {
-            // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call.
+            // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
+            // meanwhile is the next step's, so this poll takes no packet, and a channel need not ask the system for one.
             self.send(host);
             let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
-            let _ = self.channel.poll(&mut sink, budget);
+            let _ = self.channel.poll(&mut sink, Budget { packets: 0, ..budget });
         }
         moved
     }
@@ -68,10 +69,14 @@ impl Core {
                 Err(error) => window.note_error(error),
             }
         }
-        let State { pools, bulks, replies, nudges, counters, by_channel, config, .. } = &mut self.state;
+        let State { pools, bulks, replies, nudges, counters, by_channel, config, lost, .. } = &mut self.state;
         moved |= locks::advance(replies, nudges, counters, &mut window);
-        let outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
+        // Issuing changes the whole window, so its counters step aside.
+        let mut counters = std::mem::take(&mut window.counters);
+        let outbox = Outbox { channel: &mut *self.channel, counters: &mut counters, by_channel };
         moved |= Issuer { window: &mut window, pools, bulks, outbox, config }.issue_window();
+        window.counters = counters;
+        moved |= epoch::lock_all::settle(&mut window, lost);
         self.state.windows.put_back(window);
         moved
     }

@@ -20,11 +20,15 @@
 //! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
 //! thread that steps the engine while another one sleeps in the poller renews the promise before it lets go of the engine.
 
+use super::agent::AgentState;
+use super::doze::News;
 use super::poller::{Poller, Registrar};
+use super::state::State;
 use super::step::Core;
 use crate::channel::Armed;
 use crate::error::Result;
-use crate::host::Host;
+use crate::host::{Host, LongWait};
+use crate::trace::Sight;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
@@ -32,13 +36,17 @@ use std::time::Duration;
 /// Who sleeps, and how they are woken.
 pub(crate) struct Waiting {
     /// Whoever holds it waits in the poller: the waiter token.
-    poller: Mutex<Poller>,
+    pub(super) poller: Mutex<Poller>,
     registrar: Registrar,
-    in_poller: AtomicU32,
+    pub(super) in_poller: AtomicU32,
     idle: Mutex<()>,
     look_again: Condvar,
     sleeping_idle: AtomicU32,
     generation: AtomicU64,
+    /// How often a step has rung those who sleep in the poller or outside.
+    rings: AtomicU64,
+    /// The thread that drives the engine while the application is away, if there is one.
+    pub(crate) agent: AgentState,
 }
 
 /// How long a wait polls before it sleeps, and when it reports.
@@ -49,19 +57,30 @@ pub(crate) struct Patience {
     pub(crate) report: Duration,
 }
 
+/// Steps after which a wait that always moves something looks at the clock: often enough for reports in seconds.
+const LOOK_EVERY: u32 = 1024;
+
+/// When a wait reports: after the limit, then each time that it has lasted twice as long.
+struct Reports {
+    /// Zero is never.
+    after: Duration,
+    begun: Option<Duration>,
+}
+
 /// What a wait works on.
 pub(crate) struct Wait<'a> {
     pub(crate) core: &'a Mutex<Core>,
     pub(crate) waiting: &'a Waiting,
     pub(crate) host: &'a dyn Host,
     pub(crate) patience: Patience,
+    pub(crate) sight: &'a Sight,
     pub(crate) call: &'static str,
 }
 
 impl Waiting {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        let (poller, registrar) = Poller::new()?;
-        Ok(Self {
+    pub(crate) fn new() -> Self {
+        let (poller, registrar) = Poller::new();
+        Self {
             poller: Mutex::new(poller),
             registrar,
             in_poller: AtomicU32::new(0),
@@ -69,7 +88,9 @@ impl Waiting {
             look_again: Condvar::new(),
             sleeping_idle: AtomicU32::new(0),
             generation: AtomicU64::new(0),
-        })
+            rings: AtomicU64::new(0),
+            agent: AgentState::new(),
+        }
     }
 
     pub(crate) fn registrar(&self) -> &Registrar {
@@ -80,23 +101,73 @@ impl Waiting {
     pub(crate) fn on_stepped(&self, core: &mut Core, moved: bool) {
         // Whoever is about to sleep in the poller counts itself under the engine's lock, after arming the channel. The step
         // has polled the channel, so that promise is over.
+        if self.agent.on_step() {
+            self.registrar.wake_handle().wake();
+        }
         if moved || (self.in_poller.load(SeqCst) > 0 && core.channel.arm() == Armed::Busy) {
             self.on_moved();
         }
     }
 
-    /// Makes every sleeper of this process look again.
-    fn on_moved(&self) {
-        // SYNC POINT W1: the generation changes before the sleepers are counted; they count themselves before they compare
-        // the generation.
-        self.generation.fetch_add(1, SeqCst);
-        if self.in_poller.load(SeqCst) > 0 {
+    /// What waiters compare to find out whether anything has moved.
+    pub(crate) fn news(&self) -> News {
+        News(self.generation.load(SeqCst))
+    }
+
+    /// Somebody is about to sleep on the poller's descriptor instead of in the poller. Called under the engine's lock, after
+    /// the channel was armed.
+    /// Answers what [`Waiting::end_outside`] is told.
+    pub(super) fn begin_outside(&self) -> u64 {
+        self.in_poller.fetch_add(1, SeqCst);
+        self.rings.load(SeqCst)
+    }
+
+    /// The end of that sleep: takes what is ready out of the descriptor.
+    pub(super) fn end_outside(&self, rings: u64) {
+        self.in_poller.fetch_sub(1, SeqCst);
+        // Whoever holds the poller sleeps in it, and takes out what is ready when it wakes.
+        if let Some(mut poller) = self.poller.try_lock() {
+            // A poller that fails has nothing to take out.
+            let _ = poller.sleep(Some(Duration::ZERO));
+            drop(poller);
+            self.ring_on(rings);
+            self.pass_on();
+        }
+    }
+
+    /// One sleeper in the poller or outside has woken, and with what it took out of the descriptor it may have taken a ring
+    /// that was for all of them. It rings again if there was a ring since it lay down; those who lay down later do not, so it
+    /// ends.
+    fn ring_on(&self, rings: u64) {
+        if self.rings.load(SeqCst) != rings && self.in_poller.load(SeqCst) > 0 {
             self.registrar.wake_handle().wake();
         }
+    }
+
+    /// The poller is free: somebody else must take it, or nobody would watch the channels. Those who sleep outside watch them
+    /// still, and are not woken: two sleepers would wake each other for ever.
+    pub(super) fn pass_on(&self) {
+        self.generation.fetch_add(1, SeqCst);
+        self.notify_idle();
+    }
+
+    fn notify_idle(&self) {
         if self.sleeping_idle.load(SeqCst) > 0 {
             let _guard = self.idle.lock();
             self.look_again.notify_all();
         }
+    }
+
+    /// Makes every sleeper of this process look again.
+    pub(crate) fn on_moved(&self) {
+        // SYNC POINT W1: the generation changes before the sleepers are counted; they count themselves before they compare
+        // the generation.
+        self.generation.fetch_add(1, SeqCst);
+        if self.in_poller.load(SeqCst) > 0 {
+            self.rings.fetch_add(1, SeqCst);
+            self.registrar.wake_handle().wake();
+        }
+        self.notify_idle();
     }
 }
 
@@ -104,22 +175,39 @@ impl Wait<'_> {
     /// Drives the engine until `ready` has a value. `describe` says what is waited for, when it takes long.
     pub(crate) fn until<T>(
         &self,
-        describe: &dyn Fn() -> String,
+        describe: &dyn Fn(&State) -> String,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let mut idle_since = None;
-        let mut report_at =
-            Some(self.patience.report).filter(|after| !after.is_zero()).map(|after| self.host.now() + after);
+        // The round before a sleep is made for others to learn of it: what is waited for in shared memory wakes nobody by
+        // itself.
+        let mut is_last_round = self.patience.spin.is_zero();
+        let mut reports = Reports { after: self.patience.report, begun: None };
+        let (mut span, mut rounds) = (None, 0u32);
         loop {
             let seen = self.waiting.generation.load(SeqCst);
             let mut core = self.core.lock();
             let moved = core.step(self.host);
             self.waiting.on_stepped(&mut core, moved);
-            if let Some(value) = ready(&mut core)? {
+            core.state.is_spinning = !is_last_round;
+            let outcome = ready(&mut core);
+            core.state.is_spinning = false;
+            if std::mem::take(&mut core.state.told) {
+                self.waiting.on_moved();
+            }
+            if let Some(value) = outcome? {
                 return Ok(value);
             }
+            if self.sight.is_on() && span.is_none() {
+                span = Some(self.sight.wait(self.call, &describe(&core.state)));
+            }
+            rounds = rounds.wrapping_add(1);
             if moved {
+                if rounds % LOOK_EVERY == 0 {
+                    reports.look(self, &core.state, self.host.now(), describe);
+                }
                 idle_since = None;
+                is_last_round = self.patience.spin.is_zero();
                 continue;
             }
             let now = self.host.now();
@@ -128,18 +216,20 @@ impl Wait<'_> {
                 std::hint::spin_loop();
                 continue;
             }
-            if report_at.is_some_and(|at| now >= at) {
-                report_at = None;
-                tracing::warn!(call = self.call, waits_for = describe(), "still waiting");
-                eprintln!("rma: {} has waited for {:?}: {}", self.call, self.patience.report, describe());
-            }
+            let until_report = reports.look(self, &core.state, now, describe);
             // What `ready` began in this round has not been sent yet: a wait sleeps only after a round without news.
             if core.is_due() {
                 continue;
             }
+            if !is_last_round {
+                is_last_round = true;
+                continue;
+            }
             core.state.counters.on_sleeps(1);
-            self.sleep(core, seen, report_at.map(|at| at.saturating_sub(now)));
+            self.sight.sleep();
+            self.sleep(core, seen, until_report);
             idle_since = None;
+            is_last_round = self.patience.spin.is_zero();
         }
     }
 
@@ -160,6 +250,7 @@ impl Wait<'_> {
         if core.channel.arm() == Armed::Busy {
             return;
         }
+        let rings = self.waiting.rings.load(SeqCst);
         self.waiting.in_poller.fetch_add(1, SeqCst);
         drop(core);
         if !self.has_news(seen) {
@@ -168,11 +259,38 @@ impl Wait<'_> {
         }
         self.waiting.in_poller.fetch_sub(1, SeqCst);
         drop(poller);
-        // The token is free: somebody else must take it, or nobody would watch the channels.
-        self.waiting.on_moved();
+        self.waiting.agent.on_woken();
+        self.waiting.ring_on(rings);
+        self.waiting.pass_on();
     }
 
     fn has_news(&self, seen: u64) -> bool {
         self.waiting.generation.load(SeqCst) != seen
+    }
+}
+
+impl Reports {
+    /// Reports if it is time to, and says how long it is until the next report. The wait counts from the first look, which
+    /// comes when it spins in vain.
+    fn look(
+        &mut self,
+        wait: &Wait<'_>,
+        state: &State,
+        now: Duration,
+        describe: &dyn Fn(&State) -> String,
+    ) -> Option<Duration> {
+        if self.after.is_zero() {
+            return None;
+        }
+        let waited = now.saturating_sub(*self.begun.get_or_insert(now));
+        if waited >= self.after {
+            let waits_for = describe(state);
+            tracing::warn!(call = wait.call, waits_for, ?waited, "still waiting");
+            wait.host.report(&LongWait { call: wait.call, waited, waits_for: &waits_for });
+            while waited >= self.after {
+                self.after *= 2;
+            }
+        }
+        Some(self.after - waited)
     }
 }

@@ -10,6 +10,6 @@ mod operation;
 mod slots;
 mod target;
 
-pub(crate) use operation::{OpData, OpKind, Operation};
+pub(crate) use operation::{Fetch, OpArea, OpData, OpKind, Operation, Signal};
 pub(crate) use slots::{OpPool, Table, TargetPool};
 pub(crate) use target::{Closing, Target};

@@ -1,12 +1,16 @@
 //! Operation elements: one communication call of the user until it needs nothing any more.
 //!
 //! An operation yields packets from a resumable position: `sent` of `len` bytes (lessons, decision 6). What it still waits
-//! for is [`Outstanding`]; when nothing is left to send and nothing is outstanding, the element goes back to its pool.
+//! for is [`Outstanding`] and a reply for each entry of `fetches`; when nothing is left to send and nothing is waited for, the
+//! element goes back to its pool.
 
-use crate::datatype::{Gather, Scatter};
+use crate::datatype::{Gather, Layout, Scatter};
+use crate::error::Result;
 use crate::ids::{Disp, Sequence};
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::pool::PoolKey;
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock};
 
 /// What an operation does at the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +19,26 @@ pub(crate) enum OpKind {
     Get,
     Accumulate(Kernel),
     FetchOp(Kernel),
+    GetAccumulate(Kernel),
     CompareSwap(CompareAndSwap),
+}
+
+/// Which bytes are accessed at the target, counted from the displacement.
+#[derive(Debug)]
+pub(crate) enum OpArea {
+    /// Consecutive ones from this one on.
+    Run(u64),
+    /// Those of a layout; apart from the element, because most operations have none.
+    Shape(Box<Layout>),
+}
+
+/// A reply under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fetch {
+    /// Number of the packet that asks for it.
+    pub(crate) sequence: Sequence,
+    /// Bytes that it brings.
+    pub(crate) len: u64,
 }
 
 /// Where the bytes to send come from.
@@ -27,15 +50,29 @@ pub(crate) enum OpData {
     Operand { bytes: [u8; 16], len: u8 },
 }
 
+impl OpData {
+    /// Nothing to send.
+    pub(crate) const NONE: Self = Self::Operand { bytes: [0; 16], len: 0 };
+}
+
 /// What an issued operation waits for. Order between the events is free (lessons, fixed 22).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outstanding {
     /// The lock that the operation's packet asked for; until then the target may hand the operation back.
     pub(crate) grant: bool,
-    /// Data from the target.
-    pub(crate) data: bool,
     /// Bulk bodies that the channel still reads from the user's buffer.
     pub(crate) bulks: u32,
+}
+
+/// The end of an operation, for whoever waits for it outside the engine's lock.
+#[derive(Debug, Default)]
+pub(crate) struct Signal(OnceLock<Result<()>>);
+
+impl Signal {
+    /// How the operation ended, if it has. What the engine stored before, a result for example, is seen.
+    pub(crate) fn get(&self) -> Option<&Result<()>> {
+        self.0.get()
+    }
 }
 
 /// One operation.
@@ -45,6 +82,7 @@ pub(crate) struct Operation {
     pub(crate) order: u64,
     pub(crate) kind: OpKind,
     pub(crate) disp: Disp,
+    pub(crate) area: OpArea,
     /// Bytes accessed at the target.
     pub(crate) len: u64,
     pub(crate) data: OpData,
@@ -52,9 +90,13 @@ pub(crate) struct Operation {
     pub(crate) result: Scatter,
     /// Bytes of `len` that packets have been made for; all of them at once unless the operation is streamed.
     pub(crate) sent: u64,
-    /// Number of the packet that asks for data, to match the reply.
-    pub(crate) sequence: Sequence,
+    /// Bytes of the result that have come, or will not come because of an error.
+    pub(crate) received: u64,
+    /// Replies under way, in the order in which they come.
+    pub(crate) fetches: SmallVec<[Fetch; 1]>,
     pub(crate) outstanding: Outstanding,
+    /// Who waits for the end of this operation alone.
+    pub(crate) signal: Option<Arc<Signal>>,
     /// Next element of the list this one is in.
     pub(super) next: Option<PoolKey>,
 }
@@ -66,19 +108,43 @@ impl Operation {
             order: 0,
             kind,
             disp,
+            area: OpArea::Run(0),
             len,
             data,
             result,
             sent: 0,
-            sequence: Sequence(0),
+            received: 0,
+            fetches: SmallVec::new(),
             outstanding: Outstanding::default(),
+            signal: None,
             next: None,
+        }
+    }
+
+    /// The same operation on other bytes at the target, as many.
+    pub(crate) fn on_area(mut self, area: OpArea) -> Self {
+        self.area = area;
+        self
+    }
+
+    /// Signals the end, if there is nothing left to send and nothing to wait for.
+    pub(crate) fn signal_if_ended(&mut self) {
+        if self.sent == self.len && self.is_settled() {
+            self.signal_end(Ok(()));
+        }
+    }
+
+    /// Signals the end to whoever waits for it.
+    pub(crate) fn signal_end(&mut self, end: Result<()>) {
+        if let Some(signal) = self.signal.take() {
+            // Only the operation sets it, and it has just given it away.
+            let _ = signal.0.set(end);
         }
     }
 
     /// Whether nothing is left to wait for once everything has been sent.
     pub(crate) fn is_settled(&self) -> bool {
-        self.outstanding == Outstanding::default()
+        self.outstanding == Outstanding::default() && self.fetches.is_empty()
     }
 
     /// Bytes that the origin sends.
@@ -95,8 +161,16 @@ impl OpKind {
     /// Whether the target sends data back; such an operation needs no acknowledgement besides.
     pub(crate) fn fetches(self) -> bool {
         match self {
-            Self::Get | Self::FetchOp(_) | Self::CompareSwap(_) => true,
+            Self::Get | Self::FetchOp(_) | Self::GetAccumulate(_) | Self::CompareSwap(_) => true,
             Self::Put | Self::Accumulate(_) => false,
+        }
+    }
+
+    /// Bytes of the elements that a packet must not cut, for operations that travel in units of bounded length.
+    pub(crate) fn streamed_element(self) -> Option<u64> {
+        match self {
+            Self::Accumulate(kernel) | Self::GetAccumulate(kernel) => Some(kernel.ty().size() as u64),
+            Self::Put | Self::Get | Self::FetchOp(_) | Self::CompareSwap(_) => None,
         }
     }
 }

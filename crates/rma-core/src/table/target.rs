@@ -4,6 +4,7 @@
 //! element" always means "nothing outstanding", and a new element may count from zero (lessons, decision 3).
 
 use super::list::OpList;
+use super::operation::{OpKind, Operation};
 use super::slots::OpPool;
 use crate::ids::{Peer, Rank, Sequence};
 use crate::pool::PoolKey;
@@ -76,6 +77,28 @@ impl Target {
         }
     }
 
+    /// Queues the newest operation; a store before the gets at the end that no call has pushed, whose order nobody knows.
+    pub(crate) fn queue_before_gets(&mut self, pool: &mut OpPool, key: PoolKey) {
+        let mut gets = SmallVec::<[PoolKey; 8]>::new();
+        if !pool[key].kind.fetches() {
+            let push_to = self.push_to;
+            let may_wait = |op: &Operation| op.kind == OpKind::Get && op.order > push_to && op.sent == 0;
+            let held = self.pending.iter(pool).collect::<SmallVec<[PoolKey; 8]>>();
+            let first = held.iter().rposition(|held| !may_wait(&pool[*held])).map_or(0, |last| last + 1);
+            gets.extend_from_slice(&held[first..]);
+            if !gets.is_empty() {
+                self.pending = OpList::default();
+                held[..first].iter().for_each(|held| self.pending.push_back(pool, *held));
+            }
+        }
+        let order = self.posted - gets.len() as u64;
+        gets.insert(0, key);
+        for (order, key) in (order..).zip(gets) {
+            pool[key].order = order;
+            self.pending.push_back(pool, key);
+        }
+    }
+
     /// Whether every operation up to `order` has left the user's buffers.
     pub(crate) fn is_locally_complete(&self, pool: &OpPool, order: u64) -> bool {
         [&self.pending, &self.issued]
@@ -128,10 +151,10 @@ impl Target {
         self.asked.push((sequence, self.issued_to));
     }
 
-    /// Notes that the data of an operation has come, and so that everything up to it has been applied at the target.
-    pub(crate) fn on_data(&mut self, order: u64) {
+    /// Notes that a reply has come, and so that all operations up to `applied` have been applied at the target.
+    pub(crate) fn on_data(&mut self, applied: u64) {
         self.fetching -= 1;
-        self.acked_to = self.acked_to.max(order);
+        self.acked_to = self.acked_to.max(applied);
     }
 
     /// Notes that everything up to packet `sequence` has been applied at the target.

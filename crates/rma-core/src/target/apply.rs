@@ -3,15 +3,20 @@
 //! Acknowledgements are queued after the effect (lessons, fixed 46), a release after every answer that was queued before it
 //! (fixed 3, 4, 20).
 
+use super::exposure::NotExposed;
 use super::replies::{Replies, Reply, ReplyBody};
+use crate::bugs;
 use crate::channel::Delivery;
+use crate::config::EngineConfig;
+use crate::datatype::{BasicType, Scatter};
+use crate::epoch::on_posted;
 use crate::ids::Peer;
+use crate::kernel::{Kernel, Operands, Results};
 use crate::mem::WriteSpan;
 use crate::progress::State;
 use crate::window::{OutOfRange, WindowState};
-use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
+use crate::wire::{Area, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// Handles a small request and the data behind its head; `packet` is both as they came, to be kept when it has to wait.
 pub(crate) fn handle(
@@ -22,10 +27,13 @@ pub(crate) fn handle(
     data: &[u8],
     packet: &[u8],
 ) -> Delivery {
-    if let Err(reason) = check_data(request, data.len() as u64) {
+    if let Err(reason) = check_data(request, data.len() as u64, longest_piece(&state.config)) {
         return Delivery::Refused(reason);
     }
-    state.counters.on_bytes_received(data.len() as u64);
+    window.counters.on_bytes_received(data.len() as u64);
+    if request.kind == RequestKind::Post {
+        return posted(window, from);
+    }
     if request.flags.locks() {
         return super::locks::request(state, window, from, request, packet);
     }
@@ -41,10 +49,7 @@ pub(crate) fn apply(
     data: &[u8],
     flags: ResponseFlags,
 ) -> Delivery {
-    let outcome = match request.kind {
-        RequestKind::Sync | RequestKind::Nudge => Ok(None),
-        _ => touch(window, request, data),
-    };
+    let outcome = touch(window, request, data);
     answer(replies, window, from, request, flags, outcome)
 }
 
@@ -64,8 +69,12 @@ pub(crate) fn answer(
             replies.push(from, Reply::Packet(response(ResponseKind::Data { to }), body));
         }
         (Err(OutOfRange { start, len, size }), to) => {
-            let kind = ResponseKind::Error { to, start, len, size };
-            replies.push(from, Reply::Packet(response(kind), ReplyBody::None));
+            let mut error = response(ResponseKind::Error { to, start, len, size });
+            if to.is_none() && !request.flags.has(RequestFlags::ACK) && !request.flags.locks() {
+                // Nobody waits for an answer; the origin may have ended the epoch when this one comes.
+                error.flags = ResponseFlags::NOTE;
+            }
+            replies.push(from, Reply::Packet(error, ReplyBody::None));
         }
         (Ok(_), _) => {
             if request.flags.has(RequestFlags::ACK) || request.flags.locks() {
@@ -79,63 +88,211 @@ pub(crate) fn answer(
             Err(reason) => return Delivery::Refused(reason),
         }
     }
+    if request.flags.has(RequestFlags::DONE) {
+        match window.target.exposure.begin_done(window.shared.group.rank(from)) {
+            Ok(number) => replies.push(from, Reply::Done(request.window, number)),
+            // A program that promises with no-check what it does not keep; its sender hears of it.
+            Err(NotExposed) => {
+                let note = Response {
+                    flags: ResponseFlags::NOTE,
+                    kind: ResponseKind::NotPosted,
+                    ..response(ResponseKind::Ack)
+                };
+                replies.push(from, Reply::Packet(note, ReplyBody::None));
+            }
+        }
+    }
     Delivery::Accepted
 }
 
-/// Where a request's bytes are in window memory.
-pub(crate) fn locate(window: &WindowState, request: &Request, len: u64) -> Result<WriteSpan, OutOfRange> {
-    match request.kind {
-        RequestKind::Put(place)
-        | RequestKind::Get { place, .. }
-        | RequestKind::Accumulate { place, .. }
-        | RequestKind::FetchOp { place, .. }
-        | RequestKind::CompareSwap { place, .. } => {
-            window.shared.own().locate_behind(place.disp, place.offset, len)
+/// A target has opened an exposure epoch to this rank.
+fn posted(window: &mut WindowState, from: Peer) -> Delivery {
+    let Some(rank) = window.shared.group.rank(from) else {
+        return Delivery::Refused("post by a process outside the window's group");
+    };
+    if window.opening.is_some() && bugs::has(bugs::Bug::PostLostInFence) {
+        return Delivery::Accepted;
+    }
+    match window.epoch.access.on_post(rank) {
+        Ok(()) => {
+            on_posted(window);
+            Delivery::Accepted
         }
-        RequestKind::Sync | RequestKind::Nudge => Ok(WriteSpan::EMPTY),
+        Err(reason) => Delivery::Refused(reason),
     }
 }
 
-/// Whether data of this length can belong to the request.
-pub(crate) fn check_data(request: &Request, len: u64) -> Result<(), &'static str> {
-    let fits = match request.kind {
-        RequestKind::Sync | RequestKind::Get { .. } | RequestKind::Nudge => len == 0,
-        RequestKind::Put(_) => len > 0,
-        RequestKind::Accumulate { kernel, .. } => len > 0 && len.is_multiple_of(kernel.ty().size() as u64),
-        RequestKind::FetchOp { kernel, .. } => len == kernel.ty().size() as u64,
-        RequestKind::CompareSwap { kernel, .. } => len == 2 * kernel.ty().size() as u64,
-    };
-    if fits { Ok(()) } else { Err("data of a length that the request cannot have") }
+/// Most bytes of a piece of a streamed operation. Units are a setting of the whole job, so a longer piece is not one of
+/// ours.
+pub(crate) fn longest_piece(config: &EngineConfig) -> u64 {
+    config.unit_bytes.max(config.lock_data_bytes).max(BasicType::MAX_SIZE as u64)
 }
 
-fn touch(window: &WindowState, request: &Request, data: &[u8]) -> Result<Option<ReplyBody>, OutOfRange> {
-    let exclusion = &window.shared.own().control.unaligned(window.shared.holder);
-    match request.kind {
-        RequestKind::Put(_) => {
-            locate(window, request, data.len() as u64)?.write(data);
+/// Whether data of this length can belong to the request.
+pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<(), &'static str> {
+    const BAD_LENGTH: &str = "data of a length that the request cannot have";
+    let covered = match &request.kind {
+        RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => {
+            return if len == 0 { Ok(()) } else { Err(BAD_LENGTH) };
+        }
+        RequestKind::Put(_) | RequestKind::Accumulate { .. } | RequestKind::FetchOp { .. } => len,
+        RequestKind::Get { len, .. } | RequestKind::GetAccumulate { len, .. } => *len,
+        RequestKind::CompareSwap { .. } => len / 2,
+    };
+    let fits = match &request.kind {
+        RequestKind::Sync | RequestKind::Get { .. } | RequestKind::Post | RequestKind::Nudge => len == 0,
+        RequestKind::Put(_) => len > 0,
+        RequestKind::Accumulate { kernel, place } => len > 0 && is_elements(*kernel, place, len),
+        RequestKind::FetchOp { kernel, .. } => len == kernel.ty().size() as u64,
+        RequestKind::GetAccumulate { kernel, place, .. } => {
+            let brings = if kernel.reads_operand() { covered } else { 0 };
+            len == brings && (1..=longest).contains(&covered) && is_elements(*kernel, place, covered)
+        }
+        RequestKind::CompareSwap { kernel, .. } => len == 2 * kernel.ty().size() as u64,
+    };
+    if !fits {
+        return Err(BAD_LENGTH);
+    }
+    match request.kind.place().map(|place| &place.area) {
+        Some(Area::Shape { layout, from }) if covered == 0 || covered > layout.size() - from => {
+            Err("data of a length that the request's shape does not have")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether so many bytes of the place are whole elements, none of them torn apart.
+fn is_elements(kernel: Kernel, place: &Place, len: u64) -> bool {
+    let word = kernel.ty().word_size() as u64;
+    let is_whole = match &place.area {
+        // Elements of several words may be anywhere; they are copied out to be computed.
+        Area::Shape { layout, from } if word > 0 => from.is_multiple_of(word) && layout.is_words(word),
+        Area::Shape { .. } | Area::Run { .. } => true,
+    };
+    is_whole && len.is_multiple_of(kernel.ty().size() as u64)
+}
+
+pub(super) fn touch(
+    window: &WindowState,
+    request: &Request,
+    data: &[u8],
+) -> Result<Option<ReplyBody>, OutOfRange> {
+    let own = window.shared.own();
+    let exclusion = &window.shared.domain(own);
+    match &request.kind {
+        RequestKind::Put(place) => {
+            own.locate_place(place, data.len() as u64)?.write(data);
             Ok(None)
         }
-        RequestKind::Get { len, .. } => {
-            let span = locate(window, request, len)?;
-            Ok(Some(ReplyBody::Memory(span.as_read(), Arc::clone(&window.shared))))
+        RequestKind::Get { place, len, .. } => {
+            let data = own.locate_place(place, *len)?.as_gather();
+            Ok(Some(ReplyBody::Memory(data, window.shared.hold())))
         }
-        RequestKind::Accumulate { kernel, .. } => {
-            kernel.accumulate(locate(window, request, data.len() as u64)?, data, exclusion);
+        RequestKind::Accumulate { place, kernel } => {
+            match place.area {
+                Area::Run { offset } => {
+                    let span = own.locate_behind(place.disp, offset, data.len() as u64)?;
+                    kernel.accumulate(span, data, exclusion);
+                }
+                Area::Shape { .. } => {
+                    let target = own.locate_place(place, data.len() as u64)?;
+                    kernel.accumulate_scattered(target, Operands::Bytes(data), exclusion);
+                }
+            }
             Ok(None)
         }
-        RequestKind::FetchOp { kernel, .. } => {
-            let span = locate(window, request, data.len() as u64)?;
+        RequestKind::FetchOp { place, kernel, .. } => {
+            let span = one_run(own.locate_place(place, data.len() as u64)?);
             let mut old: SmallVec<[u8; 16]> = SmallVec::from_elem(0, data.len());
             kernel.fetch_accumulate(span, data, &mut old[..], exclusion);
+            if let Some(stale) = bugs::stale(span.as_mut_ptr() as usize, &old) {
+                old = stale.into();
+            }
             Ok(Some(ReplyBody::Bytes(old)))
         }
-        RequestKind::CompareSwap { kernel, .. } => {
+        RequestKind::GetAccumulate { place, kernel, len, .. } => {
+            let target = own.locate_place(place, *len)?;
+            let mut old = vec![0; *len as usize];
+            kernel.fetch_scattered(target, Operands::Bytes(data), Results::Bytes(&mut old), exclusion);
+            Ok(Some(ReplyBody::Buffer(old.into())))
+        }
+        RequestKind::CompareSwap { place, kernel, .. } => {
             let (compare, origin) = data.split_at(kernel.ty().size());
-            let span = locate(window, request, compare.len() as u64)?;
+            let element = one_run(own.locate_place(place, compare.len() as u64)?);
             let mut old: SmallVec<[u8; 16]> = SmallVec::from_elem(0, compare.len());
-            kernel.apply(span, compare, origin, &mut old[..], exclusion);
+            kernel.apply(element, compare, origin, &mut old[..], exclusion);
             Ok(Some(ReplyBody::Bytes(old)))
         }
-        RequestKind::Sync | RequestKind::Nudge => Ok(None),
+        RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => Ok(None),
+    }
+}
+
+/// The bytes of a request that has no shape.
+fn one_run(target: Scatter) -> WriteSpan {
+    target.peek(usize::MAX).unwrap_or(WriteSpan::EMPTY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Layout;
+    use crate::ids::{Disp, RequestId, Sequence, WindowId};
+    use crate::kernel::ReduceOp;
+
+    const LONGEST: u64 = 64;
+
+    fn shaped(from: u64, runs: &[(i64, u64)]) -> Place {
+        let layout = Layout::blocks(runs.iter().copied()).unwrap();
+        Place { disp: Disp(0), area: Area::Shape { layout, from } }
+    }
+
+    fn check(kind: RequestKind, len: u64) -> bool {
+        let window = WindowId { index: 0, generation: 0 };
+        let request = Request { window, flags: RequestFlags::NONE, sequence: Sequence(1), kind };
+        check_data(&request, len, LONGEST).is_ok()
+    }
+
+    #[test]
+    fn data_that_a_shape_does_not_have_is_refused() {
+        let runs = [(0, 8), (20, 16)];
+        let reply_to = RequestId { index: 0, generation: 0 };
+        for (from, len, is_legal) in
+            [(0, 24, true), (0, 25, false), (8, 16, true), (8, 17, false), (23, 1, true)]
+        {
+            assert_eq!(check(RequestKind::Put(shaped(from, &runs)), len), is_legal, "put {len} from {from}");
+            let get = RequestKind::Get { place: shaped(from, &runs), len, reply_to };
+            assert_eq!(check(get, 0), is_legal, "get {len} from {from}");
+        }
+        assert!(!check(RequestKind::Put(shaped(0, &runs)), 0));
+        let get = |len| RequestKind::Get { place: shaped(8, &runs), len, reply_to };
+        assert!(!check(get(0), 0) && !check(get(u64::MAX), 0) && !check(get(8), 8));
+    }
+
+    #[test]
+    fn shapes_that_tear_words_apart_are_refused() {
+        let kernel = Kernel::new(ReduceOp::Sum, BasicType::I64).unwrap();
+        let sum = |place| RequestKind::Accumulate { place, kernel };
+        assert!(check(sum(shaped(0, &[(0, 8), (20, 16)])), 24));
+        assert!(check(sum(shaped(8, &[(0, 8), (20, 16)])), 8));
+        assert!(!check(sum(shaped(4, &[(0, 8), (20, 16)])), 8), "begins within a word");
+        assert!(!check(sum(shaped(0, &[(0, 4), (20, 12)])), 16), "a word in two runs");
+        assert!(!check(sum(shaped(0, &[(0, 8), (20, 16)])), 12), "ends within a word");
+        // Wide elements are copied out before they are computed: any shape will do.
+        let kernel = Kernel::new(ReduceOp::MinLoc, BasicType::ShortInt).unwrap();
+        assert!(check(RequestKind::Accumulate { place: shaped(0, &[(0, 2), (4, 4)]), kernel }, 6));
+    }
+
+    #[test]
+    fn get_accumulates_longer_than_a_unit_or_with_data_they_do_not_read_are_refused() {
+        let request = |op, len| {
+            let kernel = Kernel::new(op, BasicType::I64).unwrap();
+            let reply_to = RequestId { index: 0, generation: 0 };
+            RequestKind::GetAccumulate { place: Place::run(Disp(0), 0), kernel, len, reply_to }
+        };
+        assert!(check(request(ReduceOp::Sum, 64), 64) && check(request(ReduceOp::NoOp, 64), 0));
+        assert!(!check(request(ReduceOp::Sum, 72), 72) && !check(request(ReduceOp::NoOp, 1 << 40), 0));
+        assert!(!check(request(ReduceOp::Sum, 64), 0) && !check(request(ReduceOp::Sum, 64), 56));
+        assert!(!check(request(ReduceOp::NoOp, 64), 64) && !check(request(ReduceOp::Sum, 0), 0));
+        assert!(!check(request(ReduceOp::NoOp, 12), 0));
     }
 }

@@ -1,14 +1,13 @@
 //! Bulk requests: data that lands in window memory (put) or in a staging buffer of one unit (accumulate).
 
-use super::apply::{answer, apply, check_data, locate};
+use super::apply::{answer, apply, check_data, longest_piece};
 use crate::channel::{Delivery, Placement};
 use crate::datatype::Scatter;
 use crate::ids::Peer;
 use crate::mem::WriteSpan;
 use crate::progress::State;
-use crate::window::{OutOfRange, Shared, WindowState};
+use crate::window::{Held, OutOfRange, WindowState};
 use crate::wire::{Request, RequestKind, ResponseFlags};
-use std::sync::Arc;
 
 /// A request whose body is on its way.
 pub(crate) struct Incoming {
@@ -18,7 +17,7 @@ pub(crate) struct Incoming {
 
 enum Body {
     /// Straight into the window, which stays mapped until then.
-    Window { _memory: Arc<Shared> },
+    Window { _memory: Held },
     /// Into a buffer, to be combined when complete.
     Staged(Vec<u8>),
     /// Nowhere: the request is out of range.
@@ -35,25 +34,28 @@ pub(crate) fn begin(
     if request.flags.locks() {
         return Err("bulk request that asks for a lock");
     }
-    check_data(&request, len)?;
-    state.counters.on_bytes_received(len);
-    let (placement, body) = match (request.kind, locate(window, &request, len)) {
-        (RequestKind::Put(_), Ok(span)) => {
-            (Scatter::span(span), Body::Window { _memory: Arc::clone(&window.shared) })
-        }
-        (RequestKind::Accumulate { .. }, Ok(_)) => {
-            // Units are a setting of the whole job, so a longer piece is not one of ours.
-            if len > state.config.unit_bytes.max(state.config.lock_data_bytes) {
+    let longest = longest_piece(&state.config);
+    check_data(&request, len, longest)?;
+    window.counters.on_bytes_received(len);
+    let (placement, body) = match &request.kind {
+        RequestKind::Put(place) => match window.shared.own().locate_place(place, len) {
+            Ok(target) => (target, Body::Window { _memory: window.shared.hold() }),
+            Err(range) => (Scatter::discard(len), Body::Dropped(range)),
+        },
+        RequestKind::Accumulate { place, .. } | RequestKind::GetAccumulate { place, .. } => {
+            if len > longest {
                 return Err("accumulate piece longer than a unit");
             }
-            let mut buffer = vec![0; len as usize];
-            // SAFETY: the buffer is kept in `Incoming`, unmoved and without a reference to it, until the channel has
-            // reported the body as received or the peer as failed (clause C4).
-            let span = unsafe { WriteSpan::new(buffer.as_mut_ptr(), buffer.len()) };
-            (Scatter::span(span), Body::Staged(buffer))
-        }
-        (RequestKind::Put(_) | RequestKind::Accumulate { .. }, Err(range)) => {
-            (Scatter::discard(len), Body::Dropped(range))
+            match window.shared.own().locate_place(place, len) {
+                Ok(_) => {
+                    let mut buffer = vec![0; len as usize];
+                    // SAFETY: the buffer is kept in `Incoming`, unmoved and without a reference to it, until the channel
+                    // has reported the body as received or the peer as failed (clause C4).
+                    let span = unsafe { WriteSpan::new(buffer.as_mut_ptr(), buffer.len()) };
+                    (Scatter::span(span), Body::Staged(buffer))
+                }
+                Err(range) => (Scatter::discard(len), Body::Dropped(range)),
+            }
         }
         _ => return Err("bulk body behind a request that takes none"),
     };

@@ -6,7 +6,9 @@
 //! when too many bytes wait already (lessons, decisions 1 and 2).
 
 use super::apply;
+use super::exposure::Exposure;
 use super::replies::{Replies, Reply, ReplyBody};
+use crate::bugs::{Bug, has};
 use crate::channel::Delivery;
 use crate::control::{Holder, LockKind, LockRequest, Ticket, Wake};
 use crate::ids::{Peer, Sequence};
@@ -15,6 +17,10 @@ use crate::stats::Counters;
 use crate::window::{Shared, WindowState};
 use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Entries of the books of locks whose memory an idle window keeps.
+const KEPT_ENTRIES: usize = 16;
 
 /// What a window knows as a target.
 #[derive(Default)]
@@ -27,6 +33,8 @@ pub(crate) struct TargetRole {
     shared_holders: HashMap<Peer, u32>,
     /// The exclusive holder has unlocked, but answers queued before the release have not left.
     releasing: Option<Peer>,
+    /// The exposure epoch of post/wait.
+    pub(crate) exposure: Exposure,
     /// Bodies being received into the window.
     pub(crate) receiving: u32,
 }
@@ -77,12 +85,30 @@ impl TargetRole {
         Ok(())
     }
 
+    /// Waits in the place of a lost process that stood in line by itself.
+    fn adopt(&mut self, shared: &Shared, ticket: Ticket) {
+        let is_later =
+            |waiter: &Waiter| waiter.ticket.as_ref().is_some_and(|waiting| ticket.is_before(waiting));
+        let at = self.waiters.iter().position(is_later).unwrap_or(self.waiters.len());
+        let waiter = Waiter {
+            from: ticket.holder().peer(),
+            kind: ticket.kind(),
+            window: shared.id,
+            sequence: Sequence(0),
+            packet: None,
+            is_lost: true,
+            ticket: Some(ticket),
+        };
+        self.waiters.insert(at, waiter);
+    }
+
     /// Checks that `from` holds a lock that it may release, and takes it off the books.
     pub(crate) fn begin_release(&mut self, shared: &Shared, from: Peer) -> Result<LockKind, &'static str> {
         if let Some(count) = self.shared_holders.get_mut(&from) {
             *count -= 1;
             if *count == 0 {
                 self.shared_holders.remove(&from);
+                self.trim();
             }
             return Ok(LockKind::Shared);
         }
@@ -90,7 +116,23 @@ impl TargetRole {
             self.releasing = Some(from);
             return Ok(LockKind::Exclusive);
         }
+        if has(Bug::UncheckedForgotten)
+            && let Some(other) = self.shared_holders.keys().next().copied()
+        {
+            self.shared_holders.remove(&other);
+            return Ok(LockKind::Shared);
+        }
         Err("unlock by a process that holds no lock")
+    }
+
+    /// Gives memory back that only a crowd of origins has needed: an idle window weighs the same whatever was done on it.
+    fn trim(&mut self) {
+        if self.waiters.is_empty() && self.waiters.capacity() > KEPT_ENTRIES {
+            self.waiters = VecDeque::new();
+        }
+        if self.shared_holders.is_empty() && self.shared_holders.capacity() > KEPT_ENTRIES {
+            self.shared_holders = HashMap::new();
+        }
     }
 
     fn holds_exclusive(&self, shared: &Shared, from: Peer) -> bool {
@@ -119,16 +161,16 @@ pub(crate) fn request(
     let asked = lock_request(request.flags);
     let control = &window.shared.own().control;
     if control.try_acquire(asked, holder) {
-        return granted(&mut state.replies, window, from, asked.kind(), packet);
+        return granted(&mut state.replies, window, from, asked.kind(), packet, false);
     }
-    state.counters.on_locks_waited(1);
+    window.counters.on_locks_waited(1);
     // The lock will be the origin's, but it is this process that must be rung when its turn comes.
     let ticket = Some(control.join_for(asked, holder, window.shared.holder));
     let kind = asked.kind();
     let keeps = request.kind != RequestKind::Sync;
     let fits = window.target.queued_bytes + packet.len() as u64 <= state.config.lock_queue_bytes;
     if keeps && !fits {
-        state.counters.on_lock_data_refused(1);
+        window.counters.on_lock_data_refused(1);
         let response = Response {
             window: request.window,
             flags: ResponseFlags::REFUSED,
@@ -178,13 +220,16 @@ pub(crate) fn advance(
         };
         // Off the line first, then carried out (lessons, fixed 17).
         let waiter = window.target.waiters.pop_front().expect("the waiter whose ticket was granted");
-        wake(nudges, counters, window, grant.wake);
+        wake(nudges, counters, &window.shared, grant.wake);
         if waiter.is_lost {
             release(nudges, counters, window, waiter.from, waiter.kind);
         } else {
             serve(replies, window, waiter);
         }
         any = true;
+    }
+    if any {
+        window.target.trim();
     }
     any
 }
@@ -202,11 +247,11 @@ pub(crate) fn release(
     }
     let Some(holder) = Holder::new(from) else { return };
     if let Ok(next) = window.shared.own().control.release(kind, holder) {
-        wake(nudges, counters, window, next);
+        wake(nudges, counters, &window.shared, next);
     }
 }
 
-/// Takes a lost peer out of the line, and releases what it held.
+/// Takes a lost peer out of the line, and releases what it held: as a packet origin, and in shared memory.
 pub(crate) fn forget_peer(
     nudges: &mut Vec<Peer>,
     counters: &mut Counters,
@@ -220,6 +265,20 @@ pub(crate) fn forget_peer(
             window.target.queued_bytes -= waiter.packet.take().map_or(0, |p| p.len() as u64);
         }
     }
+    if let Some(dead) = Holder::new(peer) {
+        for member in window.shared.members.iter() {
+            member.control.clear_dead_accumulates(dead);
+            if window.shared.group.peer(member.rank) == peer {
+                member.control.clear_dead_announcements();
+            }
+        }
+        let shared = Arc::clone(&window.shared);
+        shared
+            .own()
+            .control
+            .adopt(dead, shared.holder)
+            .for_each(|ticket| window.target.adopt(&shared, ticket));
+    }
     while let Ok(kind) = window.target.begin_release(&window.shared, peer) {
         release(nudges, counters, window, peer, kind);
         if kind == LockKind::Exclusive {
@@ -229,23 +288,20 @@ pub(crate) fn forget_peer(
 }
 
 /// Makes the process look again whose turn it may be.
-pub(crate) fn wake(
-    nudges: &mut Vec<Peer>,
-    counters: &mut Counters,
-    window: &WindowState,
-    wake: Option<Wake>,
-) {
-    let shared = &window.shared;
-    let mut ring = |peer: Peer| {
-        if peer != shared.holder.peer() && !nudges.contains(&peer) {
-            counters.on_nudges_sent(1);
-            nudges.push(peer);
-        }
-    };
+pub(crate) fn wake(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, wake: Option<Wake>) {
+    let mut ring = |peer: Peer| ring(nudges, counters, shared, peer);
     match wake {
         None => {}
         Some(Wake::Peer(peer)) => ring(peer),
         Some(Wake::Everyone) => shared.members.iter().for_each(|member| ring(shared.group.peer(member.rank))),
+    }
+}
+
+/// Makes a process look again at what it waits for in shared memory.
+pub(crate) fn ring(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, peer: Peer) {
+    if peer != shared.holder.peer() && !nudges.contains(&peer) {
+        counters.on_nudges_sent(1);
+        nudges.push(peer);
     }
 }
 
@@ -262,7 +318,7 @@ fn serve(replies: &mut Replies, window: &mut WindowState, waiter: Waiter) {
     };
     let packet = waiter.packet.unwrap_or_else(|| bare.emit().to_vec().into());
     // The packet was accepted when it came; it cannot be refused now.
-    let delivery = granted(replies, window, waiter.from, waiter.kind, &packet);
+    let delivery = granted(replies, window, waiter.from, waiter.kind, &packet, true);
     debug_assert_eq!(delivery, Delivery::Accepted);
 }
 
@@ -273,12 +329,18 @@ fn granted(
     from: Peer,
     kind: LockKind,
     packet: &[u8],
+    was_queued: bool,
 ) -> Delivery {
     if kind == LockKind::Shared {
         *window.target.shared_holders.entry(from).or_insert(0) += 1;
     }
     match Request::parse(packet) {
-        Ok((request, data)) => apply::apply(replies, window, from, &request, data, ResponseFlags::GRANT),
+        Ok((request, data)) => {
+            if has(Bug::QueuedTwice) && was_queued && request.flags.has(RequestFlags::UNLOCK) {
+                let _ = apply::touch(window, &request, data);
+            }
+            apply::apply(replies, window, from, &request, data, ResponseFlags::GRANT)
+        }
         Err(reason) => Delivery::Refused(reason),
     }
 }

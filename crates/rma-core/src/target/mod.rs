@@ -6,8 +6,9 @@
 
 pub(crate) mod apply;
 pub(crate) mod bulk;
+mod exposure;
 pub(crate) mod locks;
 pub(crate) mod replies;
 
 pub(crate) use locks::TargetRole;
-pub(crate) use replies::Replies;
+pub(crate) use replies::{Replies, ReplyMemory};

@@ -2,9 +2,11 @@
 //!
 //! A reply is a descriptor; the data of a get is read from the window when it leaves. Memory is bounded by the origins'
 //! credits, and a peer that sends more requests than any origin of this job would is refused. A release waits in the queue
-//! until everything before it has left, bulk bodies included.
+//! until everything before it has left, bulk bodies included. Few empty queues are kept: a rank to which all others of a
+//! large job have sent once weighs no more than before.
 
 use super::locks;
+use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Lane, Source};
 use crate::control::LockKind;
 use crate::datatype::Gather;
@@ -12,7 +14,7 @@ use crate::ids::{Peer, WindowId};
 use crate::mem::ReadSpan;
 use crate::origin::{Outbox, Sent};
 use crate::progress::{BulkOwner, Bulks};
-use crate::window::{Shared, Windows};
+use crate::window::{Held, Windows};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
 use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
@@ -24,6 +26,8 @@ pub(crate) enum Reply {
     Packet(Response, ReplyBody),
     /// The release of the peer's lock on a window, once everything before has left.
     Release(WindowId, LockKind),
+    /// The peer is done with exposure epoch `.1` of a window, once everything before has left.
+    Done(WindowId, u64),
 }
 
 /// The data of a response.
@@ -32,8 +36,19 @@ pub(crate) enum ReplyBody {
     /// The old value of an element.
     Bytes(SmallVec<[u8; 16]>),
     /// Window memory, kept mapped until it has been sent.
-    Memory(ReadSpan, Arc<Shared>),
+    Memory(Gather, Held),
+    /// The old values of many elements.
+    Buffer(Arc<[u8]>),
 }
+
+/// What a bulk body is read from, kept until it has left.
+pub(crate) enum ReplyMemory {
+    Window { _memory: Held },
+    Buffer { _bytes: Arc<[u8]> },
+}
+
+/// Empty queues that are kept for the next reply, with their memory.
+const KEPT_QUEUES: usize = 8;
 
 /// All replies of an engine.
 #[derive(Default)]
@@ -80,7 +95,7 @@ impl Replies {
     pub(crate) fn owes(&self, window: WindowId, bulks: &Bulks) -> bool {
         let queued = self.queues.values().flat_map(|queue| &queue.replies).any(|reply| match reply {
             Reply::Packet(response, _) => response.window == window,
-            Reply::Release(of, _) => *of == window,
+            Reply::Release(of, _) | Reply::Done(of, _) => *of == window,
         });
         queued
             || bulks
@@ -105,7 +120,7 @@ impl Replies {
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
             Reply::Release(window, kind) => Some((window, kind)),
-            Reply::Packet(..) => None,
+            Reply::Packet(..) | Reply::Done(..) => None,
         })
     }
 
@@ -143,7 +158,19 @@ impl Replies {
             let Some(queue) = self.queues.get_mut(&peer) else { continue };
             while let Some(reply) = queue.replies.front() {
                 let sent = match reply {
-                    Reply::Release(..) if queue.bulks > 0 => Sent::Full,
+                    Reply::Release(..) | Reply::Done(..)
+                        if queue.bulks > 0 && !has(Bug::ReleaseBeforeReplyIsOut) =>
+                    {
+                        Sent::Full
+                    }
+                    Reply::Done(window, number) => {
+                        if let Some(state) = windows.get_mut(*window)
+                            && let Some(rank) = state.shared.group.rank(peer)
+                        {
+                            state.target.exposure.on_done(rank, *number);
+                        }
+                        Sent::Yes
+                    }
                     Reply::Release(window, kind) => {
                         if let Some(state) = windows.get_mut(*window) {
                             locks::release(nudges, outbox.counters, state, peer, *kind);
@@ -163,9 +190,25 @@ impl Replies {
             queue.is_waiting = !queue.replies.is_empty();
             if queue.is_waiting {
                 self.waiting.push_back(peer);
+            } else if queue.bulks == 0 && self.queues.len() > KEPT_QUEUES {
+                self.queues.remove(&peer);
             }
         }
+        if any {
+            self.trim();
+        }
         any
+    }
+
+    /// Gives memory back that only a crowd of peers has needed.
+    fn trim(&mut self) {
+        let is_roomy = |len: usize, capacity: usize| capacity > 8 * KEPT_QUEUES && capacity / 8 > len;
+        if is_roomy(self.queues.len(), self.queues.capacity()) {
+            self.queues.shrink_to(KEPT_QUEUES);
+        }
+        if is_roomy(self.waiting.len(), self.waiting.capacity()) {
+            self.waiting.shrink_to(KEPT_QUEUES);
+        }
     }
 }
 
@@ -174,6 +217,10 @@ fn can_merge(last: &Response, next: &Response) -> bool {
         response.flags == ResponseFlags::NONE
             && matches!(response.kind, ResponseKind::Ack | ResponseKind::Error { to: None, .. })
     };
+    if last.flags == ResponseFlags::NOTE && next.flags == ResponseFlags::NOTE {
+        // The first error of a window is the one that is raised.
+        return last.window == next.window;
+    }
     let loses_error = last.kind == ResponseKind::Ack && next.kind != ResponseKind::Ack;
     is_plain(last) && is_plain(next) && last.window == next.window && !loses_error
 }
@@ -187,21 +234,28 @@ fn send_packet(
     in_flight: &mut u32,
 ) -> Sent {
     let head = response.emit();
-    let (span, shared) = match body {
+    let (mut data, memory) = match body {
         ReplyBody::None => return outbox.small(peer, Lane::Response, &head, Source::Bytes(&[])),
         ReplyBody::Bytes(bytes) => return outbox.small(peer, Lane::Response, &head, Source::Bytes(bytes)),
-        ReplyBody::Memory(span, shared) => (*span, shared),
+        ReplyBody::Memory(data, held) => (data.clone(), ReplyMemory::Window { _memory: held.clone() }),
+        ReplyBody::Buffer(bytes) => {
+            // SAFETY: the bytes are never changed, and live until the last handle is dropped: the queue has one until the
+            // packet is the channel's, and the table of bulk bodies has one until the channel has read the last byte
+            // (clause C4).
+            let span = unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) };
+            (Gather::span(span), ReplyMemory::Buffer { _bytes: Arc::clone(bytes) })
+        }
     };
     let limits = outbox.capabilities(peer);
-    let mut body = Gather::span(span);
-    if span.len() <= limits.bulk_from && head.len() + span.len() <= limits.max_packet {
-        return outbox.small(peer, Lane::Response, &head, Source::Memory(&mut body));
+    let len = data.remaining();
+    if len <= limits.bulk_from as u64 && head.len() as u64 + len <= limits.max_packet as u64 {
+        return outbox.small(peer, Lane::Response, &head, Source::Memory(&mut data));
     }
     let entry = bulks.vacant_entry();
     let token = BulkToken(entry.key() as u64);
-    let sent = outbox.bulk(peer, Lane::Response, &head, body, token);
+    let sent = outbox.bulk(peer, Lane::Response, &head, data, token);
     if sent == Sent::Yes {
-        entry.insert(BulkOwner::Reply { window: response.window, to: peer, _memory: Arc::clone(shared) });
+        entry.insert(BulkOwner::Reply { window: response.window, to: peer, _memory: memory });
         *in_flight += 1;
     }
     sent

@@ -11,15 +11,18 @@ use crate::engine::Engine;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank, WindowId};
-use crate::kernel::{CompareAndSwap, Kernel};
+use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
 use crate::origin::post::post;
 use crate::progress::Pools;
-use crate::table::{OpData, OpKind, Operation};
+use crate::table::{OpArea, OpData, OpKind, Operation};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// Most bytes of the operands of a call of one element, together.
+const OPERAND_BYTES: usize = 16;
 
 /// A window. Clones name the same window; any thread may call any method (`MPI_THREAD_MULTIPLE`).
 ///
@@ -84,7 +87,7 @@ impl Window {
     /// here (otherwise the next synchronization call raises it), `MPI_ERR_PROC_ABORTED` when the target is lost.
     #[inline]
     pub fn put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<()> {
-        if let Some(member) = self.direct(target) {
+        if let Some(member) = self.direct(target, "put", origin.len()) {
             return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
         }
         self.post(target, "put", || {
@@ -98,7 +101,7 @@ impl Window {
     /// # Errors
     /// As [`Window::put`].
     pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<bool> {
-        if let Some(member) = self.direct(target) {
+        if let Some(member) = self.direct(target, "put", origin.len()) {
             direct::put(member, origin, disp).map_err(|range| range.into_error("put", target))?;
             return Ok(true);
         }
@@ -113,7 +116,7 @@ impl Window {
     /// As [`Window::put`].
     #[inline]
     pub fn get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<()> {
-        if let Some(member) = self.direct(target) {
+        if let Some(member) = self.direct(target, "get", result.len()) {
             return direct::get(member, result, disp).map_err(|range| range.into_error("get", target));
         }
         self.post(target, "get", || get_operation(result, disp))
@@ -124,7 +127,7 @@ impl Window {
     /// # Errors
     /// As [`Window::put`].
     pub fn try_get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<bool> {
-        if let Some(member) = self.direct(target) {
+        if let Some(member) = self.direct(target, "get", result.len()) {
             direct::get(member, result, disp).map_err(|range| range.into_error("get", target))?;
             return Ok(true);
         }
@@ -132,7 +135,7 @@ impl Window {
     }
 
     /// `MPI_Accumulate` of contiguous elements: combines `origin` with those at displacement `disp` of `target`, each
-    /// element in one atomic step.
+    /// element in one atomic step. Elements lie without holes: a pair that has some needs [`Window::accumulate_typed`].
     ///
     /// # Errors
     /// As [`Window::put`]; `MPI_ERR_COUNT` when `origin` is not whole elements, `MPI_ERR_OP` for `MPI_NO_OP`.
@@ -141,8 +144,8 @@ impl Window {
         if !origin.len().is_multiple_of(kernel.ty().size()) || !kernel.op().is_accumulate() {
             return Err(bad_accumulate(origin.len(), kernel));
         }
-        if let Some(member) = self.direct(target) {
-            return direct::accumulate(member, self.shared.holder, origin, kernel, disp)
+        if let Some(member) = self.direct(target, "accumulate", origin.len()) {
+            return direct::accumulate(&self.shared, member, origin, kernel, disp)
                 .map_err(|range| range.into_error("accumulate", target));
         }
         self.post(target, "accumulate", || accumulate_operation(origin, kernel, disp))
@@ -153,7 +156,7 @@ impl Window {
     /// # Errors
     /// As [`Window::accumulate`].
     pub fn try_accumulate(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> Result<bool> {
-        if self.direct(target).is_some() {
+        if self.reachable(target).is_some() {
             return self.accumulate(origin, kernel, target, disp).map(|()| true);
         }
         if !origin.len().is_multiple_of(kernel.ty().size()) || !kernel.op().is_accumulate() {
@@ -178,8 +181,8 @@ impl Window {
         disp: Disp,
     ) -> Result<()> {
         check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
-        if let Some(member) = self.direct(target) {
-            return direct::fetch_and_op(member, self.shared.holder, operand, result, kernel, disp)
+        if let Some(member) = self.direct(target, "fetch_and_op", result.len()) {
+            return direct::fetch_and_op(&self.shared, member, operand, result, kernel, disp)
                 .map_err(|range| range.into_error("fetch_and_op", target));
         }
         self.post(target, "fetch_and_op", || {
@@ -199,7 +202,7 @@ impl Window {
         target: Rank,
         disp: Disp,
     ) -> Result<bool> {
-        if self.direct(target).is_some() {
+        if self.reachable(target).is_some() {
             return self.fetch_and_op(operand, result, kernel, target, disp).map(|()| true);
         }
         check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
@@ -224,17 +227,9 @@ impl Window {
     ) -> Result<()> {
         let size = kernel.ty().size();
         check_element("compare_and_swap", size, &[operand.len(), compare.len(), result.len()])?;
-        if let Some(member) = self.direct(target) {
-            return direct::compare_and_swap(
-                member,
-                self.shared.holder,
-                operand,
-                compare,
-                result,
-                kernel,
-                disp,
-            )
-            .map_err(|range| range.into_error("compare_and_swap", target));
+        if let Some(member) = self.direct(target, "compare_and_swap", result.len()) {
+            return direct::compare_and_swap(&self.shared, member, operand, compare, result, kernel, disp)
+                .map_err(|range| range.into_error("compare_and_swap", target));
         }
         self.post(target, "compare_and_swap", || {
             element_operation(OpKind::CompareSwap(kernel), &[compare, operand], result, disp)
@@ -254,7 +249,7 @@ impl Window {
         target: Rank,
         disp: Disp,
     ) -> Result<bool> {
-        if self.direct(target).is_some() {
+        if self.reachable(target).is_some() {
             return self.compare_and_swap(operand, compare, result, kernel, target, disp).map(|()| true);
         }
         let size = kernel.ty().size();
@@ -287,6 +282,11 @@ impl Window {
         })
     }
 
+    /// What the user calls the window (`MPI_Win_set_name`), for messages and traces; empty for no name.
+    pub fn set_name(&self, name: &str) {
+        self.engine.sight().name_window(self.shared.id, name);
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -296,17 +296,45 @@ impl Window {
     }
 
     /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else goes the long way,
-    /// which also finds out what is wrong.
+    /// which also finds out what is wrong. `call` and `len` are for whoever looks.
     #[inline]
-    fn direct(&self, target: Rank) -> Option<&Member> {
+    pub(super) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
+        match self.shared.quick(target) {
+            Some(member) if self.shared.is_open(member) => Some(member),
+            _ => self.direct_in_sight(target, call, len),
+        }
+    }
+
+    /// [`Window::direct`] while somebody looks.
+    #[cold]
+    fn direct_in_sight(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
+        let sight = self.engine.sight();
+        let member = if sight.is_on() { self.reachable(target) } else { None };
+        if member.is_some() {
+            sight.direct(call, self.shared.id, target, len as u64);
+        }
+        member
+    }
+
+    /// The target's mapped memory, if it has some here and an epoch is open to it.
+    fn reachable(&self, target: Rank) -> Option<&Member> {
         self.shared.member(target).filter(|member| self.shared.is_open(member))
     }
 
     #[cold]
-    fn post(&self, target: Rank, call: &'static str, make: impl FnOnce() -> Operation) -> Result<()> {
+    pub(super) fn post(
+        &self,
+        target: Rank,
+        call: &'static str,
+        make: impl FnOnce() -> Operation,
+    ) -> Result<()> {
+        let _call = self.engine.sight().call(call, Some(self.shared.id), Some(target));
         let Some(rest) = self.try_post(target, call, make())? else { return Ok(()) };
         let mut rest = Some(rest);
-        let describe = || format!("an operation element for rank {target} of window {}", self.shared.id);
+        let describe = |_: &_| {
+            let window = self.engine.sight().describe_window(self.shared.id);
+            format!("earlier operations to end, to make room for one on rank {target} ({window})")
+        };
         self.engine.wait(call, &describe, &mut |core| {
             let Some(op) = rest.take() else { return Ok(Some(())) };
             let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
@@ -322,14 +350,22 @@ impl Window {
     }
 
     /// Queues the operation; hands it back when no element is to be had.
-    fn try_post(&self, target: Rank, call: &'static str, op: Operation) -> Result<Option<Operation>> {
+    pub(super) fn try_post(
+        &self,
+        target: Rank,
+        call: &'static str,
+        mut op: Operation,
+    ) -> Result<Option<Operation>> {
         self.shared.check_rank(target, call)?;
         self.engine.with(|core| {
             let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
             let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
                 Err(error) => Err(error),
                 // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
-                Ok(()) if op.len == 0 => Ok(None),
+                Ok(()) if op.len == 0 => {
+                    op.signal_end(Ok(()));
+                    Ok(None)
+                }
                 Ok(()) => post(&mut core.state, &mut window, target, op, call),
             };
             core.state.windows.put_back(window);
@@ -349,19 +385,27 @@ impl Window {
         window.check(pools, Call::Operation(target), call)?;
         if self.shared.member(target).is_some() {
             // The table of legal calls has an epoch open, but the direct path was closed: the lock is still waited for.
-            let cause =
-                format!("rank {target} is being locked by another thread, and its lock is not held yet");
+            let cause = format!("the epoch to rank {target} is being opened by another thread");
             return Err(Error::new(ErrorClass::RmaSync, call, cause));
         }
         let Some((size, unit)) = self.shared.uniform else { return Ok(()) };
         let start = op.disp.0.checked_mul(unit);
-        match start.and_then(|start| start.checked_add(op.len)) {
-            Some(end) if end <= size => Ok(()),
-            _ => {
+        let outside = match &op.area {
+            OpArea::Run(offset) => {
+                let start = start.and_then(|start| start.checked_add(*offset));
+                let end = start.and_then(|start| start.checked_add(op.len));
                 let range = OutOfRange { start: start.unwrap_or(u64::MAX), len: op.len, size };
-                Err(range.into_error(call, target))
+                end.is_none_or(|end| end > size).then_some(range)
             }
-        }
+            OpArea::Shape(layout) => {
+                let (low, high) = layout.bounds();
+                let at = |offset: i64| start.map(|start| i128::from(start) + i128::from(offset));
+                let is_inside =
+                    at(low).is_some_and(|low| low >= 0) && at(high).is_some_and(|high| high <= size.into());
+                (!is_inside).then(|| OutOfRange::of_layout(start, layout, size))
+            }
+        };
+        outside.map_or(Ok(()), |range| Err(range.into_error(call, target)))
     }
 }
 
@@ -378,8 +422,7 @@ pub(super) fn gone(call: &'static str) -> Error {
 }
 
 fn get_operation(result: WriteSpan, disp: Disp) -> Operation {
-    let data = OpData::Operand { bytes: [0; 16], len: 0 };
-    Operation::new(OpKind::Get, disp, result.len() as u64, data, Scatter::span(result))
+    Operation::new(OpKind::Get, disp, result.len() as u64, OpData::NONE, Scatter::span(result))
 }
 
 fn accumulate_operation(origin: ReadSpan, kernel: Kernel, disp: Disp) -> Operation {
@@ -388,7 +431,7 @@ fn accumulate_operation(origin: ReadSpan, kernel: Kernel, disp: Disp) -> Operati
 }
 
 fn element_operation(kind: OpKind, operands: &[&[u8]], result: WriteSpan, disp: Disp) -> Operation {
-    let mut bytes = [0; 16];
+    let mut bytes = [0; OPERAND_BYTES];
     let mut len = 0;
     for operand in operands {
         bytes[len..len + operand.len()].copy_from_slice(operand);
@@ -400,7 +443,16 @@ fn element_operation(kind: OpKind, operands: &[&[u8]], result: WriteSpan, disp: 
 
 #[inline]
 fn check_element(call: &'static str, size: usize, lens: &[usize]) -> Result<()> {
+    if size > OPERAND_BYTES {
+        return Err(long_element(call, size));
+    }
     if lens.iter().all(|len| *len == size) { Ok(()) } else { Err(bad_element(call, size, lens)) }
+}
+
+#[cold]
+fn long_element(call: &'static str, size: usize) -> Error {
+    let cause = format!("an element of {size} bytes, but calls of one element take {OPERAND_BYTES} at most");
+    Error::new(ErrorClass::Type, call, cause)
 }
 
 #[cold]
@@ -413,10 +465,15 @@ fn bad_element(call: &'static str, size: usize, lens: &[usize]) -> Error {
 }
 
 #[cold]
+pub(super) fn returns_values(op: ReduceOp) -> Error {
+    let cause = format!("{op} returns the target's value, and accumulate returns nothing");
+    Error::new(ErrorClass::Op, "accumulate", cause)
+}
+
+#[cold]
 fn bad_accumulate(len: usize, kernel: Kernel) -> Error {
     if !kernel.op().is_accumulate() {
-        let cause = format!("{} returns the target's value, and accumulate returns nothing", kernel.op());
-        return Error::new(ErrorClass::Op, "accumulate", cause);
+        return returns_values(kernel.op());
     }
     let cause =
         format!("{len} bytes are not whole elements of {} ({} bytes)", kernel.ty(), kernel.ty().size());

@@ -1,71 +1,54 @@
 //! Creating a window: collective, in steps that never wait.
 //!
 //! ```text
-//!   agree     every rank's arguments are good?  same size and unit everywhere?  an id that is free on all ranks
-//!   segment   the host maps control blocks, and for allocated windows the memory
+//!   together  every rank's arguments are good?  same size and unit everywhere?
+//!             an id that is free on all ranks
+//!             the host maps control blocks, and for windows with memory of the library the memory
 //!   meet      the window is entered in the table before the ranks meet, so that no packet can come too early
 //!   learn     once all have met, the units that mapped ranks have published
 //! ```
 //!
-//! A rank with a bad argument takes part in the first step, and one that cannot make its segment in the last: all ranks get
-//! an error and none hangs.
+//! The first three need nothing of each other, so they are begun at once and a window costs two rounds of the host. A rank
+//! with a bad argument takes part in them, and one that cannot make its segment in the meeting: all ranks get an error and
+//! none hangs.
 
 use super::calls::Window;
+use super::hints::Hints;
+use super::latch::{Door, Gate, Latch};
+use super::regions::Regions;
 use super::shared::{Flavor, Member, Shared};
+use super::spec::WindowSpec;
 use super::state::WindowState;
 use super::table::Agreement;
-use crate::control::{CONTROL_LEN, ControlBlock, Holder, Published};
+use crate::control::{CONTROL_LEN, ControlBlock, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
-use crate::host::{Combine, Group, HostRequest, Outcome, SegmentKind, SegmentRequest, SegmentSet};
+use crate::host::{Combine, Group, Host, HostRequest, Outcome, SegmentSet};
 use crate::ids::WindowId;
-use crate::mem::WriteSpan;
 use crate::progress::Core;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-
-/// What a rank brings to the creation of a window.
-#[derive(Clone, Copy, Debug)]
-pub enum WindowSpec {
-    /// The library allocates `len` zeroed bytes (`MPI_Win_allocate`).
-    Allocate {
-        /// Bytes on this rank; may be 0.
-        len: u64,
-        /// Displacement unit in bytes.
-        unit: u64,
-    },
-    /// The user's memory (`MPI_Win_create`). Whoever made the span has promised that it outlives the window.
-    Create {
-        /// The memory on this rank; may be empty.
-        memory: WriteSpan,
-        /// Displacement unit in bytes.
-        unit: u64,
-    },
-}
 
 /// The creation of a window under way.
 pub struct WindowCreation {
     engine: Engine,
     group: Group,
     spec: WindowSpec,
+    hints: Hints,
     fault: Option<Error>,
     number: u64,
     phase: Phase,
 }
 
+#[allow(clippy::large_enum_variant)] // one value for each creation under way, which is moved little
 enum Phase {
-    Compare(HostRequest),
-    Agree {
-        index_of: HostRequest,
-        uniform: Option<(u64, u64)>,
-        generation: u16,
-    },
-    Segment {
-        request: HostRequest,
-        id: WindowId,
-        uniform: Option<(u64, u64)>,
+    Together {
+        compare: Pending,
+        offer: Pending,
+        segment: Pending,
     },
     /// `shared` is missing on a rank that could not make its part, and then `fault` says why.
     Meet {
@@ -76,20 +59,98 @@ enum Phase {
     Over,
 }
 
+/// A collective of the host, and what came of it.
+enum Pending {
+    Waiting(HostRequest),
+    Came(Result<Outcome>),
+}
+
+impl Pending {
+    fn begun(request: Result<HostRequest>) -> Self {
+        request.map_or_else(|error| Self::Came(Err(error)), Self::Waiting)
+    }
+
+    /// Advances; answers whether it has come.
+    fn poll(&mut self, host: &dyn Host) -> bool {
+        if let Self::Waiting(request) = self {
+            match host.poll(*request) {
+                Ok(None) => return false,
+                Ok(Some(outcome)) => *self = Self::Came(Ok(outcome)),
+                Err(error) => *self = Self::Came(Err(error)),
+            }
+        }
+        true
+    }
+
+    /// Why it has failed, if it has.
+    fn failure(&self) -> Option<Error> {
+        match self {
+            Self::Came(Err(error)) => Some(error.clone()),
+            Self::Came(Ok(_)) | Self::Waiting(_) => None,
+        }
+    }
+
+    fn values(self) -> Result<SmallVec<[u64; 8]>> {
+        match self {
+            Self::Came(Ok(Outcome::Values(values))) => Ok(values),
+            Self::Came(Err(error)) => Err(error),
+            Self::Came(Ok(outcome)) => Err(unexpected(&outcome)),
+            Self::Waiting(_) => Err(Error::new(ErrorClass::Intern, CALL, "a reduction is not over")),
+        }
+    }
+
+    fn segment(self) -> Result<SegmentSet> {
+        match self {
+            Self::Came(Ok(Outcome::Segment(segment))) => Ok(segment),
+            Self::Came(Err(error)) => Err(error),
+            Self::Came(Ok(outcome)) => Err(unexpected(&outcome)),
+            Self::Waiting(_) => Err(Error::new(ErrorClass::Intern, CALL, "the segment is not made")),
+        }
+    }
+}
+
 const CALL: &str = "win_create";
 
 impl WindowCreation {
-    pub(crate) fn begin(engine: Engine, group: Group, spec: WindowSpec) -> Result<Self> {
-        let fault = spec.check().err();
+    pub(crate) fn begin(engine: Engine, group: Group, spec: WindowSpec, hints: Hints) -> Result<Self> {
+        let fault = spec.check(CALL).err();
+        Self::begin_with(engine, group, spec, hints, fault)
+    }
+
+    /// Takes part in a creation that cannot succeed, because of what is wrong with this rank's arguments.
+    pub(crate) fn begin_faulty(engine: Engine, group: Group, fault: Error) -> Result<Self> {
+        Self::begin_with(engine, group, WindowSpec::Dynamic, Hints::default(), Some(fault))
+    }
+
+    fn begin_with(
+        engine: Engine,
+        group: Group,
+        spec: WindowSpec,
+        hints: Hints,
+        fault: Option<Error>,
+    ) -> Result<Self> {
         let (len, unit) = (spec.len(), spec.unit());
-        let (number, request) = engine.with(|core| {
-            core.state.begun = true;
-            core.state.creations += 1;
-            let created = core.state.windows.created();
-            let mine = [len, !len, unit, !unit, !created, u64::from(fault.is_none())];
-            Ok((core.state.creations, engine.host().begin_reduce(&group, Combine::Min, &mine)?))
+        // A rank whose arguments are wrong asks for no memory.
+        let asks = if fault.is_none() { spec } else { WindowSpec::Dynamic };
+        let (number, phase) = engine.with(|core| {
+            let (state, host) = (&mut core.state, engine.host());
+            state.begun = true;
+            state.creations += 1;
+            let mine = [len, !len, unit, !unit, !state.windows.created(), u64::from(fault.is_none())];
+            let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
+            let offer = state.windows.offer(state.creations);
+            let phase = Phase::Together {
+                compare: Pending::Waiting(compare),
+                offer: Pending::begun(host.begin_reduce(&group, Combine::BitAnd, &offer)),
+                segment: Pending::begun(host.begin_segment(&group, asks.segment(CONTROL_LEN as u64))),
+            };
+            Ok((state.creations, phase))
         })?;
-        Ok(Self { engine, group, spec, fault, number, phase: Phase::Compare(request) })
+        Ok(Self { engine, group, spec, hints, fault, number, phase })
+    }
+
+    pub(super) fn group_size(&self) -> u32 {
+        self.group.size()
     }
 
     /// Advances; gives the window once every rank has it. Progress of the engine is the caller's business.
@@ -103,63 +164,90 @@ impl WindowCreation {
     }
 
     pub(crate) fn poll_in(&mut self, core: &mut Core) -> Result<Option<Window>> {
+        let engine = self.engine.clone();
+        let host = engine.host();
         loop {
-            let request = match &self.phase {
-                Phase::Compare(request)
-                | Phase::Agree { index_of: request, .. }
-                | Phase::Segment { request, .. }
-                | Phase::Meet { request, .. } => *request,
+            match std::mem::replace(&mut self.phase, Phase::Over) {
+                Phase::Together { mut compare, mut offer, mut segment } => {
+                    // None of them moves unless it is polled.
+                    let came = [compare.poll(host), offer.poll(host), segment.poll(host)];
+                    // A reduction fails because a rank is lost. Whoever then went on waiting for the rest could wait for a
+                    // rank that has failed in the rest and waits for this one.
+                    if let Some(error) = compare.failure().or(offer.failure()) {
+                        core.state.windows.withdraw(self.number);
+                        return Err(error);
+                    }
+                    if came != [true; 3] {
+                        self.phase = Phase::Together { compare, offer, segment };
+                        return Ok(None);
+                    }
+                    let decided = self.on_together(core, compare, offer, segment);
+                    // An offer that has not become an id is over.
+                    if !matches!(self.phase, Phase::Together { .. }) {
+                        core.state.windows.withdraw(self.number);
+                    }
+                    decided?;
+                }
+                Phase::Meet { request, id, shared } => match host.poll(request) {
+                    Ok(None) => {
+                        self.phase = Phase::Meet { request, id, shared };
+                        return Ok(None);
+                    }
+                    Ok(Some(Outcome::Values(values))) => {
+                        return self.on_met(core, id, shared, &values).map(Some);
+                    }
+                    // A rank is lost. Others may have been told the end of the meeting, and have the window.
+                    failed => {
+                        if let Some(shared) = &shared {
+                            core.state.keep(shared);
+                        }
+                        discard(core, id, shared.is_some());
+                        return match failed {
+                            Ok(outcome) => Err(unexpected(&outcome)),
+                            Err(error) => Err(error),
+                        };
+                    }
+                },
                 Phase::Over => {
                     return Err(Error::new(ErrorClass::Request, CALL, "the creation is over already"));
-                }
-            };
-            let outcome = match self.engine.host().poll(request) {
-                Ok(None) => return Ok(None),
-                Ok(Some(outcome)) => outcome,
-                Err(error) if matches!(self.phase, Phase::Segment { .. }) => {
-                    let Phase::Segment { id, .. } = std::mem::replace(&mut self.phase, Phase::Over) else {
-                        continue;
-                    };
-                    self.meet(core, id, Err(error))?;
-                    continue;
-                }
-                Err(error) => {
-                    self.undo(core);
-                    return Err(error);
-                }
-            };
-            match (std::mem::replace(&mut self.phase, Phase::Over), outcome) {
-                (Phase::Compare(_), Outcome::Values(values)) => self.on_compared(core, &values)?,
-                (Phase::Agree { uniform, generation, .. }, Outcome::Values(values)) => {
-                    self.on_offered(core, &values, uniform, generation)?;
-                }
-                (Phase::Segment { id, uniform, .. }, Outcome::Segment(segment)) => {
-                    let made = self.on_segment(core, id, uniform, segment);
-                    self.meet(core, id, made)?;
-                }
-                (Phase::Meet { id, shared, .. }, Outcome::Values(values)) => {
-                    return self.on_met(core, id, shared, &values).map(Some);
-                }
-                (_, outcome) => {
-                    let cause = format!("the host answered a step of the creation with {outcome:?}");
-                    return Err(Error::new(ErrorClass::Intern, CALL, cause));
                 }
             }
         }
     }
 
-    /// Gives back what the failed step and those before it took.
-    fn undo(&mut self, core: &mut Core) {
-        match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Compare(_) | Phase::Over => {}
-            Phase::Agree { .. } => core.state.windows.withdraw(self.number),
-            Phase::Segment { id, .. } => core.state.windows.give_back(id.index),
-            // Nobody has it: no rank leaves the meeting before all have come.
-            Phase::Meet { id, shared, .. } => discard(core, id, shared.is_some()),
-        }
+    /// All that was begun together is there: the same decision on all ranks, but for what a lost rank causes.
+    fn on_together(
+        &mut self,
+        core: &mut Core,
+        compare: Pending,
+        offer: Pending,
+        segment: Pending,
+    ) -> Result<()> {
+        let compared = match compare {
+            Pending::Came(Ok(Outcome::Values(ref values))) => self.on_compared(core, values)?,
+            other => return other.values().map(drop),
+        };
+        let index = match core.state.windows.agree(self.number, &offer.values()?) {
+            Agreement::Retry => {
+                core.state.begun = true;
+                let again = core.state.windows.offer(self.number);
+                let again = self.engine.host().begin_reduce(&self.group, Combine::BitAnd, &again);
+                self.phase = Phase::Together { compare, offer: Pending::begun(again), segment };
+                return Ok(());
+            }
+            Agreement::UsedUp => {
+                let most = super::table::MAX_WINDOWS;
+                let cause = format!("all {most} window ids are in use on some rank of the group");
+                return Err(Error::new(ErrorClass::Other, CALL, cause));
+            }
+            Agreement::Index(index) => index,
+        };
+        let id = WindowId { index, generation: compared.generation };
+        let made = segment.segment().and_then(|segment| self.on_segment(core, id, compared.uniform, segment));
+        self.meet(core, id, made)
     }
 
-    fn on_compared(&mut self, core: &mut Core, values: &[u64]) -> Result<()> {
+    fn on_compared(&mut self, core: &mut Core, values: &[u64]) -> Result<Compared> {
         let [min_len, max_len, min_unit, max_unit, created, all_good] = values else {
             return Err(Error::new(ErrorClass::Intern, CALL, "the host reduced to another number of values"));
         };
@@ -170,56 +258,12 @@ impl WindowCreation {
             let cause = "another rank of the group gave a bad argument, so no window was made";
             return Err(Error::new(ErrorClass::Other, CALL, cause));
         }
-        let is_uniform = *min_len == !*max_len && *min_unit == !*max_unit;
+        // The memory of a dynamic window has no bounds to check here.
+        let has_bounds = self.spec.flavor() != Flavor::Dynamic;
+        let is_uniform = has_bounds && *min_len == !*max_len && *min_unit == !*max_unit;
         let number = !*created + 1;
         core.state.windows.set_created(number);
-        self.offer(core, is_uniform.then_some((*min_len, *min_unit)), number as u16)
-    }
-
-    fn offer(&mut self, core: &mut Core, uniform: Option<(u64, u64)>, generation: u16) -> Result<()> {
-        core.state.begun = true;
-        let offer = core.state.windows.offer(self.number);
-        let request = self.engine.host().begin_reduce(&self.group, Combine::BitAnd, &offer);
-        let index_of = request.inspect_err(|_| core.state.windows.withdraw(self.number))?;
-        self.phase = Phase::Agree { index_of, uniform, generation };
-        Ok(())
-    }
-
-    fn on_offered(
-        &mut self,
-        core: &mut Core,
-        values: &[u64],
-        uniform: Option<(u64, u64)>,
-        generation: u16,
-    ) -> Result<()> {
-        let index = match core.state.windows.agree(self.number, values) {
-            Agreement::Retry => return self.offer(core, uniform, generation),
-            Agreement::UsedUp => {
-                let cause = format!(
-                    "all {} window ids are in use on some rank of the group",
-                    super::table::MAX_WINDOWS
-                );
-                return Err(Error::new(ErrorClass::Other, CALL, cause));
-            }
-            Agreement::Index(index) => index,
-        };
-        let request = match self.spec {
-            WindowSpec::Allocate { len, .. } => {
-                SegmentRequest { control_len: CONTROL_LEN as u64, data_len: len, kind: SegmentKind::Separate }
-            }
-            WindowSpec::Create { .. } => {
-                SegmentRequest { control_len: CONTROL_LEN as u64, data_len: 0, kind: SegmentKind::Private }
-            }
-        };
-        core.state.begun = true;
-        let id = WindowId { index, generation };
-        match self.engine.host().begin_segment(&self.group, request) {
-            Ok(request) => {
-                self.phase = Phase::Segment { request, id, uniform };
-                Ok(())
-            }
-            Err(error) => self.meet(core, id, Err(error)),
-        }
+        Ok(Compared { uniform: is_uniform.then_some((*min_len, *min_unit)), generation: number as u16 })
     }
 
     fn on_segment(
@@ -233,7 +277,7 @@ impl WindowCreation {
         shared.own().control.publish(Published {
             data_len: self.spec.len(),
             disp_unit: self.spec.unit(),
-            is_mapped: shared.flavor == Flavor::Allocate,
+            is_mapped: shared.maps_others(),
         });
         let state = &mut core.state;
         state.begun = true;
@@ -277,7 +321,7 @@ impl WindowCreation {
     ) -> Result<Window> {
         match shared {
             Some(shared) if values == [1] => {
-                for member in &shared.members {
+                for member in shared.members.iter() {
                     let unit = member.control.published().map_or(1, |published| published.disp_unit);
                     member.unit.store(unit, Relaxed);
                 }
@@ -294,10 +338,7 @@ impl WindowCreation {
     }
 
     fn share(&self, id: WindowId, uniform: Option<(u64, u64)>, segment: SegmentSet) -> Result<Shared> {
-        let (flavor, own_memory) = match self.spec {
-            WindowSpec::Allocate { .. } => (Flavor::Allocate, None),
-            WindowSpec::Create { memory, .. } => (Flavor::Create, Some(memory)),
-        };
+        let (flavor, own_memory) = (self.spec.flavor(), self.spec.own_memory());
         let mut members: SmallVec<[Member; 8]> = SmallVec::new();
         for part in segment.members() {
             let control = ControlBlock::new(part.control).ok_or_else(|| {
@@ -310,7 +351,8 @@ impl WindowCreation {
                 // Others may be done with the creation, and send packets, before this rank has seen its end.
                 unit: AtomicU64::new(if is_own { self.spec.unit() } else { 1 }),
                 control,
-                open: AtomicBool::new(false),
+                gate: Gate::default(),
+                regions: (flavor == Flavor::Dynamic).then(Regions::default),
             });
         }
         members.sort_by_key(|member| member.rank);
@@ -322,18 +364,43 @@ impl WindowCreation {
             let cause = format!("process {me} is past the {} that locks can tell apart", Holder::MAX_PEERS);
             Error::new(ErrorClass::Other, CALL, cause)
         })?;
+        let blocks = members.iter().map(|member| member.control).collect();
+        let siblings = Siblings::new(blocks, members[own].control, holder, self.engine.host().barriers());
+        let members: Arc<[Member]> = members.into_vec().into();
+        let first = members[0].rank;
+        // Somebody looks: every call takes a way that tells of it.
+        let quick = if self.engine.sight().is_on() { Arc::default() } else { Arc::clone(&members) };
         Ok(Shared {
             id,
             holder,
-            group: self.group.clone(),
+            // Windows are in no order with each other, nor with what the group is used for besides.
+            group: self.group.part(id.to_bits()),
             flavor,
-            members: members.into_vec().into_boxed_slice(),
+            members,
+            quick,
+            first,
             own,
+            siblings,
             uniform,
-            open_to_all: AtomicBool::new(false),
+            door: Door::default(),
+            latch: Latch::new(),
+            no_locks: AtomicBool::new(self.hints.no_locks()),
+            hints: Mutex::new(self.hints.clone()),
             _segment: segment,
         })
     }
+}
+
+/// What the ranks' arguments are together.
+struct Compared {
+    uniform: Option<(u64, u64)>,
+    generation: u16,
+}
+
+#[cold]
+fn unexpected(outcome: &dyn fmt::Debug) -> Error {
+    let cause = format!("the host answered a step of the creation with {outcome:?}");
+    Error::new(ErrorClass::Intern, CALL, cause)
 }
 
 /// Gives back the id that was agreed on, and the window if it has been entered.
@@ -342,33 +409,6 @@ fn discard(core: &mut Core, id: WindowId, is_entered: bool) {
         let _ = core.state.remove_window(id);
     } else {
         core.state.windows.give_back(id.index);
-    }
-}
-
-impl WindowSpec {
-    fn len(&self) -> u64 {
-        match self {
-            Self::Allocate { len, .. } => *len,
-            Self::Create { memory, .. } => memory.len() as u64,
-        }
-    }
-
-    fn unit(&self) -> u64 {
-        match self {
-            Self::Allocate { unit, .. } | Self::Create { unit, .. } => *unit,
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.len() > isize::MAX as u64 {
-            let cause = format!("size {} is over the largest possible, {}", self.len(), isize::MAX);
-            return Err(Error::new(ErrorClass::Size, CALL, cause));
-        }
-        if self.unit() == 0 || self.unit() > isize::MAX as u64 {
-            let cause = format!("displacement unit {} is not in 1..={}", self.unit(), isize::MAX);
-            return Err(Error::new(ErrorClass::Disp, CALL, cause));
-        }
-        Ok(())
     }
 }
 

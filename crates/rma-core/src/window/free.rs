@@ -1,12 +1,15 @@
 //! Freeing a window: collective (MPI 3.1 §11.2.5), own operations done, replies out, everybody met, then the memory.
+//!
+//! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this rank's memory
+//! without asking: then the engine keeps it, so that no later window gets it.
 
 use super::calls::{Window, gone};
+use super::waits::waits_to_free;
 use crate::epoch::{Call, is_open};
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};
-use crate::progress::Core;
+use crate::progress::{Core, State};
 use std::fmt;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// The end of a window under way.
 pub struct WindowFree {
@@ -42,6 +45,20 @@ impl WindowFree {
             Ok(()) => Ok(Self { window, phase: Phase::Draining }),
             Err(error) => Err((window, error)),
         }
+    }
+
+    /// Waits until the window is gone.
+    ///
+    /// # Errors
+    /// As [`WindowFree::poll`].
+    pub fn wait(mut self) -> Result<()> {
+        let engine = self.window.engine().clone();
+        let (id, host, sight) = (self.window.id(), engine.host(), engine.sight());
+        let _call = sight.call(CALL, Some(id), None);
+        let describe = |state: &State| {
+            format!("{} ({})", waits_to_free(state.windows.get(id), host), sight.describe_window(id))
+        };
+        engine.wait(CALL, &describe, &mut |core| Ok(self.poll_in(core)?.then_some(())))
     }
 
     /// Advances; answers whether the window is gone. Progress of the engine is the caller's business.
@@ -93,9 +110,15 @@ impl WindowFree {
 
     fn end(&mut self, core: &mut Core, error: Option<Error>) -> Result<bool> {
         let shared = self.window.shared();
-        shared.open_to_all.store(false, Relaxed);
+        shared.door.set_open(false);
+        // No lock call gets past this any more.
+        shared.latch.close();
+        if error.is_some() {
+            core.state.keep(shared);
+        }
         // Operations to lost ranks have been abandoned, so every element is idle.
         let late = core.state.remove_window(shared.id);
+        self.window.engine().sight().forget_window(shared.id);
         match error.or(late) {
             None => Ok(true),
             Some(error) => Err(error.in_call(CALL)),
@@ -115,7 +138,7 @@ fn is_drained(core: &mut Core, window: &Window, host: &dyn Host) -> Result<bool>
     let state = &mut core.state;
     let Some(mut entry) = state.windows.take(window.id()) else { return Err(gone(CALL)) };
     let is_open = is_open(&mut state.pools, &mut entry, host);
-    let has_waiters = entry.target.has_waiters();
+    let has_waiters = entry.target.has_waiters() || !entry.rounds.is_empty();
     state.windows.put_back(entry);
     Ok(is_open? && !has_waiters && !is_accessed(core, window))
 }

@@ -4,18 +4,38 @@
 //! mapped here, and the operation table otherwise; the two halves of a window's data are split the same way: `Shared` needs
 //! no lock, `WindowState` lives under the engine's.
 
+mod active;
 mod calls;
 mod create;
+mod dynamic;
 mod free;
+mod hints;
+mod latch;
+mod now;
+mod passive;
+mod query;
+mod regions;
+mod request;
+mod scattered;
 mod shared;
+mod spec;
 mod state;
 mod synchronize;
 mod table;
+mod typed;
+mod waits;
 
 pub use calls::Window;
-pub use create::{WindowCreation, WindowSpec};
+pub use create::WindowCreation;
+pub use dynamic::Detaching;
 pub use free::WindowFree;
+pub use hints::Hints;
+pub(crate) use latch::Single;
+pub(crate) use regions::Regions;
+pub use request::OperationRequest;
 pub use shared::Flavor;
-pub(crate) use shared::{Member, OutOfRange, Shared};
+pub(crate) use shared::{Held, Member, OutOfRange, Shared, request_of};
+pub use spec::WindowSpec;
 pub(crate) use state::WindowState;
 pub(crate) use table::Windows;
+pub use typed::{Destination, Origin, TargetArea};

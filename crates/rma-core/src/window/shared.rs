@@ -1,16 +1,21 @@
 //! What the direct path needs of a window, readable without any lock: the ranks whose memory is mapped here, their control
 //! blocks, and whether an access epoch is open to them.
 //!
-//! Made once at creation and immutable but for the atomic gates. The gates are written under the engine's lock by the
-//! synchronization calls, and read relaxed by communication calls: a user thread that communicates has itself seen the
-//! synchronization call return, or was told by one that has.
+//! Made once at creation and immutable but for the atomic gates and the latch of [`super::latch`].
 
-use crate::control::{ControlBlock, Holder};
+use super::hints::Hints;
+use super::latch::{Door, Gate, Latch};
+use super::regions::{NO_SIZE, Regions, Use};
+use crate::control::{ControlBlock, Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
+use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, SegmentSet};
 use crate::ids::{Disp, Rank, WindowId};
 use crate::mem::WriteSpan;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use crate::wire::{Area, Place};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 /// How a window came by its memory (MPI 3.1 §11.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +24,10 @@ pub enum Flavor {
     Create,
     /// The library's memory (`MPI_WIN_FLAVOR_ALLOCATE`).
     Allocate,
+    /// The library's memory, mapped by every rank (`MPI_WIN_FLAVOR_SHARED`).
+    Shared,
+    /// Memory that is attached later (`MPI_WIN_FLAVOR_DYNAMIC`).
+    Dynamic,
 }
 
 /// A rank whose window memory is mapped in this process.
@@ -29,8 +38,10 @@ pub(crate) struct Member {
     /// Displacement unit in bytes; known from the end of creation on.
     pub(crate) unit: AtomicU64,
     pub(crate) control: ControlBlock,
-    /// A lock on this rank is held.
-    pub(crate) open: AtomicBool,
+    /// Whether an epoch is open to this rank alone.
+    pub(crate) gate: Gate,
+    /// The attached memory of a dynamic window, which has no span.
+    pub(crate) regions: Option<Regions>,
 }
 
 /// The lock-free part of a window.
@@ -41,18 +52,44 @@ pub(crate) struct Shared {
     pub(crate) group: Group,
     pub(crate) flavor: Flavor,
     /// Ascending by rank.
-    pub(crate) members: Box<[Member]>,
+    pub(crate) members: Arc<[Member]>,
+    /// Those that calls may reach without the engine's lock: `members`, or none while somebody looks (`trace`).
+    pub(crate) quick: Arc<[Member]>,
+    /// The rank of the first member.
+    pub(crate) first: Rank,
     /// This process's own place in `members`.
     pub(crate) own: usize,
+    /// What changing their elements takes.
+    pub(crate) siblings: Siblings,
     /// Size and displacement unit of every rank, when they are all the same.
     pub(crate) uniform: Option<(u64, u64)>,
-    /// An epoch is open that reaches every rank.
-    pub(crate) open_to_all: AtomicBool,
+    /// The epoch of a fence, which reaches every rank.
+    pub(crate) door: Door,
+    /// Single locks of mapped ranks.
+    pub(crate) latch: Latch,
+    /// What the program has told of its use of the window.
+    pub(crate) hints: Mutex<Hints>,
+    /// The hint that makes lock calls errors.
+    pub(crate) no_locks: AtomicBool,
     /// Keeps everything mapped that `members` name.
     pub(crate) _segment: SegmentSet,
 }
 
+/// Keeps the memory of a window that is being accessed: mapped, and attached.
+#[derive(Clone)]
+pub(crate) struct Held {
+    _shared: Arc<Shared>,
+    _use: Option<Use>,
+}
+
 impl Member {
+    /// Keeps attached memory attached while it is accessed outside the engine's lock: taken before the memory is looked up,
+    /// dropped after the access.
+    #[inline]
+    pub(crate) fn pin(&self) -> Option<Use> {
+        self.regions.as_ref().map(Regions::begin_use)
+    }
+
     /// The `len` bytes at displacement `disp`.
     #[inline]
     pub(crate) fn locate(&self, disp: Disp, len: u64) -> Result<WriteSpan, OutOfRange> {
@@ -66,12 +103,62 @@ impl Member {
         let start = disp.0.checked_mul(self.unit.load(Relaxed)).and_then(|s| s.checked_add(offset));
         match start.and_then(|start| Some((start, start.checked_add(len)?))) {
             Some((start, end)) if end <= size => Ok(self.span.part(start as usize, len as usize)),
-            _ => Err(OutOfRange { start: start.unwrap_or(u64::MAX), len, size }),
+            _ => self.locate_attached(start, len),
         }
+    }
+
+    #[cold]
+    fn locate_attached(&self, start: Option<u64>, len: u64) -> Result<WriteSpan, OutOfRange> {
+        let (start, size) = (start.unwrap_or(u64::MAX), self.span.len() as u64);
+        self.regions
+            .as_ref()
+            .map_or(Err(OutOfRange { start, len, size }), |regions| regions.locate(start, len))
     }
 }
 
-/// An access outside a window: first byte (saturated), number of bytes, and the window's size.
+impl Member {
+    /// The `len` bytes at `place`.
+    pub(crate) fn locate_place(&self, place: &Place, len: u64) -> Result<Scatter, OutOfRange> {
+        match &place.area {
+            Area::Run { offset } => self.locate_behind(place.disp, *offset, len).map(Scatter::span),
+            Area::Shape { layout, from } => {
+                let end = from.checked_add(len).filter(|end| *end <= layout.size());
+                if let (Some(regions), Some(end)) = (&self.regions, end) {
+                    let start = place.disp.0.checked_mul(self.unit.load(Relaxed));
+                    return regions.locate_part(start, layout, *from..end, Regions::MOST_STEPS);
+                }
+                let mut all = self.locate_layout(place.disp, layout)?;
+                let _before = all.split_to(*from);
+                Ok(all.split_to(len))
+            }
+        }
+    }
+
+    /// The bytes of `layout` counted from displacement `disp`, if all of them lie within the window.
+    pub(crate) fn locate_layout(&self, disp: Disp, layout: &Layout) -> Result<Scatter, OutOfRange> {
+        let unit = self.unit.load(Relaxed);
+        let start = disp.0.checked_mul(unit);
+        if let Some(regions) = &self.regions {
+            return regions.locate_layout(start, layout);
+        }
+        start
+            .and_then(|start| Scatter::within(self.span, start, layout))
+            .ok_or_else(|| OutOfRange::of_layout(start, layout, self.span.len() as u64))
+    }
+}
+
+/// A lock call of the user as a request in line. A shared request of one that holds another lock passes the line.
+#[inline]
+pub(crate) fn request_of(kind: LockKind, holds_another: bool) -> LockRequest {
+    match kind {
+        LockKind::Exclusive => LockRequest::Exclusive,
+        LockKind::Shared if holds_another => LockRequest::SharedHolding,
+        LockKind::Shared => LockRequest::Shared,
+    }
+}
+
+/// An access outside a window: first byte (saturated), number of bytes, and the window's size ([`NO_SIZE`] for a dynamic
+/// window).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfRange {
     pub(crate) start: u64,
@@ -80,29 +167,64 @@ pub(crate) struct OutOfRange {
 }
 
 impl OutOfRange {
+    /// The error of a layout's bytes, counted from byte `start`, or from one past 2^64.
+    #[cold]
+    pub(crate) fn of_layout(start: Option<u64>, layout: &Layout, size: u64) -> Self {
+        let (low, high) = layout.bounds();
+        let first = start.map_or(i128::MAX, |start| i128::from(start) + i128::from(low));
+        Self { start: u64::try_from(first).unwrap_or(u64::MAX), len: (high - low) as u64, size }
+    }
+
     #[cold]
     pub(crate) fn into_error(self, call: &'static str, target: impl std::fmt::Display) -> Error {
         let Self { start, len, size } = self;
-        let at = if start == u64::MAX { "a byte past 2^64".to_owned() } else { format!("byte {start}") };
-        Error::new(
-            ErrorClass::RmaRange,
-            call,
-            format!(
-                "{len} bytes from {at} are not within the window of rank {target}, which has {size} bytes"
-            ),
-        )
+        let cause = match (start, size) {
+            (_, NO_SIZE) => {
+                format!("{len} bytes from address {start:#x} are not attached to the window of rank {target}")
+            }
+            (u64::MAX, _) => {
+                format!(
+                    "{len} bytes from a byte past 2^64 or before it are not within the window of rank {target}, which has {size} bytes"
+                )
+            }
+            _ => {
+                format!(
+                    "{len} bytes from byte {start} are not within the window of rank {target}, which has {size} bytes"
+                )
+            }
+        };
+        Error::new(ErrorClass::RmaRange, call, cause)
     }
 }
 
 impl Shared {
-    /// The mapped part of `rank`, if it has one: the direct path.
+    /// The mapped part of `rank`, if it has one and calls may reach it without the engine's lock: the direct path.
+    #[inline]
+    pub(crate) fn quick(&self, rank: Rank) -> Option<&Member> {
+        match self.quick.get(rank.0.wrapping_sub(self.first.0) as usize) {
+            Some(member) if member.rank == rank => Some(member),
+            _ => self.quick_by_search(rank),
+        }
+    }
+
+    /// As [`Shared::quick`], where the rank's distance from the first one says where to look; `None` otherwise.
+    #[inline(always)]
+    pub(crate) fn quick_by_distance(&self, rank: Rank) -> Option<&Member> {
+        self.quick.get(rank.0.wrapping_sub(self.first.0) as usize).filter(|member| member.rank == rank)
+    }
+
+    /// The mapped part of `rank`, if it has one.
     #[inline]
     pub(crate) fn member(&self, rank: Rank) -> Option<&Member> {
-        let first = self.members[0].rank.0;
-        match self.members.get(rank.0.wrapping_sub(first) as usize) {
+        match self.members.get(rank.0.wrapping_sub(self.first.0) as usize) {
             Some(member) if member.rank == rank => Some(member),
             _ => self.member_by_search(rank),
         }
+    }
+
+    /// Whether calls reach every rank of the window without the engine's lock.
+    pub(crate) fn are_all_quick(&self) -> bool {
+        self.quick.len() == self.group.size() as usize
     }
 
     /// This process's own part.
@@ -110,15 +232,77 @@ impl Shared {
         &self.members[self.own]
     }
 
+    /// Who may change which elements of a member's memory in which way.
+    #[inline]
+    pub(crate) fn domain<'a>(&'a self, member: &'a Member) -> Domain<'a> {
+        self.siblings.domain(&member.control, member.rank, member.span)
+    }
+
+    /// Keeps this rank's memory for an access that lasts beyond the engine's lock. Taken under the same hold of the lock as
+    /// the memory was found.
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        Held { _shared: Arc::clone(self), _use: self.own().pin() }
+    }
+
     /// Whether another rank than the own is mapped.
     pub(crate) fn maps_others(&self) -> bool {
         self.members.len() > 1
     }
 
-    /// Whether an access epoch is open to `member`.
+    /// The mapped part of another rank that is told of posts and dones by marks in shared memory, and its place among those.
+    pub(crate) fn marked(&self, rank: Rank) -> Option<(usize, &Member)> {
+        let place = self.members.binary_search_by_key(&rank, |member| member.rank).ok()?;
+        let has_bits = place.max(self.own) < Marks::PLACES;
+        (has_bits && place != self.own).then(|| (place, &self.members[place]))
+    }
+
+    /// Whether some rank of the group is reached by packets.
+    pub(crate) fn has_packet_targets(&self) -> bool {
+        self.members.len() < self.group.size() as usize
+    }
+
+    /// Whether an access epoch is open to `member`, for a communication call.
     #[inline]
     pub(crate) fn is_open(&self, member: &Member) -> bool {
-        self.open_to_all.load(Relaxed) || member.open.load(Relaxed)
+        self.door.passes() || member.gate.is_open()
+    }
+
+    /// Locks a mapped rank without the engine's lock; `false` when the call has to take the long way. Nothing is changed then.
+    #[inline]
+    pub(super) fn try_lock(&self, member: &Member, kind: LockKind, no_check: bool) -> bool {
+        let Some(others) = self.latch.try_enter() else { return false };
+        if !member.gate.begin() {
+            self.latch.leave();
+            return false;
+        }
+        if !no_check && !member.control.try_acquire(request_of(kind, others > 0), self.holder) {
+            member.gate.close();
+            self.latch.leave();
+            return false;
+        }
+        // SYNC POINT L2
+        fence(SeqCst);
+        member.gate.set_held((!no_check).then_some(kind));
+        true
+    }
+
+    /// Unlocks a mapped rank without the engine's lock and answers whom to ring; `None` when the call has to take the long
+    /// way.
+    #[inline]
+    pub(super) fn try_unlock(&self, member: &Member) -> Option<Option<Wake>> {
+        if self.latch.is_long_way() { None } else { self.unlock(member) }
+    }
+
+    /// Releases the single lock of a mapped rank and answers whom to ring; `None` when it is not locked.
+    #[inline]
+    pub(crate) fn unlock(&self, member: &Member) -> Option<Option<Wake>> {
+        let held = member.gate.begin_release()?;
+        // SYNC POINT L1
+        fence(SeqCst);
+        let wake = held.and_then(|kind| member.control.release(kind, self.holder).ok().flatten());
+        member.gate.close();
+        self.latch.leave();
+        Some(wake)
     }
 
     /// Checks a rank that came from a user.
@@ -128,6 +312,10 @@ impl Shared {
             return Ok(());
         }
         Err(Error::new(ErrorClass::Rank, call, format!("target rank {rank} is not in 0..{size}")))
+    }
+
+    fn quick_by_search(&self, rank: Rank) -> Option<&Member> {
+        if self.quick.is_empty() { None } else { self.member_by_search(rank) }
     }
 
     fn member_by_search(&self, rank: Rank) -> Option<&Member> {

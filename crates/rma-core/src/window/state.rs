@@ -3,15 +3,21 @@
 //! Two roles stand side by side and share no field: the origin's (epoch, table, errors to raise) and the target's (lock
 //! queue, bodies being received).
 
-use super::shared::Shared;
-use crate::epoch::{Call, WindowEpoch, check};
+use super::latch::Single;
+use super::shared::{Member, Shared};
+use crate::bugs::{Bug, has};
+use crate::epoch::{Call, Epoch, Facts, RankLock, WindowEpoch, check};
 use crate::error::{Error, Result};
 use crate::host::HostRequest;
+use crate::ids::Rank;
+use crate::origin::round::Rounds;
 use crate::pool::LocalShare;
 use crate::progress::Pools;
+use crate::stats::Counters;
 use crate::table::Table;
 use crate::target::TargetRole;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// One window under the engine's lock.
 pub(crate) struct WindowState {
@@ -22,15 +28,25 @@ pub(crate) struct WindowState {
     pub(crate) op_share: LocalShare,
     /// The window's reserved target elements.
     pub(crate) target_share: LocalShare,
+    /// Packets to ranks without a target element.
+    pub(crate) rounds: Rounds,
     /// The barrier of a fence that did not wait for it.
     pub(crate) opening: Option<HostRequest>,
+    /// Fences so far that were meetings in shared memory.
+    pub(crate) meetings: u64,
+    /// Lock calls of mapped ranks that wait in line.
+    pub(crate) in_line: u32,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,
     /// An element was wanted and not to be had: hold nothing back until one was taken.
     pub(crate) pressure: bool,
     /// An error that arrived, to be raised by the next synchronization call.
     pub(crate) error: Option<Error>,
+    /// A target that the open lock_all epoch depended on is lost: what flush_all and unlock_all say.
+    pub(crate) lost: Option<Error>,
     pub(crate) target: TargetRole,
+    /// What was done for this window alone; the engine's own have the rest.
+    pub(crate) counters: Counters,
 }
 
 impl WindowState {
@@ -46,22 +62,69 @@ impl WindowState {
             table: Table::new(slots),
             op_share,
             target_share,
+            rounds: Rounds::default(),
             opening: None,
+            meetings: 0,
+            in_line: 0,
             dirty: false,
             pressure: false,
             error: None,
+            lost: None,
             target: TargetRole::default(),
+            counters: Counters::default(),
         }
     }
 
     /// Whether the call is legal now; see [`check`].
     pub(crate) fn check(&self, pools: &Pools, call: Call, name: &'static str) -> Result<()> {
-        let is_pending = matches!(call, Call::Lock(_) | Call::Free) && self.table.is_busy(&pools.targets);
-        check(&self.epoch, call, name, is_pending).map_err(|error| match &self.error {
+        let may_replace = matches!(call, Call::Lock(_) | Call::LockAll | Call::Start | Call::Free);
+        let facts = Facts {
+            is_pending: may_replace && (self.shared.door.is_used() || self.table.is_busy(&pools.targets)),
+            is_exposed: self.target.exposure.is_open(),
+            mapped_locks: self.shared.latch.count(),
+            mapped_rank: self.a_locked_member(),
+            lock: self.lock_for(call),
+        };
+        check(&self.epoch, call, name, facts).map_err(|error| match &self.error {
             // An epoch that has ended with a failure: the failure is what the user must know.
             Some(cause) => cause.clone().in_call(name),
             None => error,
         })
+    }
+
+    fn a_locked_member(&self) -> Option<Rank> {
+        if self.shared.latch.count() == 0 {
+            return None;
+        }
+        let is_locked = |member: &&Member| member.gate.single() != Single::No;
+        self.shared.members.iter().find(is_locked).map(|member| member.rank)
+    }
+
+    /// What there is of a single lock of the rank that a call names.
+    pub(crate) fn lock_for(&self, call: Call) -> RankLock {
+        let Some(rank) = call.rank() else { return RankLock::No };
+        let Some(member) = self.shared.member(rank) else {
+            return self
+                .epoch
+                .lock(rank)
+                .map_or(RankLock::No, |lock| if lock.closing { RankLock::Changing } else { RankLock::Held });
+        };
+        match member.gate.single() {
+            Single::No => RankLock::No,
+            Single::Changing => RankLock::Changing,
+            Single::Held(_) => RankLock::Held,
+        }
+    }
+
+    /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
+    pub(crate) fn holds_another(&self, rank: Rank) -> bool {
+        (self.shared.latch.count() > 0 || self.epoch.holds_another(rank)) && !has(Bug::StrictOrder)
+    }
+
+    /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.
+    pub(crate) fn needs_long_way(&self) -> bool {
+        let is_hinted = self.shared.no_locks.load(Relaxed);
+        is_hinted || self.epoch.state() != Epoch::Unset || self.error.is_some() || self.in_line > 0
     }
 
     /// Keeps the first error until a synchronization call raises it.

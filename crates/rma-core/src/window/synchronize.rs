@@ -7,15 +7,19 @@
 use super::calls::{Window, gone};
 use super::free::WindowFree;
 use super::state::WindowState;
+use super::waits::{behind, waits_for};
+use crate::control::Wake;
 use crate::engine::Engine;
 use crate::epoch::{
     Assert, Call, FenceSync, FlushSync, LockKind, LockSync, Reach, Sync, SyncStep, UnlockSync,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorClass, Result};
 use crate::host::Group;
 use crate::ids::Rank;
 use crate::progress::{Core, State};
-use crate::window::{WindowCreation, WindowSpec};
+use crate::target::locks;
+use crate::trace::CallSpan;
+use crate::window::{Hints, WindowCreation, WindowSpec};
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
 impl Engine {
@@ -24,7 +28,15 @@ impl Engine {
     /// # Errors
     /// When a member of the group is known to be lost.
     pub fn begin_window(&self, group: Group, spec: WindowSpec) -> Result<WindowCreation> {
-        WindowCreation::begin(self.clone(), group, spec)
+        self.begin_window_with(group, spec, Hints::default())
+    }
+
+    /// [`Engine::begin_window`] with hints.
+    ///
+    /// # Errors
+    /// As [`Engine::begin_window`].
+    pub fn begin_window_with(&self, group: Group, spec: WindowSpec, hints: Hints) -> Result<WindowCreation> {
+        WindowCreation::begin(self.clone(), group, spec, hints)
     }
 
     /// Creates a window, collectively over `group`.
@@ -32,9 +44,32 @@ impl Engine {
     /// # Errors
     /// As [`WindowCreation::poll`].
     pub fn create_window(&self, group: Group, spec: WindowSpec) -> Result<Window> {
-        let size = group.size();
-        let mut creation = self.begin_window(group, spec)?;
-        let describe = || format!("{size} ranks to create a window");
+        self.create_window_with(group, spec, Hints::default())
+    }
+
+    /// [`Engine::create_window`] with hints.
+    ///
+    /// # Errors
+    /// As [`WindowCreation::poll`].
+    pub fn create_window_with(&self, group: Group, spec: WindowSpec, hints: Hints) -> Result<Window> {
+        let creation = self.begin_window_with(group, spec, hints)?;
+        self.await_window(creation)
+    }
+
+    /// Takes part in a window creation with arguments that the caller has found wrong, so that the other ranks of `group` get
+    /// an error and do not wait; gives the error to report here: `fault`, or what kept this rank from taking part.
+    pub fn refuse_window(&self, group: Group, fault: Error) -> Error {
+        let creation = WindowCreation::begin_faulty(self.clone(), group, fault);
+        match creation.and_then(|creation| self.await_window(creation)) {
+            Err(error) => error,
+            Ok(window) => unreachable!("{window:?} was made in spite of a fault"),
+        }
+    }
+
+    fn await_window(&self, mut creation: WindowCreation) -> Result<Window> {
+        let _call = self.sight().call("win_create", None, None);
+        let size = creation.group_size();
+        let describe = |_: &State| format!("all {size} ranks to create a window{}", behind(self.host()));
         self.wait("win_create", &describe, &mut |core| creation.poll_in(core))
     }
 }
@@ -45,8 +80,14 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` while locks are held; errors of operations since the last synchronization.
     pub fn fence(&self, assert: Assert) -> Result<()> {
+        let _call = self.trace("fence", None);
         let mut sync = self.begin_fence(assert)?;
-        self.finish("fence", &mut sync, &|| format!("all {} ranks to enter the fence", self.size()))
+        let outcome = self.finish("fence", &mut sync);
+        if outcome.is_err() {
+            // Others that wait for the same dead rank hear of it now.
+            self.engine().poll();
+        }
+        outcome
     }
 
     /// The steps of [`Window::fence`].
@@ -63,13 +104,27 @@ impl Window {
     ///
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` when the rank is locked or another kind of epoch is open.
+    #[inline]
     pub fn lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
+        if let Some(member) = self.shared().quick(target)
+            && (assert == Assert::NONE || assert == Assert::NO_CHECK)
+            && self.shared().try_lock(member, kind, assert == Assert::NO_CHECK)
+        {
+            self.poll_now_and_then();
+            return Ok(());
+        }
+        self.lock_slowly(kind, target, assert)
+    }
+
+    #[cold]
+    fn lock_slowly(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
+        let _call = self.trace("lock", Some(target));
         let mut sync = self.begin_lock(kind, target, assert)?;
         if matches!(sync.0, SyncStep::Held) {
             self.poll_now_and_then();
             return Ok(());
         }
-        self.finish("lock", &mut sync, &|| format!("the {kind:?} lock of rank {target}"))
+        self.finish("lock", &mut sync)
     }
 
     /// The steps of [`Window::lock`].
@@ -95,10 +150,42 @@ impl Window {
     ///
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` when the rank is not locked; errors of the epoch's operations.
+    #[inline]
     pub fn unlock(&self, target: Rank) -> Result<()> {
-        let (begun, owes) = self.begin_unlock_noting(target);
+        match self.shared().quick(target).and_then(|member| self.shared().try_unlock(member)) {
+            Some(None) => self.poll_now_and_then(),
+            Some(wake) => self.wake(wake),
+            None => return self.unlock_slowly(target),
+        }
+        Ok(())
+    }
+
+    /// Rings those whose turn it is to take a lock.
+    #[cold]
+    fn wake(&self, wake: Option<Wake>) {
+        self.engine().with(|core| {
+            let State { nudges, counters, .. } = &mut core.state;
+            locks::wake(nudges, counters, self.shared(), wake);
+        });
+        // They hear of it now: the caller may not come back for long.
+        self.engine().poll();
+    }
+
+    #[cold]
+    fn unlock_slowly(&self, target: Rank) -> Result<()> {
+        let _call = self.trace("unlock", Some(target));
+        let begun = self.begin_unlock_noting(target);
+        self.finish_release("unlock", begun)
+    }
+
+    /// Ends a call that gives locks back; with what it began comes whether somebody else has to be told.
+    pub(super) fn finish_release(
+        &self,
+        name: &'static str,
+        (begun, owes): (Result<Sync>, bool),
+    ) -> Result<()> {
         if owes {
-            // Whoever waits for the lock hears of it now: the caller may not come back for long.
+            // Whoever waits for a lock hears of it now: the caller may not come back for long.
             self.engine().poll();
         }
         let mut sync = begun?;
@@ -106,7 +193,11 @@ impl Window {
             self.poll_now_and_then();
             return Ok(());
         }
-        self.finish("unlock", &mut sync, &|| format!("rank {target} to complete the epoch"))
+        // A release that nobody acknowledges is over when it has left, which it just has: no further step for that.
+        if owes && self.engine().with(|core| self.advance(core, &mut sync, name))? {
+            return Ok(());
+        }
+        self.finish(name, &mut sync)
     }
 
     /// The steps of [`Window::unlock`].
@@ -181,11 +272,7 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_RMA_SYNC` while locks are held or operations are incomplete; the window then stays.
     pub fn free(self) -> Result<()> {
-        let engine = self.engine().clone();
-        let mut free = self.begin_free().map_err(|(_, error)| error)?;
-        engine.wait("win_free", &|| "all ranks to free the window".to_owned(), &mut |core| {
-            Ok(free.poll_in(core)?.then_some(()))
-        })
+        self.begin_free().map_err(|(_, error)| error)?.wait()
     }
 
     /// The steps of [`Window::free`].
@@ -198,16 +285,17 @@ impl Window {
 
     #[inline]
     fn flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<()> {
-        if let Some(member) = self.shared().member(target)
-            && member.open.load(Relaxed)
+        if let Some(member) = self.shared().quick(target)
+            && member.gate.is_locked()
         {
             // Direct operations are complete when they return; only their order is left to see to.
             fence(SeqCst);
             self.poll_now_and_then();
             return Ok(());
         }
+        let _call = self.trace(call, Some(target));
         let mut sync = self.begin_flush_to(target, call, reach)?;
-        self.finish(call, &mut sync, &|| format!("operations to rank {target} to complete"))
+        self.finish(call, &mut sync)
     }
 
     fn begin_flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<Sync> {
@@ -217,7 +305,7 @@ impl Window {
         })
     }
 
-    fn begin(
+    pub(super) fn begin(
         &self,
         call: Call,
         name: &'static str,
@@ -226,11 +314,14 @@ impl Window {
         self.engine().with(|core| {
             core.state.begun = true;
             let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
-            let begun = window
-                .check(&core.state.pools, call, name)
+            // Until it is put back: no lock call slips in between the check and what follows.
+            window.shared.latch.close();
+            let begun = check_hints(&window, call, name)
+                .and_then(|()| window.check(&core.state.pools, call, name))
                 .and_then(|()| start(&mut core.state, &mut window));
+            self.engine().sight().look_at_epochs(&window, call);
             core.state.windows.put_back(window);
-            begun.map(Sync)
+            begun.map(|step| Sync(step, call))
         })
     }
 
@@ -238,15 +329,10 @@ impl Window {
         let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
         let state = &mut core.state;
         let was_dirty = std::mem::replace(&mut window.dirty, false);
-        let over = match &mut sync.0 {
-            SyncStep::Done | SyncStep::Held => Ok(true),
-            SyncStep::Fence(fence) => fence.poll(state, &mut window, self.engine().host()),
-            SyncStep::Lock(lock) => lock.poll(state, &mut window),
-            SyncStep::Unlock(unlock) => unlock.poll(state, &mut window),
-            SyncStep::Flush(flush) => flush.poll(state, &window),
-        };
+        let over = sync.0.poll(state, &mut window, self.engine().host());
         let over = match over {
-            Ok(true) if matches!(sync.0, SyncStep::Lock(_) | SyncStep::Held) => Ok(true),
+            // Opening calls have raised what went wrong before they began.
+            Ok(true) if sync.opens() => Ok(true),
             Ok(true) => window.raise(name).map(|()| true),
             other => other.map_err(|error| error.in_call(name)),
         };
@@ -255,18 +341,42 @@ impl Window {
         if !matches!(over, Ok(false)) {
             sync.0 = SyncStep::Done;
         }
+        self.engine().sight().look_at_epochs(&window, sync.1);
         state.windows.put_back(window);
         over
     }
 
-    fn finish(&self, name: &'static str, sync: &mut Sync, describe: &dyn Fn() -> String) -> Result<()> {
-        self.engine().wait(name, &|| format!("{} (window {})", describe(), self.id()), &mut |core| {
-            Ok(self.advance(core, sync, name)?.then_some(()))
-        })
+    /// Drives the engine until a synchronization call is over.
+    pub(super) fn finish(&self, name: &'static str, sync: &mut Sync) -> Result<()> {
+        let (engine, id, call) = (self.engine(), self.id(), sync.1);
+        let describe = |state: &State| {
+            let window = engine.sight().describe_window(id);
+            match state.windows.get(id) {
+                Some(state_of) => format!("{} ({window})", waits_for(state, state_of, call, engine.host())),
+                None => window,
+            }
+        };
+        engine.wait(name, &describe, &mut |core| Ok(self.advance(core, sync, name)?.then_some(())))
+    }
+
+    /// A call on this window begins, for whoever looks; it ends when the answer is dropped.
+    #[inline]
+    pub(super) fn trace(&self, call: &'static str, target: Option<Rank>) -> CallSpan<'_> {
+        self.engine().sight().call(call, Some(self.id()), target)
     }
 
     #[inline]
-    fn poll_now_and_then(&self) {
+    pub(super) fn poll_now_and_then(&self) {
         self.engine().poll_now_and_then();
     }
+}
+
+/// Whether the call keeps what the program has promised.
+#[inline]
+fn check_hints(window: &WindowState, call: Call, name: &'static str) -> Result<()> {
+    if matches!(call, Call::Lock(_) | Call::LockAll) && window.shared.no_locks.load(Relaxed) {
+        let cause = "the window has the hint no_locks, which says that nobody locks it";
+        return Err(Error::new(ErrorClass::RmaSync, name, cause));
+    }
+    Ok(())
 }

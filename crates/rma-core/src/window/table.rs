@@ -120,6 +120,7 @@ impl Windows {
             self.entries.resize_with(at + 1, Entry::default);
         }
         // The index may still be listed for the window that had it before.
+        window.shared.latch.set_long_way(window.needs_long_way());
         self.entries[at].generation = id.generation;
         self.entries[at].window = Some(Box::new(window));
         self.live += 1;
@@ -138,12 +139,20 @@ impl Windows {
         self.entry(id)?.window.as_deref_mut()
     }
 
+    /// A window, to look at.
+    pub(crate) fn get(&self, id: WindowId) -> Option<&WindowState> {
+        let entry =
+            self.entries.get(usize::from(id.index)).filter(|entry| entry.generation == id.generation)?;
+        entry.window.as_deref()
+    }
+
     /// Takes a window out to work on it beside the rest of the state; [`Windows::put_back`] must follow.
     pub(crate) fn take(&mut self, id: WindowId) -> Option<Box<WindowState>> {
         self.entry(id)?.window.take()
     }
 
     pub(crate) fn put_back(&mut self, window: Box<WindowState>) {
+        window.shared.latch.set_long_way(window.needs_long_way());
         let index = window.shared.id.index;
         let entry = &mut self.entries[usize::from(index)];
         if window.is_active() && !entry.is_listed {

@@ -33,6 +33,10 @@ impl<'a> Reader<'a> {
         self.bytes().map(u64::from_le_bytes)
     }
 
+    pub(super) fn i64(&mut self) -> Result<i64, &'static str> {
+        self.bytes().map(i64::from_le_bytes)
+    }
+
     /// What follows the fields read so far.
     pub(super) fn rest(self) -> &'a [u8] {
         self.rest

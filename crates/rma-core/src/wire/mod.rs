@@ -5,10 +5,15 @@
 
 mod fields;
 mod header;
+mod label;
+mod place;
 mod request;
 mod response;
 
 pub use fields::Head;
 pub use header::{HEADER_LEN, Protocol, VERSION, check_header, header};
-pub use request::{Place, Request, RequestFlags, RequestKind};
+pub(crate) use label::kind_and_window;
+pub use place::{Area, Place};
+pub(crate) use place::{ENTRY_LEN, SHAPE_LEN};
+pub use request::{Request, RequestFlags, RequestKind};
 pub use response::{Response, ResponseFlags, ResponseKind};

@@ -5,8 +5,10 @@
 
 use super::fields::{Head, Reader};
 use super::header::{HEADER_LEN, Protocol, header};
+use super::place::Place;
 use crate::datatype::BasicType;
-use crate::ids::{Disp, RequestId, Sequence, WindowId};
+use crate::ids::{RequestId, Sequence, WindowId};
+
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use std::fmt;
 
@@ -27,8 +29,10 @@ impl RequestFlags {
     pub const ACK: Self = Self(8);
     /// Release the origin's lock afterwards.
     pub const UNLOCK: Self = Self(16);
+    /// The origin is done with the target's exposure epoch.
+    pub const DONE: Self = Self(32);
 
-    const ALL: u8 = 31;
+    const ALL: u8 = 63;
 
     /// Whether all of `other`'s flags are set.
     pub fn has(self, other: Self) -> bool {
@@ -38,6 +42,11 @@ impl RequestFlags {
     /// Whether a lock is asked for.
     pub fn locks(self) -> bool {
         self.0 & (Self::LOCK_SHARED.0 | Self::LOCK_EXCLUSIVE.0) != 0
+    }
+
+    /// Whether the origin's epoch to the target ends with this packet.
+    pub fn closes(self) -> bool {
+        self.0 & (Self::UNLOCK.0 | Self::DONE.0) != 0
     }
 
     /// These flags and `other`'s.
@@ -52,7 +61,7 @@ impl RequestFlags {
         Self(self.0 & !other.0)
     }
 
-    fn parse(bits: u8) -> Result<Self, &'static str> {
+    pub(super) fn parse(bits: u8) -> Result<Self, &'static str> {
         let flags = Self(bits);
         if bits & !Self::ALL != 0 {
             return Err("unknown request flag");
@@ -60,30 +69,23 @@ impl RequestFlags {
         if flags.has(Self::LOCK_SHARED.with(Self::LOCK_EXCLUSIVE)) {
             return Err("shared and exclusive lock in one request");
         }
+        if flags.has(Self::DONE) && (flags.locks() || flags.has(Self::UNLOCK)) {
+            return Err("done in a request that locks or unlocks");
+        }
         Ok(flags)
     }
 }
 
 impl fmt::Debug for RequestFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMES: [&str; 5] = ["lock-shared", "lock-exclusive", "holds", "ack", "unlock"];
+        const NAMES: [&str; 6] = ["lock-shared", "lock-exclusive", "holds", "ack", "unlock", "done"];
         let set = NAMES.iter().enumerate().filter(|(bit, _)| self.0 & 1 << bit != 0).map(|(_, name)| *name);
         f.write_str(&set.collect::<Vec<_>>().join("+"))
     }
 }
 
-/// Where an operation begins at the target: displacement as the user gave it, and bytes from there (for later pieces of a
-/// streamed operation). Scaled and checked at the target (lessons, decision 9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// In units of the target's displacement unit.
-    pub disp: Disp,
-    /// In bytes.
-    pub offset: u64,
-}
-
 /// A request packet's head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The window at the target.
     pub window: WindowId,
@@ -96,7 +98,7 @@ pub struct Request {
 }
 
 /// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestKind {
     /// Only what the flags say: lock, acknowledge, unlock.
     Sync,
@@ -127,6 +129,18 @@ pub enum RequestKind {
         /// Which operation of the origin gets the old value.
         reply_to: RequestId,
     },
+    /// Combine the data with the elements there and send back what was there, `len` bytes of it. Without data when the
+    /// operation reads none.
+    GetAccumulate {
+        /// The elements.
+        place: Place,
+        /// How to combine, and what the elements are.
+        kernel: Kernel,
+        /// How many bytes.
+        len: u64,
+        /// Which operation of the origin gets the old values.
+        reply_to: RequestId,
+    },
     /// Replace one element if it equals the first half of the data by the second; send back what was there.
     CompareSwap {
         /// The element.
@@ -136,6 +150,8 @@ pub enum RequestKind {
         /// Which operation of the origin gets the old value.
         reply_to: RequestId,
     },
+    /// The sender has opened an exposure epoch to the receiver.
+    Post,
     /// Look again: a lock that this process may wait for has been released. Travels in the response lane.
     Nudge,
 }
@@ -146,6 +162,10 @@ const GET: u8 = 3;
 const ACCUMULATE: u8 = 4;
 const FETCH_OP: u8 = 5;
 const COMPARE_SWAP: u8 = 6;
+const POST: u8 = 7;
+const GET_ACCUMULATE: u8 = 8;
+/// Set in the code of a request whose place has a shape.
+const SHAPED: u8 = 0x40;
 /// Code of a nudge; responses have other codes, because both travel in the response lane.
 pub(super) const NUDGE: u8 = 15;
 
@@ -158,25 +178,31 @@ impl Request {
         head.push(self.flags.0);
         head.extend_from_slice(&self.window.to_bits().to_le_bytes());
         head.extend_from_slice(&self.sequence.0.to_le_bytes());
-        match self.kind {
-            RequestKind::Sync | RequestKind::Nudge => {}
-            RequestKind::Put(place) => emit_place(&mut head, place),
+        match &self.kind {
+            RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => {}
+            RequestKind::Put(place) => place.emit(&mut head),
             RequestKind::Get { place, len, reply_to } => {
-                emit_place(&mut head, place);
+                place.emit(&mut head);
                 head.extend_from_slice(&len.to_le_bytes());
                 head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
             }
             RequestKind::Accumulate { place, kernel } => {
-                emit_place(&mut head, place);
+                place.emit(&mut head);
                 head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
             }
             RequestKind::FetchOp { place, kernel, reply_to } => {
-                emit_place(&mut head, place);
+                place.emit(&mut head);
                 head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
                 head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
             }
+            RequestKind::GetAccumulate { place, kernel, len, reply_to } => {
+                place.emit(&mut head);
+                head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
+                head.extend_from_slice(&len.to_le_bytes());
+                head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
+            }
             RequestKind::CompareSwap { place, kernel, reply_to } => {
-                emit_place(&mut head, place);
+                place.emit(&mut head);
                 head.push(kernel.ty().code());
                 head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
             }
@@ -195,68 +221,101 @@ impl Request {
         let flags = RequestFlags::parse(fields.u8()?)?;
         let window = WindowId::from_bits(fields.u32()?);
         let sequence = Sequence(fields.u64()?);
-        let kind = match code {
+        let is_shaped = code & SHAPED != 0;
+        let place = |fields: &mut Reader<'_>| Place::parse(fields, is_shaped);
+        let kind = match code & !SHAPED {
             SYNC => RequestKind::Sync,
-            PUT => RequestKind::Put(parse_place(&mut fields)?),
+            PUT => RequestKind::Put(place(&mut fields)?),
             GET => RequestKind::Get {
-                place: parse_place(&mut fields)?,
+                place: place(&mut fields)?,
                 len: fields.u64()?,
                 reply_to: RequestId::from_bits(fields.u64()?),
             },
             ACCUMULATE => {
-                let place = parse_place(&mut fields)?;
+                let place = place(&mut fields)?;
                 RequestKind::Accumulate { place, kernel: parse_kernel(&mut fields)? }
             }
             FETCH_OP => {
-                let place = parse_place(&mut fields)?;
+                let place = place(&mut fields)?;
                 let kernel = parse_kernel(&mut fields)?;
                 RequestKind::FetchOp { place, kernel, reply_to: RequestId::from_bits(fields.u64()?) }
             }
+            GET_ACCUMULATE => RequestKind::GetAccumulate {
+                place: place(&mut fields)?,
+                kernel: parse_kernel(&mut fields)?,
+                len: fields.u64()?,
+                reply_to: RequestId::from_bits(fields.u64()?),
+            },
             COMPARE_SWAP => {
-                let place = parse_place(&mut fields)?;
+                let place = place(&mut fields)?;
                 let basic = BasicType::from_code(fields.u8()?).ok_or("unknown basic type")?;
                 let kernel =
                     CompareAndSwap::new(basic).ok_or("compare-and-swap on a type it is not defined for")?;
                 RequestKind::CompareSwap { place, kernel, reply_to: RequestId::from_bits(fields.u64()?) }
             }
+            POST => RequestKind::Post,
             NUDGE => RequestKind::Nudge,
             _ => return Err("unknown request kind"),
         };
+        if is_shaped && !kind.takes_shape() {
+            return Err("a shape of a request that has none");
+        }
         let data = fields.rest();
-        let request = Self { window, flags, sequence, kind };
         if !kind.takes_data() && !data.is_empty() {
             return Err("data behind a request that takes none");
         }
-        Ok((request, data))
+        Ok((Self { window, flags, sequence, kind }, data))
     }
 }
 
 impl RequestKind {
     /// Whether data follows the head.
-    pub fn takes_data(self) -> bool {
-        !matches!(self, Self::Sync | Self::Get { .. } | Self::Nudge)
+    pub fn takes_data(&self) -> bool {
+        !matches!(self, Self::Sync | Self::Get { .. } | Self::Post | Self::Nudge)
     }
 
     /// The request of the origin that waits for data, for those that send some back.
-    pub fn reply_to(self) -> Option<RequestId> {
+    pub fn reply_to(&self) -> Option<RequestId> {
         match self {
             Self::Get { reply_to, .. }
             | Self::FetchOp { reply_to, .. }
-            | Self::CompareSwap { reply_to, .. } => Some(reply_to),
-            Self::Sync | Self::Put(_) | Self::Accumulate { .. } | Self::Nudge => None,
+            | Self::GetAccumulate { reply_to, .. }
+            | Self::CompareSwap { reply_to, .. } => Some(*reply_to),
+            Self::Sync | Self::Put(_) | Self::Accumulate { .. } | Self::Post | Self::Nudge => None,
         }
     }
 
-    fn code(self) -> u8 {
+    /// Where the request accesses memory, if it does.
+    pub fn place(&self) -> Option<&Place> {
         match self {
+            Self::Put(place)
+            | Self::Get { place, .. }
+            | Self::Accumulate { place, .. }
+            | Self::FetchOp { place, .. }
+            | Self::GetAccumulate { place, .. }
+            | Self::CompareSwap { place, .. } => Some(place),
+            Self::Sync | Self::Post | Self::Nudge => None,
+        }
+    }
+
+    /// Whether the request may access more than one run of bytes.
+    fn takes_shape(&self) -> bool {
+        matches!(self, Self::Put(_) | Self::Get { .. } | Self::Accumulate { .. } | Self::GetAccumulate { .. })
+    }
+
+    fn code(&self) -> u8 {
+        let code = match self {
             Self::Sync => SYNC,
             Self::Put(_) => PUT,
             Self::Get { .. } => GET,
             Self::Accumulate { .. } => ACCUMULATE,
             Self::FetchOp { .. } => FETCH_OP,
+            Self::GetAccumulate { .. } => GET_ACCUMULATE,
             Self::CompareSwap { .. } => COMPARE_SWAP,
+            Self::Post => POST,
             Self::Nudge => NUDGE,
-        }
+        };
+        if self.place().is_some_and(Place::is_shaped) { code | SHAPED } else { code }
     }
 }
 
@@ -266,13 +325,22 @@ impl fmt::Display for Request {
     }
 }
 
-fn emit_place(head: &mut Head, place: Place) {
-    head.extend_from_slice(&place.disp.0.to_le_bytes());
-    head.extend_from_slice(&place.offset.to_le_bytes());
-}
-
-fn parse_place(fields: &mut Reader<'_>) -> Result<Place, &'static str> {
-    Ok(Place { disp: Disp(fields.u64()?), offset: fields.u64()? })
+/// The name of the request with this code, for traces; without an operation it is what rides on it.
+pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
+    match code & !SHAPED {
+        SYNC if flags.locks() => "lock",
+        SYNC if flags.has(RequestFlags::UNLOCK) => "unlock",
+        SYNC if flags.has(RequestFlags::DONE) => "done",
+        SYNC => "ack request",
+        PUT => "put",
+        GET => "get",
+        ACCUMULATE => "accumulate",
+        FETCH_OP => "fetch_and_op",
+        GET_ACCUMULATE => "get_accumulate",
+        COMPARE_SWAP => "compare_and_swap",
+        POST => "post",
+        _ => "unknown",
+    }
 }
 
 fn parse_kernel(fields: &mut Reader<'_>) -> Result<Kernel, &'static str> {
@@ -283,33 +351,54 @@ fn parse_kernel(fields: &mut Reader<'_>) -> Result<Kernel, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::place::Area;
     use super::*;
+    use crate::datatype::{Layout, Loop};
+    use crate::ids::Disp;
 
     fn samples() -> Vec<Request> {
-        let place = Place { disp: Disp(u64::MAX), offset: 1 << 40 };
+        let run = || Place::run(Disp(u64::MAX), 1 << 40);
         let reply_to = RequestId { index: 7, generation: u32::MAX };
-        let kinds = [
+        let kernel = Kernel::new(ReduceOp::Sum, BasicType::F64).unwrap();
+        let mut kinds = vec![
             RequestKind::Sync,
-            RequestKind::Put(place),
-            RequestKind::Get { place, len: u64::MAX, reply_to },
-            RequestKind::Accumulate { place, kernel: Kernel::new(ReduceOp::Sum, BasicType::F64).unwrap() },
             RequestKind::FetchOp {
-                place,
+                place: run(),
                 kernel: Kernel::new(ReduceOp::NoOp, BasicType::I8).unwrap(),
                 reply_to,
             },
             RequestKind::CompareSwap {
-                place,
+                place: run(),
                 kernel: CompareAndSwap::new(BasicType::U16).unwrap(),
                 reply_to,
             },
+            RequestKind::Post,
             RequestKind::Nudge,
         ];
+        let loops = [Loop { count: 1 << 40, stride: 4096 }, Loop { count: 7, stride: -64 }];
+        let shape = |loops: &[Loop], runs: &[(i64, u64)]| Area::Shape {
+            layout: Layout::of_entries(-5, loops, runs.iter().copied()).unwrap(),
+            from: 3,
+        };
+        for area in [
+            Area::Run { offset: 1 << 40 },
+            shape(&loops, &[(0, 8)]),
+            shape(&[], &[(0, 3), (-9, 1), (70, 1 << 50)]),
+            shape(&loops[1..], &[(0, 4), (8, 8)]),
+        ] {
+            let place = || Place { disp: Disp(7), area: area.clone() };
+            kinds.push(RequestKind::Put(place()));
+            kinds.push(RequestKind::Get { place: place(), len: u64::MAX, reply_to });
+            kinds.push(RequestKind::Accumulate { place: place(), kernel });
+            kinds.push(RequestKind::GetAccumulate { place: place(), kernel, len: 1 << 60, reply_to });
+        }
         let flags = [RequestFlags::NONE, RequestFlags::LOCK_EXCLUSIVE.with(RequestFlags::UNLOCK)];
         let window = WindowId { index: 300, generation: 9 };
         kinds
             .into_iter()
-            .flat_map(|kind| flags.map(|flags| Request { window, flags, sequence: Sequence(1 << 50), kind }))
+            .flat_map(|kind| {
+                flags.map(|flags| Request { window, flags, sequence: Sequence(1 << 50), kind: kind.clone() })
+            })
             .collect()
     }
 
@@ -317,8 +406,9 @@ mod tests {
     fn every_request_survives_its_wire_form() {
         for request in samples() {
             let head = request.emit();
-            assert!(head.len() <= 64 && !head.spilled(), "{request}");
-            assert_eq!(Request::parse(&head), Ok((request, &[][..])));
+            let is_shaped = request.kind.place().is_some_and(Place::is_shaped);
+            assert!(is_shaped || (head.len() <= 64 && !head.spilled()), "{request}");
+            assert_eq!(Request::parse(&head), Ok((request.clone(), &[][..])));
             let mut with_data = head.clone();
             with_data.extend_from_slice(b"data");
             match Request::parse(&with_data) {
@@ -340,7 +430,9 @@ mod tests {
                     let mut damaged = head.clone();
                     damaged[at] ^= 1 << bit;
                     if let Ok((other, _)) = Request::parse(&damaged) {
-                        assert_ne!(other, request);
+                        // A shape that is not normal may come to the same as a normal one.
+                        let is_shaped = request.kind.place().is_some_and(Place::is_shaped);
+                        assert!(is_shaped || other != request);
                         assert_eq!(Request::parse(&other.emit()).map(|(r, _)| r), Ok(other));
                     }
                 }
@@ -351,11 +443,51 @@ mod tests {
     #[test]
     fn contradictory_locks_and_illegal_operations_are_refused() {
         let both = RequestFlags::LOCK_SHARED.with(RequestFlags::LOCK_EXCLUSIVE);
-        let request = Request { flags: both, ..samples()[0] };
+        let request = Request { flags: both, ..samples().remove(0) };
         assert!(Request::parse(&request.emit()).is_err());
-        let mut head = samples()[6].emit();
+        let kernel = Kernel::new(ReduceOp::Sum, BasicType::F64).unwrap();
+        let kind = RequestKind::Accumulate { place: Place::run(Disp(0), 0), kernel };
+        let mut head = Request { kind, ..samples().remove(0) }.emit();
         assert!(Request::parse(&head).is_ok());
         head[32] = ReduceOp::BitXor.code();
         assert!(Request::parse(&head).is_err(), "bitwise operation on floating point");
+    }
+
+    #[test]
+    fn shapes_that_no_origin_sends_are_refused() {
+        let shaped = |from: u64, loops: &[(u64, i64)], runs: &[(i64, u64)], first: i64| {
+            let kind = RequestKind::Put(Place::run(Disp(0), 0));
+            let mut head = Request { kind, ..samples().remove(0) }.emit();
+            head[2] |= SHAPED;
+            head.truncate(24);
+            head.extend_from_slice(&from.to_le_bytes());
+            head.extend_from_slice(&[loops.len() as u8, runs.len() as u8]);
+            head.extend_from_slice(&first.to_le_bytes());
+            for (count, stride) in loops {
+                head.extend_from_slice(&count.to_le_bytes());
+                head.extend_from_slice(&stride.to_le_bytes());
+            }
+            for (offset, len) in runs {
+                head.extend_from_slice(&offset.to_le_bytes());
+                head.extend_from_slice(&len.to_le_bytes());
+            }
+            Request::parse(&head).map(|(request, _)| request)
+        };
+        assert!(shaped(0, &[(2, 100)], &[(0, 8)], 0).is_ok());
+        assert!(shaped(16, &[(2, 100)], &[(0, 8)], 0).is_err(), "behind the end");
+        assert!(shaped(0, &[], &[], 0).is_err(), "nothing");
+        assert!(shaped(0, &[(0, 8)], &[(0, 8)], 0).is_err(), "no repetition");
+        assert!(shaped(0, &[], &[(0, u64::MAX)], 0).is_err(), "too long a run");
+        assert!(shaped(0, &[(u64::MAX, 0)], &[(0, 8)], 0).is_err(), "too many repetitions");
+        assert!(shaped(0, &[(3, i64::MAX)], &[(0, 8)], 0).is_err(), "too far apart");
+        assert!(shaped(0, &[(2, i64::MIN)], &[(0, 8)], 0).is_err(), "too far back");
+        assert!(shaped(0, &[], &[(i64::MIN, 8), (i64::MAX - 8, 8)], 0).is_err(), "runs too far apart");
+        assert!(shaped(0, &[], &[(0, 8)], i64::MAX - 7).is_err(), "begins too late");
+        assert!(shaped(0, &[], &[(0, 8)], i64::MIN).is_ok(), "outside every window, but a number");
+        for kind in samples().into_iter().map(|request| request.kind).filter(|kind| !kind.takes_shape()) {
+            let mut head = Request { kind, ..samples().remove(0) }.emit();
+            head[2] |= SHAPED;
+            assert!(Request::parse(&head).is_err());
+        }
     }
 }

@@ -19,6 +19,13 @@ impl ResponseFlags {
     pub const GRANT: Self = Self(1);
     /// The lock request is queued, but what came with it was dropped: the origin sends it again after the grant.
     pub const REFUSED: Self = Self(2);
+    /// An error that acknowledges nothing, since nobody asked: no operation has to wait for it.
+    pub const NOTE: Self = Self(4);
+
+    /// Any bits: for names, which need no legal packet.
+    pub(super) fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
 
     /// Whether all of `other`'s flags are set.
     pub fn has(self, other: Self) -> bool {
@@ -38,7 +45,8 @@ impl fmt::Debug for ResponseFlags {
             0 => "",
             1 => "grant",
             2 => "refused",
-            _ => "grant+refused",
+            4 => "note",
+            _ => "several",
         })
     }
 }
@@ -77,11 +85,14 @@ pub enum ResponseKind {
         /// Size of the target's window in bytes.
         size: u64,
     },
+    /// The request ended an access epoch of start, but no exposure epoch was open to its sender. Always a note.
+    NotPosted,
 }
 
 const ACK: u8 = 1;
 const DATA: u8 = 2;
 const ERROR: u8 = 3;
+const NOT_POSTED: u8 = 4;
 const NO_REQUEST: u64 = u64::MAX;
 
 impl Response {
@@ -93,12 +104,13 @@ impl Response {
             ResponseKind::Ack => ACK,
             ResponseKind::Data { .. } => DATA,
             ResponseKind::Error { .. } => ERROR,
+            ResponseKind::NotPosted => NOT_POSTED,
         });
         head.push(self.flags.0);
         head.extend_from_slice(&self.window.to_bits().to_le_bytes());
         head.extend_from_slice(&self.sequence.0.to_le_bytes());
         match self.kind {
-            ResponseKind::Ack => {}
+            ResponseKind::Ack | ResponseKind::NotPosted => {}
             ResponseKind::Data { to } => head.extend_from_slice(&to.to_bits().to_le_bytes()),
             ResponseKind::Error { to, start, len, size } => {
                 let to = to.map_or(NO_REQUEST, RequestId::to_bits);
@@ -124,8 +136,11 @@ impl Response {
         fields.bytes::<HEADER_LEN>()?;
         let code = fields.u8()?;
         let flags = ResponseFlags(fields.u8()?);
-        if flags.0 > 2 {
+        if !matches!(flags.0, 0 | 1 | 2 | 4) {
             return Err("unknown response flag");
+        }
+        if flags == ResponseFlags::REFUSED && code != ACK {
+            return Err("a refusal that brings something");
         }
         let window = WindowId::from_bits(fields.u32()?);
         let sequence = Sequence(fields.u64()?);
@@ -138,6 +153,7 @@ impl Response {
                 len: fields.u64()?,
                 size: fields.u64()?,
             },
+            NOT_POSTED if flags == ResponseFlags::NOTE => ResponseKind::NotPosted,
             _ => return Err("unknown response kind"),
         };
         let data = fields.rest();
@@ -145,6 +161,18 @@ impl Response {
             return Err("data behind a response that brings none");
         }
         Ok((Self { window, flags, sequence, kind }, data))
+    }
+}
+
+/// The name of the response with this code, for traces.
+pub(super) fn name_of(code: u8, flags: ResponseFlags) -> &'static str {
+    match code {
+        ACK if flags.has(ResponseFlags::GRANT) => "grant",
+        ACK if flags.has(ResponseFlags::REFUSED) => "refused",
+        ACK => "ack",
+        DATA => "data",
+        ERROR => "error",
+        _ => "unknown",
     }
 }
 
@@ -170,6 +198,12 @@ mod tests {
         kinds
             .into_iter()
             .map(|kind| Response { window, flags: ResponseFlags::GRANT, sequence: Sequence(3), kind })
+            .chain([Response {
+                window,
+                flags: ResponseFlags::NOTE,
+                sequence: Sequence(4),
+                kind: ResponseKind::NotPosted,
+            }])
             .collect()
     }
 
@@ -193,5 +227,17 @@ mod tests {
         let mut head = samples()[0].emit();
         head.push(0);
         assert!(Response::parse(&head).is_err());
+        for flags in [ResponseFlags::NONE, ResponseFlags::GRANT] {
+            let unasked = Response { flags, kind: ResponseKind::NotPosted, ..samples()[0] };
+            assert!(Response::parse(&unasked.emit()).is_err(), "it acknowledges nothing");
+        }
+    }
+
+    #[test]
+    fn a_refusal_brings_nothing() {
+        for (response, is_legal) in samples().into_iter().zip([true, false, false, false, false]) {
+            let refusal = Response { flags: ResponseFlags::REFUSED, ..response };
+            assert_eq!(Response::parse(&refusal.emit()).is_ok(), is_legal, "{refusal:?}");
+        }
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Rank {
 impl Rank {
     /// Registers the channel and wraps it.
     pub(super) fn new(me: Peer, mut channel: Box<dyn Channel>, ledger: Ledger) -> Self {
-        let (poller, registrar) = Poller::new().expect("the system has descriptors for a poller");
+        let (poller, registrar) = Poller::new();
         channel.register(&registrar).expect("the channel registers with the poller");
         let recorder = Recorder::new(me, ledger.clone());
         Self { channel: Some(channel), recorder, me, ledger, poller, next_token: 1, sleeps: 0 }

@@ -46,21 +46,21 @@ pub fn run(name: &'static str, fixture: impl FnOnce() -> Box<dyn Fixture> + Send
 
 /// Makes one `#[test]` per test of the suite. The argument makes a [`Fixture`]; it is evaluated in every test.
 ///
+/// A fixture for channels that are made one at a time, by a function of the crate:
+///
 /// ```
-/// # #[allow(dead_code)]
-/// struct Mine;
-/// impl rma_core::channel::conformance::Fixture for Mine {
-///     fn channels(&mut self, count: u32) -> Vec<Box<dyn rma_core::channel::Channel>> {
-///         unimplemented!("{count} channels of this job")
+/// use rma_core::channel::{Channel, conformance::Fixture};
+///
+/// struct Job<F>(F);
+///
+/// impl<F: FnMut(u32, u32) -> Box<dyn Channel>> Fixture for Job<F> {
+///     fn channels(&mut self, count: u32) -> Vec<Box<dyn Channel>> {
+///         (0..count).map(|rank| (self.0)(rank, count)).collect()
 ///     }
 /// }
-///
-/// mod smallest {
-///     use super::*;
-///     rma_core::channel_conformance!(Mine);
-/// }
-/// # fn main() {}
 /// ```
+///
+/// In a test file it is used as `channel_conformance!(Job(connect));`, once in a module for each configuration.
 #[macro_export]
 macro_rules! channel_conformance {
     ($fixture:expr) => {

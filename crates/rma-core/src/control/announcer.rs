@@ -1,0 +1,125 @@
+//! Which of the words for announcements a thread uses: one that no other thread of the process uses at the same time.
+//!
+//! The words are lent to threads for as long as they live, whatever the window; threads past their number have none, and lock
+//! instead. This is a fact of the process and its threads, so it is the process's and not an engine's.
+//!
+//! A thread finds its word by the address that the processor keeps for it: in a shared library a variable of the thread's own
+//! would cost each step a call of the loader.
+
+use super::bulk::ANNOUNCERS;
+use super::thread_address::thread_address;
+use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// The address of the thread that has the word; 0 for none.
+static OWNERS: [AtomicUsize; ANNOUNCERS] = [const { AtomicUsize::new(0) }; ANNOUNCERS];
+
+thread_local! {
+    /// Gives the word back at the thread's end, before another thread can have its address.
+    static LOAN: Loan = const { Loan };
+}
+
+struct Loan;
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        if let Some(word) = word_of(thread_address()) {
+            // SYNC POINT lent: the next thread's announcements come after this one's.
+            OWNERS[word].store(0, Release);
+        }
+    }
+}
+
+/// The calling thread's word; `None` when all are lent.
+#[inline]
+pub(super) fn own_word() -> Option<usize> {
+    let thread = thread_address();
+    // The thread that began is the one that communicates in most programs.
+    if OWNERS[0].load(Relaxed) == thread { Some(0) } else { find(thread) }
+}
+
+#[inline(never)]
+fn find(thread: usize) -> Option<usize> {
+    word_of(thread).or_else(|| borrow(thread))
+}
+
+/// A thread's own word does not change but by itself, so a relaxed look is enough.
+fn word_of(thread: usize) -> Option<usize> {
+    OWNERS.iter().position(|owner| owner.load(Relaxed) == thread)
+}
+
+#[cold]
+fn borrow(thread: usize) -> Option<usize> {
+    // SYNC POINT lent: as above.
+    let takes = |owner: &AtomicUsize| {
+        owner.load(Relaxed) == 0 && owner.compare_exchange(0, thread, Acquire, Relaxed).is_ok()
+    };
+    let word = OWNERS.iter().position(takes)?;
+    // A thread that is at its end already has nobody to give the word back.
+    if LOAN.try_with(|_| {}).is_err() {
+        drop(Loan);
+        return None;
+    }
+    Some(word)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::sync::Barrier;
+
+    #[test]
+    fn no_two_living_threads_have_one_word_and_the_dead_give_theirs_back() {
+        // Other tests' threads have some; more rounds than words show that words come back.
+        for _ in 0..50 {
+            let (begun, done) = (Barrier::new(12), Barrier::new(12));
+            let words: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..12)
+                    .map(|_| {
+                        scope.spawn(|| {
+                            let word = own_word();
+                            begun.wait();
+                            assert!(word.is_none() || own_word() == word, "it stays the thread's");
+                            done.wait();
+                            word
+                        })
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            let found: Vec<_> = words.into_iter().flatten().collect();
+            assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len(), "{found:?}");
+        }
+    }
+
+    struct Late;
+
+    impl Drop for Late {
+        fn drop(&mut self) {
+            // The thread's loan may be over; then the word must not stay lent to its address.
+            own_word();
+        }
+    }
+
+    thread_local! {
+        static LATE: Late = const { Late };
+    }
+
+    #[test]
+    fn a_thread_at_its_end_leaves_no_word_lent() {
+        for _ in 0..4 * ANNOUNCERS {
+            let address = std::thread::spawn(|| {
+                LATE.with(|_| {});
+                own_word();
+                thread_address()
+            });
+            let address = address.join().unwrap();
+            // Another test's thread may have the address by now, but not for ever.
+            let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+            while word_of(address).is_some() {
+                assert!(std::time::Instant::now() < end, "a word stays lent to a thread that has ended");
+                std::thread::yield_now();
+            }
+        }
+    }
+}

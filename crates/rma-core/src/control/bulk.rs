@@ -1,0 +1,230 @@
+//! Two ways to change aligned elements of one window at one target, and the words by which they keep out of each other's way.
+//!
+//! A *step* is one atomic instruction of the processor for each element: best for a few elements. *Plain code* loads many
+//! elements, computes and stores them, at the speed of memory: best for many, and wrong if a step comes in between. Which of
+//! the two are under way is the *regime*, a word that both look at:
+//!
+//! ```text
+//!   steps    a step is announced in a word of its thread's own, by plain stores; plain code is not allowed
+//!   turning  somebody wants plain code; new steps announce nothing but lock the stripe of their elements; plain code waits
+//!            until it has seen each announcement gone once
+//!   plain    steps and plain code lock the stripe of their elements
+//! ```
+//!
+//! The window is cut in chunks of [`CHUNK`] bytes, and chunk *n* belongs to stripe *n* modulo the number of stripes. Nobody
+//! holds more than one stripe, but for who turns back to `steps` after a time without plain code: it holds all of them, taken
+//! in ascending order. So steps on disjoint elements share no word that anybody writes while nobody wants plain code, and
+//! bulk accumulates on disjoint chunks mostly go on side by side.
+//!
+//! Why no announced step meets plain code. Let B be the turn of the regime that the plain code relies on, and look at a step
+//! that found the regime `steps` from before B (one that found it from a turn back *after* B is ordered by that turn, which
+//! held all stripes, behind the plain code and before whatever comes next):
+//!
+//! ```text
+//!   the step                                who turns
+//!   A1  announces itself                    B1  regime := turning
+//!   A2  light barrier                       B2  heavy barrier
+//!   A3  loads the regime                    B3  loads the announcement until it is gone
+//!   A4  changes the element                 B4  regime := plain
+//!   A5  takes the announcement back
+//! ```
+//!
+//! By the two barriers either A3 sees B1, and the step goes and locks, or B3 sees A1, and then waits until it sees A5, which
+//! is a release; so what A4 did is visible to all plain code, which begins after B4. The barriers are each a full ordering, or
+//! the light one costs nothing and the heavy one makes the processors of all others order for them (see [`Barriers`]).
+//!
+//! Every value read may be hostile: then elements come out wrong, but nothing hangs for longer than a stripe is held.
+
+use super::layout::{BulkFields, STRIPES};
+use super::shim::{AtomicU64, Ordering, fence, spin_loop, yield_now};
+use super::state::Holder;
+use crate::host::Barriers;
+
+/// Bytes of a window that one stripe's lock covers at a time: so many that the lock costs plain code nothing, so few that
+/// others wait for about a microsecond.
+pub(super) const CHUNK: usize = 16 << 10;
+
+/// Words in which the threads of a process announce steps: a cache line.
+pub(super) const ANNOUNCERS: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
+
+/// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
+const SPINS: u32 = 64;
+
+/// Looks at an announcement before the turn is given up: who made it may be dead. The steps it names are done with locks
+/// and atomic instructions then, which is always right.
+const PATIENCE: u32 = if cfg!(all(test, loom)) { 2 } else { 2000 };
+
+/// Set in the regime when plain code is wanted.
+const IS_TURNED: u64 = 1;
+/// Set in the regime when all steps that announced themselves before the turn are over.
+const IS_PLAIN: u64 = 2;
+/// What the regime counts turns in.
+const TURN: u64 = 4;
+
+/// The regime and stripes of one target, as one process uses them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bulk<'a> {
+    fields: &'a BulkFields,
+    holder: Holder,
+}
+
+/// While it lives, no plain code of others touches the elements that it was taken for; the lock of a stripe keeps the steps
+/// of others away from plain code too.
+#[derive(Debug)]
+pub struct Entry<'a> {
+    /// The announcement or the stripe: both are free when 0.
+    word: &'a AtomicU64,
+}
+
+impl Drop for Entry<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SYNC POINT announced, SYNC POINT stripe: publishes what was done to the elements.
+        self.word.store(0, Ordering::Release);
+    }
+}
+
+impl<'a> Bulk<'a> {
+    #[inline]
+    pub(super) fn new(fields: &'a BulkFields, holder: Holder) -> Self {
+        Self { fields, holder }
+    }
+
+    /// Announces a step on the elements of the target that `name` is, in a word that no other thread announces in; `None`
+    /// when the step has to lock its stripe.
+    #[inline]
+    pub(super) fn announce(self, word: &'a AtomicU64, name: u64, barriers: Barriers) -> Option<Entry<'a>> {
+        // A release, because a turn of another name may find this one in place of the earlier: it is to see what that did.
+        word.store(name, Ordering::Release);
+        light_barrier(barriers);
+        // SYNC POINT regime: sees what plain code did before the regime was turned back.
+        let regime = self.fields.regime.0.load(Ordering::Acquire);
+        let entry = Entry { word };
+        (regime & IS_TURNED == 0).then_some(entry)
+    }
+
+    /// Locks the stripe of the chunk that byte `offset` of the window lies in.
+    pub(super) fn lock(self, offset: usize) -> Entry<'a> {
+        self.lock_stripe(offset / CHUNK % STRIPES)
+    }
+
+    /// Whether steps lock, for some moment during the call.
+    pub(super) fn is_turned(self) -> bool {
+        self.fields.regime.0.load(Ordering::Relaxed) & IS_TURNED != 0
+    }
+
+    /// Whether the regime allows plain code to who holds a stripe, for as long as it does.
+    #[inline]
+    pub(super) fn is_plain(self) -> bool {
+        // SYNC POINT plain: sees all steps that were announced before the turn.
+        self.fields.regime.0.load(Ordering::Acquire) & IS_PLAIN != 0
+    }
+
+    /// Turns the regime so that it allows plain code; without effect when an announcement of `name` does not go away.
+    /// `announcements` are those of all processes. The caller holds no stripe, and its thread has nothing announced.
+    pub(super) fn turn_to_plain(
+        self,
+        name: u64,
+        barriers: Barriers,
+        announcements: impl Iterator<Item = &'a [AtomicU64; ANNOUNCERS]>,
+    ) {
+        let regime = &self.fields.regime.0;
+        let mut turned = regime.load(Ordering::Relaxed);
+        while turned & IS_TURNED == 0 {
+            let next = (turned & !(IS_TURNED | IS_PLAIN)).wrapping_add(TURN) | IS_TURNED;
+            match regime.compare_exchange_weak(turned, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => turned = next,
+                Err(found) => turned = found,
+            }
+        }
+        if turned & IS_PLAIN != 0 || !heavy_barrier(barriers) {
+            return;
+        }
+        for word in announcements.flatten() {
+            if !is_gone(word, name) {
+                return;
+            }
+        }
+        // The number tells a turn that has been turned back, and turned again, since. SYNC POINT plain.
+        let _ = regime.compare_exchange(turned, turned | IS_PLAIN, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// Turns the regime back to steps, when those who hold stripes have given them back.
+    pub(super) fn turn_to_steps(self) {
+        let stripes: [Entry<'a>; STRIPES] = std::array::from_fn(|stripe| self.lock_stripe(stripe));
+        // Turns need no stripe, so this may take back one that is just being made: it will be made again.
+        // SYNC POINT regime: publishes what plain code did under the stripes.
+        self.fields.regime.0.fetch_and(!(IS_TURNED | IS_PLAIN), Ordering::AcqRel);
+        drop(stripes);
+    }
+
+    /// Frees the stripes that this process holds, which must be dead; says whether it held some.
+    pub(super) fn clear_dead(self) -> bool {
+        let clear = |stripe: &AtomicU64| {
+            // SYNC POINT stripe: as the holder's own release.
+            stripe.compare_exchange(self.holder.code(), 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
+        self.fields.stripes.iter().filter(|stripe| clear(stripe)).count() > 0
+    }
+
+    fn lock_stripe(self, stripe: usize) -> Entry<'a> {
+        let word = &self.fields.stripes[stripe];
+        let mut spins = 0;
+        // SYNC POINT stripe: sees what the holder before did to the elements.
+        while word.compare_exchange_weak(0, self.holder.code(), Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
+            pause(&mut spins);
+        }
+        Entry { word }
+    }
+}
+
+/// Waits until the word does not announce a step on `name`; whether that came true.
+fn is_gone(word: &AtomicU64, name: u64) -> bool {
+    let mut spins = 0;
+    for _ in 0..PATIENCE {
+        // SYNC POINT announced: sees what the step did.
+        if word.load(Ordering::Acquire) != name {
+            return true;
+        }
+        pause(&mut spins);
+    }
+    false
+}
+
+/// Takes back everything that a dead process has announced.
+pub(super) fn clear_announcements(words: &[AtomicU64; ANNOUNCERS]) {
+    for word in words {
+        // SYNC POINT announced: as the announcer's own release.
+        word.store(0, Ordering::Release);
+    }
+}
+
+#[inline]
+fn light_barrier(barriers: Barriers) {
+    match barriers {
+        Barriers::Remote(_) => std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst),
+        Barriers::Even | Barriers::Own => fence(Ordering::SeqCst),
+    }
+}
+
+/// Orders for everybody who announces; `false` when that is not to be had.
+fn heavy_barrier(barriers: Barriers) -> bool {
+    match barriers {
+        Barriers::Remote(order_all) => order_all(),
+        Barriers::Even => {
+            fence(Ordering::SeqCst);
+            true
+        }
+        Barriers::Own => false,
+    }
+}
+
+fn pause(spins: &mut u32) {
+    if *spins < SPINS && !cfg!(all(test, loom)) {
+        *spins += 1;
+        spin_loop();
+    } else {
+        yield_now();
+    }
+}

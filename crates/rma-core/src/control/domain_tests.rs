@@ -1,0 +1,205 @@
+//! Accumulates of many threads on the same elements: small, bulk, unaligned, each in the name of a process of its own or all
+//! in one. Sums are exact.
+
+use super::bulk::{ANNOUNCERS, CHUNK};
+use super::domain::{Domain, Siblings};
+use super::{CONTROL_LEN, ControlBlock, Holder};
+use crate::datatype::{BasicType, Layout, Loop, Scatter};
+use crate::host::Barriers;
+use crate::ids::{Peer, Rank};
+use crate::kernel::{CompareAndSwap, Exclusion, Kernel, Operands, ReduceOp, Results};
+use crate::mem::WriteSpan;
+use crate::mem::testing::{bytes, memory};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+fn holder(peer: u32) -> Holder {
+    Holder::new(Peer(peer)).unwrap()
+}
+
+/// Windows as `ranks` processes see them, all with the target in block 0.
+fn processes(ranks: u32, barriers: impl Fn(u32) -> Barriers) -> (Vec<ControlBlock>, Vec<Siblings>) {
+    let blocks: Vec<_> = (0..ranks).map(|_| ControlBlock::new(memory(CONTROL_LEN)).unwrap()).collect();
+    let siblings = (0..ranks).map(|rank| {
+        Siblings::new(blocks.clone().into(), blocks[rank as usize], holder(rank), barriers(rank))
+    });
+    let siblings = siblings.collect();
+    (blocks, siblings)
+}
+
+fn sum() -> Kernel {
+    Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap()
+}
+
+/// What a thread does in each round, on all of `target` in the end.
+fn round(work: u32, domain: &Domain<'_>, target: WriteSpan, ones: &[u8], round: usize) {
+    let words = target.len() / 8;
+    match work {
+        // Bulk, without and with old values.
+        0 => sum().accumulate(target, ones, domain),
+        1 => {
+            let mut old = vec![0; target.len()];
+            sum().fetch_accumulate(target, ones, &mut old[..], domain);
+        }
+        // Single words and short runs, which together make one for each word.
+        2 => {
+            for word in 0..words {
+                sum().accumulate(target.part(8 * word, 8), &ones[..8], domain);
+            }
+        }
+        3 => {
+            for run in (0..words).step_by(96) {
+                let len = 8 * 96.min(words - run);
+                sum().accumulate(target.part(8 * run, len), &ones[..len], domain);
+            }
+        }
+        // Every other word, then the rest, as blocks of a vector, and with old values that count up.
+        4 => {
+            for first in 0..2 {
+                let count = (words - first).div_ceil(2) as u64;
+                let layout = Layout::nest(8 * first as i64, 8, &[Loop { count, stride: 16 }]).unwrap();
+                let place = Scatter::within(target, 0, &layout).unwrap();
+                let operands = Operands::Bytes(&ones[..8 * count as usize]);
+                if round.is_multiple_of(2) {
+                    sum().accumulate_scattered(place, operands, domain);
+                } else {
+                    let mut old = vec![0; 8 * count as usize];
+                    sum().fetch_scattered(place, operands, Results::Bytes(&mut old), domain);
+                }
+            }
+        }
+        // Compare-and-swap until it succeeds.
+        _ => {
+            let swap = CompareAndSwap::new(BasicType::U64).unwrap();
+            for word in 0..words {
+                let element = target.part(8 * ((word + round) % words), 8);
+                let mut guess = [0; 8];
+                loop {
+                    let new = (u64::from_ne_bytes(guess) + 1).to_ne_bytes();
+                    let mut old = [0; 8];
+                    swap.apply(element, &guess[..], &new[..], &mut old[..], domain);
+                    if old == guess {
+                        break;
+                    }
+                    guess = old;
+                }
+            }
+        }
+    }
+}
+
+fn mix(ranks: u32, threads: u32, barriers: impl Fn(u32) -> Barriers) {
+    const ROUNDS: usize = if cfg!(miri) { 1 } else { 60 };
+    let (blocks, siblings) = processes(ranks, barriers);
+    // Three chunks, which begin in the middle of the first.
+    let len = 3 * CHUNK;
+    let all = memory(len + CHUNK);
+    let target = all.part(CHUNK / 2 + 8, len);
+    let ones = 1u64.to_ne_bytes().repeat(len / 8);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (siblings, block, ones) = (&siblings[(thread % ranks) as usize], &blocks[0], &ones);
+            scope.spawn(move || {
+                let domain = siblings.domain(block, Rank(0), all);
+                for i in 0..ROUNDS {
+                    round(thread % 6, &domain, target, ones, i);
+                }
+            });
+        }
+    });
+    let expected = (u64::from(threads) * ROUNDS as u64).to_ne_bytes().repeat(len / 8);
+    assert!(bytes(target) == expected, "an update was lost");
+    assert_eq!(bytes(all.part(0, CHUNK / 2 + 8)), vec![0; CHUNK / 2 + 8], "bytes before");
+}
+
+#[test]
+fn small_and_bulk_accumulates_of_several_processes_are_not_lost() {
+    mix(6, 6, |_| Barriers::Even);
+}
+
+#[test]
+fn threads_of_one_process_announce_apart_and_those_without_a_word_lock() {
+    mix(1, 2 * ANNOUNCERS as u32 + 2, |_| Barriers::Even);
+}
+
+#[test]
+fn processes_without_remote_barriers_do_no_bulk_and_take_part() {
+    mix(3, 6, |rank| if rank == 0 { Barriers::Even } else { Barriers::Own });
+}
+
+#[test]
+fn unaligned_accumulates_are_not_lost_under_the_exclusion() {
+    const STEPS: u64 = 3_000;
+    let (blocks, siblings) = processes(3, |_| Barriers::Even);
+    let target = memory(1024).part(3, 8 * 100);
+    std::thread::scope(|scope| {
+        for siblings in &siblings {
+            let block = &blocks[0];
+            scope.spawn(move || {
+                let ones = 1u64.to_ne_bytes().repeat(100);
+                for _ in 0..STEPS {
+                    sum().accumulate(target, &ones[..], &siblings.domain(block, Rank(0), target));
+                }
+            });
+        }
+    });
+    assert_eq!(bytes(target), (3 * STEPS).to_ne_bytes().repeat(100));
+}
+
+#[test]
+fn the_regime_turns_for_bulk_and_turns_back_after_many_small_ones() {
+    static HEAVY: AtomicU32 = AtomicU32::new(0);
+    let count = || {
+        HEAVY.fetch_add(1, Relaxed);
+        true
+    };
+    let (blocks, siblings) = processes(1, |_| Barriers::Remote(count));
+    let target = memory(8 << 10);
+    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ones = 1u64.to_ne_bytes().repeat(1 << 10);
+    let is_turned = || blocks[0].bulk(holder(0)).is_turned();
+    let small = |count| (0..count).for_each(|_| sum().accumulate(target.part(0, 8), &ones[..8], &domain));
+    small(1000);
+    assert!(!is_turned());
+    for _ in 0..3 {
+        sum().accumulate(target, &ones[..], &domain);
+        assert!(is_turned());
+        small(200);
+    }
+    assert_eq!(HEAVY.load(Relaxed), 1, "bulk after bulk needs no turn");
+    small(100);
+    assert!(!is_turned(), "small ones are left alone again");
+    sum().accumulate(target, &ones[..], &domain);
+    assert_eq!(HEAVY.load(Relaxed), 2);
+    assert!(is_turned());
+}
+
+#[test]
+fn bulk_goes_on_beside_an_announcement_that_does_not_end_and_is_plain_when_it_is_cleared() {
+    let (blocks, siblings) = processes(2, |_| Barriers::Even);
+    let target = memory(CHUNK);
+    blocks[1].announcements()[3].store(1, Relaxed);
+    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
+    sum().accumulate(target, &ones[..], &domain);
+    assert!(!domain.enter_run(target, CHUNK).is_plain, "somebody may be in the middle of a step");
+    blocks[1].clear_dead_announcements();
+    assert!(domain.enter_run(target, CHUNK).is_plain);
+    sum().accumulate(target, &ones[..], &domain);
+    assert_eq!(bytes(target), 2u64.to_ne_bytes().repeat(CHUNK / 8));
+}
+
+#[test]
+fn what_a_dead_process_holds_can_be_cleared() {
+    let (blocks, siblings) = processes(3, |_| Barriers::Even);
+    let target = memory(CHUNK);
+    let dead = siblings[2].domain(&blocks[0], Rank(0), target);
+    std::mem::forget(dead.exclude());
+    std::mem::forget(dead.enter_run(target, CHUNK));
+    assert!(!blocks[0].clear_dead_accumulates(holder(1)), "another holds them");
+    assert!(blocks[0].clear_dead_accumulates(holder(2)));
+    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    drop(domain.exclude());
+    drop(domain.enter_run(target, CHUNK));
+    assert!(!blocks[0].clear_dead_accumulates(holder(2)));
+}

@@ -1,0 +1,227 @@
+//! Lock_all and unlock_all (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK_ALL-UNLOCK_ALL").
+//!
+//! Mapped targets, the own rank among them, are locked inside the call, in rank order. For packet targets there are two
+//! protocols:
+//!
+//! * **Per target** (`LockAllCalled`): the lock of a target is asked for with the first operation on it. Each such lock is a
+//!   fact of the epoch and has a target element, which is kept.
+//! * **Window** (`LockAllIssued`, then `LockAllGranted`): begins when an operation needs a target element and none is to be
+//!   had. Every packet target that has not been asked is asked for its lock, a bounded number at a time, without elements;
+//!   who has not answered is kept by rank (lessons, still there 7). Operations on targets without an element wait until all
+//!   locks are held. Then the facts are one word, and elements that owe nothing can be reclaimed.
+//!
+//! With no-check the second protocol's end is the beginning. Locks after the first one are asked for with "holds", so that
+//! they pass the line (lessons, decision 2).
+
+use super::expose::watch;
+use super::state::{Lock, Stage};
+use super::transition::{Epoch, Event, LockState};
+use crate::bugs::{Bug, has};
+use crate::channel::Failure;
+use crate::control::{LockKind, LockRequest, Ticket};
+use crate::error::Result;
+use crate::ids::{Peer, Rank};
+use crate::origin::post::{free_idle_targets, free_target};
+use crate::origin::round::AccessRound;
+use crate::progress::State;
+use crate::table::Closing;
+use crate::target::locks;
+use crate::window::WindowState;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// A lock_all call under way.
+#[derive(Debug)]
+pub(crate) struct LockAllSync {
+    phase: Phase,
+    /// The member with which contact has been made, so that it notices this rank's death in its line.
+    watched: Option<usize>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// This mapped member's lock is the next to take.
+    Next(usize),
+    /// Waiting in line for a member's lock.
+    InLine(usize, Ticket),
+    Held,
+}
+
+impl LockAllSync {
+    /// Begins a lock_all call whose legality has been checked.
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, no_check: bool) -> Self {
+        window.shared.door.set_open(false);
+        // A fence epoch may have left elements; from here on an element means a lock.
+        free_idle_targets(state, window);
+        window.epoch.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
+        if no_check {
+            open(window);
+            return Self { phase: Phase::Held, watched: None };
+        }
+        window.epoch.set_stage(Stage::Opening);
+        Self { phase: Phase::Next(0), watched: None }
+    }
+
+    /// Answers whether the locks of all mapped members are held.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
+        let shared = Arc::clone(&window.shared);
+        loop {
+            self.phase = match std::mem::replace(&mut self.phase, Phase::Held) {
+                Phase::Held => return true,
+                Phase::Next(at) => match shared.members.get(at) {
+                    None => {
+                        open(window);
+                        Phase::Held
+                    }
+                    Some(member) => {
+                        let is_first = at == 0 || has(Bug::StrictOrder);
+                        let request = if is_first { LockRequest::Shared } else { LockRequest::SharedHolding };
+                        if member.control.try_acquire(request, shared.holder) {
+                            Phase::Next(at + 1)
+                        } else {
+                            state.counters.on_locks_waited(1);
+                            Phase::InLine(at, member.control.join(request, shared.holder))
+                        }
+                    }
+                },
+                Phase::InLine(at, ticket) => match shared.members[at].control.try_turn(ticket) {
+                    Err(ticket) => {
+                        self.phase = Phase::InLine(at, ticket);
+                        if !state.is_spinning && self.watched.replace(at) != Some(at) {
+                            watch(state, window, Some(shared.members[at].rank).into_iter());
+                        }
+                        return false;
+                    }
+                    Ok(grant) => {
+                        locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake);
+                        Phase::Next(at + 1)
+                    }
+                },
+            };
+        }
+    }
+}
+
+/// Opens the direct path to all mapped members.
+fn open(window: &mut WindowState) {
+    window.epoch.set_stage(Stage::Open);
+    // SYNC POINT L2
+    fence(SeqCst);
+    window.shared.members.iter().for_each(|member| member.gate.set_locked_with_all());
+}
+
+/// Sees to the lock that an operation on `rank` needs; answers whether the operation may be queued now.
+pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> bool {
+    let epoch = &mut window.epoch;
+    match epoch.state() {
+        Epoch::LockAllCalled | Epoch::LockAllIssued if epoch.lock(rank).is_some() => true,
+        Epoch::LockAllCalled if state.pools.targets.can_take(&window.target_share) => {
+            epoch.add_lock(rank, Lock::LAZY);
+            true
+        }
+        Epoch::LockAllCalled => {
+            // Freeing an element would lose nothing, since its lock is a fact; but facts are bounded by elements.
+            state.counters.on_target_pool_exhausted(1);
+            window.counters.on_lock_all_fallbacks(1);
+            epoch.on(Event::ElementsShort);
+            epoch.want_all();
+            window.rounds.access = Some(AccessRound::Locks { next: Rank(0) });
+            window.dirty = true;
+            false
+        }
+        Epoch::LockAllIssued => false,
+        Epoch::LockAllGranted
+        | Epoch::PerTarget
+        | Epoch::Unset
+        | Epoch::FenceIssued
+        | Epoch::FenceGranted
+        | Epoch::PscwIssued
+        | Epoch::PscwGranted => true,
+    }
+}
+
+/// Ends the change to the window protocol when the last lock is held; answers whether it did.
+pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) -> bool {
+    if window.epoch.state() != Epoch::LockAllIssued
+        || window.rounds.access.is_some()
+        || window.epoch.asking() > 0
+    {
+        return false;
+    }
+    // Nobody will ever answer for a lost rank; operations on it say so.
+    let is_missing = |rank: Rank| !lost.contains_key(&window.shared.group.peer(rank));
+    if window.epoch.ungranted().any(is_missing) && !has(Bug::LateGrants) {
+        return false;
+    }
+    window.epoch.on(Event::AllLocked);
+    window.dirty = true;
+    true
+}
+
+/// An unlock_all call under way.
+#[derive(Debug)]
+pub(crate) struct UnlockAllSync {
+    is_closing: bool,
+}
+
+impl UnlockAllSync {
+    /// Begins an unlock_all call whose legality has been checked: the locks of mapped members are released.
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
+        window.epoch.set_stage(Stage::Closing);
+        let shared = Arc::clone(&window.shared);
+        shared.members.iter().for_each(|member| member.gate.close());
+        // SYNC POINT L1
+        fence(SeqCst);
+        if !window.epoch.is_unchecked() {
+            for member in shared.members.iter() {
+                if let Ok(next) = member.control.release(LockKind::Shared, shared.holder) {
+                    locks::wake(&mut state.nudges, &mut state.counters, &shared, next);
+                }
+            }
+        }
+        Self { is_closing: false }
+    }
+
+    /// Answers whether everything is complete at the targets and the locks are on their way back.
+    ///
+    /// # Errors
+    /// `MPI_ERR_PROC_ABORTED` when a target was lost that the epoch depended on.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        if !self.is_closing {
+            // The change to the window protocol comes to its end first: a lock that is asked for has to be released.
+            if window.epoch.state() == Epoch::LockAllIssued {
+                return Ok(false);
+            }
+            close(state, window);
+            self.is_closing = true;
+        }
+        let keys = window.table.keys(&state.pools.targets);
+        if window.rounds.access.is_some() || !keys.iter().all(|key| state.pools.targets[*key].is_idle()) {
+            return Ok(false);
+        }
+        for key in keys {
+            free_target(state, window, key);
+        }
+        window.epoch.on(Event::UnlockAll);
+        window.lost.take().map_or(Ok(true), Err)
+    }
+}
+
+/// Makes everything leave, with the releases on the last packets, or in packets of their own.
+fn close(state: &mut State, window: &mut WindowState) {
+    let is_unchecked = window.epoch.is_unchecked();
+    for key in window.table.keys(&state.pools.targets) {
+        let target = &mut state.pools.targets[key];
+        target.push(true);
+        let is_called = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Called);
+        // A lock that was never needed is not asked for any more.
+        if !(is_unchecked || is_called && target.is_idle()) {
+            target.closing = Closing::Wanted;
+        }
+    }
+    if window.epoch.state() == Epoch::LockAllGranted && !is_unchecked && window.shared.has_packet_targets() {
+        window.rounds.access = Some(AccessRound::Unlocks { next: Rank(0) });
+    }
+    window.dirty = true;
+}

@@ -1,0 +1,69 @@
+//! A synchronization call as a value: one of the protocols, begun and not yet over.
+
+use super::{
+    Call, CompleteSync, FenceSync, FlushAllSync, FlushSync, LockAllSync, LockSync, StartSync, UnlockAllSync,
+    UnlockSync, WaitSync,
+};
+use crate::error::Result;
+use crate::host::Host;
+use crate::progress::State;
+use crate::window::WindowState;
+
+/// A synchronization call under way: what `begin_…` gives and [`Window::poll_sync`](crate::window::Window::poll_sync)
+/// advances.
+#[derive(Debug)]
+#[must_use = "a synchronization call happens only while it is polled"]
+pub struct Sync(pub(crate) SyncStep, pub(crate) Call);
+
+impl Sync {
+    /// Whether the call opens an access epoch.
+    pub(crate) fn opens(&self) -> bool {
+        matches!(self.0, SyncStep::Lock(_) | SyncStep::LockAll(_) | SyncStep::Start(_) | SyncStep::Held)
+    }
+}
+
+/// The protocols.
+#[derive(Debug)]
+pub(crate) enum SyncStep {
+    Fence(FenceSync),
+    Lock(LockSync),
+    Unlock(UnlockSync),
+    Flush(FlushSync),
+    FlushAll(FlushAllSync),
+    LockAll(LockAllSync),
+    UnlockAll(UnlockAllSync),
+    Start(StartSync),
+    Complete(CompleteSync),
+    Wait(WaitSync),
+    /// The lock is held, or promised; the epoch is open.
+    Held,
+    /// The call had nothing to wait for, or is over.
+    Done,
+}
+
+impl SyncStep {
+    /// Advances; answers whether the call is over.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub(crate) fn poll(
+        &mut self,
+        state: &mut State,
+        window: &mut WindowState,
+        host: &dyn Host,
+    ) -> Result<bool> {
+        match self {
+            Self::Done | Self::Held => Ok(true),
+            Self::Fence(fence) => fence.poll(state, window, host),
+            Self::Lock(lock) => lock.poll(state, window),
+            Self::Unlock(unlock) => unlock.poll(state, window),
+            Self::Flush(flush) => flush.poll(state, window),
+            Self::FlushAll(flush) => flush.poll(state, window),
+            Self::LockAll(lock) => Ok(lock.poll(state, window)),
+            Self::UnlockAll(unlock) => unlock.poll(state, window),
+            Self::Start(start) => start.poll(state, window),
+            Self::Complete(complete) => complete.poll(state, window),
+            Self::Wait(wait) => wait.poll(state, window),
+        }
+    }
+}

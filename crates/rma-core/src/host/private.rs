@@ -1,0 +1,82 @@
+//! Segments that nobody shares: zeroed memory of this process, for hosts that cannot map memory of others, or may not.
+//!
+//! Invariant: no reference to the bytes is ever formed; they are reached through spans alone.
+
+use super::{SegmentMember, SegmentRequest, SegmentSet};
+use crate::ids::Rank;
+use crate::mem::WriteSpan;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+const PAGE: usize = 4096;
+
+/// An allocation, given back when it is dropped.
+struct Region {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: an allocation has no owner among threads, and its bytes are reached through spans alone, which any thread may use.
+unsafe impl Send for Region {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Region {}
+
+impl SegmentSet {
+    /// What `request` asks for, at `rank` alone: an answer to [`super::Host::begin_segment`] that needs no word with other
+    /// ranks. `None` when the system has no such memory. Not for requests that
+    /// [must be shared](super::SegmentKind::must_be_shared), unless the group has no other rank.
+    pub fn private(rank: Rank, request: &SegmentRequest) -> Option<Self> {
+        let (control, data) = (Region::new(request.control_len)?, Region::new(request.own_len())?);
+        let member = SegmentMember {
+            rank,
+            control: control.span(request.control_len),
+            data: data.span(request.own_len()),
+        };
+        // SAFETY: the spans lie in the regions, which live as long as the set; nobody forms references to them.
+        Some(unsafe { Self::new(vec![member], Box::new((control, data))) })
+    }
+}
+
+impl Region {
+    /// `len` zero bytes from the beginning of a page on.
+    fn new(len: u64) -> Option<Self> {
+        let layout = Layout::from_size_align(usize::try_from(len).ok()?.max(1), PAGE).ok()?;
+        // SAFETY: the layout has at least one byte.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Self { start, layout })
+    }
+
+    fn span(&self, len: u64) -> WriteSpan {
+        // SAFETY: the allocation has that many bytes, and whoever uses the span holds the set, which holds the region.
+        unsafe { WriteSpan::new(self.start.as_ptr(), len as usize) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, and given back once.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::SegmentKind;
+
+    #[test]
+    fn private_segments_are_zeroed_aligned_and_refused_when_too_large() {
+        let request =
+            |data_len, kind| SegmentRequest { control_len: 100, data_len, kind, given: WriteSpan::EMPTY };
+        let segment = SegmentSet::private(Rank(3), &request(5000, SegmentKind::Separate)).unwrap();
+        let [member] = segment.members() else { panic!("one member") };
+        assert_eq!((member.rank, member.control.len(), member.data.len()), (Rank(3), 100, 5000));
+        assert_eq!(member.data.as_mut_ptr() as usize % PAGE, 0);
+        let mut bytes = [9; 5000];
+        member.data.as_read().read(&mut bytes);
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        let given = SegmentSet::private(Rank(0), &request(5000, SegmentKind::Given)).unwrap();
+        assert!(given.members()[0].data.is_empty());
+        assert!(SegmentSet::private(Rank(0), &request(u64::MAX, SegmentKind::Private)).is_none());
+    }
+}

@@ -1,0 +1,105 @@
+//! Runs of naturally aligned words: in atomic steps, or in plain code where the exclusion allows it.
+//!
+//! Plain code never works on window memory itself, of which no slice may be formed: it copies a block of the target to private
+//! memory, combines there, in loops that the compiler makes vector code of, and copies back. A block, its operands and its
+//! old values stay in the first-level cache meanwhile, so that memory is read once and written once.
+
+use super::apply::{Work, combine_words, operand, update};
+use super::exclusion::Exclusion;
+use super::function::Function;
+use super::operand::{Sink, Source};
+use crate::mem::{Word, WriteSpan};
+
+/// Bytes of a block: it, its operands and its old values lie in the first-level cache together.
+const BLOCK: usize = 4 << 10;
+
+/// Bytes of a block of short runs.
+const SHORT_BLOCK: usize = 512;
+
+/// Most bytes changed under one entry, so that a long transfer lets others in.
+const MAX_AT_ONCE: usize = 16 << 10;
+
+/// Any number of aligned elements.
+pub(super) struct Aligned<'a, S, R, E> {
+    pub(super) target: WriteSpan,
+    pub(super) origin: S,
+    pub(super) result: R,
+    pub(super) exclusion: &'a E,
+}
+
+impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Aligned<'_, S, R, E> {
+    fn run<F: Function<W>>(mut self) {
+        let (len, mut offset) = (self.target.len(), 0);
+        while offset < len {
+            let rest = self.target.part(offset, len - offset);
+            let admission = self.exclusion.enter_run(rest, rest.len());
+            // A word belongs to where it begins.
+            let reach = admission.reach.min(MAX_AT_ONCE).next_multiple_of(W::SIZE);
+            let part = rest.part(0, rest.len().min(reach));
+            if admission.is_plain {
+                plain::<W, F, S, R>(part, self.origin, offset, &mut self.result);
+            } else {
+                steps::<W, F, S, R>(part, self.origin, offset, &mut self.result);
+            }
+            offset += part.len();
+        }
+    }
+}
+
+/// One atomic step for each word of `target`; `offset` is where its operands and old values begin.
+fn steps<W: Word, F: Function<W>, S: Source, R: Sink>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    result: &mut R,
+) {
+    for (index, element) in
+        target.elements::<W>().into_iter().flat_map(|elements| elements.iter()).enumerate()
+    {
+        let offset = offset + index * W::SIZE;
+        update::<W, F, R>(element, operand::<W, F>(origin, offset), result, offset);
+    }
+}
+
+/// As [`steps`], while nobody else changes the words.
+fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    result: &mut R,
+) {
+    // Clearing the buffers is no small part of a short run.
+    if target.len() <= SHORT_BLOCK {
+        in_blocks::<W, F, S, R>(target, origin, offset, result, &mut [0; SHORT_BLOCK], &mut [0; SHORT_BLOCK]);
+    } else {
+        in_blocks::<W, F, S, R>(target, origin, offset, result, &mut [0; BLOCK], &mut [0; BLOCK]);
+    }
+}
+
+#[inline(never)]
+fn in_blocks<W: Word, F: Function<W>, S: Source, R: Sink>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    result: &mut R,
+    current: &mut [u8],
+    stage: &mut [u8],
+) {
+    let mut done = 0;
+    while done < target.len() {
+        let len = current.len().min(target.len() - done);
+        let (block, at) = (target.part(done, len), offset + done);
+        if R::IS_READ {
+            result.copy_at(at, block.as_read());
+        }
+        if F::IS_COPY {
+            origin.copy_to(at, block);
+        } else if F::READS_OPERAND {
+            let current = &mut current[..len];
+            block.as_read().read(current);
+            combine_words::<W, F>(current, origin.bytes(at, &mut stage[..len]));
+            block.write(current);
+        }
+        done += len;
+    }
+}

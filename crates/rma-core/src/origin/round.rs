@@ -1,0 +1,160 @@
+//! Rounds: one small packet to each of many ranks, without a target element for each.
+//!
+//! The window protocol of lock_all asks everybody for a lock, and releases it; complete tells targets that nothing was sent
+//! to that this origin is done; post tells origins that they may come. All of them are sent from here, one packet per turn
+//! like operations, so that a round of many ranks delays nobody else.
+
+use super::issue::{Issuer, Step};
+use super::send::Sent;
+use crate::bugs::{Bug, has};
+use crate::channel::{Lane, Source};
+use crate::ids::{Rank, Sequence};
+use crate::wire::{Request, RequestFlags, RequestKind};
+
+/// What an access epoch has to say to many ranks.
+#[derive(Debug)]
+pub(crate) enum AccessRound {
+    /// Shared locks of all packet targets from `next` on that have not been asked.
+    Locks { next: Rank },
+    /// Their release, for those that have no element on which it rides.
+    Unlocks { next: Rank },
+    /// "Done", for these ranks, as soon as each has posted.
+    Done(Vec<Rank>),
+}
+
+/// The rounds of a window: the origin's, and the target's.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    pub(crate) access: Option<AccessRound>,
+    /// Origins that have not been told of the open exposure epoch.
+    pub(crate) posts: Vec<Rank>,
+    /// Ranks from which something is waited for before anything is sent to them: contact is made, so that their death is
+    /// noticed.
+    pub(crate) meet: Vec<Rank>,
+}
+
+impl Rounds {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.access.is_none() && self.posts.is_empty() && self.meet.is_empty()
+    }
+
+    /// A rank is lost: nobody tells it anything.
+    pub(crate) fn forget(&mut self, lost: Rank) {
+        self.posts.retain(|rank| *rank != lost);
+        if let Some(AccessRound::Done(ranks)) = &mut self.access {
+            ranks.retain(|rank| *rank != lost);
+        }
+    }
+}
+
+impl Issuer<'_> {
+    /// Sends at most one packet of each round.
+    pub(super) fn issue_rounds(&mut self) -> Step {
+        for rank in std::mem::take(&mut self.window.rounds.meet) {
+            // A peer that has failed is reported by the channel.
+            let _ = self.outbox.channel.connect(self.window.shared.group.peer(rank));
+        }
+        let post = self.issue_post();
+        let access = match self.window.rounds.access.take() {
+            None => Step::Idle,
+            Some(AccessRound::Locks { next }) => self.issue_lock_round(next),
+            Some(AccessRound::Unlocks { next }) => self.issue_unlock_round(next),
+            Some(AccessRound::Done(ranks)) => self.issue_done(ranks),
+        };
+        match (post, access) {
+            (Step::Moved, _) | (_, Step::Moved) => Step::Moved,
+            (Step::Blocked, _) | (_, Step::Blocked) => Step::Blocked,
+            (Step::Idle, Step::Idle) => Step::Idle,
+        }
+    }
+
+    fn issue_lock_round(&mut self, first: Rank) -> Step {
+        let holds = if has(Bug::StrictOrder) { RequestFlags::NONE } else { RequestFlags::HOLDS };
+        let flags = RequestFlags::LOCK_SHARED.with(holds);
+        for rank in (first.0..self.window.shared.group.size()).map(Rank) {
+            if self.window.shared.member(rank).is_some() || self.window.epoch.lock(rank).is_some() {
+                continue;
+            }
+            let next = Rank(rank.0 + 1);
+            if self.window.epoch.asking() as u64 >= self.config.credits {
+                // The next grant makes the window dirty again.
+                self.window.rounds.access = Some(AccessRound::Locks { next: rank });
+                return Step::Idle;
+            }
+            match self.send_bare(rank, flags, RequestKind::Sync) {
+                Sent::Lost => {}
+                Sent::Full => {
+                    self.window.rounds.access = Some(AccessRound::Locks { next: rank });
+                    return Step::Blocked;
+                }
+                Sent::Yes => {
+                    self.window.epoch.on_asked(rank);
+                    self.window.rounds.access = Some(AccessRound::Locks { next });
+                    return Step::Moved;
+                }
+            }
+        }
+        Step::Moved
+    }
+
+    fn issue_unlock_round(&mut self, first: Rank) -> Step {
+        for rank in (first.0..self.window.shared.group.size()).map(Rank) {
+            // Elements stay until the round is over, so none that carries the release is taken for one that was never there.
+            let has_element = self.window.table.find(&self.pools.targets, rank).is_some();
+            if has_element || self.window.shared.member(rank).is_some() {
+                continue;
+            }
+            match self.send_bare(rank, RequestFlags::UNLOCK, RequestKind::Sync) {
+                Sent::Lost => {}
+                Sent::Full => {
+                    self.window.rounds.access = Some(AccessRound::Unlocks { next: rank });
+                    return Step::Blocked;
+                }
+                Sent::Yes => {
+                    self.window.rounds.access = Some(AccessRound::Unlocks { next: Rank(rank.0 + 1) });
+                    return Step::Moved;
+                }
+            }
+        }
+        Step::Moved
+    }
+
+    fn issue_done(&mut self, mut ranks: Vec<Rank>) -> Step {
+        let mut step = Step::Idle;
+        // Ranks that have not posted hold back nobody else.
+        let posted = ranks.iter().position(|rank| self.window.epoch.access.has_posted(*rank));
+        if let Some(at) = posted {
+            let rank = ranks[at];
+            let sent = if rank == self.window.shared.group.me() {
+                self.window.target.exposure.on_seen_done(rank);
+                Sent::Yes
+            } else {
+                self.send_bare(rank, RequestFlags::DONE, RequestKind::Sync)
+            };
+            step = if sent == Sent::Full { Step::Blocked } else { Step::Moved };
+            if sent != Sent::Full {
+                ranks.swap_remove(at);
+            }
+        }
+        self.window.rounds.access = (!ranks.is_empty()).then_some(AccessRound::Done(ranks));
+        step
+    }
+
+    fn issue_post(&mut self) -> Step {
+        let Some(rank) = self.window.rounds.posts.last().copied() else { return Step::Idle };
+        match self.send_bare(rank, RequestFlags::NONE, RequestKind::Post) {
+            Sent::Full => Step::Blocked,
+            Sent::Yes | Sent::Lost => {
+                self.window.rounds.posts.pop();
+                Step::Moved
+            }
+        }
+    }
+
+    /// A packet to a rank that has no element, so it is the first of its count.
+    fn send_bare(&mut self, rank: Rank, flags: RequestFlags, kind: RequestKind) -> Sent {
+        let request = Request { window: self.window.shared.id, flags, sequence: Sequence(1), kind };
+        let peer = self.window.shared.group.peer(rank);
+        self.outbox.small(peer, Lane::Request, &request.emit(), Source::Bytes(&[]))
+    }
+}

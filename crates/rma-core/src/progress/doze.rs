@@ -1,0 +1,45 @@
+//! Sleeping outside: for a library around the engine that has a wait of its own.
+//!
+//! [`Engine::arm`] makes for the whole engine the promise that a channel makes in clause C6: from then on, until the [`Doze`]
+//! is dropped, whatever a step would act on makes [`Engine::wait_descriptor`] readable. A doze counts as a sleeper in the
+//! poller, so steps of other threads keep the promise up (see [`super::wait`]). When it ends, what made the descriptor
+//! readable is taken out of it: the sources are edge-triggered, and it would stay readable for ever.
+
+use super::step::Core;
+use super::wait::Waiting;
+use crate::channel::Armed;
+use crate::engine::Engine;
+use std::fmt;
+
+/// The engine's promise to wake whoever sleeps outside; see [`Engine::arm`]. It ends when it is dropped.
+#[must_use = "the promise ends when it is dropped"]
+pub struct Doze(Engine, u64);
+
+/// What an engine had done when somebody began to look at it; see [`Engine::news`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News(pub u64);
+
+impl Doze {
+    /// Counts a sleeper, unless something has moved since `seen` or a step would find something to do. `core` is the
+    /// engine's own, locked.
+    pub(crate) fn begin(engine: &Engine, waiting: &Waiting, core: &mut Core, seen: News) -> Option<Self> {
+        if core.is_due() || core.channel.arm() == Armed::Busy {
+            return None;
+        }
+        // First counted, then compared: SYNC POINT W1 of the waits inside.
+        let doze = Self(engine.clone(), waiting.begin_outside());
+        (waiting.news() == seen).then_some(doze)
+    }
+}
+
+impl Drop for Doze {
+    fn drop(&mut self) {
+        self.0.waiting().end_outside(self.1);
+    }
+}
+
+impl fmt::Debug for Doze {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Doze").field(&self.0).finish()
+    }
+}

@@ -1,0 +1,94 @@
+//! Which epochs are open, as far as an observer was told: the difference to what a window says now is what is told next.
+//!
+//! Nothing in the protocols says "an epoch opens": they change states. So after every step of a synchronization call this
+//! compares, and no protocol can forget to tell. Invariant: every epoch told to have opened is told to have ended, at the
+//! latest when its window goes.
+
+use super::event::Event;
+use crate::epoch::{Call, Epoch, RankLock};
+use crate::ids::{Rank, WindowId};
+use crate::window::WindowState;
+use std::collections::{BTreeMap, HashMap};
+
+/// The open epochs of all windows.
+#[derive(Debug, Default)]
+pub(super) struct Epochs {
+    windows: HashMap<WindowId, Open>,
+    /// Epochs told of so far.
+    told: u64,
+}
+
+/// The open epochs of one window.
+#[derive(Debug, Default)]
+struct Open {
+    /// The epoch of fence, start or lock_all.
+    access: Option<Told>,
+    /// The epoch of post.
+    exposure: Option<Told>,
+    /// Single locks.
+    locks: BTreeMap<Rank, u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    id: u64,
+    kind: &'static str,
+    /// The window's number of the epoch instance.
+    number: u64,
+}
+
+impl Epochs {
+    /// Tells what has changed in a window since the last look, after a step of `call`.
+    pub(super) fn look(&mut self, window: &WindowState, call: Call, tell: &mut dyn FnMut(Event<'static>)) {
+        let id = window.shared.id;
+        let Self { windows, told } = self;
+        let open = windows.entry(id).or_default();
+        let epoch = &window.epoch;
+        let access = match epoch.state() {
+            // Single locks are epochs of their own, one for each rank.
+            Epoch::Unset | Epoch::PerTarget => None,
+            _ => Some((epoch.opened_by(), epoch.number())),
+        };
+        let exposure = &window.target.exposure;
+        let exposure = exposure.is_open().then(|| ("post", exposure.number()));
+        for (known, now) in [(&mut open.access, access), (&mut open.exposure, exposure)] {
+            if known.map(|known| known.number) == now.map(|(_, number)| number) {
+                continue;
+            }
+            if let Some(Told { id: epoch, kind, .. }) = known.take() {
+                tell(Event::EpochClose { id: epoch, window: id, kind, target: None });
+            }
+            *known = now.map(|(kind, number)| {
+                *told += 1;
+                tell(Event::EpochOpen { id: *told, window: id, kind, target: None });
+                Told { id: *told, kind, number }
+            });
+        }
+        if let Call::Lock(rank) | Call::Unlock(rank) = call {
+            let (kind, target) = ("lock", Some(rank));
+            match (window.lock_for(call), open.locks.get(&rank).copied()) {
+                (RankLock::Held, None) => {
+                    *told += 1;
+                    open.locks.insert(rank, *told);
+                    tell(Event::EpochOpen { id: *told, window: id, kind, target });
+                }
+                (RankLock::No, Some(epoch)) => {
+                    open.locks.remove(&rank);
+                    tell(Event::EpochClose { id: epoch, window: id, kind, target });
+                }
+                (RankLock::Held | RankLock::Changing, _) | (RankLock::No, None) => {}
+            }
+        }
+    }
+
+    /// Ends the epochs of a window that is gone.
+    pub(super) fn forget(&mut self, window: WindowId, tell: &mut dyn FnMut(Event<'static>)) {
+        let Some(open) = self.windows.remove(&window) else { return };
+        for Told { id, kind, .. } in [open.access, open.exposure].into_iter().flatten() {
+            tell(Event::EpochClose { id, window, kind, target: None });
+        }
+        for (rank, id) in open.locks {
+            tell(Event::EpochClose { id, window, kind: "lock", target: Some(rank) });
+        }
+    }
+}

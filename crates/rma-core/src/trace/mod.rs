@@ -1,0 +1,18 @@
+//! Sight: what an engine tells an observer of its calls, epochs, packets and waits, while it works.
+//!
+//! An engine is made with an [`Observer`] or without one, and with `tracing` spans (targets `rma::call`, `rma::epoch`,
+//! `rma::packet`) if a subscriber wanted them when the engine was made. Whether anybody looks is one fact, fixed when the
+//! engine is made ([`Sight::is_on`]), and costs the paths of packets one branch. The direct path has no instruction for it:
+//! an engine that is looked at gives its windows no ranks to reach by the short ways
+//! ([`Shared::quick`](crate::window::Shared)), so that every call takes a long way, which tells of it.
+//!
+//! The engine knows no file, no format and no clock here: when an event happened, and where it is kept, is the observer's.
+
+mod epochs;
+mod event;
+mod packets;
+mod sight;
+
+pub use event::{Event, Observer, Packet};
+pub use packets::ObservedPackets;
+pub(crate) use sight::{CallSpan, Sight};

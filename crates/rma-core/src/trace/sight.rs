@@ -1,0 +1,154 @@
+//! Whether anybody looks, and the points where the engine says what happens.
+
+use super::epochs::Epochs;
+use super::event::{Event, Observer};
+use crate::epoch::Call;
+use crate::ids::{Rank, WindowId};
+use crate::window::WindowState;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Who looks at one engine.
+pub(crate) struct Sight {
+    is_on: bool,
+    observer: Option<Arc<dyn Observer>>,
+    /// Epochs that an observer was told of and that have not ended. Taken inside the engine's lock.
+    epochs: Mutex<Epochs>,
+    /// What the user calls its windows.
+    names: Mutex<HashMap<WindowId, Box<str>>>,
+}
+
+/// A call under way, or a wait: its end is told when this is dropped.
+#[must_use = "the call ends when this is dropped"]
+pub(crate) struct CallSpan<'a> {
+    open: Option<(&'a Sight, Event<'static>)>,
+    _span: Option<tracing::span::EnteredSpan>,
+}
+
+impl Sight {
+    /// Asks `tracing` once whether its subscriber wants the spans of this engine.
+    pub(crate) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
+        let wants_spans = tracing::enabled!(target: "rma::call", tracing::Level::TRACE)
+            || tracing::enabled!(target: "rma::epoch", tracing::Level::TRACE);
+        let is_on = observer.is_some() || wants_spans;
+        Self { is_on, observer, epochs: Mutex::default(), names: Mutex::default() }
+    }
+
+    /// Whether anybody looks. Never changes.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// A call begins, which ends when the answer is dropped.
+    #[inline]
+    pub(crate) fn call(
+        &self,
+        call: &'static str,
+        window: Option<WindowId>,
+        target: Option<Rank>,
+    ) -> CallSpan<'_> {
+        if !self.is_on {
+            return CallSpan { open: None, _span: None };
+        }
+        self.begin_call(call, window, target)
+    }
+
+    #[cold]
+    fn begin_call(&self, call: &'static str, window: Option<WindowId>, target: Option<Rank>) -> CallSpan<'_> {
+        self.tell(&Event::CallBegin { call, window, target });
+        let span = tracing::trace_span!(
+            target: "rma::call",
+            "call",
+            call,
+            window = window.map(tracing::field::display),
+            target = target.map(tracing::field::display)
+        );
+        CallSpan { open: Some((self, Event::CallEnd)), _span: Some(span.entered()) }
+    }
+
+    /// A wait begins, which ends when the answer is dropped.
+    #[cold]
+    pub(crate) fn wait(&self, call: &'static str, waits_for: &str) -> CallSpan<'_> {
+        self.tell(&Event::WaitBegin { call, waits_for });
+        let span = tracing::trace_span!(target: "rma::call", "wait", call, waits_for);
+        CallSpan { open: Some((self, Event::WaitEnd)), _span: Some(span.entered()) }
+    }
+
+    /// A thread goes to sleep.
+    pub(crate) fn sleep(&self) {
+        if self.is_on {
+            self.tell(&Event::Sleep);
+        }
+    }
+
+    /// An operation was carried out in mapped memory.
+    #[cold]
+    pub(crate) fn direct(&self, call: &'static str, window: WindowId, target: Rank, len: u64) {
+        self.tell(&Event::Direct { call, window, target, len });
+        tracing::trace!(target: "rma::call", call, %window, %target, len, "direct");
+    }
+
+    /// A synchronization call has begun, gone on or ended: looks which epochs have.
+    #[inline]
+    pub(crate) fn look_at_epochs(&self, window: &WindowState, call: Call) {
+        if self.is_on {
+            self.epochs.lock().look(window, call, &mut |event| self.tell_epoch(&event));
+        }
+    }
+
+    /// The window is gone, with whatever epoch was open.
+    pub(crate) fn forget_window(&self, window: WindowId) {
+        if self.is_on {
+            self.epochs.lock().forget(window, &mut |event| self.tell_epoch(&event));
+        }
+        self.names.lock().remove(&window);
+    }
+
+    /// The user names a window.
+    pub(crate) fn name_window(&self, window: WindowId, name: &str) {
+        self.tell(&Event::WindowName { window, name });
+        let mut names = self.names.lock();
+        if name.is_empty() {
+            names.remove(&window);
+        } else {
+            names.insert(window, name.into());
+        }
+    }
+
+    /// The window as messages name it: its id, and the user's name for it.
+    pub(crate) fn describe_window(&self, window: WindowId) -> String {
+        match self.names.lock().get(&window) {
+            Some(name) => format!("window {window} ({name:?})"),
+            None => format!("window {window}"),
+        }
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.observe(event);
+        }
+    }
+
+    fn tell_epoch(&self, event: &Event<'static>) {
+        self.tell(event);
+        tracing::trace!(target: "rma::epoch", ?event);
+    }
+}
+
+impl Drop for CallSpan<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some((sight, end)) = self.open.take() {
+            sight.tell(&end);
+        }
+    }
+}
+
+impl fmt::Debug for Sight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sight").field("is_on", &self.is_on).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,137 @@
+//! The window's calls of general active target synchronization (MPI 3.1 §11.5.2), blocking and as steps.
+//!
+//! Groups are lists of ranks of the window's group, in any order, without repetition; they may be empty and may contain the
+//! caller.
+
+use super::calls::Window;
+use crate::epoch::{Assert, Call, CompleteSync, StartSync, Sync, SyncStep, WaitSync, expose};
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::Rank;
+
+impl Window {
+    /// `MPI_Win_post` (MPI 3.1 §11.5.2): opens an exposure epoch to the ranks of `group`. Never waits for them.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` while an exposure epoch is open; errors of
+    /// operations since the last synchronization.
+    pub fn post_to(&self, group: &[Rank], assert: Assert) -> Result<()> {
+        let _call = self.trace("post", None);
+        self.try_post_to(group, assert)?;
+        // The origins hear of it now: the caller may compute for long.
+        self.engine().poll();
+        Ok(())
+    }
+
+    /// [`Window::post_to`] without a step of the engine, which the caller has to see to.
+    ///
+    /// # Errors
+    /// As [`Window::post_to`].
+    pub fn try_post_to(&self, group: &[Rank], assert: Assert) -> Result<()> {
+        let legal = Assert::NO_CHECK.with(Assert::NO_STORE).with(Assert::NO_PUT);
+        let assert = assert.checked("post", legal)?;
+        let group = self.sorted(group, "post")?;
+        self.begin(Call::Post, "post", |state, window| {
+            window.raise("post")?;
+            expose(state, window, &group, assert.has(Assert::NO_CHECK))?;
+            Ok(SyncStep::Done)
+        })
+        .map(drop)
+    }
+
+    /// `MPI_Win_start` (MPI 3.1 §11.5.2): opens an access epoch to the ranks of `group`. Waits only for the posts of ranks
+    /// whose memory is mapped here.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` while another access epoch is open; errors of
+    /// operations since the last synchronization; `MPI_ERR_PROC_ABORTED`.
+    pub fn start(&self, group: &[Rank], assert: Assert) -> Result<()> {
+        let _call = self.trace("start", None);
+        let mut sync = self.begin_start(group, assert)?;
+        if matches!(sync.0, SyncStep::Held) {
+            self.poll_now_and_then();
+            return Ok(());
+        }
+        self.finish("start", &mut sync)
+    }
+
+    /// The steps of [`Window::start`].
+    ///
+    /// # Errors
+    /// As [`Window::start`].
+    pub fn begin_start(&self, group: &[Rank], assert: Assert) -> Result<Sync> {
+        let assert = assert.checked("start", Assert::NO_CHECK)?;
+        let group = self.sorted(group, "start")?;
+        self.begin(Call::Start, "start", |state, window| {
+            window.raise("start")?;
+            let mut start = StartSync::begin(state, window, group, assert.has(Assert::NO_CHECK));
+            Ok(if start.poll(state, window)? { SyncStep::Held } else { SyncStep::Start(start) })
+        })
+    }
+
+    /// `MPI_Win_complete` (MPI 3.1 §11.5.2): completes the epoch's operations at the origin, tells the targets, and closes the
+    /// epoch. The operations are complete at a target when its wait call has returned.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without an epoch of start; errors of operations that are known by then; `MPI_ERR_PROC_ABORTED` when
+    /// a target is lost.
+    pub fn complete(&self) -> Result<()> {
+        let _call = self.trace("complete", None);
+        let mut sync = self.begin_complete()?;
+        self.finish("complete", &mut sync)
+    }
+
+    /// The steps of [`Window::complete`].
+    ///
+    /// # Errors
+    /// As [`Window::complete`].
+    pub fn begin_complete(&self) -> Result<Sync> {
+        self.begin(Call::Complete, "complete", |state, window| {
+            Ok(SyncStep::Complete(CompleteSync::begin(state, window)))
+        })
+    }
+
+    /// `MPI_Win_wait` (MPI 3.1 §11.5.2): ends the exposure epoch when every origin of its group has called complete.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without an exposure epoch; `MPI_ERR_PROC_ABORTED` when an origin is lost that was not done.
+    pub fn wait(&self) -> Result<()> {
+        let _call = self.trace("wait", None);
+        let mut sync = self.begin_wait()?;
+        self.finish("wait", &mut sync)
+    }
+
+    /// The steps of [`Window::wait`].
+    ///
+    /// # Errors
+    /// As [`Window::wait`].
+    pub fn begin_wait(&self) -> Result<Sync> {
+        self.begin(Call::Wait, "wait", |_, _| Ok(SyncStep::Wait(WaitSync::begin())))
+    }
+
+    /// `MPI_Win_test` (MPI 3.1 §11.5.2): as [`Window::wait`] if every origin is done, else answers `false` and changes nothing.
+    ///
+    /// # Errors
+    /// As [`Window::wait`].
+    pub fn test(&self) -> Result<bool> {
+        let _call = self.trace("test", None);
+        self.engine().poll();
+        let mut sync = self.begin(Call::Wait, "test", |_, _| Ok(SyncStep::Wait(WaitSync::begin())))?;
+        self.poll_sync(&mut sync).map_err(|error| error.in_call("test"))
+    }
+
+    /// The ranks of a group, ascending.
+    fn sorted(&self, group: &[Rank], call: &'static str) -> Result<Box<[Rank]>> {
+        for rank in group {
+            self.shared().check_rank(*rank, call)?;
+        }
+        let mut sorted = Box::<[Rank]>::from(group);
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            None => Ok(sorted),
+            Some(pair) => {
+                let cause = format!("rank {} stands in the group more than once", pair[0]);
+                Err(Error::new(ErrorClass::Group, call, cause))
+            }
+        }
+    }
+}

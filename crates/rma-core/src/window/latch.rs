@@ -1,0 +1,266 @@
+//! Single locks of mapped ranks without the engine's lock: a count and a flag of the window, and a gate for each mapped rank.
+//!
+//! A lock call of a mapped rank that finds nothing else going on in the window's access side needs the lock word in the
+//! control block and these two words, nothing of the engine. The facts have one owner each: *whether a mapped rank is locked,
+//! and how*, is its gate, on every way; *how many are* is the latch's count; everything else about the access side is
+//! [`crate::epoch::WindowEpoch`], whose changes set the latch's flag. While the flag is set, lock calls take the long way,
+//! under the engine's lock; whoever begins a change sets it first and reads the count in the same step, so that no lock call
+//! slips between its check and its change. The flag is recomputed whenever a window is put back under the engine's lock.
+//!
+//! Gates are also what communication calls look at: relaxed, since a thread that communicates has itself seen the
+//! synchronization call return, or was told by one that has.
+
+use crate::control::LockKind;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
+
+/// Set while lock calls have to take the long way.
+const LONG_WAY: u64 = 1 << 63;
+
+/// Number of single locks of mapped ranks, and whether further ones may be taken without the engine's lock.
+#[derive(Debug)]
+pub(crate) struct Latch(AtomicU64);
+
+impl Latch {
+    /// Closed until the window is put into the table.
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(LONG_WAY))
+    }
+
+    /// Counts one more lock and answers how many there were; `None` when the call has to take the long way.
+    #[inline]
+    pub(crate) fn try_enter(&self) -> Option<u64> {
+        let mut word = self.0.load(Relaxed);
+        while word & LONG_WAY == 0 {
+            match self.0.compare_exchange_weak(word, word + 1, AcqRel, Relaxed) {
+                Ok(_) => return Some(word),
+                Err(found) => word = found,
+            }
+        }
+        None
+    }
+
+    /// Counts one more lock, on the long way.
+    pub(crate) fn enter(&self) {
+        self.0.fetch_add(1, AcqRel);
+    }
+
+    /// Counts one lock less.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        self.0.fetch_sub(1, AcqRel);
+    }
+
+    /// Makes lock calls take the long way until the flag is recomputed.
+    pub(crate) fn close(&self) {
+        self.0.fetch_or(LONG_WAY, AcqRel);
+    }
+
+    /// Sets the flag to what is right now.
+    pub(crate) fn set_long_way(&self, is_long: bool) {
+        // Other threads change the count only.
+        match (self.is_long_way(), is_long) {
+            (false, true) => self.close(),
+            (true, false) => {
+                self.0.fetch_and(!LONG_WAY, AcqRel);
+            }
+            (false, false) | (true, true) => {}
+        }
+    }
+
+    /// Whether lock calls have to take the long way.
+    #[inline]
+    pub(crate) fn is_long_way(&self) -> bool {
+        self.0.load(Relaxed) & LONG_WAY != 0
+    }
+
+    /// Number of single locks of mapped ranks held or being taken.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.load(Acquire) & !LONG_WAY
+    }
+}
+
+/// Whether the epoch of a fence is open, to all mapped ranks, and whether a call has come through since it opened: another
+/// epoch may then replace it only after a fence (MPI 3.1 §11.5.1), as it is with operations that wait in the table.
+#[derive(Debug, Default)]
+pub(crate) struct Door(AtomicU8);
+
+const SHUT: u8 = 0;
+const OPEN: u8 = 1;
+const USED: u8 = 2;
+
+impl Door {
+    pub(crate) fn set_open(&self, is_open: bool) {
+        self.0.store(if is_open { OPEN } else { SHUT }, Relaxed);
+    }
+
+    /// Whether a communication call has come through.
+    pub(crate) fn is_used(&self) -> bool {
+        self.0.load(Relaxed) == USED
+    }
+
+    /// Whether a communication call may come through; the first that may is noted.
+    #[inline]
+    pub(super) fn passes(&self) -> bool {
+        match self.0.load(Relaxed) {
+            SHUT => false,
+            USED => true,
+            _ => self.pass_first(),
+        }
+    }
+
+    #[cold]
+    fn pass_first(&self) -> bool {
+        // Another thread's fence may have changed it: what that says counts.
+        self.0.compare_exchange(OPEN, USED, Relaxed, Relaxed) != Err(SHUT)
+    }
+}
+
+/// Whether an epoch is open to a mapped rank, and which.
+#[derive(Debug, Default)]
+pub(crate) struct Gate(AtomicU8);
+
+// Ordered, so that a communication call makes one comparison.
+const CLOSED: u8 = 0;
+const TAKING: u8 = 1;
+const LEAVING: u8 = 2;
+const STARTED: u8 = 3;
+const LOCKED_WITH_ALL: u8 = 4;
+const EXCLUSIVE: u8 = 5;
+const SHARED: u8 = 6;
+const UNCHECKED: u8 = 7;
+
+/// A single lock as a gate tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Single {
+    /// Neither held nor asked for.
+    No,
+    /// A lock or unlock call is under way.
+    Changing,
+    /// Held; `None` when no lock was taken.
+    Held(Option<LockKind>),
+}
+
+impl Gate {
+    /// The rank is locked together with all others.
+    pub(crate) fn set_locked_with_all(&self) {
+        self.0.store(LOCKED_WITH_ALL, Relaxed);
+    }
+
+    /// The rank has posted to the open epoch of start.
+    pub(crate) fn set_started(&self) {
+        self.0.store(STARTED, Relaxed);
+    }
+
+    pub(crate) fn close(&self) {
+        self.0.store(CLOSED, Relaxed);
+    }
+
+    /// Begins a single lock; `false` when the rank is locked, or an epoch open to it.
+    #[inline]
+    pub(crate) fn begin(&self) -> bool {
+        self.0.compare_exchange(CLOSED, TAKING, AcqRel, Relaxed).is_ok()
+    }
+
+    /// The single lock is held; `None` when no lock was taken.
+    #[inline]
+    pub(crate) fn set_held(&self, kind: Option<LockKind>) {
+        let code = match kind {
+            Some(LockKind::Exclusive) => EXCLUSIVE,
+            Some(LockKind::Shared) => SHARED,
+            None => UNCHECKED,
+        };
+        self.0.store(code, Relaxed);
+    }
+
+    /// Begins to release a single lock and answers how it was held.
+    #[inline]
+    pub(crate) fn begin_release(&self) -> Option<Option<LockKind>> {
+        let code = self.0.load(Relaxed);
+        let Single::Held(kind) = single(code) else { return None };
+        self.0.compare_exchange(code, LEAVING, AcqRel, Relaxed).is_ok().then_some(kind)
+    }
+
+    /// What there is of a single lock.
+    pub(crate) fn single(&self) -> Single {
+        single(self.0.load(Relaxed))
+    }
+
+    /// Whether the rank is locked, alone or with all, so that the calls of passive epochs are legal.
+    #[inline]
+    pub(crate) fn is_locked(&self) -> bool {
+        self.0.load(Relaxed) >= LOCKED_WITH_ALL
+    }
+
+    /// Whether communication calls may go ahead.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.0.load(Relaxed) >= STARTED
+    }
+}
+
+#[inline]
+fn single(code: u8) -> Single {
+    match code {
+        EXCLUSIVE => Single::Held(Some(LockKind::Exclusive)),
+        SHARED => Single::Held(Some(LockKind::Shared)),
+        UNCHECKED => Single::Held(None),
+        TAKING | LEAVING => Single::Changing,
+        _ => Single::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_latch_lets_nobody_in_and_everybody_out() {
+        let latch = Latch::new();
+        assert_eq!(latch.try_enter(), None);
+        latch.set_long_way(false);
+        assert_eq!((latch.try_enter(), latch.try_enter()), (Some(0), Some(1)));
+        latch.close();
+        assert_eq!((latch.try_enter(), latch.count()), (None, 2));
+        latch.leave();
+        latch.enter();
+        latch.leave();
+        latch.set_long_way(true);
+        assert_eq!(latch.count(), 1);
+        latch.set_long_way(false);
+        assert_eq!(latch.try_enter(), Some(1));
+    }
+
+    #[test]
+    fn a_door_notes_that_somebody_came_through() {
+        let door = Door::default();
+        assert!(!door.passes() && !door.is_used());
+        for _ in 0..2 {
+            door.set_open(true);
+            assert!(!door.is_used(), "a new epoch");
+            assert!(door.passes() && door.passes() && door.is_used());
+        }
+        door.set_open(false);
+        assert!(!door.passes() && !door.is_used());
+    }
+
+    #[test]
+    fn a_gate_is_taken_once_and_left_once() {
+        let gate = Gate::default();
+        assert!(!gate.is_open() && gate.begin_release().is_none());
+        for kind in [Some(LockKind::Exclusive), Some(LockKind::Shared), None] {
+            assert!(gate.begin() && !gate.begin());
+            assert_eq!((gate.single(), gate.is_open()), (Single::Changing, false));
+            gate.set_held(kind);
+            assert!(gate.is_open() && gate.is_locked() && !gate.begin());
+            assert_eq!(gate.single(), Single::Held(kind));
+            assert_eq!(gate.begin_release(), Some(kind));
+            assert!(!gate.is_open() && gate.begin_release().is_none());
+            gate.close();
+        }
+        gate.set_started();
+        assert!(gate.is_open() && !gate.is_locked() && gate.begin_release().is_none() && !gate.begin());
+        gate.set_locked_with_all();
+        assert!(gate.is_open() && gate.is_locked() && gate.begin_release().is_none());
+        assert_eq!(gate.single(), Single::No);
+    }
+}

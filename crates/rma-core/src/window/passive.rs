@@ -1,0 +1,141 @@
+//! The window's passive synchronization calls on all targets at once (MPI 3.1 §11.5.3, §11.5.4), blocking and as steps.
+
+use super::calls::Window;
+use crate::epoch::{Assert, Call, FlushAllSync, LockAllSync, Reach, Sync, SyncStep, UnlockAllSync};
+use crate::error::Result;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+impl Window {
+    /// `MPI_Win_lock_all` (MPI 3.1 §11.5.3): opens a shared access epoch to every rank of the window. Locks of mapped ranks
+    /// are held when the call returns, those of others before the first operation on them is carried out.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` when locks are held or another kind of epoch is open.
+    pub fn lock_all(&self, assert: Assert) -> Result<()> {
+        let _call = self.trace("lock_all", None);
+        let mut sync = self.begin_lock_all(assert)?;
+        if matches!(sync.0, SyncStep::Held) {
+            self.poll_now_and_then();
+            return Ok(());
+        }
+        self.finish("lock_all", &mut sync)
+    }
+
+    /// The steps of [`Window::lock_all`].
+    ///
+    /// # Errors
+    /// As [`Window::lock_all`].
+    pub fn begin_lock_all(&self, assert: Assert) -> Result<Sync> {
+        let assert = assert.checked("lock_all", Assert::NO_CHECK)?;
+        self.begin(Call::LockAll, "lock_all", |state, window| {
+            window.raise("lock_all")?;
+            let mut lock = LockAllSync::begin(state, window, assert.has(Assert::NO_CHECK));
+            Ok(if lock.poll(state, window) { SyncStep::Held } else { SyncStep::LockAll(lock) })
+        })
+    }
+
+    /// `MPI_Win_unlock_all` (MPI 3.1 §11.5.3): completes all operations of the epoch at origin and targets, and closes it.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without a lock_all epoch; errors of the epoch's operations, `MPI_ERR_PROC_ABORTED` when a target
+    /// is lost that it depended on.
+    pub fn unlock_all(&self) -> Result<()> {
+        let _call = self.trace("unlock_all", None);
+        let begun = self.begin_unlock_all_noting();
+        self.finish_release("unlock_all", begun)
+    }
+
+    /// The steps of [`Window::unlock_all`].
+    ///
+    /// # Errors
+    /// As [`Window::unlock_all`].
+    pub fn begin_unlock_all(&self) -> Result<Sync> {
+        self.begin_unlock_all_noting().0
+    }
+
+    fn begin_unlock_all_noting(&self) -> (Result<Sync>, bool) {
+        let mut owes = false;
+        let begun = self.begin(Call::UnlockAll, "unlock_all", |state, window| {
+            let mut sync = UnlockAllSync::begin(state, window);
+            let is_over = sync.poll(state, window)?;
+            owes = !state.nudges.is_empty() || window.is_active();
+            if is_over {
+                return window.raise("unlock_all").map(|()| SyncStep::Done);
+            }
+            Ok(SyncStep::UnlockAll(sync))
+        });
+        (begun, owes)
+    }
+
+    /// `MPI_Win_flush_all` (MPI 3.1 §11.5.4): all operations so far are complete at origin and targets.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without a passive epoch; errors of the operations, `MPI_ERR_PROC_ABORTED` when a target is lost
+    /// that the epoch depends on.
+    #[inline]
+    pub fn flush_all(&self) -> Result<()> {
+        self.flush_every("flush_all", Reach::Remote)
+    }
+
+    /// `MPI_Win_flush_local_all` (MPI 3.1 §11.5.4): the buffers of all operations so far may be reused.
+    ///
+    /// # Errors
+    /// As [`Window::flush_all`].
+    #[inline]
+    pub fn flush_local_all(&self) -> Result<()> {
+        self.flush_every("flush_local_all", Reach::Local)
+    }
+
+    /// The steps of [`Window::flush_all`].
+    ///
+    /// # Errors
+    /// As [`Window::flush_all`].
+    pub fn begin_flush_all(&self) -> Result<Sync> {
+        self.begin_flush_every("flush_all", Reach::Remote)
+    }
+
+    /// The steps of [`Window::flush_local_all`].
+    ///
+    /// # Errors
+    /// As [`Window::flush_all`].
+    pub fn begin_flush_local_all(&self) -> Result<Sync> {
+        self.begin_flush_every("flush_local_all", Reach::Local)
+    }
+
+    /// `MPI_Win_sync` (MPI 3.1 §11.5.4): orders this process's loads and stores before the call before those after it. In the
+    /// unified memory model, the only one here, there is nothing else to it.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without a passive epoch.
+    pub fn sync(&self) -> Result<()> {
+        if !self.shared().own().gate.is_locked() {
+            let _over = self.begin(Call::Sync, "win_sync", |_, window| {
+                window.raise("win_sync").map(|()| SyncStep::Done)
+            })?;
+        }
+        fence(SeqCst);
+        self.poll_now_and_then();
+        Ok(())
+    }
+
+    #[inline]
+    fn flush_every(&self, call: &'static str, reach: Reach) -> Result<()> {
+        let shared = self.shared();
+        // Only lock_all and locks open the gate of single members; if the own rank's is open and no rank needs packets,
+        // everything that was done is complete, and its order is all that is left to see to.
+        if shared.are_all_quick() && shared.own().gate.is_locked() {
+            fence(SeqCst);
+            self.poll_now_and_then();
+            return Ok(());
+        }
+        let _call = self.trace(call, None);
+        let mut sync = self.begin_flush_every(call, reach)?;
+        self.finish(call, &mut sync)
+    }
+
+    fn begin_flush_every(&self, call: &'static str, reach: Reach) -> Result<Sync> {
+        self.begin(Call::FlushAll, call, |state, window| {
+            Ok(SyncStep::FlushAll(FlushAllSync::begin(state, window, reach)))
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! What a window tells of itself and of the memory it maps, and the hints that it was given.
+
+use super::calls::Window;
+use super::hints::Hints;
+use super::shared::Flavor;
+use super::state::WindowState;
+use crate::error::{Error, ErrorClass, Result};
+use crate::host::Group;
+use crate::ids::Rank;
+use crate::mem::WriteSpan;
+use crate::stats::{Counters, Elements};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Window {
+    /// The window's processes.
+    pub fn group(&self) -> &Group {
+        &self.shared().group
+    }
+
+    /// `MPI_Win_shared_query` (MPI 4.1 §12.2.3): memory and displacement unit of a rank, for loads and stores. `None` asks
+    /// for the lowest rank that is mapped here and has memory (`MPI_PROC_NULL`). Memory that is not mapped here is empty.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`; `MPI_ERR_RMA_FLAVOR` for dynamic windows.
+    ///
+    /// # Safety
+    /// As for [`Window::local`].
+    pub unsafe fn shared_query(&self, rank: Option<Rank>) -> Result<(WriteSpan, u64)> {
+        const CALL: &str = "win_shared_query";
+        let shared = self.shared();
+        if shared.flavor == Flavor::Dynamic {
+            let cause = "the window is dynamic, and its memory is no segment of a size";
+            return Err(Error::new(ErrorClass::RmaFlavor, CALL, cause));
+        }
+        let member = match rank {
+            Some(rank) => {
+                shared.check_rank(rank, CALL)?;
+                shared.member(rank)
+            }
+            None => shared.members.iter().find(|member| !member.span.is_empty()),
+        };
+        Ok(match member {
+            Some(member) => (member.span, member.unit.load(Relaxed)),
+            None => (WriteSpan::EMPTY, shared.uniform.map_or(1, |(_, unit)| unit)),
+        })
+    }
+
+    /// What the engine has done for this window; zeros when it has been freed. Direct operations are not counted: they
+    /// do nothing but access memory.
+    pub fn counters(&self) -> Counters {
+        self.engine().with(|core| {
+            core.state.windows.get_mut(self.id()).map(|window| window.counters).unwrap_or_default()
+        })
+    }
+
+    /// The window's elements; none when it has been freed.
+    pub fn elements(&self) -> Elements {
+        let elements = |window: &mut WindowState| Elements {
+            ops: window.op_share.in_use(),
+            most_ops: window.op_share.most(),
+            targets: window.target_share.in_use(),
+            most_targets: window.target_share.most(),
+        };
+        self.engine().with(|core| core.state.windows.get_mut(self.id()).map(elements).unwrap_or_default())
+    }
+
+    /// The hints in force: key and value (`MPI_Win_get_info`).
+    pub fn hints(&self) -> Vec<(&'static str, String)> {
+        self.shared().hints.lock().report(self.flavor())
+    }
+
+    /// Takes over hints, but for those that only a creation can follow (`MPI_Win_set_info`, collective in the standard; here
+    /// each rank goes by its own).
+    pub fn set_hints(&self, hints: &Hints) {
+        let shared = self.shared();
+        self.engine().with(|core| {
+            // Putting the window back decides anew whether lock calls may go past the engine.
+            let window = core.state.windows.take(self.id());
+            {
+                let mut own = shared.hints.lock();
+                own.update(hints);
+                shared.no_locks.store(own.no_locks(), Relaxed);
+            }
+            window.into_iter().for_each(|window| core.state.windows.put_back(window));
+        });
+    }
+}

@@ -1,0 +1,234 @@
+//! Calls whose memory does not lie side by side: run by run where the target is mapped, else as operations with a shape.
+//!
+//! The public forms, and what their callers promise, are in [`super::typed`] and [`super::request`].
+
+use super::calls::{Window, returns_values};
+use super::typed::{Destination, Origin, TargetArea, undefined};
+use crate::datatype::{Datatype, Gather, Layout, Scatter};
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::Rank;
+use crate::kernel::{Kernel, Operands, ReduceOp, Results};
+use crate::table::{OpArea, OpData, OpKind, Operation, Signal};
+use std::sync::Arc;
+
+/// What a call does when it cannot be carried out at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Waits for an operation element.
+    Wait,
+    /// Gives up when there is none.
+    Try,
+    /// Waits for an operation element, and makes a signal of the operation's end.
+    Request,
+    /// The same, but gives up when there is none.
+    TryRequest,
+}
+
+/// What became of a call.
+pub(super) enum Outcome {
+    /// It is complete.
+    Done,
+    /// It is under way.
+    Begun(Option<Arc<Signal>>),
+    /// There was no operation element.
+    Full,
+}
+
+impl Outcome {
+    pub(super) fn is_accepted(&self) -> bool {
+        !matches!(self, Self::Full)
+    }
+}
+
+impl Window {
+    /// The whole of [`Window::put_typed`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    pub(super) unsafe fn put_scattered(
+        &self,
+        origin: Origin<'_>,
+        target: Rank,
+        area: TargetArea<'_>,
+        mode: Mode,
+    ) -> Result<Outcome> {
+        const CALL: &str = "put";
+        let (from, to) = (layout(CALL, origin.ty, origin.count)?, layout(CALL, area.ty, area.count)?);
+        check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
+        // SAFETY: the caller's promise.
+        let mut from = unsafe { Gather::new(origin.base, &from) };
+        if let Some(member) = self.direct(target, CALL, to.size() as usize) {
+            let _pin = member.pin();
+            let place = member.locate_layout(area.disp, &to);
+            from.transfer(&mut place.map_err(|range| range.into_error(CALL, target))?);
+            return Ok(Outcome::Done);
+        }
+        let op = Operation::new(OpKind::Put, area.disp, to.size(), OpData::Memory(from), Scatter::discard(0));
+        self.submit(target, CALL, op.on_area(op_area(to)), mode)
+    }
+
+    /// The whole of [`Window::get_typed`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    pub(super) unsafe fn get_scattered(
+        &self,
+        result: Destination<'_>,
+        target: Rank,
+        area: TargetArea<'_>,
+        mode: Mode,
+    ) -> Result<Outcome> {
+        const CALL: &str = "get";
+        let (from, to) = (layout(CALL, area.ty, area.count)?, layout(CALL, result.ty, result.count)?);
+        check_sizes(CALL, ("target", from.size()), ("result", to.size()))?;
+        // SAFETY: the caller's promise.
+        let mut to = unsafe { Scatter::new(result.base, &to) };
+        if let Some(member) = self.direct(target, CALL, from.size() as usize) {
+            let _pin = member.pin();
+            let place = member.locate_layout(area.disp, &from);
+            place.map_err(|range| range.into_error(CALL, target))?.as_gather().transfer(&mut to);
+            return Ok(Outcome::Done);
+        }
+        let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to);
+        self.submit(target, CALL, op.on_area(op_area(from)), mode)
+    }
+
+    /// The whole of [`Window::accumulate_typed`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    pub(super) unsafe fn accumulate_scattered(
+        &self,
+        origin: Origin<'_>,
+        op: ReduceOp,
+        target: Rank,
+        area: TargetArea<'_>,
+        mode: Mode,
+    ) -> Result<Outcome> {
+        const CALL: &str = "accumulate";
+        let (from, to) = (layout(CALL, origin.ty, origin.count)?, layout(CALL, area.ty, area.count)?);
+        check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
+        if !op.is_accumulate() {
+            return Err(returns_values(op));
+        }
+        let Some(kernel) = kernel(CALL, op, to.size(), area.ty, &[origin.ty])? else {
+            return Ok(Outcome::Done);
+        };
+        // SAFETY: the caller's promise.
+        let from = unsafe { Gather::new(origin.base, &from) };
+        if let Some(member) = self.direct(target, CALL, to.size() as usize) {
+            let _pin = member.pin();
+            let place = member.locate_layout(area.disp, &to);
+            let place = place.map_err(|range| range.into_error(CALL, target))?;
+            let exclusion = self.shared().domain(member);
+            kernel.accumulate_scattered(place, Operands::Memory(from), &exclusion);
+            return Ok(Outcome::Done);
+        }
+        let kind = OpKind::Accumulate(kernel);
+        let op = Operation::new(kind, area.disp, to.size(), OpData::Memory(from), Scatter::discard(0));
+        self.submit(target, CALL, op.on_area(op_area(to)), mode)
+    }
+
+    /// The whole of [`Window::get_accumulate`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    pub(super) unsafe fn get_accumulate_scattered(
+        &self,
+        origin: Origin<'_>,
+        result: Destination<'_>,
+        op: ReduceOp,
+        target: Rank,
+        area: TargetArea<'_>,
+        mode: Mode,
+    ) -> Result<Outcome> {
+        const CALL: &str = "get_accumulate";
+        let (to, old) = (layout(CALL, area.ty, area.count)?, layout(CALL, result.ty, result.count)?);
+        check_sizes(CALL, ("target", to.size()), ("result", old.size()))?;
+        let from = if op == ReduceOp::NoOp {
+            None
+        } else {
+            let from = layout(CALL, origin.ty, origin.count)?;
+            check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
+            // SAFETY: the caller's promise.
+            Some(unsafe { Gather::new(origin.base, &from) })
+        };
+        let others = if from.is_some() { &[result.ty, origin.ty][..] } else { &[result.ty] };
+        let Some(kernel) = kernel(CALL, op, to.size(), area.ty, others)? else { return Ok(Outcome::Done) };
+        // SAFETY: the caller's promise.
+        let old = unsafe { Scatter::new(result.base, &old) };
+        if let Some(member) = self.direct(target, CALL, to.size() as usize) {
+            let _pin = member.pin();
+            let place = member.locate_layout(area.disp, &to);
+            let place = place.map_err(|range| range.into_error(CALL, target))?;
+            let exclusion = self.shared().domain(member);
+            let operands = from.map_or(Operands::None, Operands::Memory);
+            kernel.fetch_scattered(place, operands, Results::Memory(old), &exclusion);
+            return Ok(Outcome::Done);
+        }
+        let data = from.map_or(OpData::NONE, OpData::Memory);
+        let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old);
+        self.submit(target, CALL, op.on_area(op_area(to)), mode)
+    }
+
+    fn submit(&self, target: Rank, call: &'static str, mut op: Operation, mode: Mode) -> Result<Outcome> {
+        let signal = matches!(mode, Mode::Request | Mode::TryRequest).then(Arc::<Signal>::default);
+        op.signal.clone_from(&signal);
+        if matches!(mode, Mode::Wait | Mode::Request) {
+            self.post(target, call, || op)?;
+        } else if self.try_post(target, call, op)?.is_some() {
+            return Ok(Outcome::Full);
+        }
+        Ok(Outcome::Begun(signal))
+    }
+}
+
+fn layout(call: &'static str, ty: &Datatype, count: u64) -> Result<Layout> {
+    ty.layout(count).map_err(|error| error.in_call(call))
+}
+
+/// Bytes at the target, as operations name them.
+fn op_area(layout: Layout) -> OpArea {
+    if layout.size() == 0 {
+        return OpArea::Run(0);
+    }
+    match layout.as_contiguous().and_then(|run| u64::try_from(run.offset).ok()) {
+        Some(offset) => OpArea::Run(offset),
+        None => OpArea::Shape(Box::new(layout)),
+    }
+}
+
+/// What is sent and where it goes must have equal sizes: type signatures match (MPI 3.1 §11.3).
+fn check_sizes(call: &'static str, from: (&str, u64), to: (&str, u64)) -> Result<()> {
+    let ((source, sent), (sink, room)) = (from, to);
+    if sent == room {
+        return Ok(());
+    }
+    let class = if sent > room { ErrorClass::Truncate } else { ErrorClass::Type };
+    let cause = format!("the {source}'s type and count make {sent} bytes, the {sink}'s {room}");
+    Err(Error::new(class, call, cause))
+}
+
+/// The kernel of the operation on the basic type that all types consist of; `None` when there are no elements.
+fn kernel(
+    call: &'static str,
+    op: ReduceOp,
+    size: u64,
+    target: &Datatype,
+    others: &[&Datatype],
+) -> Result<Option<Kernel>> {
+    if size == 0 {
+        return Ok(None);
+    }
+    let Some(ty) =
+        target.basic_type().filter(|ty| others.iter().all(|other| other.basic_type() == Some(*ty)))
+    else {
+        let cause = format!("{target:?} and {others:?} do not consist of one and the same basic type");
+        return Err(Error::new(ErrorClass::Type, call, cause));
+    };
+    Kernel::new(op, ty).map(Some).ok_or_else(|| undefined(call, op, ty))
+}

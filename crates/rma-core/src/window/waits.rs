@@ -1,0 +1,160 @@
+//! For whom a synchronization call waits: a sentence for whoever asks why a rank does not go on.
+//!
+//! Read off the window's state when a wait has lasted long; nothing here is kept, and nothing decides by it. Where a rank
+//! knows who is missing the sentence names them; a barrier of the host names those whose message it waits for next, who may
+//! be waiting themselves.
+
+use super::shared::Shared;
+use super::state::WindowState;
+use crate::control::Sleep;
+use crate::epoch::Call;
+use crate::host::Host;
+use crate::ids::Rank;
+use crate::progress::State;
+use std::fmt::Write;
+
+/// Most ranks that a sentence names.
+const MOST_NAMED: usize = 8;
+
+/// What a call that has begun on a window waits for, as a clause that fits behind "for".
+pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &dyn Host) -> String {
+    let shared = &window.shared;
+    let unfinished = || unfinished(state, window);
+    let answers = |ranks: Vec<Rank>| match ranks.is_empty() {
+        true => None,
+        false => Some(format!("{} to complete operations", list(&ranks))),
+    };
+    let what = match call {
+        Call::Fence => answers(unfinished()).or_else(|| absent(shared)).unwrap_or_else(|| {
+            format!("all {} ranks to enter the fence{}", shared.group.size(), behind(host))
+        }),
+        Call::Lock(rank) => {
+            let earlier: Vec<_> = window.epoch.ungranted().collect();
+            match shared.member(rank) {
+                _ if !earlier.is_empty() => {
+                    format!("the locks of {} that were called for before", list(&earlier))
+                }
+                Some(_) => held_lock(shared, rank),
+                None => format!("the lock of rank {rank}"),
+            }
+        }
+        Call::LockAll => shared
+            .members
+            .iter()
+            .find(|member| member.control.lock_state().owner().is_some())
+            .map_or_else(|| "the locks of the ranks of this node".to_owned(), |m| held_lock(shared, m.rank)),
+        Call::Unlock(rank) | Call::Flush(rank) => {
+            let count = window.table.find(&state.pools.targets, rank).map_or(0, |key| {
+                let target = &state.pools.targets[key];
+                target.pending.len() + target.issued.len()
+            });
+            match window.epoch.lock(rank) {
+                Some(lock) if lock.state != crate::epoch::LockState::Granted => {
+                    format!("the lock of rank {rank}, and {count} operations behind it")
+                }
+                _ => format!("rank {rank} to complete {count} operations or acknowledge them"),
+            }
+        }
+        Call::FlushAll | Call::UnlockAll => {
+            answers(unfinished()).unwrap_or_else(|| "the ranks asked for their locks".to_owned())
+        }
+        Call::Start | Call::Complete => {
+            let missing: Vec<_> = window.epoch.access.missing().collect();
+            match missing.is_empty() {
+                false => format!("the post of {}", list(&missing)),
+                true => answers(unfinished()).unwrap_or_else(|| "operations to complete".to_owned()),
+            }
+        }
+        Call::Wait => {
+            let missing: Vec<_> = window.target.exposure.missing().collect();
+            format!("{} to call complete", list(&missing))
+        }
+        Call::Sync | Call::Post | Call::Operation(_) | Call::Free => "the engine".to_owned(),
+    };
+    let opened_by = window.epoch.opened_by();
+    match (window.target.exposure.is_open(), opened_by) {
+        (true, "no call") => format!("{what}, in the epoch that post opened"),
+        // Those that wait in line are counted, but open nothing yet.
+        (_, "no call") if shared.latch.count() > u64::from(window.in_line) => {
+            format!("{what}, in the epoch that lock opened")
+        }
+        (_, "no call") => what,
+        (_, call) => format!("{what}, in the epoch that {call} opened"),
+    }
+}
+
+/// A free call's clause.
+pub(super) fn waits_to_free(window: Option<&WindowState>, host: &dyn Host) -> String {
+    let Some(window) = window else { return "the end of the window".to_owned() };
+    format!("all {} ranks to free the window{}", window.shared.group.size(), behind(host))
+}
+
+/// What the host's collectives wait for next, if it knows, as the end of a sentence.
+pub(super) fn behind(host: &dyn Host) -> String {
+    host.waits_for().map_or_else(String::new, |whom| format!(", next for {whom}"))
+}
+
+/// Ranks with operations that are not complete.
+fn unfinished(state: &State, window: &WindowState) -> Vec<Rank> {
+    let keys = window.table.keys(&state.pools.targets);
+    let targets = keys.iter().map(|key| &state.pools.targets[*key]).filter(|target| !target.is_idle());
+    let mut ranks: Vec<_> = targets.map(|target| target.rank).collect();
+    ranks.sort_unstable();
+    ranks
+}
+
+/// Who is not in a fence that meets in shared memory: those who are there sleep by the time that anybody asks.
+fn absent(shared: &Shared) -> Option<String> {
+    if shared.has_packet_targets() {
+        return None;
+    }
+    let is_absent =
+        |place: &usize| *place != shared.own && !shared.members[*place].control.is_asleep(Sleep::Fence);
+    let absent: Vec<_> =
+        (0..shared.members.len()).filter(is_absent).map(|place| shared.members[place].rank).collect();
+    (!absent.is_empty()).then(|| format!("{} to enter the fence", list(&absent)))
+}
+
+/// The lock of a mapped rank, with its holder where the lock word names one.
+fn held_lock(shared: &Shared, rank: Rank) -> String {
+    let lock = shared.member(rank).map(|member| member.control.lock_state());
+    let owner = lock.and_then(|lock| lock.owner());
+    match (owner.map(|peer| (peer, shared.group.rank(peer))), lock.map_or(0, |lock| lock.shared())) {
+        (Some((_, Some(owner))), _) => format!("the lock of rank {rank}, which rank {owner} holds"),
+        (Some((peer, None)), _) => format!("the lock of rank {rank}, which process {peer} holds"),
+        (None, shared @ 1..) => format!("the lock of rank {rank}, which {shared} ranks share"),
+        (None, 0) => format!("the lock of rank {rank}"),
+    }
+}
+
+/// `rank 3`, or `ranks 1, 2 and 4`, or a few of many.
+fn list(ranks: &[Rank]) -> String {
+    let mut text = String::from(if ranks.len() == 1 { "rank " } else { "ranks " });
+    let named = ranks.len().min(MOST_NAMED);
+    for (at, rank) in ranks[..named].iter().enumerate() {
+        let before = match at {
+            0 => "",
+            at if at + 1 == ranks.len() => " and ",
+            _ => ", ",
+        };
+        let _ = write!(text, "{before}{rank}");
+    }
+    if ranks.len() > named {
+        let _ = write!(text, " and {} more", ranks.len() - named);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_listed_as_in_a_sentence() {
+        let list = |count: u32| list(&(0..count).map(Rank).collect::<Vec<_>>());
+        assert_eq!(list(1), "rank 0");
+        assert_eq!(list(2), "ranks 0 and 1");
+        assert_eq!(list(3), "ranks 0, 1 and 2");
+        assert_eq!(list(10), "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 more");
+    }
+}
