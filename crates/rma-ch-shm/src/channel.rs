@@ -109,7 +109,8 @@ impl ShmChannel {
             };
             has_ended |= entry.has_ended;
         }
-        if allowance.polled.more {
+        // A poll that takes nothing is no turn, or of two links the same one would always be first.
+        if allowance.polled.more && allowance.takes() {
             self.first = first + 1;
         }
         if has_ended {

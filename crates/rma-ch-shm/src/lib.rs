@@ -29,7 +29,6 @@ mod identity;
 mod layout;
 #[forbid(unsafe_code)]
 mod link;
-#[forbid(unsafe_code)]
 mod reception;
 #[forbid(unsafe_code)]
 mod ring;

@@ -1,5 +1,9 @@
 //! The channel of one rank.
 //!
+//! A poll looks at lively connections only: those that were rung, until nothing is left to look at there. Whoever gives a
+//! rank something to look at does so before it rings, so a connection that has become calm is rung again, or was not calm.
+//! A job of 10⁵ ranks can therefore send to one.
+//!
 //! Invariants of the contract that are kept here: the budget (C5), the order "doze, then look" (C6), and that a channel that
 //! is dropped takes back every body before the drop returns (C4). The rest is kept by [`Connection`].
 
@@ -14,7 +18,7 @@ use rma_core::channel::{
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
 use rma_core::progress::Registrar;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 
@@ -25,11 +29,21 @@ pub struct SimChannel {
     me: Peer,
     connections: Vec<Connection>,
     by_peer: HashMap<Peer, usize>,
+    lively: Lively,
     reservation: Option<Reservation>,
     /// Which lane of which connection a poll looks at first, for packets and for bodies.
     packet_turn: usize,
     body_turn: usize,
     is_closing: bool,
+}
+
+/// The connections to look at.
+#[derive(Debug, Default)]
+struct Lively {
+    /// In ascending order.
+    indices: BTreeSet<usize>,
+    /// Kept for its memory.
+    news: Vec<Peer>,
 }
 
 #[derive(Debug)]
@@ -47,6 +61,7 @@ impl SimChannel {
             me,
             connections: Vec::new(),
             by_peer: HashMap::new(),
+            lively: Lively::default(),
             reservation: None,
             packet_turn: 0,
             body_turn: 0,
@@ -69,7 +84,21 @@ impl SimChannel {
         let index = self.connections.len();
         self.by_peer.insert(connection.peer, index);
         self.connections.push(connection);
+        self.lively.indices.insert(index);
         index
+    }
+
+    /// Adds the connections whose peers have rung. One that is not there yet is lively when it is accepted.
+    fn hear(&mut self) {
+        let Lively { indices, news } = &mut self.lively;
+        self.hub.take_news(self.me, news);
+        indices.extend(news.drain(..).filter_map(|peer| self.by_peer.get(&peer)));
+    }
+
+    /// Forgets the connections at which nothing is left to look at.
+    fn calm_down(&mut self) {
+        let connections = &self.connections;
+        self.lively.indices.retain(|index| !connections[*index].is_calm());
     }
 
     fn accept(&mut self) -> bool {
@@ -87,14 +116,17 @@ impl SimChannel {
     /// Hands over packets, one per connection and lane in turn, until nothing is left or the budget is used up. The next
     /// poll begins where this one had to stop, so no lane waits for ever behind a busy one.
     fn receive(&mut self, sink: &mut dyn Sink, left: &mut Budget) -> u32 {
-        let (before, turns) = (left.packets, 2 * self.connections.len());
-        let mut empty_turns = 0;
-        while empty_turns < turns && !is_used_up(*left) {
-            let (index, lane) = turn(&mut self.packet_turn, turns);
-            match self.connections[index].receive(&self.hub, lane, sink) {
+        let before = left.packets;
+        let turns = self.lively.turns_from(self.packet_turn);
+        let (mut empty_turns, mut next) = (0, 0);
+        while empty_turns < turns.len() && !is_used_up(*left) {
+            let turn = turns[next];
+            next = (next + 1) % turns.len();
+            match self.connections[turn / 2].receive(&self.hub, Lane::ALL[turn % 2], sink) {
                 Received::Nothing => empty_turns += 1,
                 Received::Packet { bytes } => {
                     empty_turns = 0;
+                    self.packet_turn = self.turn_after(turn);
                     left.packets -= 1;
                     left.bytes = left.bytes.saturating_sub(bytes);
                 }
@@ -106,26 +138,31 @@ impl SimChannel {
     /// Moves bodies into place, one step each in turn, at least one, and none after `bytes` have been moved. The budget
     /// limits what is begun; what is under way goes on beside packets of other lanes.
     fn place_bodies(&mut self, sink: &mut dyn Sink, bytes: usize) -> bool {
-        let turns = 2 * self.connections.len();
         let mut moved = 0;
-        for _ in 0..turns {
-            let (index, lane) = turn(&mut self.body_turn, turns);
-            moved += self.connections[index].place_body(&self.hub, lane, sink);
+        for turn in self.lively.turns_from(self.body_turn) {
+            moved += self.connections[turn / 2].place_body(&self.hub, Lane::ALL[turn % 2], sink);
             if moved >= bytes.max(1) {
+                self.body_turn = self.turn_after(turn);
                 break;
             }
         }
         moved > 0
     }
 
+    fn turn_after(&self, turn: usize) -> usize {
+        (turn + 1) % (2 * self.connections.len())
+    }
+
     fn has_packets(&mut self) -> bool {
-        let hub = &self.hub;
-        self.connections.iter_mut().any(|c| Lane::ALL.into_iter().any(|lane| c.has_packet(hub, lane)))
+        let Self { hub, lively, connections, .. } = self;
+        let has_packet = |c: &mut Connection| Lane::ALL.into_iter().any(|lane| c.has_packet(hub, lane));
+        lively.indices.iter().any(|index| has_packet(&mut connections[*index]))
     }
 
     fn has_work(&mut self) -> bool {
-        let hub = &self.hub;
-        hub.has_incoming(self.me) || self.connections.iter_mut().any(|c| c.has_work(hub))
+        self.hear();
+        let Self { hub, lively, connections, .. } = self;
+        hub.has_incoming(self.me) || lively.indices.iter().any(|index| connections[*index].has_work(hub))
     }
 
     fn check_len(&self, what: &str, len: usize) {
@@ -138,11 +175,16 @@ fn is_used_up(budget: Budget) -> bool {
     budget.packets == 0 || budget.bytes == 0
 }
 
-/// The connection and lane whose turn it is among `turns`, and the next one's turn.
-fn turn(turn: &mut usize, turns: usize) -> (usize, Lane) {
-    let this = *turn % turns;
-    *turn = (this + 1) % turns;
-    (this / 2, Lane::ALL[this % 2])
+impl Lively {
+    /// All lanes of lively connections once, each as twice its connection's index and the lane's, from `first` on and
+    /// around.
+    fn turns_from(&self, first: usize) -> Vec<usize> {
+        let turns = |index: &usize| [2 * index, 2 * index + 1];
+        let mut turns = self.indices.iter().flat_map(turns).collect::<Vec<_>>();
+        let before = turns.partition_point(|turn| *turn < first);
+        turns.rotate_left(before);
+        turns
+    }
 }
 
 // SAFETY: bodies are read through `pair::Body`, which is revoked before `bulk_sent`, `failed`, and the end of a drop, and
@@ -226,17 +268,20 @@ unsafe impl Channel for SimChannel {
         if matches!(self.hub.time, Time::Real(_)) {
             self.hub.bell(self.me).rouse();
         }
+        // What rings after this is heard by the next poll.
+        self.hear();
         let mut polled = Polled { moved: self.accept(), ..Polled::default() };
-        for connection in &mut self.connections {
-            polled.moved |= connection.poll_sent(sink);
+        for index in &self.lively.indices {
+            polled.moved |= self.connections[*index].poll_sent(sink);
         }
         let mut left = budget;
         polled.packets = self.receive(sink, &mut left);
         polled.moved |= self.place_bodies(sink, budget.bytes);
-        for connection in &mut self.connections {
-            polled.moved |= connection.poll_end(&self.hub, sink);
+        for index in &self.lively.indices {
+            polled.moved |= self.connections[*index].poll_end(&self.hub, sink);
         }
         polled.more = is_used_up(left) && self.has_packets();
+        self.calm_down();
         polled
     }
 

@@ -1,6 +1,6 @@
 //! Collectives without messages: ranks meet at counters in shared memory.
 //!
-//! A meeting is named by the group's context and the number of the call in it. Invariants: each member arrives once and
+//! A meeting is named by the group's context and part, and the number of the call in it. Invariants: each member arrives once and
 //! takes the outcome once; the last to take it removes the meeting; a meeting that has failed fails for all its members.
 //! Cost: O(1) per rank and meeting, besides one bit per rank, and a walk over the members by whoever arrives last.
 
@@ -16,8 +16,8 @@ use std::sync::Arc;
 const PAGE: usize = 4096;
 const CONTROL_ALIGN: usize = 64;
 
-/// Name of a meeting: context, and number of the call.
-pub(crate) type Key = (u64, u64);
+/// Name of a meeting: context, part of the group, and number of the call.
+pub(crate) type Key = (u64, Option<u32>, u64);
 
 /// What a rank brings to a meeting.
 #[derive(Clone, Debug)]
@@ -177,11 +177,16 @@ impl Meeting {
     /// Everybody is here: what has to be done once.
     fn complete(&mut self, ranks_per_node: u32) {
         let Call::Segment(SegmentRequest { kind, .. }) = self.call else { return };
-        if self.failure.is_some() || kind == SegmentKind::Private {
+        if self.failure.is_some() || matches!(kind, SegmentKind::Given | SegmentKind::Private) {
             return;
         }
         for rank in (0..self.group.size()).map(Rank) {
             self.nodes.entry(node(self.group.peer(rank), ranks_per_node)).or_default().push(rank);
+        }
+        if kind.must_be_shared() && self.nodes.len() > 1 {
+            let what =
+                format!("the ranks of the group are on {} nodes and cannot share memory", self.nodes.len());
+            return self.fail(ErrorClass::RmaShared, what);
         }
         if kind == SegmentKind::Contiguous {
             self.place_contiguously();
@@ -189,11 +194,6 @@ impl Meeting {
     }
 
     fn place_contiguously(&mut self) {
-        if self.nodes.len() > 1 {
-            let what =
-                format!("the ranks of the group are on {} nodes and cannot share memory", self.nodes.len());
-            return self.fail(ErrorClass::RmaShared, what);
-        }
         let total = self.parts.values().try_fold(0u64, |sum, part| sum.checked_add(part.data_len));
         let Some(data) = total.and_then(|total| Region::new(total, PAGE)).map(Arc::new) else {
             let what = format!("no memory for a segment of {} ranks", self.group.size());
@@ -215,8 +215,8 @@ impl Meeting {
         };
         let own = [me];
         let sharers = match kind {
-            SegmentKind::Private => &own[..],
-            SegmentKind::Separate | SegmentKind::Contiguous => {
+            SegmentKind::Given | SegmentKind::Private => &own[..],
+            SegmentKind::Separate | SegmentKind::Scattered | SegmentKind::Contiguous => {
                 &self.nodes[&node(self.group.peer(me), ranks_per_node)]
             }
         };
@@ -238,13 +238,13 @@ impl Meeting {
 
 impl Part {
     fn new(request: SegmentRequest) -> Option<Self> {
-        let own_len = if request.kind == SegmentKind::Contiguous { 0 } else { request.data_len };
+        let own_len = if request.kind == SegmentKind::Contiguous { 0 } else { request.own_len() };
         Some(Self {
             control: Arc::new(Region::new(request.control_len, CONTROL_ALIGN)?),
             control_len: request.control_len,
             data: Arc::new(Region::new(own_len, if own_len == 0 { 1 } else { PAGE })?),
             data_offset: 0,
-            data_len: request.data_len,
+            data_len: request.own_len(),
         })
     }
 }

@@ -70,6 +70,10 @@ impl Connection {
         Self { phase: Phase::Doomed(failure), ..Self::new(me, pair) }
     }
 
+    fn me(&self) -> Peer {
+        self.pair.ends[self.side]
+    }
+
     /// Whether packets can be sent.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match &self.phase {
@@ -107,7 +111,7 @@ impl Connection {
         let wire = self.out(lane);
         let due = hub.time.arrival(wire.last_due());
         wire.push(Parcel { due, bytes, body });
-        hub.ring_at(due, self.peer);
+        hub.ring_at(due, self.peer, self.me());
     }
 
     /// Bytes of packets that the peer has not read.
@@ -132,7 +136,7 @@ impl Connection {
     pub(crate) fn say_goodbye(&self, hub: &Hub) {
         if !self.is_over() && self.pair.state(self.side) == SideState::Here {
             self.pair.advance(self.side, SideState::Closed);
-            hub.ring(self.peer);
+            hub.ring(self.peer, self.me());
         }
     }
 
@@ -143,7 +147,7 @@ impl Connection {
         }
         if !matches!(self.phase, Phase::Failed(_)) {
             self.pair.advance(self.side, state);
-            hub.ring(self.peer);
+            hub.ring(self.peer, self.me());
         }
     }
 
@@ -184,7 +188,7 @@ impl Connection {
             body.take();
             sink.bulk_received(self.peer, lane);
             self.finish_packet(hub, lane, head_len);
-            hub.ring(self.peer);
+            hub.ring(self.peer, self.me());
         }
         moved
     }
@@ -243,7 +247,7 @@ impl Connection {
         };
         // The other way ends as well.
         self.pair.advance(self.side, SideState::Refused);
-        hub.ring(peer);
+        hub.ring(peer, self.me());
         let failure = Failure { kind, detail };
         self.give_up(Phase::Failed(failure.clone()), sink);
         sink.failed(peer, failure);
@@ -265,6 +269,25 @@ impl Connection {
                         || this.sent.front().is_some_and(|(_, body)| body.is_taken())
                         || self.has_packet(hub, lane)
                 }) || (state > SideState::Closed && self.is_drained())
+            }
+        }
+    }
+
+    /// Whether nothing is left to look at before the peer rings again.
+    pub(crate) fn is_calm(&self) -> bool {
+        match self.phase {
+            Phase::Failed(_) | Phase::Left => true,
+            Phase::Doomed(_) => false,
+            Phase::Live => {
+                self.pair.state(1 - self.side) <= SideState::Closed
+                    && Lane::ALL.into_iter().all(|lane| {
+                        let this = &self.lanes[lane as usize];
+                        this.next.is_none()
+                            && this.landing.is_none()
+                            && self.pair.wire_from(1 - self.side, lane).is_empty()
+                            && !(this.wants_room && self.out(lane).has_room())
+                            && !this.sent.front().is_some_and(|(_, body)| body.is_taken())
+                    })
             }
         }
     }
@@ -295,7 +318,7 @@ impl Connection {
 
     fn finish_packet(&self, hub: &Hub, lane: Lane, len: usize) {
         if self.pair.wire_from(1 - self.side, lane).finish(len) {
-            hub.ring(self.peer);
+            hub.ring(self.peer, self.me());
         }
     }
 
@@ -304,7 +327,7 @@ impl Connection {
         let detail = format!("rank {peer} sent a packet that is not of this job: {reason}");
         self.phase = Phase::Doomed(Failure { kind: FailureKind::Protocol, detail });
         self.pair.advance(self.side, SideState::Refused);
-        hub.ring(peer);
+        hub.ring(peer, self.me());
     }
 
     fn end_lane(&mut self, lane: Lane) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The host of one rank of a [`SimNet`](crate::SimNet).
 ///
-/// Collectives are matched by the group's context and the order of calls on it. When one is over, the members' pollers are
+/// Collectives are matched by the group's context, its part, and the order of calls on it. When one is over, the members' pollers are
 /// woken: through the channel's registration, or the handle given to [`SimNet::wake_with`](crate::SimNet::wake_with).
 #[derive(Debug)]
 pub struct SimHost {
@@ -45,9 +45,14 @@ impl SimHost {
 
     fn begin(&self, group: &Group, call: Call) -> HostRequest {
         let mut calls = self.calls.lock();
-        let number = calls.next.entry(group.context()).or_default();
-        let key = (group.context(), *number);
-        *number += 1;
+        let key = match group.next_call_of_part() {
+            Some((part, number)) => (group.context(), Some(part), number),
+            None => {
+                let number = calls.next.entry(group.context()).or_default();
+                *number += 1;
+                (group.context(), None, *number)
+            }
+        };
         let request = calls.next_request;
         calls.next_request += 1;
         calls.open.insert(request, (key, group.me()));

@@ -36,6 +36,8 @@ pub(crate) struct Hub {
 struct Port {
     bell: Bell,
     incoming: Mutex<Vec<Arc<Pair>>>,
+    /// Ranks that have rung since the channel looked last: a poll looks at their connections only.
+    news: Mutex<Vec<Peer>>,
     /// A [`SideState`]: `Here` also for a rank that has not started.
     presence: AtomicU8,
     is_taken: AtomicBool,
@@ -60,7 +62,16 @@ impl Hub {
     }
 
     pub(crate) fn bell(&self, peer: Peer) -> &Bell {
-        &self.ports[peer.0 as usize].bell
+        &self.port(peer).bell
+    }
+
+    fn port(&self, peer: Peer) -> &Port {
+        &self.ports[peer.0 as usize]
+    }
+
+    /// Ranks that have rung this one, some perhaps twice, since this was asked last.
+    pub(crate) fn take_news(&self, me: Peer, into: &mut Vec<Peer>) {
+        into.append(&mut self.port(me).news.lock());
     }
 
     /// Says that the channel of a rank is handed out; `false` when it was before.
@@ -68,16 +79,18 @@ impl Hub {
         !self.ports[peer.0 as usize].is_taken.swap(true, Relaxed)
     }
 
-    /// Tells a rank that there is something its poll looks for.
-    pub(crate) fn ring(&self, peer: Peer) {
+    /// Tells a rank that there is something its poll looks for at its connection with `from`.
+    pub(crate) fn ring(&self, peer: Peer, from: Peer) {
+        self.port(peer).news.lock().push(from);
         match &self.time {
             Time::Real(_) => self.bell(peer).ring(),
             Time::Virtual(schedule) => schedule.add_notice(peer),
         }
     }
 
-    /// Tells a rank of a packet that arrives then.
-    pub(crate) fn ring_at(&self, due: Moment, peer: Peer) {
+    /// Tells a rank of a packet of `from` that arrives then.
+    pub(crate) fn ring_at(&self, due: Moment, peer: Peer, from: Peer) {
+        self.port(peer).news.lock().push(from);
         match &self.time {
             Time::Real(_) => self.bell(peer).ring(),
             Time::Virtual(schedule) => schedule.add(due, peer),
@@ -114,7 +127,7 @@ impl Hub {
         half_made.insert(ends, Arc::clone(&pair));
         port.incoming.lock().push(Arc::clone(&pair));
         drop(half_made);
-        self.ring(to);
+        self.ring(to, me);
         Ok(pair)
     }
 

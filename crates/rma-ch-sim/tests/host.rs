@@ -6,6 +6,7 @@ use rma_core::host::{
     Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet,
 };
 use rma_core::ids::{Peer, Rank};
+use rma_core::mem::WriteSpan;
 use rma_core::{ErrorClass, Result};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,7 +25,8 @@ fn segments(hosts: &[SimHost], kind: SegmentKind, data_len: impl Fn(u32) -> u64)
     let ranks = hosts.len() as u32;
     let begin = |host: &SimHost| {
         let me = host.me().0;
-        let request = SegmentRequest { control_len: 100, data_len: data_len(me), kind };
+        let request =
+            SegmentRequest { control_len: 100, data_len: data_len(me), kind, given: WriteSpan::EMPTY };
         host.begin_segment(&all(me, ranks), request).unwrap()
     };
     let requests: Vec<HostRequest> = hosts.iter().map(begin).collect();
@@ -175,7 +177,7 @@ fn a_collective_wakes_the_members_that_sleep() {
     let (net, hosts) = hosts(RANKS, 0);
     let sleepers: Vec<_> = (0..RANKS)
         .map(|me| {
-            let (sleeper, registrar) = Sleeper::new().unwrap();
+            let (sleeper, registrar) = Sleeper::new();
             net.wake_with(Peer(me), registrar.wake_handle());
             sleeper
         })

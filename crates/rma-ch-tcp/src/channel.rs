@@ -376,12 +376,15 @@ unsafe impl Channel for TcpChannel {
             let Some(place) = self.agenda.write.pop() else { break };
             turn.moved |= self.write(place, budget.bytes);
         }
-        self.until_question = self.until_question.saturating_sub(1);
-        if self.until_question == 0 || self.agenda.direct.is_empty() {
-            self.collect();
+        // Without a packet to hand over there is nothing to read for, and nothing to ask the system.
+        if budget.packets > 0 {
+            self.until_question = self.until_question.saturating_sub(1);
+            if self.until_question == 0 || self.agenda.direct.is_empty() {
+                self.collect();
+            }
+            turn.moved |= self.advance_contacts();
+            self.read_all(&mut turn);
         }
-        turn.moved |= self.advance_contacts();
-        self.read_all(&mut turn);
         turn.moved |= self.agenda.report(turn.sink);
         self.report_room(&mut turn);
         Polled {

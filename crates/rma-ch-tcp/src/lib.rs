@@ -25,6 +25,8 @@ mod contact;
 mod dial;
 mod exchange;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handshake;
 mod inbox;
 mod peers;

@@ -16,7 +16,7 @@ static BODY: [u8; 32 << 20] = [7; 32 << 20];
 
 /// Not a test: the process that is killed, as peer 1. Says its address, then does as it is told.
 #[test]
-#[ignore = "run by the tests of this file in a process of its own"]
+#[ignore = "the other tests of this file run it, as a process of its own: cargo test -p rma-ch-tcp --test death"]
 fn victim() {
     let Ok(task) = std::env::var("RMA_TEST_VICTIM") else { return };
     let (job, home) = task.split_once(' ').unwrap();

@@ -126,7 +126,7 @@ fn silent_strangers_make_room_in_time() {
     strangers[0].write_all(b"\x89").unwrap();
     ranks[0].send(1, Lane::Request, b"late but whole");
     let begin = Instant::now();
-    let (mut sleeper, registrar) = Sleeper::new().unwrap();
+    let (mut sleeper, registrar) = Sleeper::new();
     for rank in &mut ranks {
         rank.channel.register(&registrar).unwrap();
     }

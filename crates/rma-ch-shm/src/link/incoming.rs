@@ -32,6 +32,11 @@ impl Allowance {
         Self { budget, bytes: 0, polled: Polled::default() }
     }
 
+    /// Whether the poll may take packets at all.
+    pub(crate) fn takes(&self) -> bool {
+        self.budget.packets > 0
+    }
+
     fn is_open(&self) -> bool {
         self.polled.packets < self.budget.packets && (self.bytes == 0 || self.bytes < self.budget.bytes)
     }

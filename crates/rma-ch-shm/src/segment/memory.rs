@@ -121,6 +121,20 @@ impl SharedMemory {
         }
     }
 
+    /// Whether memory will be memfds, whose pages are taken when they are touched.
+    pub fn will_be_memfd(config: &ShmConfig) -> bool {
+        config.backing() != Backing::File && Self::create_memfd(0).is_ok()
+    }
+
+    /// Gives the pages of a part back to the system; they are zeros from now on. Other processes must not use the part.
+    ///
+    /// # Errors
+    /// When the system cannot, and the bytes are what they were.
+    pub fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(fallocate(&self.file, flags, offset, len)?)
+    }
+
     pub(super) fn file(&self) -> &File {
         &self.file
     }
@@ -237,6 +251,22 @@ mod tests {
             assert_eq!(fstat(&memory).unwrap().st_nlink, 0);
             let flags = rustix::io::fcntl_getfd(&memory).unwrap();
             assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
+        }
+    }
+
+    #[test]
+    fn discarded_pages_are_zeros_and_cost_nothing() {
+        for backing in ["memfd", "devshm"] {
+            let memory = SharedMemory::create(1 << 20, 0, &config(backing, "/dev/shm")).unwrap();
+            let block = Block::new(Mapping::new(&memory).unwrap());
+            block.write(0, &vec![7; 1 << 20]);
+            memory.discard(4096, (1 << 20) - 8192).unwrap();
+            assert!(fstat(&memory).unwrap().st_blocks <= 16);
+            for (at, expected) in [(4095, 7), (4096, 0), ((1 << 20) - 4097, 0), ((1 << 20) - 4096, 7)] {
+                let mut byte = [9];
+                block.read(at, &mut byte);
+                assert_eq!(byte, [expected], "byte {at}");
+            }
         }
     }
 

@@ -44,7 +44,7 @@ fn pattern(at: usize) -> u8 {
 impl Station {
     pub(crate) fn new(place: &Place, body_len: usize) -> Self {
         let mut channel = place.channel().unwrap();
-        let (sleeper, registrar) = Sleeper::new().unwrap();
+        let (sleeper, registrar) = Sleeper::new();
         channel.register(&registrar).unwrap();
         let body = (0..body_len).map(pattern).collect();
         let log = Log { place: vec![0; body_len], ..Log::default() };
