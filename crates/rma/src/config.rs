@@ -10,7 +10,10 @@ use rma_core::Result;
 use rma_core::config::{EngineConfig, Setting, Value};
 use std::net::IpAddr;
 
-const CHANNELS: &[&str] = &["auto", "shm", "tcp"];
+pub use crate::trace::{SightConfig, TraceFile};
+
+/// What `RMA_CHANNEL` may be.
+pub const CHANNELS: &[&str] = &["auto", "shm", "tcp"];
 
 rma_core::variables! {
     /// How processes start and reach each other.
@@ -23,6 +26,14 @@ rma_core::variables! {
         direct: bool = true, "RMA_DIRECT", Switch, (),
             "0: window memory of other processes is reached by packets only, but for MPI_Win_allocate_shared",
             "loads and stores are a hundred times faster than packets";
+        /// Whether a thread serves other ranks while the program computes.
+        agent: bool = false, "RMA_AGENT", Switch, (),
+            "1: a thread of the library serves other ranks while the program is away from the library for longer than RMA_AGENT_TICK",
+            "programs that never compute for long while others access their memory by packets do not need it";
+        /// How long a program is away before that thread takes over.
+        agent_tick_us: u64 = 400u64, "RMA_AGENT_TICK", Microseconds, 50..=1_000_000,
+            "how long the program must be away from the library before the thread of RMA_AGENT serves in its place, once or twice over",
+            "a passive put to a rank that computes takes less than a millisecond, and looking costs less than one percent of a core";
         /// Ranks that make a virtual node.
         ranks_per_node: u64 = 0u64, "RMA_RANKS_PER_NODE", Count, 0..=1 << 20,
             "so many consecutive ranks count as a node of their own; 0: nodes are the machines",
@@ -35,6 +46,10 @@ rma_core::variables! {
         launcher_timeout_s: u64 = 60u64, "RMA_LAUNCHER_TIMEOUT", Seconds, 1..=86_400,
             "how long the launcher may take to answer a look-up",
             "busy machines answer within seconds; a launcher that is gone is noticed at once anyway";
+        /// Whether forgotten objects are listed at the end.
+        debug: bool = false, "RMA_DEBUG", Switch, (),
+            "1: MPI_Finalize lists what the program has not freed, with the calls that made it",
+            "forgotten objects do no harm at the end, and not every program means to free them";
     }
 }
 
@@ -47,11 +62,24 @@ pub enum Listen {
     At(IpAddr),
 }
 
+/// The variables of one part of the library.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The part.
+    pub name: &'static str,
+    /// What the part does.
+    pub text: &'static str,
+    /// Its variables.
+    pub settings: Vec<Setting>,
+}
+
 /// All that a process is configured by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// Start-up and choice of channels.
     pub runtime: RuntimeConfig,
+    /// Traces and summaries.
+    pub sight: SightConfig,
     /// The engine.
     pub engine: EngineConfig,
     /// Messages.
@@ -70,6 +98,7 @@ impl Configuration {
     pub fn read(look_up: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         Ok(Self {
             runtime: RuntimeConfig::read(look_up)?,
+            sight: SightConfig::read(look_up)?,
             engine: EngineConfig::read(look_up)?,
             message: MessageConfig::read(look_up)?,
             shm: ShmConfig::read(look_up)?,
@@ -77,16 +106,27 @@ impl Configuration {
         })
     }
 
+    /// What the environment says of a variable.
+    pub fn of_environment(name: &str) -> Option<String> {
+        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+    }
+
     /// Every variable with its default, range and the value in force.
     pub fn settings(&self) -> Vec<Setting> {
-        let tables = [
-            self.runtime.settings(),
-            self.engine.settings(),
-            self.message.settings(),
-            self.shm.settings(),
-            self.tcp.settings(),
-        ];
-        tables.concat()
+        self.tables().into_iter().flat_map(|table| table.settings).collect()
+    }
+
+    /// The same, by the part of the library that has them.
+    pub fn tables(&self) -> [Table; 6] {
+        let table = |name, text, settings| Table { name, text, settings };
+        [
+            table("runtime", "how processes start and reach each other", self.runtime.settings()),
+            table("sight", "what can be seen of a job", self.sight.settings()),
+            table("engine", "sizes and thresholds of one-sided communication", self.engine.settings()),
+            table("message", "messages between two processes", self.message.settings()),
+            table("shm", "the channel over shared memory", self.shm.settings()),
+            table("tcp", "the channel over TCP", self.tcp.settings()),
+        ]
     }
 
     /// What to say about names of the environment that look like variables and are none: a line for each.
@@ -103,7 +143,7 @@ impl Configuration {
 }
 
 /// Beginnings of names that others of this project read.
-const OTHERS: [&str; 3] = ["RMA_TEST_", "RMA_BENCH_", "RMA_DEMO_"];
+const OTHERS: [&str; 5] = ["RMA_TEST_", "RMA_BENCH_", "RMA_DEMO_", "RMA_CC", "RMA_CXX"];
 
 fn warning(name: &str, known: &[&str]) -> String {
     let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));

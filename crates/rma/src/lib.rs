@@ -17,26 +17,34 @@
 //! channels of the engine ([`rma_core`]); [`collective`] makes collectives of them; [`host`] gives the engine what it needs
 //! from outside. [`config`] is the table of all variables.
 
+mod agent;
 pub mod collective;
 mod communicator;
 pub mod config;
 #[doc(hidden)]
 pub mod demo;
 mod elements;
+mod group;
 pub mod host;
+mod intercommunicator;
 pub mod launch;
 pub mod message;
 mod nobody;
+mod progress;
+pub mod raw;
 mod runtime;
 mod start;
 mod threads;
+mod trace;
 pub mod window;
 mod world;
 
 #[cfg(test)]
 mod testing;
 
-pub use communicator::Communicator;
+pub use collective::CollectiveRequest;
+pub use communicator::{Communicator, Envelope, Message, Receiving, Sending};
+pub use group::{Comparison, Group};
 pub use rma_core::{Error, ErrorClass, Result};
 pub use window::{Element, Integer, LockKind, LockSet, Locked, Number, ReduceOp, Window};
 pub use world::World;

@@ -1,28 +1,56 @@
 //! What the communicators of a process share: engine, messages, and the way they wait.
 
-use crate::collective::Machine;
+use crate::collective::{CollectiveRequest, Machine};
 use crate::config::Configuration;
-use crate::message::Messenger;
+use crate::host::{Block, Siblings};
+use crate::message::{MessageUpper, Messenger, Plane};
+use crate::progress::{Begun, RuntimeUpper};
+use crate::trace::Recorder;
 use parking_lot::Mutex;
+use rma_core::channel::{Channel, Tracer};
+use rma_core::host::{Host, Locality};
 use rma_core::ids::Peer;
 use rma_core::progress::WakeHandle;
+use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// One process of a job.
-pub(crate) struct Runtime {
+/// One process of a job: what the communicators of the process share. For libraries on top of this one, which find it by
+/// [`crate::Communicator::runtime`].
+pub struct Runtime {
     pub(crate) me: Peer,
     pub(crate) size: u32,
     pub(crate) engine: Engine,
     pub(crate) messenger: Messenger,
     pub(crate) configuration: Configuration,
-    /// The first context that no communicator of this process has.
-    pub(crate) next_context: AtomicU64,
+    host: Arc<dyn Host>,
+    /// The memory that this process shares with others of its node, when there are any.
+    siblings: Option<Arc<Siblings>>,
+    /// Collectives that the engine's next step takes over.
+    pub(crate) begun: Arc<Begun>,
+    /// Contexts that this process has named so far.
+    contexts: AtomicU64,
     pub(crate) alarm: Arc<Alarm>,
+    /// Who writes the timeline of this process.
+    pub(crate) recorder: Option<Arc<Recorder>>,
     /// Whether the last collective failed here: then the ranks are out of step.
     pub(crate) is_out_of_step: AtomicBool,
+}
+
+/// What a runtime is made from.
+pub(crate) struct Parts {
+    pub(crate) me: Peer,
+    pub(crate) size: u32,
+    pub(crate) channel: Box<dyn Channel>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) messenger: Messenger,
+    pub(crate) configuration: Configuration,
+    pub(crate) siblings: Option<Arc<Siblings>>,
+    pub(crate) alarm: Arc<Alarm>,
+    /// The job, as its traces name it.
+    pub(crate) job: String,
 }
 
 /// Ends the waits of all ranks of one process, when one of them has failed. Processes need none: their launcher ends them.
@@ -33,10 +61,124 @@ pub(crate) struct Alarm {
 }
 
 impl Runtime {
+    /// Puts an engine on the channel, and this runtime's messages and collectives on the engine.
+    pub(crate) fn new(parts: Parts) -> Result<Self> {
+        let Parts { me, size, mut channel, host, messenger, configuration, siblings, alarm, job } = parts;
+        let recorder = Recorder::start(&configuration.sight, me, size, &job).map(Arc::new);
+        let observer = recorder.clone().map(|recorder| recorder as Arc<dyn Observer>);
+        if observer.is_some() || ObservedPackets::are_traced() {
+            channel = Box::new(Tracer::new(me, channel, ObservedPackets::new(observer.clone())));
+        }
+        let begun = Arc::new(Begun::default());
+        let messages: MessageUpper = messenger.upper();
+        let upper = Box::new(RuntimeUpper::new(messages, Arc::clone(&begun)));
+        let config = configuration.engine.clone();
+        let engine = Engine::with_observer(config, channel, Arc::clone(&host), upper, observer)?;
+        Ok(Self {
+            me,
+            size,
+            engine,
+            messenger,
+            configuration,
+            host,
+            siblings,
+            begun,
+            contexts: AtomicU64::new(1),
+            alarm,
+            recorder,
+            is_out_of_step: AtomicBool::new(false),
+        })
+    }
+
+    /// This process.
+    pub fn me(&self) -> Peer {
+        self.me
+    }
+
+    /// Number of processes of the job.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// The engine, which moves everything.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The configuration in force.
+    pub fn configuration(&self) -> Configuration {
+        let mut configuration = self.configuration.clone();
+        (configuration.engine.spin_us, configuration.engine.wait_report_s) = self.engine.patience();
+        configuration
+    }
+
+    /// Changes a variable while the process runs, for what begins from now on. `false` when this one is read at the start
+    /// only.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` when the value is not legal, with the range.
+    pub fn change(&self, name: &str, value: &str) -> Result<bool> {
+        let read = Configuration::read(&|asked| (asked == name).then(|| value.to_owned()))?;
+        let (spin_us, wait_report_s) = self.engine.patience();
+        match name {
+            "RMA_SPIN" => self.engine.set_patience(read.engine.spin_us, wait_report_s),
+            "RMA_WAIT_REPORT" => self.engine.set_patience(spin_us, read.engine.wait_report_s),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The messages of this process. What is begun on it leaves with the engine's next step.
+    pub fn messenger(&self) -> &Messenger {
+        &self.messenger
+    }
+
+    /// Zeroed memory at a multiple of `align`, a power of two up to a page, that the other processes of the node can map:
+    /// windows over it are reached directly (`MPI_Alloc_mem`). `None` when there is nobody to share with, or no such memory.
+    pub fn allocate(&self, len: u64, align: u64) -> Option<Block> {
+        self.siblings.as_ref()?.allocate(len, align).ok()
+    }
+
+    /// Where a process is, seen from this one.
+    pub fn locality(&self, peer: Peer) -> Locality {
+        self.host.locality(peer)
+    }
+
+    /// Waits until `ready` gives a value, moving everything meanwhile; the one way to wait for requests of several kinds.
+    /// `describe` says what is waited for when it takes long. `ready` must call neither the engine nor anything that polls:
+    /// requests have a call that only looks ([`CollectiveRequest::take`], [`crate::message::ReceiveRequest::test`]).
+    ///
+    /// # Errors
+    /// Whatever `ready` answers, or that another rank of a world of threads has failed.
+    pub fn wait_until<T>(
+        &self,
+        call: &'static str,
+        describe: &dyn Fn() -> String,
+        ready: &mut dyn FnMut() -> Result<Option<T>>,
+    ) -> Result<T> {
+        let describe = || describe() + &self.behind();
+        self.engine.wait_until(call, &describe, &mut || {
+            self.alarm.check()?;
+            ready()
+        })
+    }
+
+    /// Begins a collective of any kind.
+    pub fn begin<M>(self: &Arc<Self>, call: &'static str, machine: M) -> CollectiveRequest<M::Output>
+    where
+        M: Machine + Send + 'static,
+        M::Output: Send + 'static,
+    {
+        CollectiveRequest::begin(self, call, machine)
+    }
+
     /// Drives a collective to its end.
-    pub(crate) fn run<M: Machine>(&self, call: &'static str, machine: M) -> Result<M::Output> {
-        let _span = tracing::debug_span!("collective", call).entered();
-        self.noted(self.drive(call, machine))
+    pub(crate) fn run<M>(self: &Arc<Self>, call: &'static str, machine: M) -> Result<M::Output>
+    where
+        M: Machine + Send + 'static,
+        M::Output: Send + 'static,
+    {
+        self.begin(call, machine).wait()
     }
 
     /// Notes whether a collective succeeded.
@@ -45,27 +187,60 @@ impl Runtime {
         result
     }
 
-    fn drive<M: Machine>(&self, call: &'static str, mut machine: M) -> Result<M::Output> {
-        if let Some(output) = machine.step().map_err(|error| error.in_call(call))? {
-            // Every call is a chance to serve others, also one that has its answer at once (lessons, decision 8).
-            self.engine.poll();
-            return Ok(output);
+    /// A context that no communicator of the job has or will have: this process's number, and one that it has not used.
+    ///
+    /// # Errors
+    /// When this process has named 2³² contexts.
+    pub(crate) fn new_context(&self) -> Result<u64> {
+        let number = self.contexts.fetch_add(1, Ordering::Relaxed) + 1;
+        match u32::try_from(number) {
+            Ok(number) => Ok(self.context(number)),
+            Err(_) => {
+                let cause = format!("process {} has named all of its {} communicators", self.me, u32::MAX);
+                Err(Error::new(ErrorClass::Other, "comm_create", cause))
+            }
         }
-        let describe = || format!("process {} of {} waits for the other ranks", self.me, self.size);
-        self.engine.wait_until(call, &describe, &mut || {
-            self.alarm.check()?;
-            machine.step().map_err(|error| error.in_call(call))
-        })
+    }
+
+    /// The context of this process's communicator of its own.
+    pub(crate) fn own_context(&self) -> u64 {
+        self.context(1)
+    }
+
+    /// Number 0 of process 0 is the world's.
+    fn context(&self, number: u32) -> u64 {
+        u64::from(self.me.0) << 32 | u64::from(number)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_contexts_named(&self, number: u64) {
+        self.contexts.store(number, Ordering::Relaxed);
     }
 
     /// Waits until everything this process has sent has left, says goodbye, and closes the channels.
     pub(crate) fn close(&self) -> Result<()> {
-        let describe = || format!("messages of process {} to leave", self.me);
+        let describe = || format!("messages of process {} to leave{}", self.me, self.behind());
         self.engine.wait_until("finalize", &describe, &mut || {
             self.alarm.check()?;
             Ok(self.messenger.has_sent_all().then_some(()))
         })?;
         self.engine.close()
+    }
+
+    /// For whom messages and collectives of this process wait, as the end of a sentence.
+    fn behind(&self) -> String {
+        self.messenger
+            .waits_for(&Plane::OF_USERS)
+            .map_or_else(String::new, |whom| format!(", next for {whom}"))
+    }
+
+    /// Ends the trace, if there is one: in order, or with what there is.
+    pub(crate) fn end_trace(&self, is_in_order: bool) {
+        match &self.recorder {
+            Some(recorder) if is_in_order => recorder.finish(&self.engine),
+            Some(recorder) => recorder.save(),
+            None => {}
+        }
     }
 }
 

@@ -13,18 +13,17 @@ use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
 use crate::launch::{Client, ProcessMapping, SECRET_KEY, Secret};
 use crate::message::Messenger;
 use crate::nobody::Nobody;
-use crate::runtime::{Alarm, Runtime};
+use crate::runtime::{Alarm, Parts, Runtime};
 use rma_ch_shm::segment::Mailbox;
 use rma_ch_shm::{ShmChannel, ShmSettings};
 use rma_ch_tcp::{TcpChannel, TcpSettings};
 use rma_core::channel::{Channel, Router};
 use rma_core::host::Locality;
 use rma_core::ids::Peer;
-use rma_core::{Engine, Error, ErrorClass, Result};
+use rma_core::{Error, ErrorClass, Result};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 /// A process that has started, and its launcher if it has one.
@@ -55,14 +54,23 @@ struct Identity {
 
 /// Starts the process that the environment describes.
 pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>) -> Result<Started> {
-    let configuration = Configuration::read(look_up)?;
+    let mut configuration = Configuration::read(look_up)?;
     let limit = Duration::from_secs(configuration.runtime.launcher_timeout_s);
     let launcher = Client::from_environment(look_up, limit)?.map(Arc::new);
+    if let Some(line) = Client::other_launcher(look_up).filter(|_| launcher.is_none()) {
+        eprintln!("rma: warning: {line}");
+    }
     let identity = identity(launcher.as_deref())?;
     if identity.me == Peer(0) {
         configuration.warnings(names).iter().for_each(|line| eprintln!("rma: warning: {line}"));
     }
     let places = places(&identity, launcher.as_deref(), &configuration)?;
+    if places.on_this_machine() > std::thread::available_parallelism().map_or(1, usize::from) {
+        // Whoever spins keeps the one that it waits for from running.
+        configuration.engine.spin_us = 0;
+        // And whoever sleeps between polls is told what there is to read: it need not try.
+        configuration.tcp.direct_reads = 0;
+    }
     let reach = Reach::choose(&places, &configuration.runtime.channel)?;
     let siblings = siblings(&identity, &places, &configuration);
     let channel = channel(&identity, &places, reach, launcher.as_ref(), &configuration)?;
@@ -71,19 +79,19 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
     }
     let messenger = Messenger::new(identity.me, identity.size, &configuration.message);
     let direct = configuration.runtime.direct && !reach.forced;
-    let host = RuntimeHost::new(messenger.clone(), HostSettings { places, siblings, direct });
-    let upper = Box::new(messenger.upper());
-    let engine = Engine::new(configuration.engine.clone(), channel, Arc::new(host), upper)?;
-    let runtime = Runtime {
+    let host =
+        RuntimeHost::new(messenger.clone(), HostSettings { places, siblings: siblings.clone(), direct });
+    let runtime = Runtime::new(Parts {
         me: identity.me,
         size: identity.size,
-        engine,
+        channel,
+        host: Arc::new(host),
         messenger,
         configuration,
-        next_context: AtomicU64::new(1),
+        siblings,
         alarm: Arc::new(Alarm::default()),
-        is_out_of_step: AtomicBool::new(false),
-    };
+        job: identity.job,
+    })?;
     Ok(Started { runtime: Arc::new(runtime), launcher })
 }
 
@@ -143,12 +151,12 @@ fn places(identity: &Identity, launcher: Option<&Client>, configuration: &Config
 }
 
 /// The way to hand memory to siblings; without it windows are reached by packets, which is said in one line.
-fn siblings(identity: &Identity, places: &Places, configuration: &Configuration) -> Option<Siblings> {
+fn siblings(identity: &Identity, places: &Places, configuration: &Configuration) -> Option<Arc<Siblings>> {
     if !places.has_siblings() {
         return None;
     }
     match Mailbox::open(identity.me, &identity.job, identity.secret.bytes()) {
-        Ok(mailbox) => Some(Siblings::new(mailbox, configuration.shm.clone())),
+        Ok(mailbox) => Some(Arc::new(Siblings::new(mailbox, configuration.shm.clone()))),
         Err(error) => {
             eprintln!("rma: process {} shares no memory: {error}", identity.me);
             None

@@ -34,7 +34,14 @@ type QueueName = (u32, u32, Lane);
 
 enum Item {
     Small(Vec<u8>),
-    Bulk { head: Vec<u8>, body: Gather, token: BulkToken, into: Option<Scatter> },
+    Bulk(Box<Bulk>),
+}
+
+struct Bulk {
+    head: Vec<u8>,
+    body: Gather,
+    token: BulkToken,
+    into: Option<Scatter>,
 }
 
 /// The network.
@@ -119,8 +126,8 @@ impl Net {
         let to_it: Vec<_> = self.wire.queues.keys().filter(|(_, to, _)| *to == peer).copied().collect();
         for name in to_it {
             for item in self.wire.queues.remove(&name).unwrap_or_default() {
-                if let Item::Bulk { token, .. } = item {
-                    self.uppers[name.0 as usize].bulk_sent(token);
+                if let Item::Bulk(bulk) = item {
+                    self.uppers[name.0 as usize].bulk_sent(bulk.token);
                 }
             }
         }
@@ -158,7 +165,8 @@ impl Net {
                 queue.pop_front();
                 self.packets[from as usize] += 1;
             }
-            Item::Bulk { head, body, token, into } => {
+            Item::Bulk(bulk) => {
+                let Bulk { head, body, token, into } = &mut **bulk;
                 if into.is_none() {
                     match upper.bulk(Peer(from), lane, head, body.remaining()) {
                         Placement::Into(scatter) => *into = Some(scatter),
@@ -253,7 +261,7 @@ unsafe impl Channel for Port<'_> {
         if self.is_full(name) {
             return Ok(Room::Full);
         }
-        let item = Item::Bulk { head: head.to_vec(), body, token, into: None };
+        let item = Item::Bulk(Box::new(Bulk { head: head.to_vec(), body, token, into: None }));
         self.wire.queues.entry(name).or_default().push_back(item);
         Ok(Room::Granted)
     }

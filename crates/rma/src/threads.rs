@@ -3,15 +3,14 @@
 use crate::communicator::Communicator;
 use crate::config::Configuration;
 use crate::message::Messenger;
-use crate::runtime::{Alarm, Runtime};
+use crate::runtime::{Alarm, Parts, Runtime};
 use crate::world::World;
 use rma_ch_sim::{SimConfig, SimNet};
 use rma_core::ids::Peer;
-use rma_core::{Engine, ErrorClass, Result};
+use rma_core::{ErrorClass, Result};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 type Ended<T> = Result<Result<T>, Box<dyn Any + Send>>;
 
@@ -66,21 +65,20 @@ impl World {
 }
 
 fn world(net: &SimNet, me: Peer, configuration: &Configuration, alarm: &Arc<Alarm>) -> Result<World> {
-    let messenger = Messenger::new(me, net.ranks(), &configuration.message);
-    let host = Arc::new(net.host(me));
-    let upper = Box::new(messenger.upper());
-    let engine = Engine::new(configuration.engine.clone(), Box::new(net.channel(me)), host, upper)?;
-    alarm.add(engine.wake_handle());
-    let runtime = Runtime {
+    // Worlds of one process that write to one file are told apart by their nets.
+    let job = format!("threads-{}-{net:p}", std::process::id());
+    let runtime = Runtime::new(Parts {
         me,
         size: net.ranks(),
-        engine,
-        messenger,
+        channel: Box::new(net.channel(me)),
+        host: Arc::new(net.host(me)),
+        messenger: Messenger::new(me, net.ranks(), &configuration.message),
         configuration: configuration.clone(),
-        next_context: AtomicU64::new(1),
+        siblings: None,
         alarm: Arc::clone(alarm),
-        is_out_of_step: AtomicBool::new(false),
-    };
+        job,
+    })?;
+    alarm.add(runtime.engine.wake_handle());
     Ok(World::new(Communicator::world(Arc::new(runtime)), None))
 }
 

@@ -1,8 +1,11 @@
 //! The world: all processes of a job, from start to end.
 
+use crate::agent::Agent;
 use crate::communicator::Communicator;
+use crate::config::{Configuration, RuntimeConfig};
 use crate::launch::Client;
 use crate::start::{Started, start};
+use crate::trace::Summary;
 use rma_core::config::Setting;
 use rma_core::{Error, ErrorClass, Result};
 use std::ops::Deref;
@@ -24,9 +27,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 /// ```
 #[derive(Debug)]
 pub struct World {
-    communicator: Communicator,
+    communicator: Arc<Communicator>,
     launcher: Option<Arc<Client>>,
     is_over: bool,
+    summary: Option<Summary>,
+    /// Serves others while the program computes.
+    agent: Option<Agent>,
 }
 
 /// A process is in one job in its life.
@@ -39,23 +45,45 @@ impl World {
     /// When a variable has a wrong value, the launcher does not answer, the system refuses what a channel needs, or the
     /// process has called this before.
     pub fn init() -> Result<Self> {
+        Self::init_with(&|_| None)
+    }
+
+    /// As [`World::init`], with the values that `instead` answers in place of the environment's.
+    ///
+    /// # Errors
+    /// As for [`World::init`].
+    pub fn init_with(instead: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         if IS_STARTED.swap(true, SeqCst) {
             let cause = "this process has started its part in the job before";
             return Err(Error::new(ErrorClass::Other, "init", cause));
         }
-        let look_up = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        let look_up = |name: &str| instead(name).or_else(|| Configuration::of_environment(name));
         let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         let Started { runtime, launcher } = start(&look_up, names)?;
-        Ok(Self::new(Communicator::world(runtime), launcher))
+        let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
+        // Alone there is nobody to serve.
+        let mut world = Self::new(Communicator::world(runtime), launcher);
+        let runtime = world.communicator.runtime();
+        if agent && runtime.size > 1 {
+            // When it cannot be started, the world that is dropped tells the others.
+            world.agent = Some(Agent::start(&runtime.engine, agent_tick_us)?);
+        }
+        Ok(world)
     }
 
     pub(crate) fn new(communicator: Communicator, launcher: Option<Arc<Client>>) -> Self {
-        Self { communicator, launcher, is_over: false }
+        let summary = communicator.runtime().configuration.sight.stats.then(Summary::start);
+        Self { communicator: Arc::new(communicator), launcher, is_over: false, summary, agent: None }
+    }
+
+    /// The communicator of all processes, to be kept beside the world. It is of no use once the world has ended.
+    pub fn communicator(&self) -> Arc<Communicator> {
+        Arc::clone(&self.communicator)
     }
 
     /// Every variable of the library with its default, range and the value in force.
     pub fn settings(&self) -> Vec<Setting> {
-        self.runtime().configuration.settings()
+        self.runtime().configuration().settings()
     }
 
     /// Ends this process's part in the job in order: waits for the other ranks, says goodbye, tells the launcher. Dropping
@@ -69,6 +97,7 @@ impl World {
 
     /// Ends the job at once, with this exit status, and does not return.
     pub fn abort(&self, code: i32) -> ! {
+        self.runtime().end_trace(false);
         if let Some(launcher) = &self.launcher {
             // A launcher that cannot be told sees the exit.
             let _ = launcher.abort(code);
@@ -81,8 +110,22 @@ impl World {
         if std::mem::replace(&mut self.is_over, true) {
             return Ok(());
         }
-        self.communicator.meet_last()?;
-        self.runtime().close()?;
+        // From here on this thread serves until nobody needs anything.
+        self.agent = None;
+        let launcher = self.launcher.as_deref();
+        if let Some(summary) = &self.summary {
+            summary.leave(&self.runtime().engine, launcher);
+        }
+        let runtime = self.runtime();
+        let ended = {
+            let _call = runtime.engine.trace_call("finalize");
+            self.communicator.meet_last().and_then(|()| runtime.close())
+        };
+        runtime.end_trace(ended.is_ok());
+        ended?;
+        if let Some(summary) = self.summary.as_ref().filter(|_| self.rank() == 0) {
+            summary.print(&runtime.engine, launcher);
+        }
         match &self.launcher {
             Some(launcher) => launcher.finalize(),
             None => Ok(()),
@@ -91,6 +134,7 @@ impl World {
 
     /// Tells the launcher that this rank fails, and because of whom as far as it knows.
     fn give_up(&self) {
+        self.runtime().end_trace(false);
         const PANIC: i32 = 101;
         let code = if std::thread::panicking() { PANIC } else { 1 };
         if let Some(launcher) = &self.launcher {
@@ -104,6 +148,7 @@ impl World {
 
     /// Leaves without a word, as a rank does that has failed.
     pub(crate) fn desert(&mut self) {
+        self.runtime().end_trace(false);
         self.is_over = true;
     }
 }

@@ -58,6 +58,48 @@ fn options_reach_the_ranks() {
 }
 
 #[test]
+fn variables_and_directories_are_those_of_the_program() {
+    let script = "echo $PMI_RANK $RMA_TEST_A $RMA_TEST_B $PWD";
+    let words = ["-x", "RMA_TEST_A=a=b c", "--wdir", "/", "-n", "2", "sh", "-c", script].into_iter().chain([
+        ":",
+        "--env",
+        "RMA_TEST_B=2",
+        "-wdir",
+        "/usr",
+        "sh",
+        "-c",
+        script,
+    ]);
+    let run = run_words(words);
+    assert_eq!(run.sorted_lines(), ["0 a=b c /", "1 a=b c /", "2 2 /usr"], "{run:?}");
+    let run = shell("-x HOME -n 1", "test -n \"$HOME\" && echo set");
+    assert_eq!(run.text(), "set\n");
+}
+
+#[test]
+fn a_directory_that_cannot_be_entered_is_named() {
+    let run = shell("-n 2 --wdir /no/such/directory", "true");
+    assert_eq!(run.code, Some(126));
+    assert!(run.stderr.contains("cannot start ranks in /no/such/directory (--wdir)"), "{}", run.stderr);
+}
+
+#[test]
+fn programs_of_one_job_find_each_other() {
+    let run = run("-n 2 RANK exchange : RANK exchange : -n 3 RANK exchange");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let expected: Vec<_> =
+        (0..6).map(|rank| format!("rank {rank} of 6, 64 secret digits, (vector,(0,1,6))")).collect();
+    assert_eq!(run.sorted_lines(), expected);
+}
+
+#[test]
+fn a_later_program_that_cannot_run_ends_the_job() {
+    let run = run("-n 2 sleep 50 : ./no-such-program");
+    assert_eq!(run.code, Some(127));
+    assert!(run.stderr.contains("./no-such-program"), "{}", run.stderr);
+}
+
+#[test]
 fn lines_of_many_ranks_stay_whole() {
     const LINES: usize = 2000;
     let script =

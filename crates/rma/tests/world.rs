@@ -50,6 +50,26 @@ fn collectives_work_over_every_path() {
 }
 
 #[test]
+fn messages_arrive_over_every_path() {
+    for path in PATHS {
+        for ranks in [1, 2, 5] {
+            let run = run(ranks, "messages", path);
+            assert_good(&run);
+            assert_eq!(run.text().matches(" is done\n").count(), ranks as usize, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_synchronize_windows_of_their_own_over_every_path() {
+    for path in PATHS {
+        let run = run(3, "threads", path);
+        assert_good(&run);
+        assert_eq!(run.text().matches(" is done\n").count(), 3, "{path:?}");
+    }
+}
+
+#[test]
 fn the_smallest_sizes_work_too() {
     let smallest = [
         ("RMA_MESSAGE_EAGER", "0"),
@@ -64,8 +84,9 @@ fn the_smallest_sizes_work_too() {
     ];
     for path in PATHS {
         let variables = [&smallest[..], path].concat();
-        let run = run(3, "collectives", &variables);
-        assert_good(&run);
+        for action in ["collectives", "messages"] {
+            assert_good(&run(3, action, &variables));
+        }
     }
 }
 

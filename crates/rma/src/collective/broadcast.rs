@@ -1,7 +1,7 @@
-//! Broadcast down a binomial tree: counted from the root, a rank hears from the one without its lowest bit, and tells those
-//! with one lower bit more.
+//! Broadcast down a binomial tree: a rank hears from its parent, and tells its children.
 
 use super::link::{Link, Machine, Sends};
+use super::tree::Tree;
 use crate::message::ReceiveRequest;
 use rma_core::Result;
 use std::sync::Arc;
@@ -10,9 +10,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Broadcast {
     link: Link,
-    /// This rank, counted from the root.
-    place: u32,
-    root: u32,
+    tree: Tree,
     limit: u64,
     receive: Option<ReceiveRequest>,
     message: Option<Arc<Vec<u8>>>,
@@ -23,11 +21,9 @@ pub struct Broadcast {
 impl Broadcast {
     /// Begins. The root gives the message; the others the longest they take.
     pub fn new(link: Link, root: u32, message: Option<Vec<u8>>, limit: u64) -> Self {
-        let place = link.before(root);
         Self {
+            tree: Tree::new(&link, root),
             link,
-            place,
-            root,
             limit,
             receive: None,
             message: message.map(Arc::new),
@@ -36,22 +32,10 @@ impl Broadcast {
         }
     }
 
-    /// The rank at a place counted from the root.
-    fn rank(&self, place: u32) -> u32 {
-        ((u64::from(place) + u64::from(self.root)) % u64::from(self.link.size())) as u32
-    }
-
     fn tell(&mut self, message: &Arc<Vec<u8>>) -> Result<()> {
-        let size = u64::from(self.link.size());
-        let place = u64::from(self.place);
-        let own_bit = if place == 0 { size.next_power_of_two() } else { place & place.wrapping_neg() };
-        let mut bit = own_bit >> 1;
-        while bit > 0 {
-            if place + bit < size {
-                let child = self.rank((place + bit) as u32);
-                self.sends.push(self.link.send_shared(child, 0, Arc::clone(message))?);
-            }
-            bit >>= 1;
+        for bit in self.tree.child_bits() {
+            let child = self.tree.rank(self.tree.place() + bit);
+            self.sends.push(self.link.send_shared(child, 0, Arc::clone(message))?);
         }
         Ok(())
     }
@@ -63,8 +47,7 @@ impl Machine for Broadcast {
     fn step(&mut self) -> Result<Option<Vec<u8>>> {
         if self.message.is_none() {
             if self.receive.is_none() {
-                let parent = self.rank(self.place & self.place.wrapping_sub(1));
-                self.receive = Some(self.link.receive(parent, 0, self.limit)?);
+                self.receive = Some(self.link.receive(self.tree.parent(), 0, self.limit)?);
             }
             let Some(end) = self.receive.as_mut().and_then(ReceiveRequest::test) else { return Ok(None) };
             self.message = Some(Arc::new(end?.data.unwrap_or_default()));

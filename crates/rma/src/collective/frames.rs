@@ -5,7 +5,7 @@ use rma_core::{Error, ErrorClass, Result};
 const LENGTH: usize = size_of::<u64>();
 
 /// The message of these blocks.
-pub(super) fn join<B: AsRef<[u8]>>(blocks: &[B]) -> Vec<u8> {
+pub(crate) fn join<B: AsRef<[u8]>>(blocks: &[B]) -> Vec<u8> {
     let len = blocks.iter().map(|block| LENGTH + block.as_ref().len()).sum();
     let mut message = Vec::with_capacity(len);
     for block in blocks {
@@ -16,7 +16,7 @@ pub(super) fn join<B: AsRef<[u8]>>(blocks: &[B]) -> Vec<u8> {
 }
 
 /// The blocks of a message, of which there must be `count`.
-pub(super) fn split(mut message: &[u8], count: u32) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn split(mut message: &[u8], count: u32) -> Result<Vec<Vec<u8>>> {
     let malformed = || Error::new(ErrorClass::Intern, "gather", "a message is not made of blocks as agreed");
     let mut blocks = Vec::new();
     while let Some((length, rest)) = message.split_first_chunk::<LENGTH>() {

@@ -1,8 +1,9 @@
-//! Gather up a binomial tree: counted from the root, a rank collects from those with one lower bit more, and hands all it
-//! has to the one without its lowest bit. Blocks may have any lengths.
+//! Gather up a binomial tree: a rank collects from its children, and hands all it has to its parent. Blocks may have any
+//! lengths.
 
 use super::frames::{join, split};
 use super::link::{Link, Machine, Sends};
+use super::tree::Tree;
 use crate::message::ReceiveRequest;
 use rma_core::Result;
 
@@ -10,8 +11,7 @@ use rma_core::Result;
 #[derive(Debug)]
 pub struct Gather {
     link: Link,
-    place: u32,
-    root: u32,
+    tree: Tree,
     /// Blocks of consecutive places from this rank's on.
     blocks: Vec<Vec<u8>>,
     bit: u64,
@@ -23,11 +23,9 @@ pub struct Gather {
 impl Gather {
     /// Begins with this rank's block.
     pub fn new(link: Link, root: u32, block: Vec<u8>) -> Self {
-        let place = link.before(root);
         Self {
+            tree: Tree::new(&link, root),
             link,
-            place,
-            root,
             blocks: vec![block],
             bit: 1,
             receive: None,
@@ -36,13 +34,10 @@ impl Gather {
         }
     }
 
-    fn rank(&self, place: u64) -> u32 {
-        ((place + u64::from(self.root)) % u64::from(self.link.size())) as u32
-    }
-
     /// Collects from one more child, or hands over; says whether it is worth going on.
     fn collect(&mut self) -> Result<bool> {
-        let (place, size) = (u64::from(self.place), u64::from(self.link.size()));
+        let (tree, size) = (self.tree, u64::from(self.link.size()));
+        let place = tree.place();
         let round = self.bit.trailing_zeros();
         if let Some(receive) = &mut self.receive {
             let Some(end) = receive.test() else { return Ok(false) };
@@ -55,11 +50,11 @@ impl Gather {
             return Ok(true);
         } else if place & self.bit != 0 {
             let message = join(&std::mem::take(&mut self.blocks));
-            self.sends.push(self.link.send(self.rank(place - self.bit), round, message)?);
+            self.sends.push(self.link.send(tree.parent(), round, message)?);
             self.is_collected = true;
             return Ok(true);
-        } else if place + self.bit < size {
-            self.receive = Some(self.link.receive(self.rank(place + self.bit), round, u64::MAX)?);
+        } else if tree.has(place + self.bit) {
+            self.receive = Some(self.link.receive(tree.rank(place + self.bit), round, u64::MAX)?);
             return Ok(true);
         }
         self.bit <<= 1;
@@ -79,12 +74,12 @@ impl Machine for Gather {
         if !self.sends.have_left()? {
             return Ok(None);
         }
-        if self.place != 0 {
+        if self.tree.place() != 0 {
             return Ok(Some(None));
         }
         // Blocks are in order of places, that is, of ranks from the root on.
         let mut blocks = std::mem::take(&mut self.blocks);
-        blocks.rotate_right(self.root as usize % self.link.size() as usize);
+        blocks.rotate_right(self.tree.root() as usize % self.link.size() as usize);
         Ok(Some(Some(blocks)))
     }
 }

@@ -1,6 +1,6 @@
 //! What one collective uses of the messenger: a group, a number of its own, and rounds.
 
-use crate::message::{Messenger, ReceiveRequest, Scope, SendRequest};
+use crate::message::{Messenger, ReceiveRequest, Received, Scope, SendRequest};
 use rma_core::Result;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
@@ -19,6 +19,12 @@ pub trait Machine {
     fn step(&mut self) -> Result<Option<Self::Output>>;
 }
 
+/// A machine whose result is made into another by a function.
+pub(crate) struct Mapped<M, F> {
+    machine: M,
+    function: F,
+}
+
 /// The way of one collective to the ranks of its group.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -32,6 +38,20 @@ pub struct Link {
 /// Messages that a machine has sent and that have not left yet.
 #[derive(Debug, Default)]
 pub(super) struct Sends(SmallVec<[SendRequest; 4]>);
+
+impl<M: Machine, T, F: FnMut(M::Output) -> Result<T>> Mapped<M, F> {
+    pub(crate) fn new(machine: M, function: F) -> Self {
+        Self { machine, function }
+    }
+}
+
+impl<M: Machine, T, F: FnMut(M::Output) -> Result<T>> Machine for Mapped<M, F> {
+    type Output = T;
+
+    fn step(&mut self) -> Result<Option<T>> {
+        self.machine.step()?.map(&mut self.function).transpose()
+    }
+}
 
 impl Link {
     /// The link of collective number `number` of its scope and group.
@@ -52,13 +72,19 @@ impl Link {
         Self { group, ..self.clone() }
     }
 
+    /// The same collective among the processes of another group, this one included, all of which know it.
+    #[must_use]
+    pub fn within(&self, group: Group) -> Self {
+        Self { group, ..self.clone() }
+    }
+
     /// A part of the collective whose messages do not mix with those of its other parts; for collectives made of some.
     #[must_use]
     pub fn step(&self, step: u8) -> Self {
         Self { step, ..self.clone() }
     }
 
-    pub(super) fn me(&self) -> u32 {
+    pub(crate) fn me(&self) -> u32 {
         self.group.me().0
     }
 
@@ -100,6 +126,23 @@ impl Link {
 impl Sends {
     pub(super) fn push(&mut self, send: SendRequest) {
         self.0.push(send);
+    }
+
+    /// The message that is waited for, once it has come. Meanwhile a message that cannot be sent is an error: the one that is
+    /// waited for may depend on it.
+    pub(super) fn until(&mut self, receive: &mut Option<ReceiveRequest>) -> Result<Option<Received>> {
+        match receive.as_mut().and_then(ReceiveRequest::test) {
+            None => self.have_left().map(|_| None),
+            Some(end) => {
+                *receive = None;
+                end.map(Some)
+            }
+        }
+    }
+
+    /// How many have not been seen to leave.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether all have left.

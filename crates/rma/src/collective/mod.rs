@@ -4,28 +4,54 @@
 //! | --- | --- | --- |
 //! | [`Barrier`] | dissemination | ⌈log2 P⌉ |
 //! | [`Broadcast`] | binomial tree | at most ⌈log2 P⌉ |
-//! | [`Reduction`] (to all) | recursive doubling; ranks beyond a power of two fold in first | at most ⌊log2 P⌋ + 1 |
-//! | [`Gather`] | binomial tree | 1 |
+//! | [`Reduce`] | binomial tree | 1, and one more if the operation is not commutative and the root not rank 0 |
+//! | [`AllReduce`] | recursive doubling; ranks beyond a power of two fold in first | at most ⌊log2 P⌋ + 1 |
+//! | [`Scan`] (inclusive and exclusive) | doubling distances | ⌈log2 P⌉ |
+//! | [`ReduceScatter`] | [`AllToAll`], then each rank combines | P - 1 |
+//! | [`Gather`], [`Scatter`] | binomial tree | 1; at most ⌈log2 P⌉ |
 //! | [`AllGather`] | dissemination (Bruck) | ⌈log2 P⌉ |
+//! | [`AllToAll`] | pairwise, a few at a time | P - 1 |
 //!
 //! Invariants: every rank of a group takes part in the same collectives in the same order, and the number of a collective
 //! on its group is part of its tags, so that consecutive ones never mix; results depend on ranks and values only, never on
 //! the order in which messages arrive. A machine that ends has sent all it had to send.
 
 mod allgather;
+mod allreduce;
+mod alltoall;
 mod barrier;
 mod broadcast;
+mod combine;
 mod frames;
 mod gather;
 mod link;
-mod reduction;
+mod reduce;
+mod reduce_scatter;
+mod request;
+mod scan;
+mod scatter;
+mod sequence;
+mod tree;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_values;
 
 pub use allgather::AllGather;
+pub use allreduce::AllReduce;
+pub use alltoall::AllToAll;
 pub use barrier::Barrier;
 pub use broadcast::Broadcast;
+pub use combine::{Combine, ElementWise};
+pub(crate) use frames::{join, split};
 pub use gather::Gather;
+pub(crate) use link::Mapped;
 pub use link::{Link, Machine};
-pub use reduction::Reduction;
+pub use reduce::Reduce;
+pub use reduce_scatter::ReduceScatter;
+pub use request::CollectiveRequest;
+pub(crate) use request::Step;
+pub use scan::{Prefix, Scan};
+pub use scatter::Scatter;
+pub(crate) use sequence::{Swap, Then};

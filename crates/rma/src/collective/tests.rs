@@ -8,6 +8,7 @@ use rma_core::datatype::BasicType;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
+use std::sync::Arc;
 
 const SIZES: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 17];
 const SCOPE: Scope = Scope { context: 5, plane: Plane::Collective };
@@ -17,14 +18,14 @@ fn configs() -> [MessageConfig; 3] {
         .map(|(eager_bytes, window_bytes)| MessageConfig { eager_bytes, window_bytes })
 }
 
-fn link(net: &Net, rank: u32, number: u64) -> Link {
+pub(super) fn link(net: &Net, rank: u32, number: u64) -> Link {
     let size = net.messengers.len() as u32;
     let group = Group::strided(0, Rank(rank), Peer(0), 1, size);
     Link::new(net.messengers[rank as usize].clone(), group, SCOPE, number)
 }
 
 /// Runs one machine per rank; each is stepped when the dice say so. `seen` is told of every end.
-fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Dice) -> Vec<M::Output> {
+pub(super) fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Dice) -> Vec<M::Output> {
     let mut outputs: Vec<Option<M::Output>> = machines.iter().map(|_| None).collect();
     for _ in 0..2_000_000 {
         if outputs.iter().all(Option::is_some) {
@@ -41,7 +42,7 @@ fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Dice) -> Vec<
     panic!("no end in sight: {:?}", net.messengers);
 }
 
-fn for_all(mut check: impl FnMut(&mut Net, u32, &mut Dice)) {
+pub(super) fn for_all(mut check: impl FnMut(&mut Net, u32, &mut Dice)) {
     for (i, config) in configs().iter().enumerate() {
         for size in SIZES {
             let seed = 1000 * i as u64 + u64::from(size);
@@ -114,7 +115,7 @@ fn reductions_are_exact_and_the_same_on_all_ranks() {
                 number += 1;
                 let machines = (0..size).map(|rank| {
                     let values = (0..count).flat_map(|i| value(rank, i)).collect();
-                    Reduction::new(link(net, rank, number), kernel, values).unwrap()
+                    AllReduce::new(link(net, rank, number), Arc::new(kernel), values)
                 });
                 let machines = machines.collect();
                 let outputs = run(net, machines, dice);
@@ -145,8 +146,11 @@ fn different_lengths_in_a_reduction_are_an_error() {
     let kernel = Kernel::new(ReduceOp::Max, BasicType::U64).unwrap();
     let mut net = Net::new(2, &configs()[1], 4, MIN_PACKET, 1);
     let mut machines: Vec<_> = [(0, 8), (1, 16)]
-        .map(|(rank, len)| Reduction::new(link(&net, rank, 1), kernel, vec![0; len]).unwrap())
+        .map(|(rank, len)| AllReduce::new(link(&net, rank, 1), Arc::new(kernel), vec![0; len]))
         .into();
+    for machine in &mut machines {
+        assert!(machine.step().unwrap().is_none());
+    }
     while net.step() {}
     for machine in &mut machines {
         assert!(machine.step().is_err());
@@ -188,7 +192,7 @@ fn consecutive_collectives_never_mix() {
     for_all(|net, size, dice| {
         let begin = |net: &Net, rank: u32, number: u64| {
             let values = (u64::from(rank) * number + number).to_ne_bytes().to_vec();
-            Reduction::new(link(net, rank, number), sum, values).unwrap()
+            AllReduce::new(link(net, rank, number), Arc::new(sum), values)
         };
         let mut running: Vec<_> = (0..size).map(|rank| (0, begin(net, rank, 0))).collect();
         let expected = |number: u64| (0..u64::from(size)).map(|rank| rank * number + number).sum::<u64>();

@@ -55,7 +55,9 @@ impl SegmentLayout {
         take(0, PAGE)?;
         let align = match kind {
             SegmentKind::Contiguous => 1,
-            SegmentKind::Separate | SegmentKind::Private => PAGE,
+            SegmentKind::Separate | SegmentKind::Scattered | SegmentKind::Given | SegmentKind::Private => {
+                PAGE
+            }
         };
         let data: Option<Vec<_>> = asked.iter().map(|(_, data)| take(*data, align)).collect();
         let len = take(0, PAGE)?.offset.max(PAGE); // no memory of length 0
@@ -71,7 +73,9 @@ mod tests {
     #[test]
     fn parts_do_not_overlap_and_are_aligned() {
         let asked = [(100, 10), (0, 0), (64, 5000), (1, 1)];
-        for kind in [SegmentKind::Separate, SegmentKind::Private, SegmentKind::Contiguous] {
+        for kind in
+            [SegmentKind::Separate, SegmentKind::Scattered, SegmentKind::Private, SegmentKind::Contiguous]
+        {
             let layout = SegmentLayout::new(&asked, kind).unwrap();
             let mut end = 0;
             for part in layout.parts.iter().map(|p| p.control).chain(layout.parts.iter().map(|p| p.data)) {

@@ -3,6 +3,7 @@
 //! Invariant: a [`SegmentSet`] owns the mapping that its spans point into, so they are valid as long as it lives; nobody
 //! forms a reference to mapped bytes.
 
+use super::arena::Block;
 use super::layout::{Range, SegmentLayout};
 use memmap2::{MmapMut, MmapRaw};
 use rma_ch_shm::segment::Mapping;
@@ -10,6 +11,7 @@ use rma_core::host::{SegmentMember, SegmentSet};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
+use std::sync::Arc;
 
 /// A segment that only this process has: zeros, whose pages are taken when they are first touched.
 pub(super) fn private(rank: Rank, layout: &SegmentLayout) -> Result<SegmentSet> {
@@ -29,14 +31,43 @@ pub(super) fn private(rank: Rank, layout: &SegmentLayout) -> Result<SegmentSet> 
     Ok(unsafe { SegmentSet::new(vec![member], Box::new(map)) })
 }
 
-/// A segment that these ranks share, in ascending order.
-pub(super) fn shared(ranks: &[Rank], layout: &SegmentLayout, mapping: Mapping) -> SegmentSet {
-    // SAFETY: the spans go into the set that owns the mapping.
-    let span = |range: Range| unsafe { mapping.span(range.offset as usize, range.len as usize) };
-    let members = ranks.iter().zip(&layout.parts);
-    let members = members
-        .map(|(rank, part)| SegmentMember { rank: *rank, control: span(part.control), data: span(part.data) })
-        .collect();
-    // SAFETY: the spans point into `mapping`, which the set owns; they name all of its bytes at most.
-    unsafe { SegmentSet::new(members, Box::new(mapping)) }
+/// The bytes of a mapping of shared memory. Spans of it are made without `unsafe` within the host, where whoever keeps a
+/// span keeps the bytes with it: a block its arena, a segment the bytes of its members.
+#[derive(Clone, Debug)]
+pub(super) struct Bytes(Arc<Mapping>);
+
+impl Bytes {
+    pub(super) fn new(mapping: Arc<Mapping>) -> Self {
+        Self(mapping)
+    }
+
+    /// Address of the first byte.
+    pub(super) fn address(&self) -> usize {
+        self.part(0, 0).as_mut_ptr() as usize
+    }
+
+    /// Number of bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// The bytes from `offset` on.
+    ///
+    /// # Panics
+    /// When they do not lie within the mapping.
+    pub(super) fn part(&self, offset: u64, len: u64) -> WriteSpan {
+        // SAFETY: whoever keeps the span keeps these bytes with it, and nobody forms references (see the type).
+        unsafe { self.0.span(offset as usize, len as usize) }
+    }
+
+    /// Sets bytes to zero that nobody uses.
+    pub(super) fn clear(&self, offset: u64, len: u64) {
+        self.part(offset, len).clear();
+    }
+}
+
+/// A segment whose members' spans lie in memory that `keeps` keeps: the bytes, and the blocks of them that are this rank's.
+pub(super) fn set(members: Vec<SegmentMember>, keeps: (Vec<Bytes>, Vec<Block>)) -> SegmentSet {
+    // SAFETY: every span is a part of one of the bytes, which the set owns.
+    unsafe { SegmentSet::new(members, Box::new(keeps)) }
 }

@@ -3,16 +3,21 @@
 //! [`RuntimeHost`] is the host of a process of this runtime. Its collectives are step machines that [`Host::poll`]
 //! advances; nothing here waits and nothing calls the engine. [`Places`] knows which processes share a node.
 
+mod arena;
+mod barrier;
 mod layout;
 mod memory;
 mod places;
 mod runtime;
 mod segment;
 mod siblings;
+mod space;
+mod wish;
 
 #[cfg(test)]
 mod tests;
 
+pub use arena::Block;
 pub use places::Places;
 pub use runtime::{HostSettings, RuntimeHost};
 pub use siblings::Siblings;

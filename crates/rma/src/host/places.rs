@@ -22,6 +22,11 @@ impl Places {
         Self { me, size, mapping, ranks_per_node }
     }
 
+    /// This process.
+    pub fn me(&self) -> Peer {
+        self.me
+    }
+
     /// Where a process is.
     pub fn locality(&self, peer: Peer) -> Locality {
         if peer == self.me {
@@ -48,6 +53,12 @@ impl Places {
         self.others().any(|peer| self.locality(peer) == Locality::Remote)
     }
 
+    /// Number of processes on this one's machine, itself among them, virtual nodes or not.
+    pub fn on_this_machine(&self) -> usize {
+        let here = self.mapping.node(self.me.0);
+        (0..self.size).filter(|peer| self.mapping.node(*peer) == here).count()
+    }
+
     fn others(&self) -> impl Iterator<Item = Peer> {
         let me = self.me;
         (0..self.size).map(Peer).filter(move |peer| *peer != me)
@@ -61,6 +72,17 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn virtual_nodes_share_the_cores_of_their_machine() {
+        for (machines, virtual_nodes, expected) in
+            [(1, None, 6), (1, Some(1), 6), (2, Some(1), 3), (3, None, 2)]
+        {
+            let mapping = ProcessMapping::regular(6, 6 / machines);
+            let places = Places::new(Peer(4), 6, mapping, virtual_nodes);
+            assert_eq!(places.on_this_machine(), expected, "{machines} {virtual_nodes:?}");
+        }
+    }
 
     #[test]
     fn nodes_are_those_of_the_launcher_cut_into_virtual_ones() {

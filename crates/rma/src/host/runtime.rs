@@ -1,17 +1,18 @@
 //! The host as the engine sees it.
 //!
-//! Invariants: a collective of a context has the same number on all its ranks, because ranks begin them in the same order;
+//! Invariants: a collective of a context, or of a window, has the same number on all its ranks, because ranks begin them in the
+//! same order;
 //! a request is gone when it has been answered.
 
 use super::places::Places;
 use super::segment::{SegmentMachine, private};
 use super::siblings::Siblings;
-use crate::collective::{Barrier, Link, Machine, Reduction};
+use crate::collective::{AllReduce, Barrier, Link, Machine};
 use crate::message::{Messenger, Plane, Scope};
 use parking_lot::Mutex;
 use rma_core::datatype::BasicType;
 use rma_core::host::{
-    Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet,
+    Barriers, Combine, Group, Host, HostRequest, Locality, LongWait, Outcome, SegmentRequest, SegmentSet,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
@@ -19,7 +20,7 @@ use rma_core::{Error, ErrorClass, Result};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What a host is made from.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub struct HostSettings {
     /// Where the processes are.
     pub places: Places,
     /// The way to the node's other processes; `None` when nothing can be shared with them.
-    pub siblings: Option<Siblings>,
+    pub siblings: Option<Arc<Siblings>>,
     /// Whether windows may be shared where they need not be.
     pub direct: bool,
 }
@@ -36,9 +37,10 @@ pub struct HostSettings {
 pub struct RuntimeHost {
     messenger: Messenger,
     places: Places,
-    siblings: Option<Arc<Siblings>>,
+    pub(super) siblings: Option<Arc<Siblings>>,
     direct: bool,
     start: Instant,
+    barriers: Barriers,
     running: Mutex<Running>,
 }
 
@@ -52,7 +54,7 @@ struct Running {
 
 enum Collective {
     Barrier(Barrier),
-    Reduce(Reduction),
+    Reduce(AllReduce),
     Segment(Box<SegmentMachine>),
     /// Over before it was asked for.
     Ready(SegmentSet),
@@ -65,9 +67,10 @@ impl RuntimeHost {
         Self {
             messenger,
             places,
-            siblings: siblings.map(Arc::new),
+            siblings,
             direct,
             start: Instant::now(),
+            barriers: super::barrier::register(),
             running: Mutex::default(),
         }
     }
@@ -78,10 +81,17 @@ impl RuntimeHost {
     }
 
     fn link(&self, running: &mut Running, group: &Group) -> Link {
-        let number = running.numbers.entry(group.context()).or_default();
-        *number += 1;
-        let scope = Scope { context: group.context(), plane: Plane::Host };
-        Link::new(self.messenger.clone(), group.clone(), scope, *number)
+        let context = group.context();
+        let (plane, number) = match group.next_call_of_part() {
+            // A rank is never a whole round of the number ahead of another: each collective waits for all.
+            Some((part, number)) => (Plane::Window, u64::from(part) << 16 | number & 0xffff),
+            None => {
+                let number = running.numbers.entry(context).or_default();
+                *number += 1;
+                (Plane::Host, *number)
+            }
+        };
+        Link::new(self.messenger.clone(), group.clone(), Scope { context, plane }, number)
     }
 
     fn begin(&self, make: impl FnOnce(&mut Running) -> Result<Collective>) -> Result<HostRequest> {
@@ -109,7 +119,7 @@ impl Host for RuntimeHost {
         let bytes = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         self.begin(|running| {
             let link = self.link(running, group);
-            Ok(Collective::Reduce(Reduction::new(link, kernel(combine), bytes)?))
+            Ok(Collective::Reduce(AllReduce::new(link, Arc::new(kernel(combine)), bytes)))
         })
     }
 
@@ -136,27 +146,19 @@ impl Host for RuntimeHost {
 
     fn begin_segment(&self, group: &Group, request: SegmentRequest) -> Result<HostRequest> {
         let ranks = self.node_ranks(group);
-        let is_shared = match request.kind {
-            SegmentKind::Separate => self.direct && ranks.len() > 1 && self.siblings.is_some(),
-            SegmentKind::Private => false,
-            SegmentKind::Contiguous => group.size() > 1,
-        };
         self.begin(|running| {
             // The number is used up on every rank, whoever its neighbours are.
             let link = self.link(running, group);
-            if !is_shared {
+            if ranks.len() == 1 {
+                if request.kind.must_be_shared() && group.size() > 1 {
+                    let cause = format!("only 1 of {} ranks is on this node", group.size());
+                    return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
+                }
                 return private(group.me(), &request).map(Collective::Ready);
             }
-            if request.kind == SegmentKind::Contiguous && ranks.len() != group.size() as usize {
-                let cause = format!("only {} of {} ranks are on this node", ranks.len(), group.size());
-                return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
-            }
-            let Some(siblings) = self.siblings.clone() else {
-                let cause = "the processes of this node cannot share memory";
-                return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
-            };
-            let link = link.among(&ranks);
-            let machine = SegmentMachine::new(group, ranks, link, siblings, request);
+            // Whatever is asked for, all ranks of the node hear of it: one that asks for something else finds out.
+            let (link, siblings) = (link.among(&ranks), self.siblings.clone());
+            let machine = SegmentMachine::new(group, ranks, link, siblings, request, self.direct);
             Ok(Collective::Segment(Box::new(machine)))
         })
     }
@@ -165,9 +167,28 @@ impl Host for RuntimeHost {
         self.places.locality(peer)
     }
 
+    fn barriers(&self) -> Barriers {
+        self.barriers
+    }
+
     fn now(&self) -> Duration {
         self.start.elapsed()
     }
+
+    fn waits_for(&self) -> Option<String> {
+        self.messenger.waits_for(&Plane::OF_THE_ENGINE)
+    }
+
+    fn report(&self, wait: &LongWait<'_>) {
+        eprintln!("rma: rank {}: {wait}, since {} UTC", self.places.me(), time_of_day(wait.waited));
+    }
+}
+
+/// What a clock on the wall showed so long ago.
+fn time_of_day(ago: Duration) -> String {
+    let then = (SystemTime::now() - ago).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = then.as_secs() % 86_400;
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 fn kernel(combine: Combine) -> Kernel {

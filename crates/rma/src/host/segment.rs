@@ -1,23 +1,27 @@
 //! The making of a segment among the ranks of a group that share a node.
 //!
 //! ```text
-//!   ask       every rank tells the others how much it wants; all compute the same layout
-//!   make      the lowest rank makes the memory, gives it to the others, and says that it has (or that it could not)
-//!   agree     everybody says whether it could map it: all use it, or none does
+//!   ask       every rank tells the others what it asks for, and where its part lies in an arena of its own
+//!   make      only for contiguous data: the lowest rank takes a block for all, and tells where it lies
+//!   give      only if a rank has not mapped an arena of another: descriptors go through mailboxes, a few to each at a time
+//!   agree     only after that: everybody says whether it could map all; all use it, or none does
 //! ```
 //!
-//! Ranks that cannot share fall back to memory of their own, if the kind of segment allows, and the lowest rank says so in
-//! one line.
+//! After the first window of its kind every arena is mapped everywhere, and asking is all there is. Ranks that cannot share
+//! get memory of their own, if the kind of segment allows; the lowest of those that would but cannot says why, in one line.
+//! All ranks go the same way: each decision depends only on what all have told.
 
+use super::arena::{Arena, Block};
 use super::layout::SegmentLayout;
-use super::memory;
+use super::memory::{self, Bytes};
 use super::siblings::Siblings;
-use crate::collective::{AllGather, Broadcast, Link, Machine, Reduction};
-use rma_ch_shm::segment::Mapping;
+use super::wish::{Offer, Place, Wish};
+use crate::collective::{AllGather, AllReduce, Barrier, Broadcast, Link, Machine};
 use rma_core::datatype::BasicType;
-use rma_core::host::{Group, SegmentKind, SegmentRequest, SegmentSet};
+use rma_core::host::{Group, SegmentKind, SegmentMember, SegmentRequest, SegmentSet};
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
+use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
 
@@ -29,11 +33,19 @@ pub(super) struct SegmentMachine {
     peers: Vec<Peer>,
     /// This rank's place among them.
     place: usize,
+    /// Ranks of the whole group.
+    group_size: u32,
     /// The link among them, of which each step has a part of its own.
     link: Link,
-    siblings: Arc<Siblings>,
+    siblings: Option<Arc<Siblings>>,
     request: SegmentRequest,
-    layout: SegmentLayout,
+    /// This rank's part.
+    blocks: Vec<Block>,
+    /// The arenas in which it lies.
+    arenas: Vec<Arc<Arena>>,
+    wishes: Vec<Wish>,
+    /// What keeps this rank from sharing.
+    trouble: Option<String>,
     step: Step,
 }
 
@@ -41,99 +53,307 @@ pub(super) struct SegmentMachine {
 enum Step {
     Ask(AllGather),
     Make(Broadcast),
-    Agree(Reduction, Result<Mapping, String>),
+    Give(Barrier, usize),
+    Agree(AllReduce, Option<Parts>),
+    Over,
 }
 
-/// What the lowest rank says instead of a number when it could not make the memory.
-const NOT_MADE: u64 = u64::MAX;
+/// All members, and what keeps their memory.
+type Parts = (Vec<SegmentMember>, Vec<Bytes>);
+
+/// Whether the machine goes on, and with which segment it is over.
+type Next = Result<Option<SegmentSet>>;
+
+/// Parcels put into a mailbox in a round. Its owner may still be in the barrier of the round before, so there are twice as
+/// many at most, and systems keep about ten.
+const AT_ONCE: usize = 4;
+/// Control blocks are whole cache lines; data begin at pages.
+const LINE: u64 = 64;
+const PAGE: u64 = 4096;
+const CALL: &str = "win_allocate";
 
 impl SegmentMachine {
-    /// Begins among `ranks` of the group, of which there are at least two.
+    /// Begins among `ranks` of the group, of which there are at least two. Without `may_share`, only what must be shared is.
     pub(super) fn new(
         group: &Group,
         ranks: Vec<Rank>,
         link: Link,
-        siblings: Arc<Siblings>,
+        siblings: Option<Arc<Siblings>>,
         request: SegmentRequest,
+        may_share: bool,
     ) -> Self {
-        let mut wish = request.control_len.to_le_bytes().to_vec();
-        wish.extend_from_slice(&request.data_len.to_le_bytes());
         let place = ranks.iter().position(|rank| *rank == group.me()).unwrap_or_default();
-        Self {
+        let mut machine = Self {
             peers: ranks.iter().map(|rank| group.peer(*rank)).collect(),
             ranks,
             place,
+            group_size: group.size(),
+            link,
             siblings,
             request,
-            layout: SegmentLayout { parts: Vec::new(), len: 0 },
-            step: Step::Ask(AllGather::new(link.step(0), wish)),
-            link,
-        }
-    }
-
-    fn on_asked(&mut self, wishes: &[Vec<u8>]) -> Result<()> {
-        let wishes: Option<Vec<_>> = wishes.iter().map(|wish| parse_wish(wish)).collect();
-        let wishes = wishes.ok_or_else(|| {
-            Error::new(ErrorClass::Intern, "win_allocate", "a rank's wish for memory is not two numbers")
-        })?;
-        self.layout = SegmentLayout::new(&wishes, self.request.kind)?;
-        let mut made = None;
-        let mut own = Err(String::new());
-        if self.place == 0 {
-            let shared = self.siblings.share(self.layout.len, &self.peers[1..]);
-            made = Some(shared.as_ref().map_or(NOT_MADE, |(number, _)| *number).to_le_bytes().to_vec());
-            own = shared.map(|(_, mapping)| mapping);
-        }
-        let broadcast = Broadcast::new(self.link.step(1), 0, made, 8);
-        if self.place == 0 {
-            // The lowest rank has its mapping already; the broadcast is on its way when the agreement is.
-            return self.agree(own, Some(broadcast));
-        }
-        self.step = Step::Make(broadcast);
-        Ok(())
-    }
-
-    fn on_made(&mut self, message: &[u8]) -> Result<()> {
-        let number = message.try_into().map(u64::from_le_bytes).unwrap_or(NOT_MADE);
-        let mapping = match number {
-            NOT_MADE => Err(format!("process {} could not make it", self.peers[0])),
-            number => self.siblings.take(self.peers[0], number, self.layout.len),
+            blocks: Vec::new(),
+            arenas: Vec::new(),
+            wishes: Vec::new(),
+            trouble: None,
+            step: Step::Over,
         };
-        self.agree(mapping, None)
+        let wish = machine.wish(may_share);
+        machine.step = Step::Ask(AllGather::new(machine.link.step(0), wish.emit()));
+        machine
     }
 
-    fn agree(&mut self, mapping: Result<Mapping, String>, broadcast: Option<Broadcast>) -> Result<()> {
-        // Sends of a machine that is dropped go on by themselves.
-        if let Some(mut broadcast) = broadcast {
-            let _ = broadcast.step()?;
-        }
-        let good = u64::from(mapping.is_ok()).to_ne_bytes().to_vec();
-        let kernel = Kernel::new(ReduceOp::Min, BasicType::U64).expect("a minimum of integers is defined");
-        let reduction = Reduction::new(self.link.step(2), kernel, good)?;
-        self.step = Step::Agree(reduction, mapping);
-        Ok(())
-    }
-
-    fn on_agreed(&mut self, all_good: bool) -> Result<SegmentSet> {
-        let Step::Agree(_, mapping) = &mut self.step else { unreachable!("only called in this step") };
-        let mapping = std::mem::replace(mapping, Err(String::new()));
-        let why = match mapping {
-            Ok(mapping) if all_good => return Ok(memory::shared(&self.ranks, &self.layout, mapping)),
-            Ok(_) => "another process of the node could not map it".to_owned(),
-            Err(why) => why,
+    fn wish(&mut self, may_share: bool) -> Wish {
+        let SegmentRequest { kind, control_len, data_len, given } = self.request;
+        let mut wish = Wish {
+            kind,
+            offer: Offer::Unwilling,
+            control_len,
+            data_len,
+            control: None,
+            data: None,
+            is_news: false,
         };
-        if self.request.kind == SegmentKind::Contiguous {
-            let cause = format!("no shared memory of {} bytes: {why}", self.layout.len);
+        let found = match kind {
+            _ if !may_share && !kind.must_be_shared() => return wish,
+            SegmentKind::Private => return wish,
+            SegmentKind::Contiguous => {
+                wish.offer = Offer::Ready;
+                return wish;
+            }
+            SegmentKind::Given if given.is_empty() => Ok(None),
+            SegmentKind::Given => match self.siblings.as_ref().and_then(|siblings| siblings.find(given)) {
+                Some((arena, offset)) => Ok(Some(self.hold(&arena, offset))),
+                None => return wish,
+            },
+            SegmentKind::Separate | SegmentKind::Scattered if data_len == 0 => Ok(None),
+            SegmentKind::Separate | SegmentKind::Scattered => self.take(data_len, PAGE).map(Some),
+        };
+        let both = found.and_then(|data| Ok((self.take(control_len, LINE)?, data)));
+        match both {
+            Ok((control, data)) => {
+                (wish.offer, wish.control, wish.data) = (Offer::Ready, Some(control), data);
+                wish.is_news = self.has_news();
+            }
+            Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why)),
+        }
+        wish
+    }
+
+    /// Takes a block of this process's memory.
+    fn take(&mut self, len: u64, align: u64) -> Result<Place, String> {
+        let siblings = self.siblings.as_ref().ok_or("it has no way to hand memory to others")?;
+        let block = siblings.allocate(len, align)?;
+        let (arena, offset) = (Arc::clone(&block.arena), block.offset);
+        self.blocks.push(block);
+        Ok(self.hold(&arena, offset))
+    }
+
+    fn hold(&mut self, arena: &Arc<Arena>, offset: u64) -> Place {
+        if !self.arenas.iter().any(|held| held.number == arena.number) {
+            self.arenas.push(Arc::clone(arena));
+        }
+        Place::new(arena, offset)
+    }
+
+    fn others(&self) -> Vec<Peer> {
+        self.peers.iter().copied().filter(|peer| *peer != self.peers[self.place]).collect()
+    }
+
+    fn has_news(&self) -> bool {
+        let others = self.others();
+        self.arenas.iter().any(|arena| arena.is_news_to(&others))
+    }
+
+    fn on_asked(&mut self, wishes: &[Vec<u8>]) -> Next {
+        let wishes: Option<Vec<_>> = wishes.iter().map(|wish| Wish::parse(wish)).collect();
+        self.wishes = wishes
+            .ok_or_else(|| Error::new(ErrorClass::Intern, CALL, "a rank's wish for memory cannot be read"))?;
+        let any = |kind| self.wishes.iter().any(|wish| wish.kind == kind);
+        let all_share = self.wishes.iter().all(|wish| wish.kind.must_be_shared());
+        // One rank that wants no gaps is enough.
+        let is_contiguous = all_share && any(SegmentKind::Contiguous);
+        if all_share && self.ranks.len() != self.group_size as usize {
+            let cause = format!("only {} of {} ranks are on this node", self.ranks.len(), self.group_size);
             return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
         }
+        let is_mixed = self.wishes.iter().any(|wish| wish.kind != self.wishes[0].kind);
+        if (is_mixed && !all_share) || self.wishes.iter().any(|wish| wish.offer == Offer::Unwilling) {
+            return self.fall_back(None);
+        }
+        if let Some(unable) = self.wishes.iter().position(|wish| wish.offer == Offer::Unable) {
+            let says = self.place == unable;
+            let why =
+                self.trouble.take().unwrap_or_else(|| format!("process {} has none", self.peers[unable]));
+            return self.fall_back(Some((why, says)));
+        }
+        if is_contiguous {
+            return self.make();
+        }
+        if self.wishes.iter().any(|wish| wish.is_news) { self.give(0) } else { self.map_known() }
+    }
+
+    /// Contiguous data: the lowest rank takes a block for all.
+    fn make(&mut self) -> Next {
+        let mut made = None;
         if self.place == 0 {
+            // Rank 0's own part, if some rank's hint asked for parts of their own.
+            (self.blocks, self.arenas) = (Vec::new(), Vec::new());
+            let mut wish = self.wishes[0];
+            let block = self.layout().map_err(|error| error.to_string());
+            match block.and_then(|layout| self.take(layout.len, PAGE)) {
+                Ok(place) => {
+                    (wish.control, wish.is_news) = (Some(place), self.has_news());
+                }
+                Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why)),
+            }
+            made = Some(wish.emit());
+        } else {
+            (self.blocks, self.arenas) = (Vec::new(), Vec::new());
+        }
+        let limit = self.wishes[0].emit().len() as u64;
+        self.step = Step::Make(Broadcast::new(self.link.step(1), 0, made, limit));
+        Ok(None)
+    }
+
+    fn on_made(&mut self, message: &[u8]) -> Next {
+        let Some(made) = Wish::parse(message) else {
+            return Err(Error::new(ErrorClass::Intern, CALL, "the lowest rank's answer cannot be read"));
+        };
+        if made.offer != Offer::Ready {
+            let why = self.trouble.take().unwrap_or_else(|| format!("process {} has none", self.peers[0]));
+            return self.fall_back(Some((why, false)));
+        }
+        self.wishes[0] = made;
+        // From now on the others lie where the lowest rank says.
+        for wish in &mut self.wishes {
+            wish.kind = SegmentKind::Contiguous;
+        }
+        if made.is_news { self.give(0) } else { self.map_known() }
+    }
+
+    fn give(&mut self, round: usize) -> Next {
+        let count = self.peers.len();
+        let distances = (1 + round * AT_ONCE)..(1 + (round + 1) * AT_ONCE).min(count);
+        let to: Vec<_> = distances.map(|distance| self.peers[(self.place + distance) % count]).collect();
+        if let Some(siblings) = &self.siblings {
+            for arena in &self.arenas {
+                if let Err(why) = siblings.give(arena, &to) {
+                    self.trouble = Some(why);
+                }
+            }
+        }
+        let step = u8::try_from(3 + round).map_err(|_| {
+            Error::new(ErrorClass::Other, CALL, format!("{count} processes of a node are too many"))
+        })?;
+        self.step = Step::Give(Barrier::new(self.link.step(step)), round);
+        Ok(None)
+    }
+
+    fn on_given(&mut self, round: usize) -> Next {
+        if let Some(Err(why)) = self.siblings.as_ref().map(|siblings| siblings.look()) {
+            self.trouble = Some(why);
+        }
+        if 1 + (round + 1) * AT_ONCE < self.peers.len() {
+            return self.give(round + 1);
+        }
+        let parts = match self.trouble.take() {
+            None => self.map(),
+            Some(why) => Err(why),
+        };
+        let parts = parts.map_err(|why| self.trouble = Some(why)).ok();
+        let good = u64::from(parts.is_some()).to_ne_bytes().to_vec();
+        let kernel = Kernel::new(ReduceOp::Min, BasicType::U64).expect("a minimum of integers is defined");
+        self.step = Step::Agree(AllReduce::new(self.link.step(2), Arc::new(kernel), good), parts);
+        Ok(None)
+    }
+
+    /// Every rank has mapped every arena before, so there is nothing to agree on.
+    fn map_known(&mut self) -> Next {
+        let parts = self.map().map_err(|why| Error::new(ErrorClass::Intern, CALL, why))?;
+        Ok(Some(self.finish(parts)))
+    }
+
+    fn on_agreed(&mut self, parts: Option<Parts>, all_good: bool) -> Next {
+        match parts {
+            Some(parts) if all_good => {
+                let others = self.others();
+                self.arenas.iter().for_each(|arena| arena.on_given(&others));
+                Ok(Some(self.finish(parts)))
+            }
+            _ => {
+                let other = || "another process of the node could not map it".to_owned();
+                let why = self.trouble.take().unwrap_or_else(other);
+                self.fall_back(Some((why, self.place == 0)))
+            }
+        }
+    }
+
+    fn finish(&mut self, (members, bytes): Parts) -> SegmentSet {
+        memory::set(members, (bytes, std::mem::take(&mut self.blocks)))
+    }
+
+    /// Maps what is not mapped yet, and finds every rank's part.
+    fn map(&self) -> Result<Parts, String> {
+        let mut bytes = Vec::new();
+        let mut find = |place: usize, at: Place, len: u64| {
+            let found = self.arena_of(place, at)?;
+            let end = at.offset.checked_add(len).filter(|end| *end <= at.arena.len);
+            end.ok_or_else(|| format!("the part of process {} is not in its arena", self.peers[place]))?;
+            let span = found.part(at.offset, len);
+            bytes.push(found);
+            Ok::<_, String>(span)
+        };
+        let mut members = Vec::with_capacity(self.ranks.len());
+        if self.wishes[0].kind == SegmentKind::Contiguous {
+            let layout = self.layout().map_err(|error| error.to_string())?;
+            let all = find(0, self.wishes[0].control.ok_or("the data lie nowhere")?, layout.len)?;
+            for (rank, part) in self.ranks.iter().zip(&layout.parts) {
+                let span = |range: super::layout::Range| all.part(range.offset as usize, range.len as usize);
+                members.push(SegmentMember {
+                    rank: *rank,
+                    control: span(part.control),
+                    data: span(part.data),
+                });
+            }
+        } else {
+            for (place, (rank, wish)) in self.ranks.iter().zip(&self.wishes).enumerate() {
+                let control =
+                    find(place, wish.control.ok_or("a control block lies nowhere")?, wish.control_len)?;
+                let data = wish.data.map_or(Ok(WriteSpan::EMPTY), |at| find(place, at, wish.data_len))?;
+                members.push(SegmentMember { rank: *rank, control, data });
+            }
+        }
+        Ok((members, bytes))
+    }
+
+    fn arena_of(&self, place: usize, at: Place) -> Result<Bytes, String> {
+        if place == self.place {
+            let own = self.arenas.iter().find(|arena| arena.number == at.arena.number);
+            return own.map(|arena| arena.bytes.clone()).ok_or_else(|| "its own arena is gone".to_owned());
+        }
+        let siblings = self.siblings.as_ref().ok_or("it has no way to get memory of others")?;
+        siblings.map(self.peers[place], at.arena)
+    }
+
+    fn layout(&self) -> Result<SegmentLayout> {
+        let asked: Vec<_> = self.wishes.iter().map(|wish| (wish.control_len, wish.data_len)).collect();
+        SegmentLayout::new(&asked, SegmentKind::Contiguous)
+    }
+
+    /// Memory of this rank alone, or an error where that will not do. With a reason, and whether this rank says it.
+    fn fall_back(&mut self, why: Option<(String, bool)>) -> Next {
+        if self.request.kind.must_be_shared() {
+            let why = why.map_or_else(|| "the ranks do not ask for the same".to_owned(), |(why, _)| why);
+            let cause = format!("no shared memory for {} bytes of this rank: {why}", self.request.data_len);
+            return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
+        }
+        if let Some((why, true)) = why {
             eprintln!(
-                "rma: {} processes of a node do not share {} bytes of window memory, packets are used instead: {why}",
-                self.ranks.len(),
-                self.layout.len
+                "rma: {} processes of a node do not share window memory, packets are used instead: {why}",
+                self.ranks.len()
             );
         }
-        private(self.ranks[self.place], &self.request)
+        private(self.ranks[self.place], &self.request).map(Some)
     }
 }
 
@@ -142,7 +362,7 @@ impl Machine for SegmentMachine {
 
     fn step(&mut self) -> Result<Option<SegmentSet>> {
         loop {
-            match &mut self.step {
+            let next = match &mut self.step {
                 Step::Ask(gather) => match gather.step()? {
                     None => return Ok(None),
                     Some(wishes) => self.on_asked(&wishes)?,
@@ -151,13 +371,27 @@ impl Machine for SegmentMachine {
                     None => return Ok(None),
                     Some(message) => self.on_made(&message)?,
                 },
-                Step::Agree(reduction, _) => match reduction.step()? {
+                Step::Give(barrier, round) => match barrier.step()? {
                     None => return Ok(None),
-                    Some(values) => {
-                        let all_good = values == 1u64.to_ne_bytes();
-                        return self.on_agreed(all_good).map(Some);
+                    Some(()) => {
+                        let round = *round;
+                        self.on_given(round)?
                     }
                 },
+                Step::Agree(reduction, parts) => match reduction.step()? {
+                    None => return Ok(None),
+                    Some(values) => {
+                        let parts = parts.take();
+                        self.on_agreed(parts, values == 1u64.to_ne_bytes())?
+                    }
+                },
+                Step::Over => {
+                    return Err(Error::new(ErrorClass::Intern, CALL, "the segment is made already"));
+                }
+            };
+            if let Some(segment) = next {
+                self.step = Step::Over;
+                return Ok(Some(segment));
             }
         }
     }
@@ -165,11 +399,6 @@ impl Machine for SegmentMachine {
 
 /// A segment of this rank alone.
 pub(super) fn private(rank: Rank, request: &SegmentRequest) -> Result<SegmentSet> {
-    let layout = SegmentLayout::new(&[(request.control_len, request.data_len)], SegmentKind::Private)?;
+    let layout = SegmentLayout::new(&[(request.control_len, request.own_len())], SegmentKind::Private)?;
     memory::private(rank, &layout)
-}
-
-fn parse_wish(wish: &[u8]) -> Option<(u64, u64)> {
-    let (control, data) = wish.split_first_chunk::<8>()?;
-    Some((u64::from_le_bytes(*control), u64::from_le_bytes(data.try_into().ok()?)))
 }

@@ -1,76 +1,122 @@
-//! Handing shared memory to the processes of the same node.
+//! Memory that this process and the others of its node share: its own arenas, and those of the others that are mapped here.
 //!
-//! A descriptor is put into the sibling's mailbox before the message that announces it is sent, so it is there when the
-//! message is: nobody waits for a mailbox.
+//! A descriptor is put into the sibling's mailbox before the message is sent upon which the sibling looks for it, so it is
+//! there: nobody waits for a mailbox.
 
+use super::arena::{Arena, Arenas, Block};
+use super::memory::Bytes;
 use parking_lot::Mutex;
 use rma_ch_shm::ShmConfig;
 use rma_ch_shm::segment::{Mailbox, Mapping, SharedMemory};
 use rma_core::ids::Peer;
+use rma_core::mem::WriteSpan;
 use std::collections::HashMap;
 use std::fmt;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 /// The way to this node's other processes.
 pub struct Siblings {
-    config: ShmConfig,
+    arenas: Arenas,
     post: Mutex<Post>,
+    /// Arenas of siblings that are kept, by owner and number.
+    mapped: Mutex<HashMap<(Peer, u64), Bytes>>,
 }
 
 struct Post {
     mailbox: Mailbox,
     /// What has arrived and was not asked for yet.
     arrived: HashMap<(Peer, u64), OwnedFd>,
-    /// Number of the next segment that this process makes.
-    next: u64,
 }
 
 /// Most parcels kept for nobody; the job's processes never come near.
 const ARRIVED_MAX: usize = 4096;
 
+/// A process's arena, as its siblings are told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ArenaName {
+    pub(super) number: u64,
+    pub(super) len: u64,
+    pub(super) is_kept: bool,
+}
+
 impl Siblings {
     /// Opens this process's mailbox.
     pub fn new(mailbox: Mailbox, config: ShmConfig) -> Self {
-        Self { config, post: Mutex::new(Post { mailbox, arrived: HashMap::new(), next: 0 }) }
+        let post = Post { mailbox, arrived: HashMap::new() };
+        Self { arenas: Arenas::new(config), post: Mutex::new(post), mapped: Mutex::default() }
     }
 
-    /// Makes shared memory, maps it, and gives it to the others; answers by which number they find it.
-    pub(super) fn share(&self, len: u64, others: &[Peer]) -> Result<(u64, Mapping), String> {
-        let text = |error: &dyn fmt::Display| error.to_string();
-        let memory = SharedMemory::create(len, len, &self.config).map_err(|error| text(&error))?;
-        memory.reserve().map_err(|error| format!("{len} bytes of shared memory: {error}"))?;
-        let mapping = Mapping::new(&memory).map_err(|error| format!("mapping {len} bytes: {error}"))?;
+    /// Zeroed memory that siblings can map, at a multiple of `align`, a power of two up to a page. It is given back when the
+    /// block is dropped; windows over it must have been freed.
+    ///
+    /// # Errors
+    /// When there is no such memory; says why.
+    pub fn allocate(&self, len: u64, align: u64) -> Result<Block, String> {
+        self.arenas.take(len, align)
+    }
+
+    /// The arena that memory of this process lies in, and where.
+    pub(super) fn find(&self, memory: WriteSpan) -> Option<(Arc<Arena>, u64)> {
+        self.arenas.find(memory)
+    }
+
+    /// Puts an arena into the mailboxes of those of the siblings that have not mapped it.
+    pub(super) fn give(&self, arena: &Arena, to: &[Peer]) -> Result<(), String> {
         let mut post = self.post.lock();
-        let number = post.next;
-        post.next += 1;
-        for peer in others {
-            let sent = post.mailbox.try_send(*peer, number, std::os::fd::AsFd::as_fd(&memory));
-            match sent {
+        for peer in to.iter().filter(|peer| arena.is_news_to_one(**peer)) {
+            // Others may be giving too, and a full mailbox takes nothing.
+            post.look()?;
+            match post.mailbox.try_send(*peer, arena.number, arena.memory.as_fd()) {
                 Ok(true) => {}
                 Ok(false) => return Err(format!("the mailbox of process {peer} is full")),
-                Err(error) => return Err(text(&error)),
+                Err(error) => return Err(error.to_string()),
             }
         }
-        Ok((number, mapping))
+        Ok(())
     }
 
-    /// Maps what a sibling has made and announced.
-    pub(super) fn take(&self, from: Peer, number: u64, len: u64) -> Result<Mapping, String> {
-        let descriptor = self.post.lock().take(from, number)?;
-        let memory =
-            SharedMemory::received(descriptor, len, &self.config).map_err(|error| error.to_string())?;
-        Mapping::new(&memory).map_err(|error| format!("mapping {len} bytes: {error}"))
+    /// Takes out of the mailbox what is in it, so that there is room.
+    pub(super) fn look(&self) -> Result<(), String> {
+        self.post.lock().look()
+    }
+
+    /// The arena of a sibling, mapped now if it was not before.
+    pub(super) fn map(&self, owner: Peer, name: ArenaName) -> Result<Bytes, String> {
+        if let Some(bytes) = self.mapped.lock().get(&(owner, name.number)) {
+            // What is checked against a length must lie within what is mapped.
+            if bytes.len() != name.len {
+                let known = bytes.len();
+                return Err(format!("process {owner} announced {} bytes that were {known} before", name.len));
+            }
+            return Ok(bytes.clone());
+        }
+        let descriptor = self.post.lock().take(owner, name.number)?;
+        let memory = SharedMemory::received(descriptor, name.len, self.arenas.config())
+            .map_err(|error| error.to_string())?;
+        let mapping =
+            Mapping::new(&memory).map_err(|error| format!("mapping {} bytes: {error}", name.len))?;
+        let bytes = Bytes::new(Arc::new(mapping));
+        if name.is_kept {
+            self.mapped.lock().insert((owner, name.number), bytes.clone());
+        }
+        Ok(bytes)
     }
 }
 
 impl Post {
-    fn take(&mut self, from: Peer, number: u64) -> Result<OwnedFd, String> {
+    fn look(&mut self) -> Result<(), String> {
         while let Some(parcel) = self.mailbox.try_receive().map_err(|error| error.to_string())? {
             if self.arrived.len() >= ARRIVED_MAX {
                 self.arrived.clear();
             }
             self.arrived.insert((parcel.from, parcel.tag), parcel.descriptor);
         }
+        Ok(())
+    }
+
+    fn take(&mut self, from: Peer, number: u64) -> Result<OwnedFd, String> {
+        self.look()?;
         let descriptor = self.arrived.remove(&(from, number));
         descriptor.ok_or_else(|| format!("process {from} announced shared memory that did not arrive"))
     }
@@ -78,6 +124,6 @@ impl Post {
 
 impl fmt::Debug for Siblings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Siblings").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Siblings").field("arenas", &self.arenas).finish_non_exhaustive()
     }
 }

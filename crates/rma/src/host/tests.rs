@@ -11,6 +11,8 @@ use rma_core::Result;
 use rma_core::channel::MIN_PACKET;
 use rma_core::host::{Combine, Group, Host, HostRequest, Outcome, SegmentKind, SegmentRequest, SegmentSet};
 use rma_core::ids::{Peer, Rank};
+use rma_core::mem::WriteSpan;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 fn hosts(net: &Net, ranks_per_node: Option<u32>, direct: bool, config: &ShmConfig) -> Vec<RuntimeHost> {
@@ -21,7 +23,7 @@ fn hosts(net: &Net, ranks_per_node: Option<u32>, direct: bool, config: &ShmConfi
         let mapping = ProcessMapping::regular(size, size);
         let places = Places::new(Peer(rank), size, mapping, ranks_per_node);
         let mailbox = Mailbox::open(Peer(rank), &job, [7; 32]).unwrap();
-        let siblings = Some(Siblings::new(mailbox, config.clone()));
+        let siblings = Some(Arc::new(Siblings::new(mailbox, config.clone())));
         RuntimeHost::new(net.messengers[rank as usize].clone(), HostSettings { places, siblings, direct })
     };
     (0..size).map(make).collect()
@@ -61,7 +63,8 @@ fn segments(
     let size = hosts.len() as u32;
     let requests: Vec<_> = (0..size)
         .map(|rank| {
-            let request = SegmentRequest { control_len: 192, data_len: data_len(rank), kind };
+            let request =
+                SegmentRequest { control_len: 192, data_len: data_len(rank), kind, given: WriteSpan::EMPTY };
             hosts[rank as usize].begin_segment(&group(rank, size), request).unwrap()
         })
         .collect();
@@ -173,11 +176,122 @@ fn contiguous_memory_is_contiguous_in_rank_order_and_needs_one_node() {
             assert_eq!(end, pair[1].data.as_mut_ptr() as usize);
         }
     }
-    let two_nodes = hosts(&net4, Some(3), true, &ShmConfig::default());
-    let request = SegmentRequest { control_len: 0, data_len: 8, kind: SegmentKind::Contiguous };
-    let error = two_nodes[0].begin_segment(&group(0, 4), request).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::RmaShared);
-    assert!(error.to_string().contains("3 of 4"), "{error}");
+    let two_nodes = hosts(&net4, Some(2), true, &ShmConfig::default());
+    for segment in segments(&mut net4, &two_nodes, SegmentKind::Contiguous, data_len, &mut dice) {
+        let error = segment.unwrap_err();
+        assert_eq!(error.class(), ErrorClass::RmaShared);
+        assert!(error.to_string().contains("2 of 4"), "{error}");
+    }
+    let alone = hosts(&net4, Some(3), true, &ShmConfig::default());
+    let request =
+        SegmentRequest { control_len: 0, data_len: 8, kind: SegmentKind::Scattered, given: WriteSpan::EMPTY };
+    let error = alone[3].begin_segment(&group(3, 4), request).unwrap_err();
+    assert!(error.to_string().contains("1 of 4"), "{error}");
+}
+
+#[test]
+fn memory_that_must_be_shared_may_have_gaps_and_is_shared_without_the_direct_path() {
+    let data_len = |rank: u32| [8, 0, 24][rank as usize % 3];
+    let (mut net, mut dice) = (net(3), Dice::new(7));
+    let hosts = hosts(&net, None, false, &ShmConfig::default());
+    let made = segments(&mut net, &hosts, SegmentKind::Scattered, data_len, &mut dice);
+    let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
+    check_shared(&made, &[vec![0, 1, 2]], data_len);
+    for member in made[0].members().iter().filter(|member| !member.data.is_empty()) {
+        assert_eq!(member.data.as_mut_ptr() as usize % 4096, 0);
+    }
+}
+
+#[test]
+fn ranks_that_ask_for_different_things_share_nothing_and_do_not_wait() {
+    let (mut net, mut dice) = (net(3), Dice::new(8));
+    let hosts = hosts(&net, None, true, &ShmConfig::default());
+    for (kinds, refused) in [
+        ([SegmentKind::Separate, SegmentKind::Private, SegmentKind::Separate], [false; 3]),
+        ([SegmentKind::Contiguous, SegmentKind::Private, SegmentKind::Scattered], [true, false, true]),
+        ([SegmentKind::Contiguous, SegmentKind::Scattered, SegmentKind::Scattered], [false; 3]),
+    ] {
+        let begin = |(rank, kind): (u32, SegmentKind)| {
+            let request = SegmentRequest { control_len: 64, data_len: 8, kind, given: WriteSpan::EMPTY };
+            hosts[rank as usize].begin_segment(&group(rank, 3), request).unwrap()
+        };
+        let requests = (0..3).zip(kinds).map(begin).collect();
+        let outcomes = run(&mut net, &hosts, requests, &mut dice);
+        assert_eq!(outcomes.iter().map(Result::is_err).collect::<Vec<_>>(), refused, "{kinds:?}");
+        for outcome in outcomes.into_iter().flatten() {
+            let Outcome::Segment(segment) = outcome else { panic!("{outcome:?}") };
+            let is_shared = kinds.iter().all(|kind| kind.must_be_shared());
+            assert_eq!(segment.members().len(), if is_shared { 3 } else { 1 }, "{kinds:?}");
+        }
+    }
+}
+
+#[test]
+fn many_ranks_share_although_mailboxes_are_short_and_later_segments_need_asking_only() {
+    let size = 21;
+    let (mut net, mut dice) = (net(size), Dice::new(9));
+    let hosts = hosts(&net, None, true, &ShmConfig::default());
+    let data_len = |rank: u32| u64::from(rank) * 100;
+    let mut sent = Vec::new();
+    for _ in 0..3 {
+        let before: usize = net.packets.iter().sum();
+        let made = segments(&mut net, &hosts, SegmentKind::Separate, data_len, &mut dice);
+        let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
+        check_shared(&made, &[(0..size).collect()], data_len);
+        sent.push(net.packets.iter().sum::<usize>() - before);
+    }
+    assert!(sent[1] < sent[0] / 2 && sent[2] == sent[1], "messages of three segments: {sent:?}");
+}
+
+#[test]
+fn given_memory_is_shared_when_all_of_it_can_be() {
+    let (mut net, mut dice) = (net(3), Dice::new(10));
+    let hosts = hosts(&net, None, true, &ShmConfig::default());
+    let own = |rank: usize, len| {
+        let siblings = hosts[rank].siblings.as_ref().unwrap();
+        let block = siblings.allocate(len, 64).unwrap();
+        let span = block.arena.bytes.part(block.offset, len);
+        span.write(&[rank as u8 + 1; 16]);
+        (block, span)
+    };
+    // Of an arena of the usual size, and of a larger one.
+    let (first, second) = (own(0, 1000), own(2, 80 << 20));
+    let mut heap = [7u8; 64];
+    // SAFETY: the test keeps the bytes until the segments are gone, and looks at them through the span only.
+    let heap = unsafe { WriteSpan::new(heap.as_mut_ptr(), 64) };
+    for (given, is_shared) in [
+        ([first.1.part(100, 500), WriteSpan::EMPTY, second.1.part(4, 1000)], true),
+        ([first.1, WriteSpan::EMPTY, second.1], true),
+        ([first.1, heap, second.1], false),
+    ] {
+        let begin = |rank: u32| {
+            let given = given[rank as usize];
+            let data_len = given.len() as u64;
+            let request = SegmentRequest { control_len: 64, data_len, kind: SegmentKind::Given, given };
+            hosts[rank as usize].begin_segment(&group(rank, 3), request).unwrap()
+        };
+        let requests = (0..3).map(begin).collect();
+        for (rank, outcome) in run(&mut net, &hosts, requests, &mut dice).into_iter().enumerate() {
+            let Outcome::Segment(segment) = outcome.unwrap() else { panic!("no segment") };
+            let expected: &[u32] = if is_shared { &[0, 1, 2] } else { &[rank as u32] };
+            assert_eq!(segment.members().iter().map(|member| member.rank.0).collect::<Vec<_>>(), expected);
+            for member in segment.members() {
+                let (data, given) = (member.data, given[member.rank.0 as usize]);
+                assert_eq!(data.len(), if is_shared { given.len() } else { 0 });
+                if member.rank.0 as usize == rank && is_shared && !given.is_empty() {
+                    assert_eq!(
+                        data.as_mut_ptr(),
+                        given.as_mut_ptr(),
+                        "the own part is where the program has it"
+                    );
+                }
+                let (mut here, mut there) = (vec![0; data.len()], vec![0; data.len()]);
+                data.as_read().read(&mut here);
+                given.as_read().read(&mut there[..data.len()]);
+                assert_eq!(here, there);
+            }
+        }
+    }
 }
 
 #[test]
@@ -221,9 +335,24 @@ fn one_rank_that_cannot_map_makes_all_fall_back() {
     // This rank's mailbox is of another job: what is put into it is dropped, and nothing arrives.
     let places = Places::new(Peer(1), 3, ProcessMapping::regular(3, 3), None);
     let mailbox = Mailbox::open(Peer(1), "another job of the host test", [8; 32]).unwrap();
-    let siblings = Some(Siblings::new(mailbox, ShmConfig::default()));
+    let siblings = Some(Arc::new(Siblings::new(mailbox, ShmConfig::default())));
     hosts[1] = RuntimeHost::new(net.messengers[1].clone(), HostSettings { places, siblings, direct: true });
     let made = segments(&mut net, &hosts, SegmentKind::Separate, |_| 100, &mut dice);
     let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
     check_shared(&made, &[vec![0], vec![1], vec![2]], |_| 100);
+}
+
+#[test]
+fn an_arena_that_is_announced_with_another_length_is_an_error() {
+    let (config, job) = (ShmConfig::default(), format!("host-test-{}-length", std::process::id()));
+    let [owner, reader] =
+        [0, 1].map(|rank| Siblings::new(Mailbox::open(Peer(rank), &job, [7; 32]).unwrap(), config.clone()));
+    let block = owner.allocate(100, 64).unwrap();
+    owner.give(&block.arena, &[Peer(1)]).unwrap();
+    let right = super::wish::Place::new(&block.arena, 0).arena;
+    assert_eq!(reader.map(Peer(0), right).unwrap().len(), right.len);
+    for len in [right.len + 4096, right.len - 1, 0, u64::MAX] {
+        let why = reader.map(Peer(0), super::siblings::ArenaName { len, ..right }).unwrap_err();
+        assert!(why.contains("process 0 announced") && why.contains(&len.to_string()), "{why}");
+    }
 }

@@ -3,6 +3,7 @@
 //! Invariants: of the launcher's descriptors a rank gets its standard streams and its end of the PMI connection, nothing
 //! else; a rank dies with the launcher (parent death signal, and the guard for what the rank starts itself).
 
+use super::options::Program;
 use crate::demo::bar::TERMINAL;
 use mio::net::UnixStream;
 use mio::unix::pipe;
@@ -13,14 +14,13 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// What all ranks have in common.
 #[derive(Debug)]
 pub(super) struct Template<'a> {
-    pub(super) program: &'a OsStr,
-    pub(super) arguments: &'a [OsString],
+    pub(super) program: &'a Program,
     pub(super) size: u32,
     pub(super) group: Pid,
     pub(super) environment: &'a [(String, String)],
@@ -44,6 +44,8 @@ pub(super) struct Started {
 #[derive(Debug)]
 pub(super) struct StartError {
     program: OsString,
+    /// The directory that the ranks start in, when it cannot be entered.
+    directory: Option<PathBuf>,
     cause: io::Error,
 }
 
@@ -53,15 +55,32 @@ const FOREIGN: [&str; 4] = ["PMI_PORT", "PMI_ID", "PMI_JOBID", "PMI_SPAWNED"];
 impl Template<'_> {
     /// Starts one rank.
     pub(super) fn start(&self, rank: u32) -> Result<Started, StartError> {
-        self.try_start(rank).map_err(|cause| StartError { program: self.program.to_owned(), cause })
+        self.try_start(rank).map_err(|cause| {
+            let (program, _) = self.words();
+            let directory = self.program.wdir.clone().filter(|directory| !can_enter(directory));
+            StartError { program: program.to_owned(), directory, cause }
+        })
+    }
+
+    fn words(&self) -> (&OsStr, &[OsString]) {
+        let (program, arguments) =
+            self.program.command.split_first().expect("the command line requires a program");
+        (program, arguments)
     }
 
     fn try_start(&self, rank: u32) -> io::Result<Started> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let mut command = Command::new(self.program);
+        let (program, arguments) = self.words();
+        let mut command = Command::new(program);
+        // What the user sets comes before what the job needs.
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(self.program.variables.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.program.wdir {
+            command.current_dir(directory);
+        }
         command
-            .args(self.arguments)
+            .args(arguments)
             .stdin(match rank {
                 0 if self.pipe_stdin => Stdio::piped(),
                 0 => Stdio::inherit(),
@@ -73,7 +92,6 @@ impl Template<'_> {
             .env("PMI_FD", theirs.as_raw_fd().to_string())
             .env("PMI_RANK", rank.to_string())
             .env("PMI_SIZE", self.size.to_string())
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .envs(terminal().map(|path| (TERMINAL, path)));
         for name in FOREIGN {
             command.env_remove(name);
@@ -121,7 +139,7 @@ impl StartError {
     /// The exit status that shells use for it.
     pub(super) fn exit_code(&self) -> u8 {
         match self.cause.kind() {
-            io::ErrorKind::NotFound => 127,
+            io::ErrorKind::NotFound if self.directory.is_none() => 127,
             _ => 126,
         }
     }
@@ -129,6 +147,9 @@ impl StartError {
 
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(directory) = &self.directory {
+            return write!(f, "cannot start ranks in {} (--wdir): {}", directory.display(), self.cause);
+        }
         let program = Path::new(&self.program);
         write!(f, "cannot run {}: ", program.display())?;
         match self.cause.kind() {
@@ -148,6 +169,10 @@ impl fmt::Display for StartError {
             _ => self.cause.fmt(f),
         }
     }
+}
+
+fn can_enter(directory: &Path) -> bool {
+    rustix::fs::access(directory, rustix::fs::Access::EXEC_OK).is_ok() && directory.is_dir()
 }
 
 /// Where people watch the job, for programs that draw: the terminal that this process's standard error is, if it is one.

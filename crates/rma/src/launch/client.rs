@@ -18,6 +18,16 @@ use std::time::{Duration, Instant};
 /// Longest line that a launcher may send.
 const LINE_MAX: usize = 128 * 1024;
 
+/// Launchers that speak something else: the variables in which they say how many processes they started and which one this
+/// is, and their name.
+const OTHERS: [(&str, &str, &str); 2] = [
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "Slurm's srun without --mpi=pmi2"),
+];
+
+/// How long a launcher may take to end a process that has asked it to end the job.
+const ABORT_LIMIT: Duration = Duration::from_secs(5);
+
 /// A rank's connection to its launcher.
 #[derive(Debug)]
 pub struct Client {
@@ -70,6 +80,20 @@ impl Client {
             ));
         }
         Ok(None)
+    }
+
+    /// What to say in a process that has no launcher as far as [`Client::from_environment`] can tell, but was started together
+    /// with others by one that speaks another protocol: one of them says it. Otherwise each would be a job of its own, and
+    /// nobody would know why.
+    pub fn other_launcher(look_up: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+        let number = |name: &str| look_up(name)?.parse::<u32>().ok();
+        OTHERS.iter().find_map(|(size, rank, name)| {
+            let size = number(size).filter(|size| *size > 1 && number(rank) == Some(0))?;
+            Some(format!(
+                "{name} has started {size} processes, but does not speak PMI-1: each is a job of its own; rmarun and Hydra's \
+                 mpiexec start jobs of many"
+            ))
+        })
     }
 
     /// Introduces itself over a connected stream.
@@ -189,12 +213,16 @@ impl Client {
         self.ask(&Line::new("finalize"), "finalize_ack").map(drop)
     }
 
-    /// Asks the launcher to end the job with this exit status. It does not answer.
+    /// Asks the launcher to end the job with this exit status. It does not answer, but ends this process too: that is waited
+    /// for, because a process that ends by itself is seen by the other ranks, who fail because of it, and the launcher may hear
+    /// of their failures first. Returns when it leaves this process alive, or is gone.
     ///
     /// # Errors
-    /// When the launcher is gone.
+    /// When the launcher is gone already.
     pub fn abort(&self, code: i32) -> Result<()> {
-        self.say(&Line::new("abort").with("exitcode", code))
+        self.say(&Line::new("abort").with("exitcode", code))?;
+        self.wire.lock().outlast(Instant::now() + ABORT_LIMIT);
+        Ok(())
     }
 
     /// Tells the launcher that this rank is about to fail, and because of whose failure: perhaps its own. The job ends as
@@ -262,6 +290,18 @@ impl Wire {
                 Ok(count) => self.lines.push(&buffer[..count]),
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(cause) => return Err(failed(format!("cannot read from the launcher: {cause}"))),
+            }
+        }
+    }
+
+    /// Waits until the launcher hangs up.
+    fn outlast(&mut self, deadline: Instant) {
+        let mut buffer = [0u8; 512];
+        while self.wait(PollFlags::IN, Some(deadline), "abort").is_ok() {
+            match rustix::io::read(&self.stream, &mut buffer) {
+                Ok(0) => return,
+                Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return,
             }
         }
     }
@@ -425,6 +465,23 @@ mod tests {
         let mut first = String::new();
         BufReader::new(theirs).read_line(&mut first).unwrap();
         assert_eq!(first, "cmd=initack pmiid=7\n");
+    }
+
+    #[test]
+    fn launchers_of_another_protocol_are_told_once() {
+        let tell = |set: &[(&str, &str)]| {
+            let find = |name: &str| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            Client::other_launcher(&find)
+        };
+        let said = tell(&[("OMPI_COMM_WORLD_SIZE", "3"), ("OMPI_COMM_WORLD_RANK", "0")]).unwrap();
+        assert!(said.contains("Open MPI's mpirun has started 3 processes"), "{said}");
+        let said = tell(&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0")]).unwrap();
+        assert!(said.contains("--mpi=pmi2"), "{said}");
+        assert_eq!(tell(&[]), None);
+        assert_eq!(tell(&[("OMPI_COMM_WORLD_SIZE", "3"), ("OMPI_COMM_WORLD_RANK", "2")]), None);
+        assert_eq!(tell(&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0")]), None);
     }
 
     #[test]

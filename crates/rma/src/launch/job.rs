@@ -15,6 +15,7 @@ use super::secret::{SECRET_KEY, Secret};
 use super::server::{Event, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
+use crate::trace::gather_rest;
 
 use mio::{Events, Poll, Token};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
@@ -87,13 +88,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 impl Job {
     fn run(options: Options) -> io::Result<u8> {
-        raise_descriptor_limit(options.ranks);
+        raise_descriptor_limit(options.ranks());
         let guard = Guard::start()?;
         let poll = Poll::new()?;
         let stdout = Output::new(copy_of(&io::stdout())?, poll.registry(), STDOUT);
         let stderr = Output::new(copy_of(&io::stderr())?, poll.registry(), STDERR);
         let signals = Signals::take(poll.registry(), SIGNALS)?;
-        let server = server(options.ranks)?;
+        let server = server(&options)?;
         let ends_at = options.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let mut job = Self {
             options,
@@ -130,34 +131,40 @@ impl Job {
         };
         set("RMA_CHANNEL", self.options.channel.clone());
         set("RMA_RANKS_PER_NODE", self.options.ranks_per_node.map(|k| k.to_string()));
-        let (program, arguments) = match &self.options.program[..] {
-            [program, arguments @ ..] => (program.clone(), arguments.to_vec()),
-            [] => unreachable!("the command line requires a program"),
-        };
-        let size = self.options.ranks;
-        let template = Template {
-            program: &program,
-            arguments: &arguments,
-            size,
-            group: self.guard.group(),
-            environment: &environment,
-            pipe_stdin: stdin::is_needed(),
-        };
-        for number in 0..size {
-            let mut started = match template.start(number) {
-                Ok(started) => started,
-                Err(error) => return Ok(Err(error)),
+        let programs: Vec<_> = self.options.programs().cloned().collect();
+        for program in &programs {
+            let template = Template {
+                program,
+                size: self.options.ranks(),
+                group: self.guard.group(),
+                environment: &environment,
+                pipe_stdin: stdin::is_needed(),
             };
-            if let Some(sink) = started.stdin.take() {
-                self.stdin = Some(Forward::new(sink, self.poll.registry(), STDIN)?);
+            for _ in 0..program.ranks {
+                if let Err(error) = self.start_rank(&template)? {
+                    return Ok(Err(error));
+                }
             }
-            let tag = self.options.tag_output.then(|| format!("[{number}] "));
-            let lines = || match &tag {
-                None if size == 1 => Lines::raw(),
-                tag => Lines::whole(tag.clone()),
-            };
-            self.ranks.push(Rank::new(number, started, lines, self.poll.registry())?);
         }
+        Ok(Ok(()))
+    }
+
+    /// Starts the next rank.
+    fn start_rank(&mut self, template: &Template<'_>) -> io::Result<Result<(), StartError>> {
+        let number = self.ranks.len() as u32;
+        let mut started = match template.start(number) {
+            Ok(started) => started,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(sink) = started.stdin.take() {
+            self.stdin = Some(Forward::new(sink, self.poll.registry(), STDIN)?);
+        }
+        let tag = self.options.tag_output.then(|| format!("[{number}] "));
+        let lines = || match &tag {
+            None if template.size == 1 => Lines::raw(),
+            tag => Lines::whole(tag.clone()),
+        };
+        self.ranks.push(Rank::new(number, started, lines, self.poll.registry())?);
         Ok(Ok(()))
     }
 
@@ -397,17 +404,30 @@ impl Job {
             rank.pass_on_rest(Source::Stderr, &mut self.stderr);
             rank.finish(Source::Stderr, &mut self.stderr);
         }
+        self.gather_trace();
         self.stdout.flush_all();
         self.stderr.flush_all();
     }
+
+    /// Puts together what is left of a trace when ranks have not ended in order.
+    fn gather_trace(&mut self) {
+        let path = std::env::var_os("RMA_TRACE").filter(|path| !path.is_empty());
+        if let Some(path) = path
+            && let Err(error) = gather_rest(path.as_ref(), self.options.ranks())
+        {
+            self.stderr.say(&format!("RMA_TRACE: {}: {error}", path.to_string_lossy()));
+        }
+    }
 }
 
-fn server(size: u32) -> io::Result<Server> {
+fn server(options: &Options) -> io::Result<Server> {
+    let size = options.ranks();
     let pairs = [
         ("PMI_process_mapping".to_owned(), ProcessMapping::regular(size, size).to_string()),
         (SECRET_KEY.to_owned(), Secret::generate()?.to_hex()),
     ];
-    Ok(Server::new(&format!("rmarun-{}", std::process::id()), size, pairs))
+    let programs = options.programs().map(|program| program.ranks).collect();
+    Ok(Server::new(&format!("rmarun-{}", std::process::id()), size, pairs).with_programs(programs))
 }
 
 /// Five descriptors per rank can be more than the soft limit.

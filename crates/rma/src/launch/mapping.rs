@@ -1,6 +1,7 @@
 //! Which ranks share a node: the value of `PMI_process_mapping`, read and written.
 //!
-//! The value is `(vector,(first node,nodes,ranks per node),…)`: blocks of nodes, filled in order; when the blocks are used
+//! The value is `(vector,BLOCK,…)`. A block is `(first node,nodes,ranks per node)`, or the number of a node for one rank on
+//! it; `[BLOCK,…]xN` stands for N repetitions, which newer launchers write. Blocks are filled in order; when they are used
 //! up before the ranks are, they start over. Nothing here is sized by the number of ranks.
 
 use std::fmt;
@@ -8,7 +9,14 @@ use std::fmt;
 /// Where ranks are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessMapping {
+    runs: Vec<Run>,
+}
+
+/// Blocks that are repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
     blocks: Vec<Block>,
+    times: u32,
 }
 
 /// `nodes` consecutive nodes from `first` with `ranks` ranks each.
@@ -27,7 +35,7 @@ impl ProcessMapping {
     pub fn regular(size: u32, ranks_per_node: u32) -> Self {
         assert!(size > 0 && ranks_per_node > 0);
         let ranks = ranks_per_node.min(size);
-        Self { blocks: vec![Block { first: 0, nodes: size.div_ceil(ranks), ranks }] }
+        Self { runs: vec![Run::once(Block { first: 0, nodes: size.div_ceil(ranks), ranks })] }
     }
 
     /// Reads a value.
@@ -40,36 +48,89 @@ impl ProcessMapping {
             .strip_prefix("(vector")
             .and_then(|rest| rest.strip_suffix(')'))
             .ok_or_else(|| bad("is not of the form (vector,(node,nodes,ranks),...)"))?;
-        let mut blocks = Vec::new();
+        let mut runs = Vec::new();
         while !rest.is_empty() {
-            let (block, tail) = rest
-                .strip_prefix(",(")
-                .and_then(|rest| rest.split_once(')'))
-                .ok_or_else(|| bad("has a block that is not of the form (node,nodes,ranks)"))?;
-            let numbers: Vec<u32> = block
-                .split(',')
-                .map(str::parse)
-                .collect::<Result<_, _>>()
-                .map_err(|_| bad("has a block with something else than numbers"))?;
-            let [first, nodes, ranks] = numbers[..] else {
-                return Err(bad("has a block that is not three numbers"));
-            };
-            if nodes == 0 || ranks == 0 {
-                return Err(bad("has an empty block"));
-            }
-            if first.checked_add(nodes).is_none() || nodes.checked_mul(ranks).is_none() {
-                return Err(bad("has a block that is too large"));
-            }
-            blocks.push(Block { first, nodes, ranks });
+            rest = rest.strip_prefix(',').ok_or_else(|| bad("has blocks without a comma between"))?;
+            let (run, tail) = Run::parse(rest).map_err(bad)?;
+            runs.push(run);
             rest = tail;
         }
-        if blocks.is_empty() { Err(bad("has no block")) } else { Ok(Self { blocks }) }
+        let len = runs.iter().try_fold(0u64, |sum, run| sum.checked_add(run.len()?));
+        match len {
+            Some(0) => Err(bad("has no block")),
+            Some(_) => Ok(Self { runs }),
+            None => Err(bad("has blocks that are too large")),
+        }
     }
 
     /// The node of a rank.
     pub fn node(&self, rank: u32) -> u32 {
-        let round: u64 = self.blocks.iter().map(Block::len).sum();
-        let mut left = u64::from(rank) % round;
+        let mut left = u64::from(rank) % self.len();
+        for run in &self.runs {
+            let len = run.len().expect("the sum of all was checked when the value was read");
+            if left < len {
+                return run.node(left);
+            }
+            left -= len;
+        }
+        unreachable!("a rank modulo the sum of all blocks lies in one of them")
+    }
+
+    /// Whether all of `size` ranks are on one node.
+    pub fn is_one_node(&self, size: u32) -> bool {
+        let ranks = u64::from(size).min(self.len()) as u32;
+        let first = self.node(0);
+        (1..ranks).all(|rank| self.node(rank) == first)
+    }
+
+    /// Ranks after which the blocks start over.
+    fn len(&self) -> u64 {
+        self.runs.iter().filter_map(Run::len).sum()
+    }
+}
+
+impl Run {
+    fn once(block: Block) -> Self {
+        Self { blocks: vec![block], times: 1 }
+    }
+
+    /// Reads the block, or the repeated blocks, that the text begins with; answers the rest too.
+    fn parse(text: &str) -> Result<(Self, &str), &'static str> {
+        let Some(repeated) = text.strip_prefix('[') else {
+            let (block, rest) = Block::parse(text)?;
+            return Ok((Self::once(block), rest));
+        };
+        let (inner, rest) =
+            repeated.split_once("]x").ok_or("has a repetition that is not of the form [...]xN")?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let times = rest[..digits].parse().map_err(|_| "repeats blocks an unknown number of times")?;
+        if times == 0 {
+            return Err("repeats blocks no time at all");
+        }
+        let (block, mut left) = Block::parse(inner)?;
+        let mut blocks = vec![block];
+        while !left.is_empty() {
+            let (block, tail) =
+                Block::parse(left.strip_prefix(',').ok_or("has blocks without a comma between")?)?;
+            blocks.push(block);
+            left = tail;
+        }
+        Ok((Self { blocks, times }, &rest[digits..]))
+    }
+
+    /// Ranks of all repetitions, if that is a number.
+    fn len(&self) -> Option<u64> {
+        self.once_len().checked_mul(u64::from(self.times))
+    }
+
+    /// Ranks of one repetition. A block has at most 2^32, and a value fewer blocks than that.
+    fn once_len(&self) -> u64 {
+        self.blocks.iter().map(Block::len).sum()
+    }
+
+    /// The node of the rank at this place in the run.
+    fn node(&self, place: u64) -> u32 {
+        let mut left = place % self.once_len();
         for block in &self.blocks {
             if left < block.len() {
                 // The quotient is below `nodes`, and `first + nodes` fits 32 bits by construction.
@@ -77,29 +138,62 @@ impl ProcessMapping {
             }
             left -= block.len();
         }
-        unreachable!("a rank modulo the sum of all blocks lies in one of them")
-    }
-
-    /// Whether all of `size` ranks are on one node.
-    pub fn is_one_node(&self, size: u32) -> bool {
-        let round: u64 = self.blocks.iter().map(Block::len).sum();
-        let ranks = u64::from(size).min(round) as u32;
-        let first = self.node(0);
-        (1..ranks).all(|rank| self.node(rank) == first)
+        unreachable!("a place modulo the sum of all blocks lies in one of them")
     }
 }
 
 impl Block {
+    /// Reads the block that the text begins with; answers the rest too.
+    fn parse(text: &str) -> Result<(Self, &str), &'static str> {
+        let Some(inner) = text.strip_prefix('(') else {
+            let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+            let first: u32 = text[..digits]
+                .parse()
+                .map_err(|_| "has a block that is not of the form (node,nodes,ranks)")?;
+            let block = Self { first, nodes: 1, ranks: 1 };
+            return Ok((block.checked()?, &text[digits..]));
+        };
+        let (block, rest) =
+            inner.split_once(')').ok_or("has a block that is not of the form (node,nodes,ranks)")?;
+        let numbers: Vec<u32> = block
+            .split(',')
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map_err(|_| "has a block with something else than numbers")?;
+        let [first, nodes, ranks] = numbers[..] else {
+            return Err("has a block that is not three numbers");
+        };
+        Ok((Self { first, nodes, ranks }.checked()?, rest))
+    }
+
+    fn checked(self) -> Result<Self, &'static str> {
+        if self.nodes == 0 || self.ranks == 0 {
+            return Err("has an empty block");
+        }
+        if self.first.checked_add(self.nodes).is_none() || self.nodes.checked_mul(self.ranks).is_none() {
+            return Err("has a block that is too large");
+        }
+        Ok(self)
+    }
+
     fn len(&self) -> u64 {
         u64::from(self.nodes) * u64::from(self.ranks)
     }
 }
 
 impl fmt::Display for ProcessMapping {
+    /// In the form without short cuts, but for repetitions, that every reader knows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(vector")?;
-        for Block { first, nodes, ranks } in &self.blocks {
-            write!(f, ",({first},{nodes},{ranks})")?;
+        for Run { blocks, times } in &self.runs {
+            let blocks: Vec<_> = blocks
+                .iter()
+                .map(|Block { first, nodes, ranks }| format!("({first},{nodes},{ranks})"))
+                .collect();
+            match times {
+                1 => write!(f, ",{}", blocks.join(","))?,
+                times => write!(f, ",[{}]x{times}", blocks.join(","))?,
+            }
         }
         f.write_str(")")
     }
@@ -120,6 +214,21 @@ mod tests {
         assert_eq!(nodes("(vector,(0,1,4))", 4), [0, 0, 0, 0]);
         assert_eq!(nodes("(vector,(0,2,1))", 5), [0, 1, 0, 1, 0]);
         assert_eq!(nodes("(vector,(0,1,2),(3,2,1))", 6), [0, 0, 3, 4, 0, 0]);
+    }
+
+    #[test]
+    fn newer_launchers_shorten_and_repeat() {
+        let nodes = |text, size| {
+            let mapping = ProcessMapping::parse(text).unwrap();
+            assert_eq!(ProcessMapping::parse(&mapping.to_string()), Ok(mapping.clone()));
+            (0..size).map(|rank| mapping.node(rank)).collect::<Vec<_>>()
+        };
+        assert_eq!(nodes("(vector,0)", 2), [0, 0]);
+        assert_eq!(nodes("(vector,1,2,3,0)", 4), [1, 2, 3, 0]);
+        assert_eq!(nodes("(vector,0,(1,1,2))", 3), [0, 1, 1]);
+        assert_eq!(nodes("(vector,[(0,2,2)]x2)", 9), [0, 0, 1, 1, 0, 0, 1, 1, 0]);
+        assert_eq!(nodes("(vector,[0,(1,1,2)]x2,7)", 8), [0, 1, 1, 0, 1, 1, 7, 0]);
+        assert!(ProcessMapping::parse("(vector,[0]x4)").unwrap().is_one_node(4));
     }
 
     #[test]
@@ -157,6 +266,19 @@ mod tests {
             "(vector(0,1,1))",
             "(vector,(4294967295,1,1))",
             "(vector,(0,65536,65536))",
+            "(vector,x)",
+            "(vector,0 1)",
+            "(vector,01,)",
+            "(vector,4294967295)",
+            "(vector,[0]x0)",
+            "(vector,[0]x)",
+            "(vector,[0]x-1)",
+            "(vector,[]x2)",
+            "(vector,[0x2)",
+            "(vector,[[0]x2]x2)",
+            "(vector,[0,]x2)",
+            "(vector,0)0)",
+            "(vector,[(0,65535,65535),(0,65535,65535),(0,65535,65535)]x4294967295)",
         ] {
             assert!(ProcessMapping::parse(bad).is_err(), "{bad}");
         }

@@ -23,6 +23,6 @@ pub use client::Client;
 pub use job::main;
 pub use line::{Line, LineError, LineReader};
 pub use mapping::ProcessMapping;
-pub use options::{OnFailure, Options};
+pub use options::{OnFailure, Options, Program};
 pub use secret::{SECRET_KEY, Secret};
 pub use server::{Answers, Event, KEY_LEN_MAX, NAME_LEN_MAX, Phase, Server, VALUE_LEN_MAX};

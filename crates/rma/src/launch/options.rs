@@ -1,21 +1,28 @@
 //! The command line of `rmarun`.
+//!
+//! A job is one program or several, each with its number of ranks, separated by a word `:`. What concerns the whole job
+//! stands before the first program.
 
-use clap::{ArgAction, CommandFactory, Parser, ValueEnum, value_parser};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Runs a parallel program: N processes on this machine that find each other.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "rmarun", version, max_term_width = 100)]
 #[command(
-    after_help = "The exit status is that of the first rank that failed: its exit code, 128 + the signal that \
+    override_usage = "rmarun [OPTIONS] PROGRAM [ARGUMENTS] [: [-n N] [-x NAME=VALUE] [--wdir DIR] PROGRAM ...]"
+)]
+#[command(
+    after_help = "Ranks have the environment of rmarun. More programs of the same job follow after a word ':', each with \
+its own -n, -x and --wdir.\n\nThe exit status is that of the first rank that failed: its exit code, 128 + the signal that \
 killed it, or 1 if it left without finalizing; 124 after --timeout, 127 if there is no such program, 126 if it cannot \
 be run, 2 for a wrong command line. Ranks other than 0 read end-of-file from their standard input."
 )]
 pub struct Options {
-    /// Number of ranks
-    #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = value_parser!(u32).range(1..=65536))]
-    pub ranks: u32,
+    /// The first program.
+    #[command(flatten)]
+    pub first: Program,
 
     /// Put the rank in front of every line, as in `[3]`
     #[arg(long)]
@@ -41,10 +48,37 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = value_parser!(u64).range(0..=3600))]
     pub grace: u64,
 
+    /// The programs after the first.
+    #[arg(skip)]
+    pub more: Vec<Program>,
+}
+
+/// One program of a job and what concerns only it.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Number of ranks (also -np)
+    #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = value_parser!(u32).range(1..=RANKS_MAX))]
+    pub ranks: u32,
+
+    /// Set a variable for the ranks; without a value, check that it is set, since ranks have the whole environment
+    #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]", value_parser = variable)]
+    pub variables: Vec<(String, String)>,
+
+    /// Directory that the ranks start in
+    #[arg(long, value_name = "DIR")]
+    pub wdir: Option<PathBuf>,
+
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true)]
-    pub program: Vec<OsString>,
+    pub command: Vec<OsString>,
 }
+
+/// Most ranks of a job.
+const RANKS_MAX: i64 = 65536;
+
+/// What separates the programs of a job.
+const SEPARATOR: &str = ":";
 
 /// What the launcher does when a rank fails.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,20 +90,77 @@ pub enum OnFailure {
 }
 
 impl Options {
-    /// Reads a command line, the program's name first; also takes `-np` for `-n`.
+    /// Reads a command line, the program's name first; also takes `-np` for `-n` and `-wdir` for `--wdir`.
     ///
     /// # Errors
     /// The usage error, or the help or version text, as clap has them.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(mark_program(arguments.into_iter().collect()))
+        let mut parts = split(arguments.into_iter().collect()).into_iter();
+        let mut options = Self::try_parse_from(mark_program(parts.next().unwrap_or_default()))?;
+        for part in parts {
+            let command = Program::augment_args(clap::Command::new("rmarun"))
+                .override_usage("rmarun ... : [-n N] [-x NAME=VALUE] [--wdir DIR] PROGRAM [ARGUMENTS]");
+            let matches = command.try_get_matches_from(mark_program(part))?;
+            options.more.push(Program::from_arg_matches(&matches)?);
+        }
+        match options.programs().map(|program| i64::from(program.ranks)).sum::<i64>() {
+            0..=RANKS_MAX => Ok(options),
+            ranks => Err(Self::command().error(
+                clap::error::ErrorKind::ValueValidation,
+                format!("{ranks} ranks in all are too many: at most {RANKS_MAX}"),
+            )),
+        }
+    }
+
+    /// The programs of the job in the order of their ranks.
+    pub fn programs(&self) -> impl Iterator<Item = &Program> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// Number of ranks of the job.
+    pub fn ranks(&self) -> u32 {
+        self.programs().map(|program| program.ranks).sum()
     }
 }
 
-/// Puts `--` in front of the program, so that what follows is the program's, and replaces `-np` by `-n` before it.
+/// Reads `NAME=VALUE`, or `NAME`, which has the value it has here.
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, value.to_owned()),
+        None => match std::env::var(text) {
+            Ok(value) => (text, value),
+            Err(std::env::VarError::NotPresent) => {
+                return Err(format!("{text} is not set here; -x {text}=VALUE sets it"));
+            }
+            Err(std::env::VarError::NotUnicode(_)) => return Err(format!("the value of {text} is no text")),
+        },
+    };
+    if name.is_empty() || name.contains('\0') || value.contains('\0') {
+        return Err("a name is needed before '='".to_owned());
+    }
+    Ok((name.to_owned(), value))
+}
+
+/// The words of each program, each behind the name of the launcher.
+fn split(arguments: Vec<OsString>) -> Vec<Vec<OsString>> {
+    let name = arguments.first().cloned().unwrap_or_default();
+    let parts = arguments.split(|word| word == SEPARATOR).enumerate();
+    parts
+        .map(
+            |(at, words)| {
+                if at == 0 { words.to_vec() } else { [std::slice::from_ref(&name), words].concat() }
+            },
+        )
+        .collect()
+}
+
+/// Puts `--` in front of the program, so that what follows is the program's, and gives options before it that others write
+/// with one dash the form they have here.
 fn mark_program(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let command = Options::command();
     let takes_value = |text: &str| {
-        let mut options = command.get_arguments().filter(|a| matches!(a.get_action(), ArgAction::Set));
+        let is_read = |action: &ArgAction| matches!(action, ArgAction::Set | ArgAction::Append);
+        let mut options = command.get_arguments().filter(|argument| is_read(argument.get_action()));
         options.any(|option| {
             option.get_short().is_some_and(|short| text == format!("-{short}"))
                 || option.get_long().is_some_and(|long| text == format!("--{long}"))
@@ -77,8 +168,10 @@ fn mark_program(mut arguments: Vec<OsString>) -> Vec<OsString> {
     };
     let mut at = 1;
     while let Some(argument) = arguments.get_mut(at) {
-        if argument == "-np" {
-            *argument = "-n".into();
+        match argument.to_str() {
+            Some("-np") => *argument = "-n".into(),
+            Some("-wdir" | "-wd") => *argument = "--wdir".into(),
+            _ => {}
         }
         match argument.to_str() {
             Some(text) if text != "--" && text.starts_with('-') => at += 1 + usize::from(takes_value(text)),
@@ -100,6 +193,10 @@ mod tests {
         Options::read(line.split(' ').map(OsString::from))
     }
 
+    fn words(program: &Program) -> String {
+        program.command.iter().map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn the_program_starts_where_the_options_end() {
         Options::command().debug_assert();
@@ -111,11 +208,24 @@ mod tests {
             ("rmarun --timeout 9 -np 2 a --timeout 3", 2, "a --timeout 3"),
             ("rmarun --tag-output -np 2 a", 2, "a"),
             ("rmarun --ranks=2 -- -np x", 2, "-np x"),
+            ("rmarun -x A=1 --env B=2 -n 2 a -x C", 2, "a -x C"),
+            ("rmarun -wdir / -n 2 a", 2, "a"),
         ] {
             let options = read(line).unwrap_or_else(|error| panic!("{line}: {error}"));
-            let words: Vec<_> = options.program.iter().map(|word| word.to_str().unwrap()).collect();
-            assert_eq!((options.ranks, words.join(" ").as_str()), (ranks, program), "{line}");
+            assert_eq!((options.ranks(), words(&options.first).as_str()), (ranks, program), "{line}");
         }
+    }
+
+    #[test]
+    fn programs_are_separated_by_colons() {
+        let options = read("rmarun --timeout 9 -n 2 a b:c : -np 3 -x A=x=y --wdir /tmp d -n : e").unwrap();
+        let programs: Vec<_> = options.programs().map(|program| (program.ranks, words(program))).collect();
+        let expected = [(2, "a b:c"), (3, "d -n"), (1, "e")];
+        assert_eq!(programs, expected.map(|(ranks, words)| (ranks, words.to_owned())));
+        assert_eq!(options.ranks(), 6);
+        assert_eq!(options.more[0].variables, [("A".to_owned(), "x=y".to_owned())]);
+        assert_eq!(options.more[0].wdir.as_deref(), Some(std::path::Path::new("/tmp")));
+        assert_eq!(options.first.wdir, None);
     }
 
     #[test]
@@ -127,9 +237,15 @@ mod tests {
             ("rmarun -n -1 a", "-1"),
             ("rmarun -n x a", "invalid"),
             ("rmarun -n 65537 a", "1..=65536"),
+            ("rmarun -n 65536 a : b", "65537 ranks in all"),
             ("rmarun --channel smoke a", "auto, shm, tcp"),
             ("rmarun --timeout 0 a", "1..=1000000000"),
             ("rmarun --no-such-option a", "--no-such-option"),
+            ("rmarun -x =1 a", "a name is needed"),
+            ("rmarun -x RMA_TEST_NEVER_SET a", "RMA_TEST_NEVER_SET is not set here"),
+            ("rmarun -n 2 a : -n 2", "PROGRAM"),
+            ("rmarun -n 2 a :", "PROGRAM"),
+            ("rmarun -n 2 a : --timeout 3 b", "--timeout"),
         ] {
             let error = read(line).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{line}");

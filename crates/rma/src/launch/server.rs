@@ -51,6 +51,8 @@ pub struct Server {
     stored_bytes: usize,
     phases: Vec<Phase>,
     waiting: Vec<bool>,
+    /// Ranks of each program of the job, in order.
+    programs: Vec<u32>,
 }
 
 /// Lines to send, each to a rank.
@@ -66,7 +68,14 @@ impl Server {
             stored_bytes: 0,
             phases: vec![Phase::Started; size as usize],
             waiting: vec![false; size as usize],
+            programs: vec![size],
         }
+    }
+
+    /// The same for a job of several programs, which have so many ranks each.
+    pub fn with_programs(mut self, programs: Vec<u32>) -> Self {
+        self.programs = programs;
+        self
     }
 
     /// How far a rank has come.
@@ -101,7 +110,7 @@ impl Server {
                 .with("kvsname_max", NAME_LEN_MAX)
                 .with("keylen_max", KEY_LEN_MAX)
                 .with("vallen_max", VALUE_LEN_MAX),
-            "get_appnum" => Line::new("appnum").with("rc", 0).with("appnum", 0),
+            "get_appnum" => Line::new("appnum").with("rc", 0).with("appnum", self.program(rank)),
             "get_my_kvsname" => Line::new("my_kvsname").with("rc", 0).with("kvsname", &self.name),
             "get_universe_size" => Line::new("universe_size").with("rc", 0).with("size", self.universe),
             "put" => self.put(&line)?,
@@ -123,6 +132,16 @@ impl Server {
         self.phases[rank as usize] = Phase::Gone;
         self.waiting[rank as usize] = false;
         self.end_barrier()
+    }
+
+    /// The number of the program that a rank runs.
+    fn program(&self, rank: u32) -> usize {
+        let mut end = 0;
+        let is_over = |ranks: &&u32| {
+            end += **ranks;
+            end <= rank
+        };
+        self.programs.iter().take_while(is_over).count()
     }
 
     fn init(&mut self, rank: u32, line: &Line) -> Result<Answers, LineError> {
@@ -243,6 +262,16 @@ mod tests {
             assert_eq!(ask(&mut server, 0, ask_for), expected);
         }
         assert_eq!(server.phase(0), Phase::Finalized);
+    }
+
+    #[test]
+    fn ranks_know_which_program_of_the_job_they_run() {
+        let mut server = server(4).with_programs(vec![1, 2, 1]);
+        for (rank, program) in [0, 1, 1, 2].into_iter().enumerate() {
+            ask(&mut server, rank as u32, INIT);
+            let answer = format!("{rank}:cmd=appnum rc=0 appnum={program};");
+            assert_eq!(ask(&mut server, rank as u32, "cmd=get_appnum"), answer);
+        }
     }
 
     #[test]

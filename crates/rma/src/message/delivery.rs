@@ -20,9 +20,14 @@ impl State {
         if let Some(source) = pattern.source {
             self.check_peer(source, "receive")?;
         }
-        let Some(arrived) = self.matcher.take_arrived(pattern) else {
-            return Ok(self.post(pattern, sink));
-        };
+        Ok(match self.matcher.take_arrived(pattern) {
+            Some(arrived) => self.begin_receive_of(arrived, sink),
+            None => self.post(pattern, sink),
+        })
+    }
+
+    /// Starts to receive a message that is not in matching any more.
+    pub(super) fn begin_receive_of(&mut self, arrived: Arrived, sink: Sink) -> RequestId {
         let kind = Kind::Sent(Ok(())); // replaced below
         let id = self.requests.insert(Request { kind, is_abandoned: false });
         let Arrived { source, tag, content } = arrived;
@@ -38,7 +43,14 @@ impl State {
                 };
                 self.finish_receive(id, source, tag, len, data);
             }
-            Content::Announced { sender, len } => self.accept(id, source, tag, sender, len, sink),
+            Content::Announced { sender, len } => {
+                // Only a message that was taken out of matching before can be left of a lost peer.
+                let lost = self.peers.get(&source).and_then(|peer| peer.lost.as_deref());
+                match lost.map(|why| lost_error("receive", source, why)) {
+                    Some(error) => self.finish(id, Kind::Received(Err(error))),
+                    None => self.accept(id, source, tag, sender, len, sink),
+                }
+            }
             Content::Own { send, .. } => {
                 if let Some(Kind::Send(own)) = self.take_kind(send) {
                     let data = own.payload.copy_to(sink);
@@ -47,7 +59,7 @@ impl State {
                 }
             }
         }
-        Ok(id)
+        id
     }
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {

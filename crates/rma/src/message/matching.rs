@@ -3,10 +3,11 @@
 //! Invariant: no posted receive matches a message that waits in the same scope, so order is kept by looking at one side
 //! only. Scopes without entries take no memory.
 
-use super::packet::{Label, Scope};
+use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
+use super::state::Waiting;
 use rma_core::ids::Peer;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// What a receive asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,13 @@ struct Queues {
 impl Pattern {
     fn takes(&self, source: Peer, tag: u64) -> bool {
         self.source.is_none_or(|wanted| wanted == source) && self.tag.is_none_or(|wanted| wanted == tag)
+    }
+}
+
+impl Arrived {
+    /// What a probe says of it.
+    pub(super) fn waiting(&self) -> Waiting {
+        Waiting { source: self.source, tag: self.tag, len: self.content.len() }
     }
 }
 
@@ -137,6 +145,12 @@ impl Matcher {
         }
         self.scopes.retain(|_, queues| !queues.is_empty());
         in_vain
+    }
+
+    /// Sources of the posted receives of these planes, ascending; `None` for one that takes any.
+    pub(super) fn awaited(&self, planes: &[Plane]) -> BTreeSet<Option<Peer>> {
+        let of_planes = self.scopes.iter().filter(|(scope, _)| planes.contains(&scope.plane));
+        of_planes.flat_map(|(_, queues)| queues.posted.iter().map(|(pattern, _)| pattern.source)).collect()
     }
 
     /// Number of messages kept, and of receives posted.

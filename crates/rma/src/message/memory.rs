@@ -1,5 +1,4 @@
-//! Where messages come from and go to: buffers that the messenger owns, or raw memory of a caller. The one file of the
-//! messages with `unsafe`.
+//! Where messages come from and go to: buffers that the messenger owns, or raw memory of a caller, contiguous or not.
 //!
 //! Invariant: a buffer that a channel knows stays where it is, untouched, until the channel has said that it is done
 //! (clause C4). For owned buffers the state keeps that promise; for raw memory the caller does.
@@ -16,7 +15,7 @@ pub(super) enum Payload {
     Owned(Vec<u8>),
     /// For one message to many.
     Shared(Arc<Vec<u8>>),
-    Memory(ReadSpan),
+    Memory(Gather),
 }
 
 /// Room for a message.
@@ -26,7 +25,7 @@ pub(super) enum Sink {
     Owned {
         limit: u64,
     },
-    Memory(WriteSpan),
+    Memory(Scatter),
 }
 
 /// A place that a channel writes to.
@@ -43,7 +42,7 @@ impl Payload {
         match self {
             Self::Owned(bytes) => bytes.len(),
             Self::Shared(bytes) => bytes.len(),
-            Self::Memory(span) => span.len(),
+            Self::Memory(gather) => gather.remaining() as usize, // memory is not longer than a `usize` can say
         }
     }
 
@@ -53,7 +52,7 @@ impl Payload {
             _ if self.len() == 0 => {}
             Self::Owned(bytes) => channel.fill(Source::Bytes(bytes)),
             Self::Shared(bytes) => channel.fill(Source::Bytes(bytes)),
-            Self::Memory(span) => channel.fill(Source::Memory(&mut Gather::span(*span))),
+            Self::Memory(gather) => channel.fill(Source::Memory(&mut gather.clone())),
         }
     }
 
@@ -68,7 +67,7 @@ impl Payload {
             Self::Owned(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
             // SAFETY: as above; whoever shares the vector cannot change it while the payload is kept.
             Self::Shared(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
-            Self::Memory(span) => Gather::span(*span),
+            Self::Memory(gather) => gather.clone(),
         }
     }
 
@@ -77,17 +76,20 @@ impl Payload {
         match self {
             Self::Owned(bytes) => sink.store(bytes),
             Self::Shared(bytes) => sink.store(bytes),
-            Self::Memory(span) => {
-                let mut landing = sink.land(span.len() as u64);
-                if let Landing::Memory = landing.0 {
-                    while let Some(part) = landing.1.peek(span.len()) {
-                        part.write_from(span.part(span.len() - landing.1.remaining() as usize, part.len()));
-                        landing.1.advance(part.len());
+            Self::Memory(gather) => {
+                let mut gather = gather.clone();
+                let (mut landing, mut scatter) = sink.land(gather.remaining());
+                match &mut landing {
+                    Landing::Memory => {
+                        while let Some(room) = scatter.peek(usize::MAX) {
+                            let copied = gather.copy_to(room);
+                            scatter.advance(copied);
+                        }
                     }
-                } else if let Landing::Owned(bytes) = &mut landing.0 {
-                    span.read(bytes);
+                    Landing::Owned(bytes) => gather.read(bytes),
+                    Landing::Discard(_) => {}
                 }
-                landing.0.finish()
+                landing.finish()
             }
         }
     }
@@ -97,7 +99,7 @@ impl Sink {
     fn room(&self) -> u64 {
         match self {
             Self::Owned { limit } => *limit,
-            Self::Memory(span) => span.len() as u64,
+            Self::Memory(scatter) => scatter.remaining(),
         }
     }
 
@@ -118,8 +120,8 @@ impl Sink {
                 bytes.copy_from_slice(message);
                 Ok(Some(bytes))
             }
-            Self::Memory(span) => {
-                span.write(message);
+            Self::Memory(mut scatter) => {
+                scatter.write(message);
                 Ok(None)
             }
         }
@@ -135,7 +137,7 @@ impl Sink {
                 let span = unsafe { WriteSpan::new(bytes.as_mut_ptr(), bytes.len()) };
                 Ok((Landing::Owned(bytes), Scatter::span(span)))
             }
-            Self::Memory(span) => Ok((Landing::Memory, Scatter::span(span.part(0, len as usize)))),
+            Self::Memory(mut scatter) => Ok((Landing::Memory, scatter.split_to(len))),
         });
         prepared.unwrap_or_else(|error| (Landing::Discard(error), Scatter::discard(len)))
     }

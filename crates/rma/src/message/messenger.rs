@@ -1,16 +1,16 @@
 //! The handle to messages, and the handles of requests.
 
 use super::config::MessageConfig;
-use super::matching::Pattern;
+use super::matching::{Arrived, Pattern};
 use super::memory::{Payload, Sink};
-use super::packet::{Label, Scope};
+use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
-use super::state::{Kind, Received, State, Waiting};
+use super::state::{Kind, Received, SendMode, State, Waiting};
 use super::upper::MessageUpper;
 use parking_lot::Mutex;
 use rma_core::Result;
+use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
-use rma_core::mem::{ReadSpan, WriteSpan};
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +34,17 @@ pub struct SendRequest {
 pub struct ReceiveRequest {
     state: Arc<Mutex<State>>,
     id: RequestId,
+    /// The message that did not fit.
+    refused: Option<Waiting>,
+}
+
+/// A message that was taken out of matching (`MPI_Mprobe`) and is to be received by this handle. Dropping it drops the
+/// message.
+#[must_use]
+pub struct MatchedMessage {
+    state: Arc<Mutex<State>>,
+    waiting: Waiting,
+    arrived: Option<Arrived>,
 }
 
 impl Messenger {
@@ -52,7 +63,21 @@ impl Messenger {
     /// # Errors
     /// When there is no process `to`.
     pub fn begin_send(&self, to: Peer, scope: Scope, tag: u64, message: Vec<u8>) -> Result<SendRequest> {
-        self.begin(to, scope, tag, Payload::Owned(message))
+        self.begin(to, scope, tag, Payload::Owned(message), SendMode::Standard)
+    }
+
+    /// Begins to send `message`; the request ends when a receive has taken it.
+    ///
+    /// # Errors
+    /// As for [`Messenger::begin_send`].
+    pub fn begin_synchronous_send(
+        &self,
+        to: Peer,
+        scope: Scope,
+        tag: u64,
+        message: Vec<u8>,
+    ) -> Result<SendRequest> {
+        self.begin(to, scope, tag, Payload::Owned(message), SendMode::Synchronous)
     }
 
     /// Begins to send a message that others may be sent as well, without a copy for each.
@@ -66,10 +91,10 @@ impl Messenger {
         tag: u64,
         message: Arc<Vec<u8>>,
     ) -> Result<SendRequest> {
-        self.begin(to, scope, tag, Payload::Shared(message))
+        self.begin(to, scope, tag, Payload::Shared(message), SendMode::Standard)
     }
 
-    /// Begins to send a message from where it lies.
+    /// Begins to send a message from where it lies, contiguous or not: the bytes that the gather has left.
     ///
     /// # Errors
     /// As for [`Messenger::begin_send`].
@@ -81,13 +106,21 @@ impl Messenger {
         to: Peer,
         scope: Scope,
         tag: u64,
-        message: ReadSpan,
+        message: Gather,
+        mode: SendMode,
     ) -> Result<SendRequest> {
-        self.begin(to, scope, tag, Payload::Memory(message))
+        self.begin(to, scope, tag, Payload::Memory(message), mode)
     }
 
-    fn begin(&self, to: Peer, scope: Scope, tag: u64, payload: Payload) -> Result<SendRequest> {
-        let id = self.state.lock().begin_send(to, Label { scope, tag }, payload)?;
+    fn begin(
+        &self,
+        to: Peer,
+        scope: Scope,
+        tag: u64,
+        payload: Payload,
+        mode: SendMode,
+    ) -> Result<SendRequest> {
+        let id = self.state.lock().begin_send(to, Label { scope, tag }, payload, mode)?;
         Ok(SendRequest { state: Arc::clone(&self.state), id })
     }
 
@@ -105,7 +138,7 @@ impl Messenger {
         self.begin_into(Pattern { scope, source, tag }, Sink::Owned { limit })
     }
 
-    /// Begins to receive a message into memory.
+    /// Begins to receive a message into memory, contiguous or not; a shorter one fills the beginning.
     ///
     /// # Errors
     /// As for [`Messenger::begin_receive`].
@@ -118,27 +151,50 @@ impl Messenger {
         scope: Scope,
         source: Option<Peer>,
         tag: Option<u64>,
-        memory: WriteSpan,
+        memory: Scatter,
     ) -> Result<ReceiveRequest> {
         self.begin_into(Pattern { scope, source, tag }, Sink::Memory(memory))
     }
 
     fn begin_into(&self, pattern: Pattern, sink: Sink) -> Result<ReceiveRequest> {
         let id = self.state.lock().begin_receive(pattern, sink)?;
-        Ok(ReceiveRequest { state: Arc::clone(&self.state), id })
+        Ok(ReceiveRequest { state: Arc::clone(&self.state), id, refused: None })
     }
 
     /// The first message that such a receive would take, without taking it.
     pub fn probe(&self, scope: Scope, source: Option<Peer>, tag: Option<u64>) -> Option<Waiting> {
         let state = self.state.lock();
         let arrived = state.matcher.peek_arrived(Pattern { scope, source, tag })?;
-        Some(Waiting { source: arrived.source, tag: arrived.tag, len: arrived.content.len() })
+        Some(arrived.waiting())
+    }
+
+    /// As [`Messenger::probe`], and takes the message out of matching: only the returned handle can receive it.
+    pub fn take(&self, scope: Scope, source: Option<Peer>, tag: Option<u64>) -> Option<MatchedMessage> {
+        let arrived = self.state.lock().matcher.take_arrived(Pattern { scope, source, tag })?;
+        Some(MatchedMessage {
+            state: Arc::clone(&self.state),
+            waiting: arrived.waiting(),
+            arrived: Some(arrived),
+        })
     }
 
     /// Says that this process begins no message any more, but for those of [`Scope::LAST`]: to `peers`, and to all that it
     /// has had contact with. Those of them that wait for a message of it get an error.
     pub fn say_farewell(&self, peers: impl Iterator<Item = Peer>) {
         self.state.lock().say_farewell(peers);
+    }
+
+    /// Whose messages the receives of these planes wait for: a clause such as `process 3`.
+    pub(crate) fn waits_for(&self, planes: &[Plane]) -> Option<String> {
+        const MOST_NAMED: usize = 8;
+        let awaited = self.state.lock().matcher.awaited(planes);
+        let name = |source: &Option<Peer>| match source {
+            Some(peer) => format!("process {peer}"),
+            None => "any process".to_owned(),
+        };
+        let names: Vec<_> = awaited.iter().take(MOST_NAMED).map(name).collect();
+        let more = if awaited.len() > MOST_NAMED { " and others" } else { "" };
+        (!names.is_empty()).then(|| names.join(", ") + more)
     }
 
     /// Whether everything that was sent to others has left this process.
@@ -154,6 +210,32 @@ impl Messenger {
     /// Why a process is lost, if it is.
     pub fn lost(&self, peer: Peer) -> Option<String> {
         self.state.lock().peers.get(&peer).and_then(|peer| peer.lost.clone())
+    }
+}
+
+impl MatchedMessage {
+    /// Who sent it, its tag and its length.
+    pub fn waiting(&self) -> Waiting {
+        self.waiting
+    }
+
+    /// Begins to receive it, if it has at most `limit` bytes.
+    pub fn begin_receive(self, limit: u64) -> ReceiveRequest {
+        self.begin_into(Sink::Owned { limit })
+    }
+
+    /// Begins to receive it into memory.
+    ///
+    /// # Safety
+    /// As for [`Messenger::begin_receive_into`].
+    pub unsafe fn begin_receive_into(self, memory: Scatter) -> ReceiveRequest {
+        self.begin_into(Sink::Memory(memory))
+    }
+
+    fn begin_into(mut self, sink: Sink) -> ReceiveRequest {
+        let arrived = self.arrived.take().expect("only this and the drop take it, once");
+        let id = self.state.lock().begin_receive_of(arrived, sink);
+        ReceiveRequest { state: Arc::clone(&self.state), id, refused: None }
     }
 }
 
@@ -178,11 +260,41 @@ impl ReceiveRequest {
         self.id
     }
 
+    /// Takes the receive back. Gives it back when a message has been found for it, which it will receive then.
+    ///
+    /// # Errors
+    /// The request, which goes on.
+    pub fn cancel(self) -> Result<(), Self> {
+        let is_cancelled = self.state.lock().cancel(self.id);
+        if is_cancelled { Ok(()) } else { Err(self) }
+    }
+
+    /// The message that the receive ended with, but did not take, because it is too long; known after
+    /// [`ReceiveRequest::test`] has told the error.
+    pub fn refused(&self) -> Option<Waiting> {
+        self.refused
+    }
+
     /// How the receive ended, once, if it has.
     pub fn test(&mut self) -> Option<Result<Received>> {
         match self.state.lock().take_end(self.id)? {
             Kind::Received(end) => Some(end),
+            Kind::Refused(waiting, error) => {
+                self.refused = Some(waiting);
+                Some(Err(error))
+            }
             other => unreachable!("a receive does not end as {other:?}"),
+        }
+    }
+}
+
+impl Drop for MatchedMessage {
+    /// A message that nobody wants is received and dropped, so that its sender does not wait for ever.
+    fn drop(&mut self) {
+        if let Some(arrived) = self.arrived.take() {
+            let mut state = self.state.lock();
+            let id = state.begin_receive_of(arrived, Sink::Owned { limit: 0 });
+            state.abandon(id);
         }
     }
 }
@@ -211,6 +323,12 @@ impl fmt::Debug for Messenger {
             .field("kept", &kept)
             .field("posted", &posted)
             .finish()
+    }
+}
+
+impl fmt::Debug for MatchedMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MatchedMessage").field("waiting", &self.waiting).finish_non_exhaustive()
     }
 }
 

@@ -23,9 +23,11 @@ mod upper;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_modes;
 
 pub use config::MessageConfig;
-pub use messenger::{Messenger, ReceiveRequest, SendRequest};
+pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, SendRequest};
 pub use packet::{Plane, Scope};
-pub use state::{Received, Waiting};
+pub use state::{Received, SendMode, Waiting};
 pub use upper::MessageUpper;

@@ -37,6 +37,17 @@ pub enum Plane {
     Collective = 1,
     /// Collectives that the engine asks its host for.
     Host = 2,
+    /// The making of communicators by some of a communicator's ranks.
+    Creation = 3,
+    /// Collectives of a window, that the engine asks its host for.
+    Window = 4,
+}
+
+impl Plane {
+    /// Those of calls that users make.
+    pub(crate) const OF_USERS: [Self; 3] = [Self::User, Self::Collective, Self::Creation];
+    /// Those of the engine.
+    pub(crate) const OF_THE_ENGINE: [Self; 2] = [Self::Host, Self::Window];
 }
 
 /// What messages are told apart by before their tag: the communicator, and the plane in it.
@@ -176,6 +187,8 @@ impl Plane {
             0 => Some(Self::User),
             1 => Some(Self::Collective),
             2 => Some(Self::Host),
+            3 => Some(Self::Creation),
+            4 => Some(Self::Window),
             _ => None,
         }
     }
@@ -215,9 +228,9 @@ mod tests {
 
     fn samples() -> Vec<Packet> {
         let id = |index, generation| RequestId { index, generation };
-        let planes = [Plane::User, Plane::Collective, Plane::Host];
+        let planes = [Plane::User, Plane::Collective, Plane::Host, Plane::Creation, Plane::Window];
         let mut samples = Vec::new();
-        for (plane, number) in planes.into_iter().zip([0, 1, u64::MAX]) {
+        for (plane, number) in planes.into_iter().zip([0, 1, u64::MAX, 7, 8]) {
             let label = Label { scope: Scope { context: number, plane }, tag: !number };
             let (a, b) = (id(number as u32, 7), id(9, number as u32 & 0x7fff_ffff));
             samples.extend([

@@ -6,11 +6,12 @@
 use super::memory::Payload;
 use super::packet::{EAGER_LEN, Label, Packet};
 use super::request::RequestId;
-use super::state::{Kind, Outgoing, Receive, Request, Send, SendStage, State};
+use super::state::{Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
 use rma_core::channel::{BulkToken, Channel, Failure, Lane, Room};
 use rma_core::ids::Peer;
 use rma_core::progress::UPPER_TOKEN;
 use rma_core::{Error, ErrorClass, Result};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What became of one thing to send.
 enum Step {
@@ -24,13 +25,19 @@ enum Step {
 
 impl State {
     /// Starts to send; the end is found under the answered name.
-    pub(super) fn begin_send(&mut self, to: Peer, label: Label, payload: Payload) -> Result<RequestId> {
+    pub(super) fn begin_send(
+        &mut self,
+        to: Peer,
+        label: Label,
+        payload: Payload,
+        mode: SendMode,
+    ) -> Result<RequestId> {
         self.check_peer(to, "send")?;
         if to == self.me {
-            return Ok(self.begin_send_to_self(label, payload));
+            return Ok(self.begin_send_to_self(label, payload, mode));
         }
         let lost = self.peer(to).lost.clone();
-        let send = Send { to, label, payload, stage: SendStage::Queued };
+        let send = Send { to, label, payload, mode, stage: SendStage::Queued };
         let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
         match lost {
             Some(why) => self.finish(id, Kind::Sent(Err(lost_error("send", to, &why)))),
@@ -42,7 +49,8 @@ impl State {
         Ok(id)
     }
 
-    fn begin_send_to_self(&mut self, label: Label, payload: Payload) -> RequestId {
+    fn begin_send_to_self(&mut self, label: Label, payload: Payload, mode: SendMode) -> RequestId {
+        self.events.fetch_add(1, Relaxed);
         let sent = |end| Request { kind: Kind::Sent(end), is_abandoned: false };
         let me = self.me;
         let len = payload.len() as u64;
@@ -54,14 +62,14 @@ impl State {
             return self.requests.insert(sent(Ok(())));
         }
         // A short message is kept, so that a program may send to itself before it receives; a long one waits in place.
-        let kept = match payload.len() <= self.eager_max {
+        let kept = match payload.len() <= self.eager_max && mode == SendMode::Standard {
             true => payload.copy_to(super::memory::Sink::Owned { limit: len }).ok().flatten(),
             false => None,
         };
         let (id, content) = match kept {
             Some(bytes) => (self.requests.insert(sent(Ok(()))), super::matching::Content::Kept(bytes)),
             None => {
-                let send = Send { to: me, label, payload, stage: SendStage::Announced };
+                let send = Send { to: me, label, payload, mode, stage: SendStage::Announced };
                 let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
                 (id, super::matching::Content::Own { send: id, len })
             }
@@ -183,7 +191,9 @@ impl State {
         let len = send.payload.len();
         let before = state.credit;
         let is_short = len <= eager_max && len.saturating_add(EAGER_LEN) <= max_packet;
-        let is_eager = is_short && state.credit.spend(len);
+        // The receiver answers an announcement when a receive takes the message, which is what a synchronous send waits for.
+        let may_be_eager = is_short && send.mode == SendMode::Standard;
+        let is_eager = may_be_eager && state.credit.spend(len);
         let (label, credit) = (send.label, state.credit.pay());
         let step = if is_eager {
             let packet = Packet::Eager { label, credit };

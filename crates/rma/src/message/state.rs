@@ -8,12 +8,14 @@ use super::config::MessageConfig;
 use super::credit::Credit;
 use super::matching::{Matcher, Pattern};
 use super::memory::{Landing, Payload, Sink};
-use super::packet::{Label, Packet, Scope};
+use super::packet::{Label, Packet};
 use super::request::{RequestId, Requests};
 use rma_core::channel::Lane;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A message that has been received.
 #[derive(Debug)]
@@ -54,6 +56,8 @@ pub(super) struct State {
     pub(super) is_due: bool,
     /// The peer that was lost first.
     pub(super) first_lost: Option<Peer>,
+    /// How often something has happened that somebody may wait for: the end of a request, or a message to oneself.
+    pub(super) events: Arc<AtomicU64>,
     /// The message whose body arrives now.
     pub(super) arriving: HashMap<(Peer, Lane), RequestId>,
 }
@@ -97,6 +101,17 @@ pub(super) enum Kind {
     Sent(Result<()>),
     /// A receive that has ended.
     Received(Result<Received>),
+    /// A receive that has ended without its message, which does not fit.
+    Refused(Waiting, Error),
+}
+
+/// When a send has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendMode {
+    /// When its memory is free again.
+    Standard,
+    /// When, besides, a receive has taken the message (`MPI_Ssend`).
+    Synchronous,
 }
 
 #[derive(Debug)]
@@ -104,6 +119,7 @@ pub(super) struct Send {
     pub(super) to: Peer,
     pub(super) label: Label,
     pub(super) payload: Payload,
+    pub(super) mode: SendMode,
     pub(super) stage: SendStage,
 }
 
@@ -144,6 +160,7 @@ impl State {
             active: Vec::new(),
             is_due: false,
             first_lost: None,
+            events: Arc::default(),
             arriving: HashMap::new(),
         }
     }
@@ -191,6 +208,7 @@ impl State {
 
     /// Ends a request: its handle finds how, or it is gone.
     pub(super) fn finish(&mut self, id: RequestId, end: Kind) {
+        self.events.fetch_add(1, Relaxed);
         match self.requests.get_mut(id) {
             Some(request) if request.is_abandoned => drop(self.requests.remove(id)),
             Some(request) => request.kind = end,
@@ -206,13 +224,19 @@ impl State {
         len: u64,
         data: Result<Option<Vec<u8>>>,
     ) {
-        self.finish(id, Kind::Received(data.map(|data| Received { source, tag, len, data })));
+        let end = match data {
+            Ok(data) => Kind::Received(Ok(Received { source, tag, len, data })),
+            Err(error) => Kind::Refused(Waiting { source, tag, len }, error),
+        };
+        self.finish(id, end);
     }
 
     /// Takes the end of a request out, if it has come.
     pub(super) fn take_end(&mut self, id: RequestId) -> Option<Kind> {
         match self.requests.get(id)?.kind {
-            Kind::Sent(_) | Kind::Received(_) => self.requests.remove(id).map(|request| request.kind),
+            Kind::Sent(_) | Kind::Received(_) | Kind::Refused(..) => {
+                self.requests.remove(id).map(|request| request.kind)
+            }
             Kind::Send(_) | Kind::Receive(_) => None,
         }
     }
@@ -221,14 +245,24 @@ impl State {
     pub(super) fn abandon(&mut self, id: RequestId) {
         let Some(request) = self.requests.get_mut(id) else { return };
         match &request.kind {
-            Kind::Sent(_) | Kind::Received(_) => drop(self.requests.remove(id)),
-            Kind::Receive(Receive::Posted { pattern, .. }) => {
-                let scope: Scope = pattern.scope;
-                self.matcher.withdraw(scope, id);
-                self.requests.remove(id);
+            Kind::Sent(_) | Kind::Received(_) | Kind::Refused(..) => drop(self.requests.remove(id)),
+            Kind::Receive(Receive::Posted { .. }) => {
+                self.cancel(id);
             }
             Kind::Send(_) | Kind::Receive(_) => request.is_abandoned = true,
         }
+    }
+
+    /// Takes a posted receive back for good; says whether it was still posted.
+    pub(super) fn cancel(&mut self, id: RequestId) -> bool {
+        let scope = match self.requests.get(id).map(|request| &request.kind) {
+            Some(Kind::Receive(Receive::Posted { pattern, .. })) => pattern.scope,
+            _ => return false,
+        };
+        self.matcher.withdraw(scope, id);
+        self.requests.remove(id);
+        self.events.fetch_add(1, Relaxed);
+        true
     }
 
     /// Whether everything that was sent has left.

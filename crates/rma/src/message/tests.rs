@@ -6,6 +6,7 @@ use super::*;
 use crate::testing::{Dice, Net};
 use rma_core::ErrorClass;
 use rma_core::channel::{Delivery, Lane, MIN_PACKET, Placement};
+use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
 
@@ -17,11 +18,11 @@ fn config(eager_bytes: u64, window_bytes: u64) -> MessageConfig {
 }
 
 /// Every way in which a message can travel: nothing at once, everything, only some.
-fn configs() -> [MessageConfig; 5] {
+pub(super) fn configs() -> [MessageConfig; 5] {
     [config(0, 1), config(4096, 65536), config(16, 300), config(1 << 20, 65), config(64, 200)]
 }
 
-fn bytes(seed: u64, len: usize) -> Vec<u8> {
+pub(super) fn bytes(seed: u64, len: usize) -> Vec<u8> {
     let mut dice = Dice::new(seed);
     (0..len).map(|_| dice.below(256) as u8).collect()
 }
@@ -95,7 +96,7 @@ fn every_message_arrives_whole_and_in_order() {
     }
 }
 
-fn finish<T>(net: &mut Net, mut test: impl FnMut() -> Option<T>) -> T {
+pub(super) fn finish<T>(net: &mut Net, mut test: impl FnMut() -> Option<T>) -> T {
     for _ in 0..100_000 {
         if let Some(end) = test() {
             return end;
@@ -137,8 +138,10 @@ fn raw_memory_is_read_and_written_in_place() {
             // SAFETY: as above.
             let (mut send, mut receive) = unsafe {
                 let to = &net.messengers[peer];
-                let receive = to.begin_receive_into(SCOPE, None, Some(9), sink).unwrap();
-                (net.messengers[0].begin_send_from(Peer(peer as u32), SCOPE, 9, source).unwrap(), receive)
+                let receive = to.begin_receive_into(SCOPE, None, Some(9), Scatter::span(sink)).unwrap();
+                let (to, source) = (Peer(peer as u32), Gather::span(source));
+                let send = net.messengers[0].begin_send_from(to, SCOPE, 9, source, SendMode::Standard);
+                (send.unwrap(), receive)
             };
             finish(&mut net, || send.test()).unwrap();
             let received = finish(&mut net, || receive.test()).unwrap();
@@ -159,6 +162,8 @@ fn a_message_too_long_for_its_buffer_is_an_error_that_names_both() {
             let error = finish(&mut net, || receive.test()).unwrap_err();
             assert_eq!(error.class(), ErrorClass::Truncate);
             assert!(error.to_string().contains("100 bytes") && error.to_string().contains("99"), "{error}");
+            let refused = receive.refused().map(|message| (message.source, message.tag, message.len));
+            assert_eq!(refused, Some((Peer(0), 0, 100)));
             finish(&mut net, || send.test()).unwrap();
         }
     }

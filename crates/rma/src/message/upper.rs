@@ -7,15 +7,24 @@ use rma_core::ids::Peer;
 use rma_core::progress::Upper;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The engine's side of a [`super::Messenger`].
 pub struct MessageUpper {
     state: Arc<Mutex<State>>,
+    events: Arc<AtomicU64>,
 }
 
 impl MessageUpper {
     pub(super) fn new(state: Arc<Mutex<State>>) -> Self {
-        Self { state }
+        let events = Arc::clone(&state.lock().events);
+        Self { state, events }
+    }
+
+    /// How often something has happened that somebody may wait for: a message has ended at either end, or one to this very
+    /// process has come. It changes under the engine's lock, or by calls whose caller steps the engine afterwards.
+    pub fn events(&self) -> u64 {
+        self.events.load(Relaxed)
     }
 }
 

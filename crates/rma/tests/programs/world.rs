@@ -13,7 +13,9 @@ fn main() -> rma::Result<()> {
     let is_chosen = u64::from(world.rank()) == number(1);
     match text(0) {
         "collectives" => collectives(&world)?,
+        "messages" => messages(&world)?,
         "window" => window(&world)?,
+        "threads" => threads(&world)?,
         "rank" => println!("{} of {}", world.rank(), world.size()),
         "wait" => wait(&world, number(1), number(2))?,
         "twice" => println!("{}", World::init().unwrap_err()),
@@ -83,6 +85,23 @@ fn collectives(world: &World) -> rma::Result<()> {
         let all = world.allgather(&mine)?;
         assert!((0..size).all(|r| all[r as usize] == vec![r; r as usize * 10 + round as usize]));
         assert_eq!(world.gather(root, &mine)?, (rank == root).then_some(all));
+        // With the smallest buffers the bytes take the time, not the calls: as many for a rank however many ranks there are,
+        // and long lists in the last round only.
+        let unit = if round == 19 { 200 } else { 10 };
+        let len = |to: u32| (to * unit * round as u32 / size) as usize;
+        let lists: Vec<_> = (0..size).map(|to| vec![rank * size + to; len(to)]).collect();
+        let received = world.alltoall(&lists)?;
+        let expected = |from: u32| vec![from * size + rank; len(rank)];
+        assert!((0..size).all(|from| received[from as usize] == expected(from)));
+        let scattered = world.scatter(root, (rank == root).then_some(&lists[..]))?;
+        assert_eq!(scattered, expected(root));
+        assert_eq!(world.reduce_scatter(ReduceOp::Max, &lists)?, expected(size - 1));
+        assert_eq!(
+            world.scan(ReduceOp::Sum, &[1u64, round])?,
+            [u64::from(rank) + 1, (u64::from(rank) + 1) * round]
+        );
+        let count = world.reduce(root, ReduceOp::Sum, &[1u32])?;
+        assert_eq!(count, (rank == root).then(|| vec![size]));
         world.barrier()?;
     }
     // A megabyte goes straight from buffer to buffer.
@@ -100,6 +119,39 @@ fn collectives(world: &World) -> rma::Result<()> {
     assert_eq!(b, [rank % 2]);
     assert!(a[0] >= b[0]);
     assert!(world.split((rank == 0).then_some(7), 0)?.is_some() == (rank == 0));
+    println!("{rank} of {size} is done");
+    Ok(())
+}
+
+/// Messages of all lengths between all pairs, while a barrier is under way; the last waits for a receive.
+fn messages(world: &World) -> rma::Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    for len in [0, 1, 100, 2_000, 70_000, 300_000] {
+        let barrier = world.begin_barrier();
+        let values = vec![rank * 1000 + len as u32; len];
+        let sendings = (0..size).map(|to| world.begin_send(to, len as u32, &values));
+        let sendings = sendings.collect::<rma::Result<Vec<_>>>()?;
+        for from in (0..size).rev() {
+            let message = world.receive::<u32>(Some(from), Some(len as u32))?;
+            assert_eq!((message.source, message.values), (from, vec![from * 1000 + len as u32; len]));
+        }
+        for sending in sendings {
+            sending.wait()?;
+        }
+        barrier.wait()?;
+    }
+    let mut odd = world.members();
+    if size > 1 {
+        odd = odd.range_incl(&[[1, size as i32 - 1, 2]])?;
+    }
+    if odd.rank(world.runtime().me()).is_some() {
+        let odd = world.create_group(&odd, 1)?;
+        let next = (odd.rank() + 1) % odd.size();
+        let sending = odd.begin_send(next, 0, &[rank])?;
+        let message = odd.receive::<u32>(None, None)?;
+        assert_eq!(message.values, [world.rank_of(odd.peer(message.source)?).expect("a rank of the world")]);
+        sending.wait()?;
+    }
     println!("{rank} of {size} is done");
     Ok(())
 }
@@ -133,6 +185,29 @@ fn window(world: &World) -> rma::Result<()> {
     let packets = world.engine().channel_usage().peers;
     window.free()?;
     println!("{rank}: {direct} direct, {} by packets", if packets > 0 { "some" } else { "none" });
+    Ok(())
+}
+
+/// Two windows, each with a thread of its own that synchronizes it at its own pace.
+fn threads(world: &World) -> rma::Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let windows = [world.allocate::<u64>(1)?, world.allocate::<u64>(1)?];
+    let windows = std::thread::scope(|threads| {
+        let ends = windows.map(|mut window| {
+            threads.spawn(move || {
+                for round in 1..=100 {
+                    let mine = [round];
+                    window.fence_epoch(|epoch| epoch.put(&mine, (rank + 1) % size, 0))?;
+                    assert_eq!(window.local().get(0), round);
+                    window.fence_epoch(|_| Ok(()))?;
+                }
+                Ok(window)
+            })
+        });
+        ends.into_iter().map(|end| end.join().expect("no thread panics")).collect::<rma::Result<Vec<_>>>()
+    })?;
+    windows.into_iter().try_for_each(rma::Window::free)?;
+    println!("{rank} of {size} is done");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Reduction to all by recursive doubling.
+//! AllReduce to all by recursive doubling.
 //!
 //! ```text
 //!   fold      of the first 2r ranks (r = ranks beyond a power of two), each odd one gives its values to the even one before
@@ -6,20 +6,20 @@
 //!   unfold    the even ones give the result back
 //! ```
 //!
-//! Values are always combined with those of lower ranks on the left, so every rank computes the same result, bit by bit,
-//! whatever arrives first.
+//! Every rank's values always stand for consecutive ranks, and are combined with those of lower ranks on the left: the result
+//! is that of rank order, and every rank computes the same one, bit by bit, whatever arrives first.
 
+use super::combine::Combine;
 use super::link::{Link, Machine, Sends};
 use crate::message::{ReceiveRequest, Received};
-use rma_core::kernel::{Kernel, Sole};
-use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
+use std::fmt;
+use std::sync::Arc;
 
 /// A reduction under way; gives every rank the combined values.
-#[derive(Debug)]
-pub struct Reduction {
+pub struct AllReduce {
     link: Link,
-    kernel: Kernel,
+    operation: Arc<dyn Combine>,
     values: Vec<u8>,
     stage: Stage,
     receive: Option<ReceiveRequest>,
@@ -28,6 +28,8 @@ pub struct Reduction {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Nothing has been sent.
+    Start,
     /// Wait for the values of the odd neighbour.
     Fold,
     /// Exchange with the partner across this bit.
@@ -41,23 +43,21 @@ enum Stage {
 const FOLD: u32 = 100;
 const UNFOLD: u32 = 101;
 
-impl Reduction {
-    /// Begins. `values` are elements of the kernel's type, in this machine's order of bytes, as many on every rank.
-    ///
-    /// # Errors
-    /// When the message cannot be begun.
-    pub fn new(link: Link, kernel: Kernel, values: Vec<u8>) -> Result<Self> {
-        let mut new =
-            Self { link, kernel, values, stage: Stage::Leave, receive: None, sends: Sends::default() };
-        match new.link.me() {
-            me if me < 2 * new.extra() && me % 2 == 1 => {
-                new.send(me - 1, FOLD)?;
-                new.enter(Stage::Unfold)?;
+impl AllReduce {
+    /// Begins; the first step sends. `values` are packed elements, as many on every rank.
+    pub fn new(link: Link, operation: Arc<dyn Combine>, values: Vec<u8>) -> Self {
+        Self { link, operation, values, stage: Stage::Start, receive: None, sends: Sends::default() }
+    }
+
+    fn start(&mut self) -> Result<()> {
+        match self.link.me() {
+            me if me < 2 * self.extra() && me % 2 == 1 => {
+                self.send(me - 1, FOLD)?;
+                self.enter(Stage::Unfold)
             }
-            me if me < 2 * new.extra() => new.enter(Stage::Fold)?,
-            _ => new.enter(Stage::Double(1))?,
+            me if me < 2 * self.extra() => self.enter(Stage::Fold),
+            _ => self.enter(Stage::Double(1)),
         }
-        Ok(new)
     }
 
     /// The largest power of two of ranks.
@@ -78,7 +78,7 @@ impl Reduction {
         }
     }
 
-    /// The inverse of [`Reduction::place`].
+    /// The inverse of [`AllReduce::place`].
     fn rank(&self, place: u32) -> u32 {
         if place < self.extra() { 2 * place } else { place + self.extra() }
     }
@@ -108,18 +108,13 @@ impl Reduction {
                 self.stage = Stage::Leave;
                 None
             }
-            Stage::Leave => None,
+            Stage::Start | Stage::Leave => None,
         };
         Ok(())
     }
 
     fn on_received(&mut self, received: Received) -> Result<()> {
-        let other = received.data.unwrap_or_default();
-        if other.len() != self.values.len() {
-            let (ours, theirs) = (self.values.len(), other.len());
-            let cause = format!("this rank reduces {ours} bytes, process {} {theirs}", received.source);
-            return Err(Error::new(ErrorClass::Truncate, "reduce", cause));
-        }
+        let other = same_length(received, self.values.len())?;
         match self.stage {
             Stage::Fold => {
                 self.combine(other, false);
@@ -129,7 +124,7 @@ impl Reduction {
                 self.combine(other, self.place() & bit != 0);
                 self.enter(Stage::Double(bit << 1))
             }
-            Stage::Unfold | Stage::Leave => {
+            Stage::Start | Stage::Unfold | Stage::Leave => {
                 self.values = other;
                 self.enter(Stage::Leave)
             }
@@ -138,26 +133,44 @@ impl Reduction {
 
     fn combine(&mut self, mut other: Vec<u8>, is_lower: bool) {
         if is_lower {
-            std::mem::swap(&mut self.values, &mut other);
+            self.operation.combine(&other, &mut self.values);
+        } else {
+            self.operation.combine(&self.values, &mut other);
+            self.values = other;
         }
-        // SAFETY: the vector outlives the call, in which nobody else uses it.
-        let target = unsafe { WriteSpan::new(self.values.as_mut_ptr(), self.values.len()) };
-        self.kernel.accumulate(target, &other[..], &Sole);
     }
 }
 
-impl Machine for Reduction {
+impl Machine for AllReduce {
     type Output = Vec<u8>;
 
     fn step(&mut self) -> Result<Option<Vec<u8>>> {
-        while let Some(receive) = &mut self.receive {
-            let Some(end) = receive.test() else {
-                // A message that cannot be sent is an error now: the one to be received may depend on it.
-                return self.sends.have_left().map(|_| None);
-            };
-            self.receive = None;
-            self.on_received(end?)?;
+        if self.stage == Stage::Start {
+            self.start()?;
+        }
+        while self.receive.is_some() {
+            let Some(received) = self.sends.until(&mut self.receive)? else { return Ok(None) };
+            self.on_received(received)?;
         }
         Ok(self.sends.have_left()?.then(|| std::mem::take(&mut self.values)))
     }
+}
+
+impl fmt::Debug for AllReduce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AllReduce")
+            .field("link", &self.link)
+            .field("stage", &self.stage)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The values of another rank, of which there must be as many as of this one's.
+pub(super) fn same_length(received: Received, ours: usize) -> Result<Vec<u8>> {
+    let values = received.data.unwrap_or_default();
+    if values.len() == ours {
+        return Ok(values);
+    }
+    let cause = format!("this rank reduces {ours} bytes, process {} {}", received.source, values.len());
+    Err(Error::new(ErrorClass::Truncate, "reduce", cause))
 }

@@ -1,0 +1,158 @@
+//! Collectives under way, and how they end. What steps them is [`crate::progress`].
+//!
+//! ```text
+//!   Running ── a step gives the result, or an error ──> Ended ── taken by its handle ──> Taken
+//! ```
+//!
+//! Invariants: a machine is stepped by one thread at a time; one that has ended is dropped, with all it holds, before its
+//! result can be seen. A collective whose handle was dropped goes on, because other ranks depend on it.
+
+use super::link::Machine;
+use crate::runtime::Runtime;
+use parking_lot::Mutex;
+use rma_core::Result;
+use std::fmt;
+use std::sync::Arc;
+
+/// A collective that this rank has begun and that goes on by itself: in every call that waits, tests or synchronizes, of
+/// whatever kind. Dropping it lets it go on, and drops its result.
+///
+/// ```
+/// rma::World::run_threads(4, |world| {
+///     let mut barrier = world.begin_barrier();
+///     // Other calls meanwhile, also collectives: they bring the barrier forward too.
+///     let sum = world.allreduce(rma::ReduceOp::Sum, &[1u32])?;
+///     assert_eq!(sum, [4]);
+///     while barrier.test()?.is_none() {}
+///     Ok(())
+/// })
+/// .unwrap();
+/// ```
+#[must_use]
+pub struct CollectiveRequest<T> {
+    runtime: Arc<Runtime>,
+    call: &'static str,
+    task: Arc<dyn Task<T>>,
+    is_taken: bool,
+}
+
+/// A collective as the engine's steps see it.
+pub(crate) trait Step: Send + Sync {
+    /// Does what can be done now; says whether it has ended.
+    fn step(&self) -> bool;
+}
+
+/// A collective as its handle sees it.
+trait Task<T>: Send + Sync {
+    fn has_ended(&self) -> bool;
+    /// How it ended, once, if it has.
+    fn take(&self) -> Option<Result<T>>;
+}
+
+struct Active<M: Machine>(Mutex<State<M>>);
+
+enum State<M: Machine> {
+    Running(M),
+    Ended(Result<M::Output>),
+    Taken,
+}
+
+impl<M> Step for Active<M>
+where
+    M: Machine + Send,
+    M::Output: Send,
+{
+    fn step(&self) -> bool {
+        let mut state = self.0.lock();
+        let State::Running(machine) = &mut *state else { return true };
+        match machine.step() {
+            Ok(None) => return false,
+            Ok(Some(output)) => *state = State::Ended(Ok(output)),
+            Err(error) => *state = State::Ended(Err(error)),
+        }
+        true
+    }
+}
+
+impl<M> Task<M::Output> for Active<M>
+where
+    M: Machine + Send,
+    M::Output: Send,
+{
+    fn has_ended(&self) -> bool {
+        !matches!(*self.0.lock(), State::Running(_))
+    }
+
+    fn take(&self) -> Option<Result<M::Output>> {
+        let mut state = self.0.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Ended(end) => Some(end),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+}
+
+impl<T> CollectiveRequest<T> {
+    /// Begins: the first step is made before this returns.
+    pub(crate) fn begin<M>(runtime: &Arc<Runtime>, call: &'static str, machine: M) -> Self
+    where
+        M: Machine<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let active = Arc::new(Active(Mutex::new(State::Running(machine))));
+        runtime.begun.push(Arc::clone(&active) as Arc<dyn Step>);
+        // The first messages leave now: the rank may be away from the library for long after this call.
+        runtime.engine.poll();
+        Self { runtime: Arc::clone(runtime), call, task: active, is_taken: false }
+    }
+
+    /// Whether it has ended. Moves nothing, so that it can be asked inside [`crate::raw::Runtime::wait_until`].
+    pub fn has_ended(&self) -> bool {
+        self.task.has_ended()
+    }
+
+    /// How it ended, once, if it has. Moves nothing; see [`CollectiveRequest::has_ended`].
+    pub fn take(&mut self) -> Option<Result<T>> {
+        let end = self.task.take()?;
+        self.is_taken = true;
+        Some(self.runtime.noted(end.map_err(|error| error.in_call(self.call))))
+    }
+
+    /// Moves whatever can be moved now, and gives the result once, if the collective has ended.
+    ///
+    /// # Errors
+    /// What the blocking form of the collective answers.
+    pub fn test(&mut self) -> Result<Option<T>> {
+        self.runtime.engine.poll();
+        self.take().transpose()
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// What the blocking form of the collective answers.
+    ///
+    /// # Panics
+    /// When the result has been taken by [`CollectiveRequest::test`] or [`CollectiveRequest::take`].
+    pub fn wait(self) -> Result<T> {
+        let Self { runtime, call, task, is_taken } = &self;
+        let _call = runtime.engine.trace_call(call);
+        assert!(!is_taken, "the result of this {call} has been taken");
+        let describe = || "the other ranks of the collective".to_owned();
+        let end = match task.take() {
+            Some(end) => end,
+            None => runtime.wait_until(call, &describe, &mut || task.take().transpose()),
+        };
+        runtime.noted(end.map_err(|error| error.in_call(call)))
+    }
+}
+
+impl<T> fmt::Debug for CollectiveRequest<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = if self.has_ended() { "has ended" } else { "is under way" };
+        write!(f, "CollectiveRequest: {} {end}", self.call)
+    }
+}

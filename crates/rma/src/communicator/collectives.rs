@@ -1,0 +1,266 @@
+//! The collectives of typed values. Each has a form that begins it, and one that waits for its end as well.
+
+use super::handle::Communicator;
+use crate::collective::{
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Gather, Machine, Mapped, Prefix,
+    Reduce, ReduceScatter, Scan, Scatter,
+};
+use crate::elements::{as_bytes, copy_into, from_bytes};
+use crate::window::{Element, Number, ReduceOp};
+use rma_core::kernel::Kernel;
+use rma_core::{Error, ErrorClass, Result};
+use std::sync::Arc;
+
+impl Communicator {
+    /// Returns when every rank has called it.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub fn barrier(&self) -> Result<()> {
+        self.begin("barrier", Barrier::new(self.link()), Ok).wait()
+    }
+
+    /// Begins a barrier, which ends when every rank has begun it.
+    pub fn begin_barrier(&self) -> CollectiveRequest<()> {
+        self.begin("ibarrier", Barrier::new(self.link()), Ok)
+    }
+
+    /// Gives every rank the values of rank `root`. All ranks give as many.
+    ///
+    /// # Errors
+    /// When there is no rank `root`, when a rank gives another number of values, or a rank is lost.
+    pub fn broadcast<T: Element>(&self, root: u32, values: &mut [T]) -> Result<()> {
+        self.check_root(root, "broadcast")?;
+        let own = (self.rank() == root).then(|| as_bytes(values).to_vec());
+        let machine = Broadcast::new(self.link(), root, own, size_of_val(values) as u64);
+        let bytes = self.begin("broadcast", machine, Ok).wait()?;
+        if self.rank() == root { Ok(()) } else { copy_into(&bytes, values, "broadcast") }
+    }
+
+    /// Begins to give every rank the values of rank `root`; those of the others only say how many they take at most.
+    ///
+    /// # Errors
+    /// When there is no rank `root`.
+    pub fn begin_broadcast<T: Element>(&self, root: u32, values: &[T]) -> Result<CollectiveRequest<Vec<T>>> {
+        self.check_root(root, "ibroadcast")?;
+        let own = (self.rank() == root).then(|| as_bytes(values).to_vec());
+        let machine = Broadcast::new(self.link(), root, own, size_of_val(values) as u64);
+        Ok(self.begin("ibroadcast", machine, |bytes| from_bytes(&bytes, "ibroadcast")))
+    }
+
+    /// Combines the values of all ranks element by element, and gives every rank the result: the same bits everywhere, and
+    /// in every run with as many ranks.
+    ///
+    /// # Errors
+    /// When the operation is not defined on the type, a rank gives another number of values, or a rank is lost.
+    pub fn allreduce<T: Number>(&self, op: ReduceOp, values: &[T]) -> Result<Vec<T>> {
+        self.begin_allreduce(op, values)?.wait()
+    }
+
+    /// Begins to combine the values of all ranks for every rank; see [`Communicator::allreduce`].
+    ///
+    /// # Errors
+    /// When the operation is not defined on the type.
+    pub fn begin_allreduce<T: Number>(
+        &self,
+        op: ReduceOp,
+        values: &[T],
+    ) -> Result<CollectiveRequest<Vec<T>>> {
+        let kernel = self.kernel::<T>(op, "allreduce")?;
+        let machine = AllReduce::new(self.link(), kernel, as_bytes(values).to_vec());
+        Ok(self.begin("allreduce", machine, |bytes| from_bytes(&bytes, "allreduce")))
+    }
+
+    /// Combines the values of all ranks element by element, and gives rank `root` the result; the others get `None`.
+    ///
+    /// # Errors
+    /// As [`Communicator::allreduce`], and when there is no rank `root`.
+    pub fn reduce<T: Number>(&self, root: u32, op: ReduceOp, values: &[T]) -> Result<Option<Vec<T>>> {
+        self.begin_reduce(root, op, values)?.wait()
+    }
+
+    /// Begins to combine the values of all ranks for rank `root`; see [`Communicator::reduce`].
+    ///
+    /// # Errors
+    /// When there is no rank `root`, or the operation is not defined on the type.
+    pub fn begin_reduce<T: Number>(
+        &self,
+        root: u32,
+        op: ReduceOp,
+        values: &[T],
+    ) -> Result<CollectiveRequest<Option<Vec<T>>>> {
+        self.check_root(root, "reduce")?;
+        let kernel = self.kernel::<T>(op, "reduce")?;
+        let machine = Reduce::new(self.link(), root, kernel, as_bytes(values).to_vec());
+        Ok(self.begin("reduce", machine, |bytes| bytes.map(|bytes| from_bytes(&bytes, "reduce")).transpose()))
+    }
+
+    /// Gives every rank the combined values of all ranks up to its own.
+    ///
+    /// # Errors
+    /// As [`Communicator::allreduce`].
+    pub fn scan<T: Number>(&self, op: ReduceOp, values: &[T]) -> Result<Vec<T>> {
+        from_bytes(&self.prefix("scan", op, values)?.inclusive, "scan")
+    }
+
+    /// Gives every rank the combined values of all ranks before it; rank 0 gets `None`.
+    ///
+    /// # Errors
+    /// As [`Communicator::allreduce`].
+    pub fn exclusive_scan<T: Number>(&self, op: ReduceOp, values: &[T]) -> Result<Option<Vec<T>>> {
+        let prefix = self.prefix("exscan", op, values)?;
+        prefix.exclusive.map(|bytes| from_bytes(&bytes, "exscan")).transpose()
+    }
+
+    /// Combines the lists of all ranks, one for each rank, and gives every rank the result of its own. A rank's list is as
+    /// long on every rank.
+    ///
+    /// # Errors
+    /// When the operation is not defined on the type, there are not as many lists as ranks, their lengths differ between
+    /// ranks, or a rank is lost.
+    pub fn reduce_scatter<T: Number, L: AsRef<[T]>>(&self, op: ReduceOp, lists: &[L]) -> Result<Vec<T>> {
+        let kernel = self.kernel::<T>(op, "reduce_scatter")?;
+        let machine = ReduceScatter::new(self.link(), kernel, blocks(lists));
+        let machine = self.runtime().noted(machine)?;
+        self.begin("reduce_scatter", machine, |bytes| from_bytes(&bytes, "reduce_scatter")).wait()
+    }
+
+    /// Gives rank `root` the values of all ranks in rank order, one list for each; the others get `None`. Ranks may give
+    /// different numbers of values.
+    ///
+    /// # Errors
+    /// When there is no rank `root`, or a rank is lost.
+    pub fn gather<T: Element>(&self, root: u32, values: &[T]) -> Result<Option<Vec<Vec<T>>>> {
+        self.begin_gather(root, values)?.wait()
+    }
+
+    /// Begins to give rank `root` the values of all ranks; see [`Communicator::gather`].
+    ///
+    /// # Errors
+    /// When there is no rank `root`.
+    pub fn begin_gather<T: Element>(
+        &self,
+        root: u32,
+        values: &[T],
+    ) -> Result<CollectiveRequest<Option<Vec<Vec<T>>>>> {
+        self.check_root(root, "gather")?;
+        let machine = Gather::new(self.link(), root, as_bytes(values).to_vec());
+        Ok(self.begin("gather", machine, |all| all.map(|all| lists(&all, "gather")).transpose()))
+    }
+
+    /// Gives every rank the values of all ranks in rank order, one list for each. Ranks may give different numbers of
+    /// values.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub fn allgather<T: Element>(&self, values: &[T]) -> Result<Vec<Vec<T>>> {
+        self.begin_allgather(values).wait()
+    }
+
+    /// Begins to give every rank the values of all ranks; see [`Communicator::allgather`].
+    pub fn begin_allgather<T: Element>(&self, values: &[T]) -> CollectiveRequest<Vec<Vec<T>>> {
+        let machine = AllGather::new(self.link(), as_bytes(values).to_vec());
+        self.begin("allgather", machine, |all| lists(&all, "allgather"))
+    }
+
+    /// Gives every rank its list of those of rank `root`, which gives one for each rank. Lists may have different lengths.
+    ///
+    /// # Errors
+    /// When there is no rank `root`, the root does not give as many lists as there are ranks, or a rank is lost.
+    pub fn scatter<T: Element, L: AsRef<[T]>>(&self, root: u32, lists: Option<&[L]>) -> Result<Vec<T>> {
+        self.begin_scatter(root, lists)?.wait()
+    }
+
+    /// Begins to give every rank its list of those of rank `root`; see [`Communicator::scatter`].
+    ///
+    /// # Errors
+    /// When there is no rank `root`, or the root does not give as many lists as there are ranks.
+    pub fn begin_scatter<T: Element, L: AsRef<[T]>>(
+        &self,
+        root: u32,
+        lists: Option<&[L]>,
+    ) -> Result<CollectiveRequest<Vec<T>>> {
+        self.check_root(root, "scatter")?;
+        let machine = Scatter::new(self.link(), root, lists.map(blocks));
+        let machine = self.runtime().noted(machine)?;
+        Ok(self.begin("scatter", machine, |bytes| from_bytes(&bytes, "scatter")))
+    }
+
+    /// Gives every rank, of each rank in rank order, the list that this has for it. Lists may have different lengths.
+    ///
+    /// ```
+    /// rma::World::run_threads(3, |world| {
+    ///     let rank = world.rank();
+    ///     let lists: Vec<Vec<u32>> = (0..3).map(|to| vec![10 * rank + to; rank as usize]).collect();
+    ///     let received = world.alltoall(&lists)?;
+    ///     assert_eq!(received, [vec![], vec![10 + rank], vec![20 + rank; 2]]);
+    ///     Ok(())
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// When a rank does not give as many lists as there are ranks, or a rank is lost.
+    pub fn alltoall<T: Element, L: AsRef<[T]>>(&self, lists: &[L]) -> Result<Vec<Vec<T>>> {
+        self.begin_alltoall(lists)?.wait()
+    }
+
+    /// Begins an exchange of all with all; see [`Communicator::alltoall`].
+    ///
+    /// # Errors
+    /// When there are not as many lists as ranks.
+    pub fn begin_alltoall<T: Element, L: AsRef<[T]>>(
+        &self,
+        given: &[L],
+    ) -> Result<CollectiveRequest<Vec<Vec<T>>>> {
+        let machine = self.runtime().noted(AllToAll::new(self.link(), blocks(given)))?;
+        Ok(self.begin("alltoall", machine, |all| lists(&all, "alltoall")))
+    }
+
+    fn begin<M, T>(
+        &self,
+        call: &'static str,
+        machine: M,
+        result: impl Fn(M::Output) -> Result<T> + Send + 'static,
+    ) -> CollectiveRequest<T>
+    where
+        M: Machine + Send + 'static,
+        T: Send + 'static,
+    {
+        self.runtime().begin(call, Mapped::new(machine, result))
+    }
+
+    fn prefix<T: Number>(&self, call: &'static str, op: ReduceOp, values: &[T]) -> Result<Prefix> {
+        let kernel = self.kernel::<T>(op, call)?;
+        self.begin(call, Scan::new(self.link(), kernel, as_bytes(values).to_vec()), Ok).wait()
+    }
+
+    fn kernel<T: Number>(&self, op: ReduceOp, call: &'static str) -> Result<Arc<Kernel>> {
+        let kernel = Kernel::new(op, T::BASIC).filter(|_| is_reduction(op)).ok_or_else(|| {
+            let cause = format!("{op} is not a reduction of {} values", T::BASIC);
+            Error::new(ErrorClass::Op, call, cause)
+        });
+        self.runtime().noted(kernel).map(Arc::new)
+    }
+
+    fn check_root(&self, root: u32, call: &'static str) -> Result<()> {
+        if root < self.size() {
+            return Ok(());
+        }
+        let cause = format!("root {root} is not in 0..{}", self.size());
+        self.runtime().noted(Err(Error::new(ErrorClass::Root, call, cause)))
+    }
+}
+
+/// Whether an operation can be used in a reduction: `REPLACE` and `NO_OP` are for windows only (MPI 3.1 §11.3.4).
+fn is_reduction(op: ReduceOp) -> bool {
+    !matches!(op, ReduceOp::Replace | ReduceOp::NoOp)
+}
+
+fn blocks<T: Element, L: AsRef<[T]>>(lists: &[L]) -> Vec<Vec<u8>> {
+    lists.iter().map(|list| as_bytes(list.as_ref()).to_vec()).collect()
+}
+
+fn lists<T: Element>(blocks: &[Vec<u8>], call: &'static str) -> Result<Vec<Vec<T>>> {
+    blocks.iter().map(|block| from_bytes(block, call)).collect()
+}

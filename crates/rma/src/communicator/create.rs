@@ -1,0 +1,164 @@
+//! Communicators made from communicators.
+
+use super::context::{Creation, accept, propose};
+use super::handle::Communicator;
+use crate::collective::{AllGather, CollectiveRequest, Link};
+use crate::elements::{as_bytes, from_bytes};
+use crate::group::Group;
+use crate::message::Plane;
+use rma_core::host::Locality;
+use rma_core::ids::{Peer, Rank};
+use rma_core::{Error, ErrorClass, Result, host};
+use std::sync::Arc;
+
+/// Color of a rank that wants to be in no communicator; no color that a caller gives is so high.
+const NO_COLOR: u64 = u64::MAX;
+/// Color of a rank that takes part only so that nobody waits for it.
+const REFUSED: u64 = u64::MAX - 1;
+
+impl Communicator {
+    /// Makes a communicator of the same ranks.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub fn duplicate(&self) -> Result<Self> {
+        self.runtime().run("comm_dup", self.duplication())
+    }
+
+    /// Begins to make a communicator of the same ranks.
+    pub fn begin_duplicate(&self) -> CollectiveRequest<Self> {
+        self.runtime().begin("comm_idup", self.duplication())
+    }
+
+    fn duplication(&self) -> Creation {
+        Creation::new(self.runtime(), self.members(), self.link())
+    }
+
+    /// The communicator of this process alone (`MPI_COMM_SELF`). All that this gives on one process share a context, and
+    /// so their collectives; ask once.
+    pub fn own(&self) -> Self {
+        let runtime = self.runtime();
+        let group = host::Group::strided(runtime.own_context(), Rank(0), runtime.me, 1, 1);
+        Self::new(Arc::clone(runtime), group)
+    }
+
+    /// Makes a communicator of a group's members, and gives it to them; the other ranks get `None`. Every rank calls it;
+    /// ranks may name different groups, if these have no member in common (MPI 4.1 §7.4.2).
+    ///
+    /// # Errors
+    /// `MPI_ERR_GROUP` when a member is not one of this communicator's ranks; when a rank is lost.
+    pub fn create(&self, group: &Group) -> Result<Option<Self>> {
+        const CALL: &str = "comm_create";
+        let group = self.runtime().noted(self.checked(CALL, group))?;
+        let link = self.link();
+        match group.rank(self.runtime().me) {
+            Some(me) => {
+                let link = link.within(group.with_context(self.context(), me));
+                self.runtime().run(CALL, Creation::new(self.runtime(), group.clone(), link)).map(Some)
+            }
+            None => {
+                self.engine().poll();
+                Ok(None)
+            }
+        }
+    }
+
+    /// Makes a communicator of a group's members, who alone call it, with the same `tag`. Several may be under way in
+    /// different threads, if their tags differ (MPI 4.1 §7.4.2).
+    ///
+    /// # Errors
+    /// `MPI_ERR_GROUP` when a member is not one of this communicator's ranks, or the caller is not a member; when a rank is
+    /// lost.
+    pub fn create_group(&self, group: &Group, tag: u32) -> Result<Self> {
+        const CALL: &str = "comm_create_group";
+        let group = self.runtime().noted(self.checked(CALL, group))?;
+        let me = group.rank(self.runtime().me).ok_or_else(|| {
+            let cause = format!("process {} is not a member of the group", self.runtime().me);
+            Error::new(ErrorClass::Group, CALL, cause)
+        });
+        let known = group.with_context(self.context(), self.runtime().noted(me)?);
+        let messenger = self.runtime().messenger.clone();
+        let link = Link::new(messenger, known, self.scope(Plane::Creation), u64::from(tag));
+        self.runtime().run(CALL, Creation::new(self.runtime(), group.clone(), link))
+    }
+
+    /// Makes a communicator for each color, of the ranks that give it, ordered by `key` and then by rank. A rank that gives
+    /// `None` is in none of them.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OTHER` when a rank has refused ([`Communicator::refuse_split`]); when a rank is lost.
+    pub fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>> {
+        self.split_by("comm_split", color.map_or(NO_COLOR, u64::from), key)
+    }
+
+    /// Makes a communicator for each node, of the ranks that can share memory there, ordered by `key` and then by rank
+    /// (`MPI_COMM_TYPE_SHARED`). Virtual nodes count as nodes. A rank that gives `None` is in none of them.
+    ///
+    /// # Errors
+    /// As [`Communicator::split`].
+    pub fn split_by_node(&self, key: Option<i64>) -> Result<Option<Self>> {
+        let is_here = |rank: &u32| {
+            let peer = self.group().peer(Rank(*rank));
+            self.runtime().locality(peer) != Locality::Remote
+        };
+        // The lowest rank of a node, which is the same for all of them, stands for the node.
+        let node = (0..self.size()).find(is_here).unwrap_or_else(|| self.rank());
+        let color = if key.is_some() { u64::from(node) } else { NO_COLOR };
+        self.split_by("comm_split_type", color, key.unwrap_or_default())
+    }
+
+    /// Takes part in a split with arguments that the caller has found wrong, so that the other ranks get an error and do not
+    /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
+    pub fn refuse_split(&self, fault: Error) -> Error {
+        const CALL: &str = "comm_split";
+        match self.proposals(CALL, REFUSED, 0) {
+            Ok(_) => fault.in_call(CALL),
+            Err(error) => error,
+        }
+    }
+
+    fn split_by(&self, call: &'static str, color: u64, key: i64) -> Result<Option<Self>> {
+        let all = self.proposals(call, color, key)?;
+        if let Some(rank) = all.iter().position(|words| words[0] == REFUSED) {
+            let cause =
+                format!("rank {rank} has called it with a wrong argument, so no communicator was made");
+            return Err(Error::new(ErrorClass::Other, call, cause));
+        }
+        if color == NO_COLOR {
+            return Ok(None);
+        }
+        let same = all.iter().enumerate().filter(|(_, words)| words[0] == color);
+        let mut members: Vec<(i64, u32)> = same.map(|(rank, words)| (words[1] as i64, rank as u32)).collect();
+        members.sort_unstable();
+        let first = members.first().map_or(self.rank(), |(_, rank)| *rank);
+        let context = self.runtime().noted(accept(all[first as usize][2]))?;
+        let me = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or_default();
+        let own = self.group();
+        let peers: Vec<Peer> = members.iter().map(|(_, rank)| own.peer(Rank(*rank))).collect();
+        let group = host::Group::of(context, Rank(me as u32), &peers);
+        Ok(Some(Self::new(Arc::clone(self.runtime()), group)))
+    }
+
+    /// What every rank says: its color, its key, and a context. That of the first rank of each new communicator is taken.
+    fn proposals(&self, call: &'static str, color: u64, key: i64) -> Result<Vec<Vec<u64>>> {
+        let mine = [color, key as u64, propose(self.runtime())];
+        let machine = AllGather::new(self.link(), as_bytes(&mine).to_vec());
+        let blocks = self.runtime().run(call, machine)?;
+        let all = blocks.iter().map(|block| from_bytes::<u64>(block, call)).collect::<Result<Vec<_>>>()?;
+        if all.iter().any(|words| words.len() != mine.len()) {
+            let error = Error::new(ErrorClass::Intern, call, "a rank called another collective");
+            return self.runtime().noted(Err(error));
+        }
+        Ok(all)
+    }
+
+    fn checked<'g>(&self, call: &'static str, group: &'g Group) -> Result<&'g Group> {
+        match group.difference(&self.members()).peer(0) {
+            None => Ok(group),
+            Some(stranger) => {
+                let cause = format!("process {stranger} is not one of the communicator's");
+                Err(Error::new(ErrorClass::Group, call, cause))
+            }
+        }
+    }
+}

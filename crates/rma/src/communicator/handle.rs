@@ -1,0 +1,164 @@
+//! What a communicator is: processes in an order, and a context.
+
+use crate::collective::{Barrier, Link};
+use crate::group::{Comparison, Group};
+use crate::message::{Plane, Scope};
+use crate::runtime::Runtime;
+use rma_core::ids::{Peer, Rank};
+use rma_core::{Engine, Error, ErrorClass, Result, host};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// A group of ranks that communicate.
+///
+/// Collective methods say so by their effect on all ranks: every rank of the communicator calls them, in the same order.
+/// Methods that ask about the communicator itself ([`Communicator::rank`], [`Communicator::size`],
+/// [`Communicator::members`], [`Communicator::compare`]) are local.
+///
+/// ```
+/// use rma::ReduceOp;
+///
+/// rma::World::run_threads(4, |world| {
+///     let rank = world.rank();
+///     // The even ranks and the odd ones, each with ranks 0 and 1.
+///     let half = world.split(Some(rank % 2), 0)?.expect("every rank gives a color");
+///     assert_eq!((half.rank(), half.size()), (rank / 2, 2));
+///     assert_eq!(half.allreduce(ReduceOp::Sum, &[rank])?, [2 + 2 * (rank % 2)]);
+///
+///     let mut settings = if rank == 0 { [0.5, 1.5] } else { [0.0; 2] };
+///     world.broadcast(0, &mut settings)?;
+///     assert_eq!(settings, [0.5, 1.5]);
+///
+///     let lists = world.gather(3, &vec![rank; rank as usize])?;
+///     assert_eq!(lists, (rank == 3).then(|| vec![vec![], vec![1], vec![2, 2], vec![3, 3, 3]]));
+///     Ok(())
+/// })
+/// .unwrap();
+/// ```
+pub struct Communicator {
+    runtime: Arc<Runtime>,
+    group: host::Group,
+    /// Ranks by process, for groups in which they cannot be computed; made when it is asked for.
+    ranks: OnceLock<Option<HashMap<Peer, u32>>>,
+    /// Collectives begun so far.
+    begun: AtomicU64,
+}
+
+impl Communicator {
+    /// The communicator of all processes.
+    pub(crate) fn world(runtime: Arc<Runtime>) -> Self {
+        let group = host::Group::strided(0, Rank(runtime.me.0), Peer(0), 1, runtime.size);
+        Self::new(runtime, group)
+    }
+
+    pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
+        Self { runtime, group, ranks: OnceLock::new(), begun: AtomicU64::new(0) }
+    }
+
+    /// The caller's rank, from 0.
+    pub fn rank(&self) -> u32 {
+        self.group.me().0
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    /// The processes in rank order.
+    pub fn members(&self) -> Group {
+        Group::from(&self.group)
+    }
+
+    /// How this communicator and another one of this process relate (MPI 4.1 §7.4.1).
+    pub fn compare(&self, other: &Self) -> Comparison {
+        if self.context() == other.context() {
+            return Comparison::Identical;
+        }
+        match self.members().compare(&other.members()) {
+            Comparison::Identical => Comparison::Congruent,
+            other => other,
+        }
+    }
+
+    /// The process of a rank.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK` when there is no such rank.
+    pub fn peer(&self, rank: u32) -> Result<Peer> {
+        if rank < self.size() {
+            return Ok(self.group.peer(Rank(rank)));
+        }
+        Err(Error::new(ErrorClass::Rank, "comm_rank", format!("rank {rank} is not in 0..{}", self.size())))
+    }
+
+    /// The rank of a process, if it is one of this communicator's.
+    pub fn rank_of(&self, peer: Peer) -> Option<u32> {
+        // Few ranks are found sooner than a hash is computed.
+        const FEW: u32 = 16;
+        if self.size() <= FEW {
+            return self.group.rank(peer).map(|rank| rank.0);
+        }
+        match self.ranks.get_or_init(|| self.members().index()) {
+            Some(ranks) => ranks.get(&peer).copied(),
+            None => self.group.rank(peer).map(|rank| rank.0),
+        }
+    }
+
+    /// The number that tells this communicator from all others of the job; the same on all its ranks.
+    pub fn context(&self) -> u64 {
+        self.group.context()
+    }
+
+    /// The engine, for windows and for hosts of other kinds.
+    pub fn engine(&self) -> &Engine {
+        &self.runtime.engine
+    }
+
+    /// The processes, as the engine knows them: what windows are made on.
+    pub fn group(&self) -> host::Group {
+        self.group.clone()
+    }
+
+    /// What all communicators of this process share; for libraries on top of this one.
+    pub fn runtime(&self) -> &Arc<Runtime> {
+        &self.runtime
+    }
+
+    /// The way of the next collective to the other ranks, by which they tell it from all others. Every rank takes one for
+    /// each collective, in the same order.
+    pub fn link(&self) -> Link {
+        let number = self.begun.fetch_add(1, Relaxed);
+        Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
+    }
+
+    /// A plane of this communicator's messages.
+    pub fn scope(&self, plane: Plane) -> Scope {
+        Scope { context: self.context(), plane }
+    }
+
+    /// Meets all ranks for the last time, after which nobody waits for this one any more. Who still does gets an error.
+    pub(crate) fn meet_last(&self) -> Result<()> {
+        let peer = |rank: u32| self.group.peer(Rank(rank));
+        let distances =
+            (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < u64::from(self.size()));
+        let (me, size) = (u64::from(self.rank()), u64::from(self.size()));
+        // Those that collectives make wait for this rank, also where there was no contact yet.
+        let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
+        self.runtime.messenger.say_farewell(near.map(|rank| peer(rank as u32)));
+        let link = Link::new(self.runtime.messenger.clone(), self.group.clone(), Scope::LAST, 0);
+        self.runtime.run("finalize", Barrier::new(link))
+    }
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Communicator")
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .field("context", &self.context())
+            .finish_non_exhaustive()
+    }
+}

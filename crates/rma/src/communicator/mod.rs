@@ -1,0 +1,17 @@
+//! Communicators: groups of ranks whose messages and collectives do not meet those of others.
+//!
+//! Invariants: a context is the same number on all ranks of a communicator, and no two communicators of a job ever have the
+//! same; collectives of a communicator are called in the same order on all its ranks.
+
+mod collectives;
+mod context;
+mod create;
+mod handle;
+mod messages;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use context::{accept, propose};
+pub use handle::Communicator;
+pub use messages::{Envelope, Message, Receiving, Sending};

@@ -1,0 +1,244 @@
+//! Memory of this process that the node's other processes can map: arenas, and blocks of them.
+//!
+//! Windows and `MPI_Alloc_mem` take blocks from a few large arenas whose descriptors siblings get once; so making a window
+//! needs no system call, and a created window over such a block can be reached directly. Very long blocks get an arena of
+//! their own, which goes with the block.
+//!
+//! Invariants: a block is zeroed when it is taken, because it is cleared when it is given back: long ones by giving their
+//! pages back to the system, so that a page which nobody touches stays untouched. An arena lives as long as any block of it,
+//! the kept ones as long as the process.
+
+use super::memory::Bytes;
+use super::space::{GRAIN, Space};
+use parking_lot::Mutex;
+use rma_ch_shm::ShmConfig;
+use rma_ch_shm::segment::{Mapping, SharedMemory};
+use rma_core::ids::Peer;
+use rma_core::mem::WriteSpan;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Bytes of an arena, or more when a block needs more: address space until somebody writes.
+const ARENA: u64 = 64 << 20;
+/// Longer blocks get an arena of their own.
+const LONGEST: u64 = 4 << 30;
+/// Address space of all arenas that are kept, here and in every sibling; beyond it blocks get arenas of their own.
+const KEPT_MAX: u64 = 16 << 30;
+/// Blocks up to this are cleared by writing zeros, which is cheaper than taking the pages anew.
+const CLEARED_BY_HAND: u64 = 16 << 10;
+const PAGE: u64 = 4096;
+
+/// Memory that siblings can map.
+#[derive(Debug)]
+pub(super) struct Arena {
+    pub(super) number: u64,
+    pub(super) memory: SharedMemory,
+    pub(super) bytes: Bytes,
+    space: Mutex<Space>,
+    /// Siblings that have mapped it, for an arena that they keep.
+    given: Mutex<HashSet<Peer>>,
+    /// Whether it lives as long as the process.
+    pub(super) is_kept: bool,
+}
+
+/// A block of an arena: zeros when it is taken, given back when it is dropped.
+#[derive(Debug)]
+pub struct Block {
+    pub(super) arena: Arc<Arena>,
+    pub(super) offset: u64,
+    len: u64,
+}
+
+/// The arenas of a process.
+#[derive(Debug)]
+pub(super) struct Arenas {
+    config: ShmConfig,
+    /// Whether pages are taken when they are touched; else a large arena would be a waste of memory.
+    is_lazy: OnceLock<bool>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Those that live as long as the process.
+    kept: Vec<Arc<Arena>>,
+    /// All arenas by their address here.
+    by_address: BTreeMap<usize, Weak<Arena>>,
+    next: u64,
+}
+
+impl Arenas {
+    pub(super) fn new(config: ShmConfig) -> Self {
+        Self { config, is_lazy: OnceLock::new(), state: Mutex::default() }
+    }
+
+    /// A block of `len` bytes at a multiple of `align`, a power of two that is a page at most.
+    pub(super) fn take(&self, len: u64, align: u64) -> Result<Block, String> {
+        let align = align.clamp(GRAIN, PAGE);
+        let is_lazy = *self.is_lazy.get_or_init(|| SharedMemory::will_be_memfd(&self.config));
+        if len > LONGEST || !is_lazy {
+            return self.take_apart(&mut self.state.lock(), len, align);
+        }
+        let mut state = self.state.lock();
+        if let Some(block) = state.kept.iter().find_map(|arena| Block::of(arena, len, align)) {
+            return Ok(block);
+        }
+        let arena_len = len.next_power_of_two().max(ARENA);
+        let is_kept = state.kept.iter().map(|arena| arena.memory.len()).sum::<u64>() + arena_len <= KEPT_MAX;
+        if !is_kept {
+            return self.take_apart(&mut state, len, align);
+        }
+        let arena = self.make(&mut state, arena_len, true)?;
+        state.kept.push(Arc::clone(&arena));
+        Block::of(&arena, len, align).ok_or_else(|| "an arena is too short".to_owned())
+    }
+
+    /// A block with an arena of its own.
+    fn take_apart(&self, state: &mut State, len: u64, align: u64) -> Result<Block, String> {
+        let whole = len.max(1).checked_next_multiple_of(PAGE).ok_or("longer than any memory")?;
+        let arena = self.make(state, whole, false)?;
+        Block::of(&arena, len, align).ok_or_else(|| "an arena is too short".to_owned())
+    }
+
+    /// How shared memory is made and checked.
+    pub(super) fn config(&self) -> &ShmConfig {
+        &self.config
+    }
+
+    /// The arena that memory of this process lies in, and where.
+    pub(super) fn find(&self, memory: WriteSpan) -> Option<(Arc<Arena>, u64)> {
+        let start = memory.as_mut_ptr() as usize;
+        let (first, arena) = {
+            let state = self.state.lock();
+            let (first, arena) = state.by_address.range(..=start).next_back()?;
+            (*first, arena.upgrade()?)
+        };
+        let offset = (start - first) as u64;
+        let end = offset.checked_add(memory.len() as u64)?;
+        (end <= arena.memory.len()).then_some((arena, offset))
+    }
+
+    fn make(&self, state: &mut State, len: u64, is_kept: bool) -> Result<Arc<Arena>, String> {
+        let memory = SharedMemory::create(len, len, &self.config).map_err(|error| error.to_string())?;
+        memory.reserve().map_err(|error| format!("{len} bytes of shared memory: {error}"))?;
+        let mapping = Mapping::new(&memory).map_err(|error| format!("mapping {len} bytes: {error}"))?;
+        let bytes = Bytes::new(Arc::new(mapping));
+        let number = state.next;
+        state.next += 1;
+        state.by_address.retain(|_, arena| arena.strong_count() > 0);
+        let address = bytes.address();
+        let (space, given) = (Mutex::new(Space::new(len)), Mutex::default());
+        let arena = Arc::new(Arena { number, memory, bytes, space, given, is_kept });
+        state.by_address.insert(address, Arc::downgrade(&arena));
+        Ok(arena)
+    }
+}
+
+impl Arena {
+    /// Whether one of the processes has not mapped it.
+    pub(super) fn is_news_to(&self, peers: &[Peer]) -> bool {
+        let given = self.given.lock();
+        peers.iter().any(|peer| !given.contains(peer))
+    }
+
+    /// Whether the process has to be handed it.
+    pub(super) fn is_news_to_one(&self, peer: Peer) -> bool {
+        !self.given.lock().contains(&peer)
+    }
+
+    /// The processes have mapped it. What they do not keep is handed to them each time.
+    pub(super) fn on_given(&self, peers: &[Peer]) {
+        if self.is_kept {
+            self.given.lock().extend(peers);
+        }
+    }
+}
+
+impl Block {
+    fn of(arena: &Arc<Arena>, len: u64, align: u64) -> Option<Self> {
+        let offset = arena.space.lock().take(len, align)?;
+        Some(Self { arena: Arc::clone(arena), offset, len })
+    }
+
+    /// Address of the first byte.
+    pub fn address(&self) -> usize {
+        self.arena.bytes.address() + self.offset as usize
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let Self { arena, offset, len } = self;
+        // An arena that is not kept goes with its only block.
+        if arena.is_kept {
+            let end = *offset + *len;
+            let (first, last) = (offset.next_multiple_of(PAGE), end / PAGE * PAGE);
+            let is_long = *len > CLEARED_BY_HAND && first < last;
+            if is_long && arena.memory.discard(first, last - first).is_ok() {
+                arena.bytes.clear(*offset, first - *offset);
+                arena.bytes.clear(last, end - last);
+            } else {
+                arena.bytes.clear(*offset, *len);
+            }
+            arena.space.lock().give_back(*offset, *len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_zeroed_whatever_was_in_the_memory_before() {
+        let arenas = Arenas::new(ShmConfig::default());
+        for len in [0, 1, 64, 5000, 16 << 10, 100_000, 3 << 20] {
+            for round in 0..2 {
+                let block = arenas.take(len, 64).unwrap();
+                let span = block.arena.bytes.part(block.offset, len);
+                let mut bytes = vec![1; len as usize];
+                span.as_read().read(&mut bytes);
+                assert!(bytes.iter().all(|byte| *byte == 0), "{len} bytes, round {round}");
+                span.write(&vec![0xff; len as usize]);
+            }
+        }
+        assert_eq!(arenas.state.lock().kept.len(), 1, "all blocks came from one arena");
+    }
+
+    #[test]
+    fn memory_is_found_by_address_while_its_arena_lives() {
+        let arenas = Arenas::new(ShmConfig::default());
+        let (small, long) = (arenas.take(100, 4096).unwrap(), arenas.take(LONGEST + 1, 64).unwrap());
+        assert!(small.arena.is_kept && !long.arena.is_kept);
+        for block in [&small, &long] {
+            let (arena, offset) = arenas.find(block.arena.bytes.part(block.offset + 5, 10)).unwrap();
+            assert_eq!((arena.number, offset), (block.arena.number, block.offset + 5));
+        }
+        assert!(small.address().is_multiple_of(4096));
+        let span = long.arena.bytes.part(long.offset, 1);
+        drop(long);
+        assert!(arenas.find(span).is_none());
+    }
+
+    #[test]
+    fn long_blocks_come_from_kept_arenas_too_until_these_are_too_many() {
+        let arenas = Arenas::new(ShmConfig::default());
+        for _ in 0..3 {
+            let block = arenas.take((64 << 20) + 1, 64).unwrap();
+            assert_eq!((block.arena.memory.len(), block.arena.number), (128 << 20, 0), "it was given back");
+        }
+        let held: Vec<_> = (0..5).map(|_| arenas.take(LONGEST, 64).unwrap()).collect();
+        assert_eq!(
+            held.iter().map(|block| block.arena.is_kept).collect::<Vec<_>>(),
+            [true, true, true, false, false]
+        );
+    }
+
+    #[test]
+    fn what_no_machine_has_is_refused() {
+        let arenas = Arenas::new(ShmConfig::default());
+        for len in [u64::MAX, 1 << 62, 1 << 50] {
+            assert!(arenas.take(len, 64).is_err(), "{len}");
+        }
+    }
+}

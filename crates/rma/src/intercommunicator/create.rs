@@ -1,0 +1,200 @@
+//! How two groups meet, part and become one.
+//!
+//! ```text
+//!   leaders     exchange what they propose: a context, their group
+//!   locally     each tells its group what the other has said; the lower process's context counts, and its group is the first
+//! ```
+
+use super::handle::{Intercommunicator, Sides};
+use crate::collective::{Broadcast, CollectiveRequest, Link, Machine, Mapped, Swap, Then};
+use crate::communicator::{Communicator, accept, propose};
+use crate::group::Group;
+use crate::message::Plane;
+use crate::runtime::Runtime;
+use rma_core::{Error, ErrorClass, Result};
+use std::sync::{Arc, Weak};
+
+/// What a leader says of its side: the process that stands for it, the context it proposes, and a few words more.
+struct Proposal {
+    leader: u32,
+    context: u64,
+    rest: Vec<u8>,
+}
+
+impl Communicator {
+    /// Makes a communicator between this one's group and another: every rank of both calls it on the communicator of its own
+    /// group. The ranks `leader` of the groups also give a communicator in which both of them are, with the other one's rank
+    /// there, and the same `tag`; it does not matter what the other ranks give (MPI 4.1 §7.6.2).
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK` when there is no such leader; `MPI_ERR_COMM` when the groups have a process in common; `MPI_ERR_OTHER`
+    /// when the leader has refused ([`Communicator::refuse_inter`]); when a rank is lost.
+    pub fn create_inter(
+        &self,
+        leader: u32,
+        bridge: Option<(&Self, u32)>,
+        tag: u32,
+    ) -> Result<Intercommunicator> {
+        const CALL: &str = "intercomm_create";
+        let runtime = self.runtime();
+        self.peer(leader).map_err(|error| error.in_call(CALL))?;
+        let is_leader = self.rank() == leader;
+        let (link, partner) = match bridge.filter(|_| is_leader) {
+            Some((bridge, remote)) => {
+                bridge.peer(remote).map_err(|error| error.in_call(CALL))?;
+                let scope = bridge.scope(Plane::Creation);
+                let link = Link::new(runtime.messenger.clone(), bridge.group(), scope, u64::from(tag));
+                (link.step(1), Some(remote))
+            }
+            None if is_leader => {
+                let cause = "the leader gives no communicator with the other leader";
+                return Err(Error::new(ErrorClass::Comm, CALL, cause));
+            }
+            None => (self.link_of_nobody(), None),
+        };
+        let local = self.members();
+        let mut words = Vec::new();
+        local.write(&mut words);
+        let proposals = exchange(runtime, link, partner, self.link(), leader, words);
+        let (runtime, call) = (Arc::downgrade(runtime), CALL);
+        let machine = Mapped::new(proposals, move |[ours, theirs]: [Proposal; 2]| {
+            let is_first = ours.leader < theirs.leader;
+            let context = accept(if is_first { ours.context } else { theirs.context })?;
+            let remote = Group::read(&theirs.rest).ok_or_else(|| malformed(call))?;
+            let sides = Sides { context, local: local.clone(), remote, is_first };
+            Intercommunicator::new(upgrade(&runtime)?, sides)
+        });
+        self.runtime().run(CALL, machine)
+    }
+
+    /// Takes part, as the leader, in the making of an intercommunicator with arguments that the caller has found wrong, so
+    /// that the other ranks of this group get an error and do not wait; the other group's leader cannot be told. Gives the
+    /// error to report here: `fault`, or what kept this rank from taking part.
+    pub fn refuse_inter(&self, fault: Error) -> Error {
+        const CALL: &str = "intercomm_create";
+        let nothing = Broadcast::new(self.link(), self.rank(), Some(Vec::new()), u64::MAX);
+        match self.runtime().run(CALL, nothing) {
+            Ok(_) => fault.in_call(CALL),
+            Err(error) => error,
+        }
+    }
+
+    /// For ranks that have no message to exchange.
+    fn link_of_nobody(&self) -> Link {
+        Link::new(self.runtime().messenger.clone(), self.group(), self.scope(Plane::Creation), 0)
+    }
+}
+
+impl Intercommunicator {
+    /// Makes a communicator of all ranks of both groups. The group whose ranks say `true` comes behind the other; if both say
+    /// the same, either may be the first, the same one for all (MPI 4.1 §7.6.2).
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub fn merge(&self, is_high: bool) -> Result<Communicator> {
+        const CALL: &str = "intercomm_merge";
+        let (local, remote, counts_first) = (self.members(), self.remote().clone(), self.is_first());
+        let weak = Arc::downgrade(self.runtime());
+        let proposals = self.proposals(vec![u8::from(is_high)]);
+        let machine = Mapped::new(proposals, move |[ours, theirs]: [Proposal; 2]| {
+            let is_first = match (&ours.rest[..], &theirs.rest[..]) {
+                ([ours], [theirs]) if ours != theirs => ours < theirs,
+                _ => counts_first,
+            };
+            let context = accept(if is_first { ours.context } else { theirs.context })?;
+            let all = if is_first { local.union(&remote) } else { remote.union(&local) };
+            let runtime = upgrade(&weak)?;
+            let me = all.rank(runtime.me).ok_or_else(|| malformed(CALL))?;
+            Ok(Communicator::new(runtime, all.with_context(context, me)))
+        });
+        self.runtime().run(CALL, machine)
+    }
+
+    /// Makes an intercommunicator of the same groups.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub fn duplicate(&self) -> Result<Self> {
+        self.begin_duplicate().wait()
+    }
+
+    /// Begins to make an intercommunicator of the same groups.
+    pub fn begin_duplicate(&self) -> CollectiveRequest<Self> {
+        let (local, remote, is_first) = (self.members(), self.remote().clone(), self.is_first());
+        let weak = Arc::downgrade(self.runtime());
+        let machine = Mapped::new(self.proposals(Vec::new()), move |[ours, theirs]: [Proposal; 2]| {
+            let context = accept(if is_first { ours.context } else { theirs.context })?;
+            let sides = Sides { context, local: local.clone(), remote: remote.clone(), is_first };
+            Self::new(upgrade(&weak)?, sides)
+        });
+        self.runtime().begin("comm_dup", machine)
+    }
+
+    /// The proposals of both groups' ranks 0.
+    fn proposals(&self, rest: Vec<u8>) -> impl Machine<Output = [Proposal; 2]> + Send + 'static {
+        let link = self.link();
+        let local = self.local(&link, 1);
+        exchange(self.runtime(), link, self.partner(), local, 0, rest)
+    }
+}
+
+/// The leaders, who have a partner, exchange proposals through `bridge`, and tell their groups both.
+fn exchange(
+    runtime: &Runtime,
+    bridge: Link,
+    partner: Option<u32>,
+    local: Link,
+    leader: u32,
+    rest: Vec<u8>,
+) -> impl Machine<Output = [Proposal; 2]> + Send + 'static {
+    let context = if partner.is_some() { propose(runtime) } else { 0 };
+    let ours = Proposal { leader: runtime.me.0, context, rest }.emit();
+    let swap = Swap::with(bridge, partner, ours.clone());
+    let told = Then::new(swap, move |theirs: Option<Vec<u8>>| {
+        let both = theirs.map(|theirs| {
+            let mut both = (ours.len() as u64).to_le_bytes().to_vec();
+            both.extend_from_slice(&ours);
+            both.extend_from_slice(&theirs);
+            both
+        });
+        Ok(Broadcast::new(local, leader, both, u64::MAX))
+    });
+    Mapped::new(told, |both: Vec<u8>| {
+        if both.is_empty() {
+            let cause = "the group's leader has called it with a wrong argument";
+            return Err(Error::new(ErrorClass::Other, "intercomm_create", cause));
+        }
+        let parse = || {
+            let (len, rest) = both.split_first_chunk::<8>()?;
+            let (ours, theirs) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+            Some([Proposal::parse(ours)?, Proposal::parse(theirs)?])
+        };
+        parse().ok_or_else(|| malformed("intercomm_create"))
+    })
+}
+
+impl Proposal {
+    fn emit(&self) -> Vec<u8> {
+        let mut bytes = self.leader.to_le_bytes().to_vec();
+        bytes.extend_from_slice(&self.context.to_le_bytes());
+        bytes.extend_from_slice(&self.rest);
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (leader, bytes) = bytes.split_first_chunk::<4>()?;
+        let (context, rest) = bytes.split_first_chunk::<8>()?;
+        let (leader, context) = (u32::from_le_bytes(*leader), u64::from_le_bytes(*context));
+        Some(Self { leader, context, rest: rest.to_vec() })
+    }
+}
+
+fn upgrade(runtime: &Weak<Runtime>) -> Result<Arc<Runtime>> {
+    runtime.upgrade().ok_or_else(|| {
+        Error::new(ErrorClass::Intern, "intercomm_create", "the process has ended its part in the job")
+    })
+}
+
+fn malformed(call: &'static str) -> Error {
+    Error::new(ErrorClass::Intern, call, "the other group's leader called something else")
+}

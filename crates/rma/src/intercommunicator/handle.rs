@@ -1,0 +1,153 @@
+//! What an intercommunicator is: two groups, and a context.
+
+use crate::collective::Link;
+use crate::group::{Comparison, Group};
+use crate::message::{Plane, Scope};
+use crate::runtime::Runtime;
+use rma_core::ids::Peer;
+use rma_core::{Error, ErrorClass, Result, host};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A communicator between two groups. The caller is in one of them, the local one; ranks that calls name are those of the
+/// other one, the remote group.
+pub struct Intercommunicator {
+    runtime: Arc<Runtime>,
+    local: host::Group,
+    remote: Group,
+    /// Both groups, the first one first: the ranks of collectives.
+    both: host::Group,
+    is_first: bool,
+    /// Collectives begun so far.
+    begun: AtomicU64,
+}
+
+/// What the ranks of both groups know of each other.
+#[derive(Clone, Debug)]
+pub(super) struct Sides {
+    pub(super) context: u64,
+    pub(super) local: Group,
+    pub(super) remote: Group,
+    /// Whether the local group counts as the first.
+    pub(super) is_first: bool,
+}
+
+impl Intercommunicator {
+    pub(super) fn new(runtime: Arc<Runtime>, sides: Sides) -> Result<Self> {
+        let Sides { context, local, remote, is_first } = sides;
+        let me = runtime.me;
+        let outside = || {
+            let cause = format!("process {me} is not in exactly one of the groups");
+            Error::new(ErrorClass::Group, "intercomm_create", cause)
+        };
+        let both = if is_first { local.union(&remote) } else { remote.union(&local) };
+        if both.size() != local.size() + remote.size() || remote.size() == 0 {
+            let cause = "the groups have processes in common, or one is empty";
+            return Err(Error::new(ErrorClass::Comm, "intercomm_create", cause));
+        }
+        let known =
+            |group: &Group| group.rank(me).map(|rank| group.with_context(context, rank)).ok_or_else(outside);
+        let (local, both) = (known(&local)?, known(&both)?);
+        Ok(Self { runtime, local, remote, both, is_first, begun: AtomicU64::new(0) })
+    }
+
+    /// The caller's rank in the local group.
+    pub fn rank(&self) -> u32 {
+        self.local.me().0
+    }
+
+    /// Number of ranks of the local group.
+    pub fn size(&self) -> u32 {
+        self.local.size()
+    }
+
+    /// The local group.
+    pub fn members(&self) -> Group {
+        Group::from(&self.local)
+    }
+
+    /// The group that calls reach.
+    pub fn remote(&self) -> &Group {
+        &self.remote
+    }
+
+    /// The process of a rank of the remote group.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK` when there is no such rank.
+    pub fn peer(&self, rank: u32) -> Result<Peer> {
+        self.remote.peer(rank).ok_or_else(|| {
+            let cause = format!("rank {rank} is not in 0..{} of the remote group", self.remote.size());
+            Error::new(ErrorClass::Rank, "comm_rank", cause)
+        })
+    }
+
+    /// The rank of a process in the remote group.
+    pub fn rank_of(&self, peer: Peer) -> Option<u32> {
+        self.remote.rank(peer)
+    }
+
+    /// How this intercommunicator and another one of this process relate: both groups count (MPI 4.1 §7.6.1).
+    pub fn compare(&self, other: &Self) -> Comparison {
+        if self.context() == other.context() {
+            return Comparison::Identical;
+        }
+        match (self.members().compare(&other.members()), self.remote.compare(&other.remote)) {
+            (Comparison::Identical, Comparison::Identical) => Comparison::Congruent,
+            (Comparison::Unequal, _) | (_, Comparison::Unequal) => Comparison::Unequal,
+            _ => Comparison::Similar,
+        }
+    }
+
+    /// The number that tells this communicator from all others of the job; the same on all ranks of both groups.
+    pub fn context(&self) -> u64 {
+        self.local.context()
+    }
+
+    /// A plane of this communicator's messages.
+    pub fn scope(&self, plane: Plane) -> Scope {
+        Scope { context: self.context(), plane }
+    }
+
+    /// What all communicators of this process share.
+    pub fn runtime(&self) -> &Arc<Runtime> {
+        &self.runtime
+    }
+
+    /// The link of the next collective, to the ranks of both groups.
+    pub(super) fn link(&self) -> Link {
+        let number = self.begun.fetch_add(1, Relaxed);
+        Link::new(self.runtime.messenger.clone(), self.both.clone(), self.scope(Plane::Collective), number)
+    }
+
+    /// Part of a collective among the local group.
+    pub(super) fn local(&self, link: &Link, step: u8) -> Link {
+        link.within(self.local.clone()).step(step)
+    }
+
+    /// The place of a remote rank among both groups.
+    pub(super) fn place(&self, remote: u32) -> u32 {
+        if self.is_first { self.size() + remote } else { remote }
+    }
+
+    /// The partner of the rank that stands for the local group: only that rank has one.
+    pub(super) fn partner(&self) -> Option<u32> {
+        (self.rank() == 0).then(|| self.place(0))
+    }
+
+    pub(super) fn is_first(&self) -> bool {
+        self.is_first
+    }
+}
+
+impl fmt::Debug for Intercommunicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Intercommunicator")
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .field("remote", &self.remote)
+            .field("context", &self.context())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,131 @@
+//! What the engine's steps drive of this runtime: messages, and the collectives made of them.
+//!
+//! The engine steps in every call that waits, tests or synchronizes, so a collective that was begun goes on while its rank
+//! receives a message, waits in a fence or polls, whoever of its threads does so.
+//!
+//! Invariants: collectives are stepped here and nowhere else, under the engine's lock, in the order in which they were begun.
+//! A machine waits for nothing but its messages, so that a step without an ended message, and without a collective begun,
+//! looks at none of them.
+
+use crate::agent::is_agent;
+use crate::collective::Step;
+use crate::message::MessageUpper;
+use parking_lot::Mutex;
+use rma_core::channel::{BulkToken, Channel, Delivery, Failure, Lane, Placement};
+use rma_core::ids::Peer;
+use rma_core::progress::Upper;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Collectives that were begun and that no step has seen yet.
+#[derive(Default)]
+pub(crate) struct Begun {
+    /// Whether there are some, so that a step without any takes no lock.
+    is_some: AtomicBool,
+    collectives: Mutex<Vec<Arc<dyn Step>>>,
+}
+
+/// Messages and collectives as the engine sees them.
+pub(crate) struct RuntimeUpper {
+    messages: MessageUpper,
+    begun: Arc<Begun>,
+    running: Vec<Arc<dyn Step>>,
+    /// Events of the messages when the running collectives were stepped last.
+    seen: u64,
+}
+
+impl Begun {
+    pub(crate) fn push(&self, collective: Arc<dyn Step>) {
+        let mut collectives = self.collectives.lock();
+        collectives.push(collective);
+        self.is_some.store(true, Relaxed);
+    }
+
+    /// Whether there are some. Whoever has begun one steps the engine afterwards, and sees it then.
+    fn is_some(&self) -> bool {
+        self.is_some.load(Relaxed)
+    }
+
+    fn take(&self) -> Vec<Arc<dyn Step>> {
+        if !self.is_some() {
+            return Vec::new();
+        }
+        let mut collectives = self.collectives.lock();
+        self.is_some.store(false, Relaxed);
+        std::mem::take(&mut *collectives)
+    }
+}
+
+impl RuntimeUpper {
+    pub(crate) fn new(messages: MessageUpper, begun: Arc<Begun>) -> Self {
+        Self { messages, begun, running: Vec::new(), seen: 0 }
+    }
+
+    /// Steps the collectives, if one of them may find something new; says whether there was something new for anybody.
+    fn step_collectives(&mut self) -> bool {
+        if is_agent() {
+            // A step may call a function of the user, who expects that in a thread of the user.
+            return false;
+        }
+        // Counted before the steps: a message that ends during them is news for the next time.
+        let events = self.messages.events();
+        let begun = self.begun.take();
+        let is_news = events != self.seen || !begun.is_empty();
+        self.running.extend(begun);
+        if is_news {
+            self.seen = events;
+            self.running.retain(|collective| !collective.step());
+        }
+        is_news
+    }
+}
+
+impl Upper for RuntimeUpper {
+    fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
+        self.messages.packet(from, lane, bytes)
+    }
+
+    fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
+        self.messages.bulk(from, lane, head, body_len)
+    }
+
+    fn bulk_received(&mut self, from: Peer, lane: Lane) {
+        self.messages.bulk_received(from, lane);
+    }
+
+    fn bulk_sent(&mut self, token: BulkToken) {
+        self.messages.bulk_sent(token);
+    }
+
+    fn failed(&mut self, peer: Peer, failure: &Failure) {
+        self.messages.failed(peer, failure);
+    }
+
+    /// Twice, because short messages have ended when they have left: a collective whose last message left in the first round
+    /// ends in the second. What is still to do then waits for the next step, so that a step stays bounded.
+    ///
+    /// An ended message counts as movement: another thread may wait for it that no packet wakes.
+    fn advance(&mut self, channel: &mut dyn Channel) -> bool {
+        let mut moved = false;
+        for _ in 0..2 {
+            let is_news = self.step_collectives();
+            let has_sent = self.messages.advance(channel);
+            moved |= is_news || has_sent;
+            if !has_sent {
+                break;
+            }
+        }
+        moved
+    }
+
+    fn is_due(&self) -> bool {
+        self.messages.is_due() || self.messages.events() != self.seen || self.begun.is_some()
+    }
+}
+
+impl fmt::Debug for RuntimeUpper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeUpper").field("running", &self.running.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,12 @@
+//! What libraries on top of this one need below its typed calls: bytes instead of elements, nonblocking forms, and one way to
+//! wait for all of them. The C library is made of it. Programs in Rust need none of it.
+
+pub use crate::collective::{
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Combine, ElementWise, Gather,
+    Link, Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter,
+};
+pub use crate::intercommunicator::{Intercommunicator, Root};
+pub use crate::message::{
+    MatchedMessage, Messenger, Plane, ReceiveRequest, Received, Scope, SendMode, SendRequest, Waiting,
+};
+pub use crate::runtime::Runtime;

@@ -1,0 +1,296 @@
+//! Writes one rank's events to its file, as they happen.
+//!
+//! Invariants: times in the file ascend, because the clock is read under the lock that orders the lines; an event that ends
+//! something is written exactly if its begin was. Memory is one buffer, written out when it is full and when a thread goes to
+//! sleep, so that what a killed rank did last is not far behind.
+
+use super::config::SightConfig;
+use super::gather::gather_all;
+use super::record::{Head, Moved, Record, What};
+use parking_lot::Mutex;
+use rma_core::Engine;
+use rma_core::channel::Lane;
+use rma_core::ids::{Peer, WindowId};
+use rma_core::trace::{Event, Observer, Packet};
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Bytes that are kept until they are written together.
+const BUFFER_BYTES: usize = 1 << 16;
+/// A thread that goes to sleep writes what is older.
+const STALE_NS: u64 = 50_000_000;
+
+/// The trace of one rank.
+pub(crate) struct Recorder {
+    rank: Peer,
+    size: u32,
+    /// The file of the whole job.
+    path: PathBuf,
+    job: String,
+    part: Mutex<Part>,
+}
+
+/// The rank's file.
+struct Part {
+    /// `None` once it has failed, or the rank has ended its part.
+    file: Option<File>,
+    buffer: Vec<u8>,
+    /// Bytes that may still be written.
+    room: u64,
+    flushed_at: u64,
+    dropped: u64,
+    /// Threads whose newest begins were dropped, and how many.
+    skipped: HashMap<u32, u32>,
+    /// Epochs whose begin was written.
+    epochs: HashSet<u64>,
+}
+
+impl Recorder {
+    /// The recorder of a rank, if a trace is wished for and its file can be made; what is wrong is said.
+    pub(crate) fn start(config: &SightConfig, rank: Peer, size: u32, job: &str) -> Option<Self> {
+        let path = config.trace.path()?;
+        match Self::create(path, config.trace_bytes, rank, size, job) {
+            Ok(recorder) => Some(recorder),
+            Err(error) => {
+                let is_taken = error.kind() == io::ErrorKind::AlreadyExists;
+                let at = if is_taken { path.to_owned() } else { part_path(path, rank.0) };
+                complain(rank, &at, &error);
+                None
+            }
+        }
+    }
+
+    fn create(path: &Path, room: u64, rank: Peer, size: u32, job: &str) -> io::Result<Self> {
+        // The timeline takes the place of what is there, which must not be a device or a directory.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something is there that is no file"));
+        }
+        // A part of an earlier job that was to be gathered would be taken for this one's.
+        let _ = fs::remove_file(done_path(path, rank.0));
+        let file = File::create(part_path(path, rank.0))?;
+        let (boot, host) = machine();
+        let head =
+            Head { job: job.to_owned(), rank: rank.0, size, boot, host, pid: std::process::id(), t: now() };
+        let mut part = Part {
+            file: Some(file),
+            buffer: Vec::with_capacity(BUFFER_BYTES),
+            room,
+            flushed_at: head.t,
+            dropped: 0,
+            skipped: HashMap::new(),
+            epochs: HashSet::new(),
+        };
+        part.push(&head);
+        part.flush()?;
+        Ok(Self { rank, size, path: path.to_owned(), job: job.to_owned(), part: Mutex::new(part) })
+    }
+
+    /// The rank ends its part: writes the rest. With the last rank of the job, also makes one file of all.
+    pub(crate) fn finish(&self, engine: &Engine) {
+        let counters = engine.counters().rows().into_iter().map(|(name, _, value)| (name.into(), value));
+        let counters = counters.collect();
+        {
+            let mut part = self.part.lock();
+            if part.file.is_none() {
+                return;
+            }
+            let dropped = part.dropped;
+            part.push(&Record { t: now(), thread: thread(), what: What::Tail { dropped, counters } });
+            self.or_complain(part.flush());
+            if part.file.take().is_none() {
+                return;
+            }
+            if dropped > 0 {
+                eprintln!(
+                    "rma: rank {}: RMA_TRACE: {dropped} events were left out: RMA_TRACE_BYTES allows no more",
+                    self.rank
+                );
+            }
+        }
+        let renamed = fs::rename(part_path(&self.path, self.rank.0), done_path(&self.path, self.rank.0));
+        self.or_complain(renamed);
+        if let Err(error) = gather_all(&self.path, self.size, &self.job) {
+            complain(self.rank, &self.path, &error);
+        }
+    }
+
+    /// The rank ends without an end of its part: writes what there is.
+    pub(crate) fn save(&self) {
+        let mut part = self.part.lock();
+        let flushed = part.flush();
+        self.or_complain(flushed);
+    }
+
+    fn or_complain(&self, result: io::Result<()>) {
+        if let Err(error) = result {
+            complain(self.rank, &part_path(&self.path, self.rank.0), &error);
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn observe(&self, event: &Event<'_>) {
+        let thread = thread();
+        let mut part = self.part.lock();
+        if part.file.is_none() {
+            return;
+        }
+        let Some(what) = what(event) else { return };
+        let t = now() - since(event);
+        if !part.takes(thread, &what) {
+            return;
+        }
+        let is_sleep = matches!(what, What::Sleep {});
+        part.push(&Record { t, thread, what });
+        if part.buffer.len() >= BUFFER_BYTES || is_sleep && t.saturating_sub(part.flushed_at) > STALE_NS {
+            part.flushed_at = t;
+            let flushed = part.flush();
+            self.or_complain(flushed);
+        }
+    }
+}
+
+impl Part {
+    /// Whether the event is to be written: there is room for it, or for what it ends there was.
+    fn takes(&mut self, thread: u32, what: &What<'_>) -> bool {
+        let is_full = self.room == 0;
+        match what {
+            What::End {} => match self.skipped.get_mut(&thread) {
+                Some(1) => {
+                    self.skipped.remove(&thread);
+                    false
+                }
+                Some(count) => {
+                    *count -= 1;
+                    false
+                }
+                None => true,
+            },
+            What::Close { id } => self.epochs.remove(id),
+            _ if is_full => {
+                self.dropped += 1;
+                if what.begins() {
+                    *self.skipped.entry(thread).or_default() += 1;
+                }
+                false
+            }
+            What::Open { id, .. } => self.epochs.insert(*id),
+            // Inside a call that was left out for want of room there is no room either.
+            _ => true,
+        }
+    }
+
+    fn push(&mut self, line: &impl Serialize) {
+        let before = self.buffer.len();
+        // Lines have string keys only, and a vector takes every byte.
+        let written = serde_json::to_writer(&mut self.buffer, line);
+        debug_assert!(written.is_ok(), "a line that cannot be written");
+        self.buffer.push(b'\n');
+        self.room = self.room.saturating_sub((self.buffer.len() - before) as u64);
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let written = file.write_all(&self.buffer);
+        self.buffer.clear();
+        if written.is_err() {
+            self.file = None;
+        }
+        written
+    }
+}
+
+/// The event as a line says it.
+fn what<'a>(event: &Event<'a>) -> Option<What<'a>> {
+    let bits = |window: Option<WindowId>| window.map(WindowId::to_bits);
+    Some(match *event {
+        Event::CallBegin { call, window, target } => {
+            What::Begin { call: call.into(), window: bits(window), target: target.map(|target| target.0) }
+        }
+        Event::WaitBegin { call, waits_for } => What::Wait { call: call.into(), waits_for: waits_for.into() },
+        Event::CallEnd | Event::WaitEnd => What::End {},
+        Event::Direct { call, window, target, len } => {
+            What::Direct { call: call.into(), window: window.to_bits(), target: target.0, len }
+        }
+        Event::EpochOpen { id, window, kind, target } => {
+            let target = target.map(|target| target.0);
+            What::Open { id, kind: kind.into(), window: window.to_bits(), target }
+        }
+        Event::EpochClose { id, .. } => What::Close { id },
+        Event::PacketSent(packet) => What::Sent { channel: packet.channel.into(), packet: moved(&packet) },
+        Event::PacketReceived(packet) => What::Received { packet: moved(&packet) },
+        Event::Sleep => What::Sleep {},
+        Event::WindowName { window, name } => What::Name { window: window.to_bits(), name: name.into() },
+        _ => return None,
+    })
+}
+
+fn moved<'a>(packet: &Packet<'a>) -> Moved<'a> {
+    let &Packet { peer, lane, name, window, number, len, .. } = packet;
+    let lane = u8::from(lane == Lane::Response);
+    Moved { peer: peer.0, lane, name: name.into(), window: window.map(WindowId::to_bits), number, len }
+}
+
+/// The file of a rank that runs.
+pub(super) fn part_path(path: &Path, rank: u32) -> PathBuf {
+    beside(path, &format!(".{rank}.part"))
+}
+
+/// The file of a rank that has ended its part.
+pub(super) fn done_path(path: &Path, rank: u32) -> PathBuf {
+    beside(path, &format!(".{rank}.done"))
+}
+
+/// The path with something behind its name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn complain(rank: Peer, path: &Path, error: &io::Error) {
+    eprintln!("rma: rank {rank}: RMA_TRACE: {}: {error}; the job goes on without it", path.display());
+}
+
+/// How long ago an event began that is told of late, in nanoseconds.
+fn since(event: &Event<'_>) -> u64 {
+    match event {
+        Event::PacketSent(packet) => packet.since.map_or(0, |since| since.elapsed().as_nanos() as u64),
+        _ => 0,
+    }
+}
+
+/// The machine's monotonic clock, which its processes share.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The machine's start, and its name. Without the former, ranks of one machine count as those of several.
+fn machine() -> (String, String) {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let boot = boot.trim();
+    (if boot.is_empty() { host.clone() } else { boot.to_owned() }, host)
+}
+
+/// The number of the calling thread.
+fn thread() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    thread_local! {
+        static NUMBER: u32 = NEXT.fetch_add(1, Relaxed);
+    }
+    NUMBER.with(|number| *number)
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("rank", &self.rank).field("path", &self.path).finish_non_exhaustive()
+    }
+}
