@@ -1,11 +1,38 @@
 //! The C library: `libmpi_abi.so.1` with the standard ABI of MPI 5.0, over the same runtime that Rust programs use.
 //!
-//! What will live here, and nowhere else: the exported `MPI_` and `PMPI_` symbols, the tables that map the ABI's handles
-//! and constants to values of [`rma`] (handles are index and generation, so a stale or foreign one is an error), the
-//! conversion of `int` arguments to the 64-bit form that the engine has, error handlers, and the files that C programs are
-//! built with (`mpi.h`, `rmacc`, the pkg-config file). An entry point is one macro: panic boundary, initialization
-//! check, conversion, body, error handler.
+//! What lives here, and nowhere else: the exported `MPI_` and `PMPI_` functions, the tables that map the ABI's handles
+//! and constants to values of [`rma`] and [`rma_core`], the conversion of `int` arguments to the 64-bit form that the
+//! engine has, error handlers and attributes, and the files that C programs are built with. Epochs, windows, messages and
+//! progress do not: this crate translates; the runtime and the engine decide.
 //!
-//! What will not live here: epochs, windows, progress. This crate translates; the engine decides.
-//!
-//! The crate is empty until its entry points exist; it exports no symbol.
+//! From below: [`abi`] has types and constants, [`arguments`] what C passes, [`handle`] what stands behind handles,
+//! [`runtime`] the process, [`errors`] codes and handlers, [`entry`] the frame of a call. One module per chapter of the
+//! standard holds the calls themselves. A function that is not implemented is in neither header nor link; programs that were
+//! built with another library hear of it from [`unsupported`].
+
+#![allow(non_camel_case_types, non_snake_case)] // the names are the standard's
+#![allow(clippy::too_many_arguments)] // so are the parameters
+
+mod abi;
+mod arguments;
+mod attributes;
+mod collective;
+mod communicator;
+mod conversion;
+mod datatype;
+mod debug;
+mod entry;
+mod environment;
+mod errors;
+mod group;
+mod handle;
+mod info;
+mod memory;
+mod message;
+mod name;
+mod op;
+mod request;
+mod runtime;
+mod tool;
+mod unsupported;
+mod window;

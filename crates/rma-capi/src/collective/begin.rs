@@ -1,0 +1,303 @@
+//! How each collective begins: what is packed, which machine carries it, and where its result goes.
+
+use super::data::{Data, Room, is_in_place};
+use super::inter::InterCall;
+use super::under_way::UnderWay;
+use crate::abi::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_ROOT};
+use crate::arguments::{In, Memory, Wide};
+use crate::communicator::{self, Comm};
+use crate::errors::Raiser;
+use crate::op;
+use crate::runtime::Process;
+use rma::raw::{
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Machine, Reduce, ReduceScatter, Scan, Scatter,
+};
+use rma::{Error, ErrorClass, Result};
+use std::ffi::c_int;
+
+/// A call on a communicator.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    name: &'static str,
+    pub(super) process: &'static Process,
+    comm: &'static Comm,
+    handle: MPI_Comm,
+}
+
+/// What the beginning of a collective answers.
+pub(super) type Begun = Result<UnderWay>;
+
+/// Which scan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScanKind {
+    Inclusive,
+    Exclusive,
+}
+
+/// One side of a call on the blocks of all ranks.
+#[derive(Clone, Copy)]
+pub(super) struct Side<C> {
+    pub(super) memory: Memory,
+    pub(super) count: C,
+    pub(super) datatype: MPI_Datatype,
+}
+
+impl Call {
+    pub(super) fn new(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
+        Ok(Self { name, process, comm: communicator::get(process, comm)?, handle: comm })
+    }
+
+    /// Who gets the errors of what it begins.
+    pub(super) fn raiser(self) -> Raiser {
+        self.comm.raiser(self.handle)
+    }
+
+    /// Number of ranks that this one gives to or gets from: of an intercommunicator, those of the other group.
+    pub(super) fn size(self) -> usize {
+        match &self.comm.inter {
+            None => self.own_size(),
+            Some(inter) => inter.remote().size() as usize,
+        }
+    }
+
+    /// Number of ranks of this one's group.
+    pub(super) fn own_size(self) -> usize {
+        self.comm.inner.size() as usize
+    }
+
+    fn inter(self) -> Option<InterCall> {
+        self.comm.inter.as_ref().map(|comm| InterCall { call: self, comm })
+    }
+
+    fn rank(self) -> usize {
+        self.comm.inner.rank() as usize
+    }
+
+    fn is_root(self, root: c_int) -> bool {
+        match &self.comm.inter {
+            None => self.rank() as i64 == i64::from(root),
+            Some(_) => root == MPI_ROOT,
+        }
+    }
+
+    /// The ranks' blocks, of which only the root's arguments tell; elsewhere, nothing.
+    pub(super) fn at_root(
+        self,
+        root: c_int,
+        blocks: impl FnOnce() -> Result<Vec<Data>>,
+    ) -> Result<Vec<Data>> {
+        if self.is_root(root) { blocks() } else { Ok(Vec::new()) }
+    }
+
+    fn root(self, root: c_int) -> Result<u32> {
+        u32::try_from(root).ok().filter(|root| (*root as usize) < self.size()).ok_or_else(|| {
+            Error::new(ErrorClass::Root, "", format!("root is {root}, but must be in 0..{}", self.size()))
+        })
+    }
+
+    fn begin<M, F>(self, machine: M, store: F) -> UnderWay
+    where
+        M: Machine + Send + 'static,
+        M::Output: Send + 'static,
+        F: FnMut(M::Output) -> Result<()> + Send + 'static,
+    {
+        UnderWay::storing(self, self.comm.inner.runtime().begin(self.name, machine), store)
+    }
+}
+
+pub(super) fn barrier(call: Call) -> Begun {
+    if let Some(inter) = call.inter() {
+        return inter.barrier();
+    }
+    Ok(call.begin(Barrier::new(call.comm.inner.link()), Ok))
+}
+
+pub(super) fn broadcast(
+    call: Call,
+    buffer: Memory,
+    number: impl Wide,
+    datatype: MPI_Datatype,
+    root: c_int,
+) -> Begun {
+    if let Some(inter) = call.inter() {
+        return inter.broadcast(&Data::new("buffer", buffer, number, datatype)?, root);
+    }
+    let root_rank = call.root(root)?;
+    let data = Data::new("buffer", buffer, number, datatype)?;
+    let is_root = call.is_root(root);
+    let own = is_root.then(|| data.pack()).transpose()?;
+    let mut room = data.room()?;
+    let machine = Broadcast::new(call.comm.inner.link(), root_rank, own, data.len());
+    Ok(call.begin(machine, move |bytes| if is_root { Ok(()) } else { room.store(&bytes) }))
+}
+
+pub(super) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, root: c_int) -> Begun {
+    if let Some(inter) = call.inter() {
+        let values = || Ok((op::combine(op, recv.datatype)?, operand(sendbuf, recv, false)?));
+        return inter.reduce(values, || recv.data("recvbuf"), root);
+    }
+    let root_rank = call.root(root)?;
+    let operation = op::combine(op, recv.datatype)?;
+    let is_root = call.is_root(root);
+    let values = operand(sendbuf, recv, is_root)?;
+    let mut room = is_root.then(|| recv.data("recvbuf")?.room()).transpose()?;
+    let machine = Reduce::new(call.comm.inner.link(), root_rank, operation, values);
+    Ok(call.begin(machine, move |result| match (&mut room, result) {
+        (Some(room), Some(result)) => room.store(&result),
+        _ => Ok(()),
+    }))
+}
+
+pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Begun {
+    let operation = op::combine(op, recv.datatype)?;
+    let values = operand(sendbuf, recv, call.inter().is_none())?;
+    let mut room = recv.data("recvbuf")?.room()?;
+    if let Some(inter) = call.inter() {
+        return inter.allreduce(operation, values, room);
+    }
+    let machine = AllReduce::new(call.comm.inner.link(), operation, values);
+    Ok(call.begin(machine, move |result| room.store(&result)))
+}
+
+pub(super) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, kind: ScanKind) -> Begun {
+    let link = call.comm.intra()?.link();
+    let operation = op::combine(op, recv.datatype)?;
+    let values = operand(sendbuf, recv, true)?;
+    let mut room = recv.data("recvbuf")?.room()?;
+    let machine = Scan::new(link, operation, values);
+    Ok(call.begin(machine, move |prefix| match kind {
+        ScanKind::Inclusive => room.store(&prefix.inclusive),
+        // Rank 0 has none, and its memory stays as it is.
+        ScanKind::Exclusive => prefix.exclusive.map_or(Ok(()), |exclusive| room.store(&exclusive)),
+    }))
+}
+
+/// `counts` are the elements that each rank gets.
+pub(super) fn reduce_scatter<C: Wide>(
+    call: Call,
+    sendbuf: Memory,
+    recvbuf: Memory,
+    counts: &[C],
+    datatype: MPI_Datatype,
+    op: MPI_Op,
+) -> Begun {
+    let operation = op::combine(op, datatype)?;
+    let source = if is_in_place(sendbuf) { recvbuf } else { sendbuf };
+    let lens = counts.iter().map(|count| Ok(Data::new("recvbuf", recvbuf, *count, datatype)?.len()));
+    let lens = lens.collect::<Result<Vec<_>>>()?;
+    let total = counts.iter().try_fold(0i64, |total, count| total.checked_add(count.wide()));
+    let total =
+        total.ok_or_else(|| Error::new(ErrorClass::Count, "", "recvcounts add up to more than 2^63"))?;
+    let mut packed = Data::new("sendbuf", source, total, datatype)?.pack()?;
+    // From the last on, so that each block is cut off without moving the others.
+    let mut room = Data::new("recvbuf", recvbuf, counts[call.rank()], datatype)?.room()?;
+    if let Some(inter) = call.inter() {
+        return inter.reduce_scatter(operation, packed, lens.iter().map(|len| *len as usize).collect(), room);
+    }
+    let mut blocks: Vec<Vec<u8>> =
+        lens.iter().rev().map(|len| packed.split_off(packed.len() - *len as usize)).collect();
+    blocks.reverse();
+    let machine = ReduceScatter::new(call.comm.inner.link(), operation, blocks)?;
+    Ok(call.begin(machine, move |result| room.store(&result)))
+}
+
+/// `recv` has the ranks' blocks at the root, and nothing elsewhere.
+pub(super) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: c_int) -> Begun {
+    if let Some(inter) = call.inter() {
+        return inter.gather(send, &recv, root);
+    }
+    let root_rank = call.root(root)?;
+    let own = match is_in_place(send.memory) && call.is_root(root) {
+        true => recv[call.rank()].pack()?,
+        false => send.data("sendbuf")?.pack()?,
+    };
+    let mut rooms = rooms(&recv)?;
+    let machine = Gather::new(call.comm.inner.link(), root_rank, own);
+    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks.unwrap_or_default())))
+}
+
+pub(super) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Begun {
+    let own = match is_in_place(send.memory) && call.inter().is_none() {
+        true => recv[call.rank()].pack()?,
+        false => send.data("sendbuf")?.pack()?,
+    };
+    let mut rooms = rooms(&recv)?;
+    if let Some(inter) = call.inter() {
+        return inter.all_gather(own, rooms);
+    }
+    let machine = AllGather::new(call.comm.inner.link(), own);
+    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))
+}
+
+/// `send` has the ranks' blocks at the root, and nothing elsewhere.
+pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root: c_int) -> Begun {
+    if let Some(inter) = call.inter() {
+        return inter.scatter(&send, recv, root);
+    }
+    let root_rank = call.root(root)?;
+    let is_root = call.is_root(root);
+    let blocks = is_root.then(|| send.iter().map(Data::pack).collect::<Result<Vec<_>>>()).transpose()?;
+    let stays = is_in_place(recv.memory) && is_root;
+    let mut room = (!stays).then(|| recv.data("recvbuf")?.room()).transpose()?;
+    let machine = Scatter::new(call.comm.inner.link(), root_rank, blocks)?;
+    Ok(call.begin(machine, move |block| room.as_mut().map_or(Ok(()), |room| room.store(&block))))
+}
+
+/// With `send` missing, the blocks to be sent are those to be replaced (`MPI_IN_PLACE`).
+pub(super) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
+    let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
+    let mut rooms = rooms(&recv)?;
+    if let Some(inter) = call.inter() {
+        return inter.all_to_all(blocks, rooms);
+    }
+    let machine = AllToAll::new(call.comm.inner.link(), blocks)?;
+    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))
+}
+
+/// The pieces that a call reads, unless it reads them in place.
+pub(super) fn unless_in_place(
+    memory: Memory,
+    pieces: impl FnOnce() -> Result<Vec<Data>>,
+) -> Result<Option<Vec<Data>>> {
+    (!is_in_place(memory)).then(pieces).transpose()
+}
+
+/// The counts of a call with one for each rank.
+pub(super) fn counts<C: Wide>(call: Call, recvcounts: In<C>) -> Result<Vec<C>> {
+    recvcounts.many("recvcounts", call.own_size())
+}
+
+impl<C: Wide> Side<C> {
+    pub(super) fn new(memory: Memory, count: C, datatype: MPI_Datatype) -> Self {
+        Self { memory, count, datatype }
+    }
+
+    pub(super) fn data(self, name: &'static str) -> Result<Data> {
+        Data::new(name, self.memory, self.count, self.datatype)
+    }
+
+    /// A piece for each of `blocks` ranks, one behind the other.
+    pub(super) fn blocks(self, name: &'static str, blocks: usize) -> Result<Vec<Data>> {
+        Data::blocks(name, self.memory, self.count, self.datatype, blocks)
+    }
+}
+
+/// What a rank brings to a reduction; `MPI_IN_PLACE` is legal where the result goes.
+fn operand<C: Wide>(sendbuf: Memory, recv: Side<C>, may_be_in_place: bool) -> Result<Vec<u8>> {
+    if is_in_place(sendbuf) {
+        if !may_be_in_place {
+            let cause = "sendbuf is MPI_IN_PLACE, which only the root may give";
+            return Err(Error::new(ErrorClass::Buffer, "", cause));
+        }
+        return recv.data("recvbuf")?.pack();
+    }
+    Side { memory: sendbuf, ..recv }.data("sendbuf")?.pack()
+}
+
+fn rooms(pieces: &[Data]) -> Result<Vec<Room>> {
+    pieces.iter().map(Data::room).collect()
+}
+
+fn store_all(rooms: &mut [Room], blocks: &[Vec<u8>]) -> Result<()> {
+    rooms.iter_mut().zip(blocks).try_for_each(|(room, block)| room.store(block))
+}

@@ -1,0 +1,129 @@
+//! The buffers of collectives: elements in the program's memory, packed and stored.
+
+use crate::abi::{MPI_Datatype, MPI_IN_PLACE};
+use crate::arguments::{In, Memory, Wide, count};
+use crate::datatype::{bytes, committed};
+use rma::{Error, ErrorClass, Result};
+use rma_core::datatype::{Datatype, Scatter};
+
+/// A number of elements at an address.
+#[derive(Clone)]
+pub(crate) struct Data {
+    name: &'static str,
+    memory: Memory,
+    count: u64,
+    datatype: Datatype,
+    len: u64,
+}
+
+/// Room for packed bytes.
+pub(crate) struct Room {
+    name: &'static str,
+    scatter: Scatter,
+}
+
+impl Data {
+    pub(crate) fn new(
+        name: &'static str,
+        memory: Memory,
+        number: impl Wide,
+        datatype: MPI_Datatype,
+    ) -> Result<Self> {
+        let datatype = committed("datatype", datatype)?;
+        let len = bytes("count", number, &datatype)?;
+        Ok(Self { name, memory, count: count("count", number)?, datatype, len })
+    }
+
+    /// Bytes of data.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The elements, packed.
+    pub(crate) fn pack(&self) -> Result<Vec<u8>> {
+        let mut packed = vec![0; self.len as usize];
+        self.memory.gather(self.name, self.count, &self.datatype)?.read(&mut packed);
+        Ok(packed)
+    }
+
+    /// Room for the elements.
+    pub(crate) fn room(&self) -> Result<Room> {
+        let scatter = self.memory.scatter(self.name, self.count, &self.datatype)?;
+        Ok(Room { name: self.name, scatter })
+    }
+
+    /// `blocks` pieces of as many elements each, one behind the other.
+    pub(super) fn blocks(
+        name: &'static str,
+        memory: Memory,
+        number: impl Wide,
+        datatype: MPI_Datatype,
+        blocks: usize,
+    ) -> Result<Vec<Self>> {
+        let first = Self::new(name, memory, number, datatype)?;
+        let stride = (first.count as i64).checked_mul(first.datatype.extent());
+        (0..blocks)
+            .map(|i| {
+                let offset =
+                    stride.and_then(|stride| stride.checked_mul(i as i64)).ok_or_else(|| far(name))?;
+                Ok(Self { memory: memory.offset(offset), ..first.clone() })
+            })
+            .collect()
+    }
+
+    /// Pieces of different lengths; displacements count elements.
+    pub(super) fn varying<C: Wide, D: Wide>(
+        name: &'static str,
+        memory: Memory,
+        counts: In<C>,
+        displs: In<D>,
+        datatype: MPI_Datatype,
+        blocks: usize,
+    ) -> Result<Vec<Self>> {
+        let (counts, displs) = (counts.many("counts", blocks)?, displs.many("displs", blocks)?);
+        let extent = committed("datatype", datatype)?.extent();
+        let place = |(number, displ): (C, D)| {
+            let offset = displ.wide().checked_mul(extent).ok_or_else(|| far(name))?;
+            Self::new(name, memory.offset(offset), number, datatype)
+        };
+        counts.into_iter().zip(displs).map(place).collect()
+    }
+
+    /// Pieces of different lengths and types; displacements count bytes.
+    pub(super) fn of_types<C: Wide, D: Wide>(
+        name: &'static str,
+        memory: Memory,
+        counts: In<C>,
+        displs: In<D>,
+        types: In<MPI_Datatype>,
+        blocks: usize,
+    ) -> Result<Vec<Self>> {
+        let (counts, displs) = (counts.many("counts", blocks)?, displs.many("displs", blocks)?);
+        let types = types.many("types", blocks)?;
+        let places = counts.into_iter().zip(displs).zip(types);
+        places.map(|((number, displ), ty)| Self::new(name, memory.offset(displ.wide()), number, ty)).collect()
+    }
+}
+
+impl Room {
+    /// Stores what has arrived.
+    pub(crate) fn store(&mut self, packed: &[u8]) -> Result<()> {
+        if packed.len() as u64 > self.scatter.remaining() {
+            let (len, room) = (packed.len(), self.scatter.remaining());
+            let cause = format!("{len} bytes have come for {}, which has room for {room}", self.name);
+            return Err(Error::new(ErrorClass::Truncate, "", cause));
+        }
+        self.scatter.write(packed);
+        Ok(())
+    }
+}
+
+/// Whether a buffer is `MPI_IN_PLACE`.
+pub(super) fn is_in_place(memory: Memory) -> bool {
+    memory.address() == MPI_IN_PLACE
+}
+
+#[cold]
+fn far(name: &str) -> Error {
+    Error::new(ErrorClass::Count, "", format!("a block of {name} is more than 2^63 bytes away"))
+}

@@ -1,0 +1,122 @@
+//! Collectives between the two groups of an intercommunicator (MPI 5.0 §6.2.3): each group gives to the other, or one root
+//! does.
+
+use super::begin::{Begun, Call, Side};
+use super::data::{Data, Room};
+use super::under_way::UnderWay;
+use crate::abi::{MPI_INT, MPI_PROC_NULL, MPI_ROOT, MPI_SUM};
+use crate::arguments::Wide;
+use crate::op;
+use rma::raw::{Combine, Intercommunicator, Root};
+use rma::{Error, ErrorClass, Result};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// A call on an intercommunicator.
+#[derive(Clone, Copy)]
+pub(super) struct InterCall {
+    pub(super) call: Call,
+    pub(super) comm: &'static Intercommunicator,
+}
+
+impl InterCall {
+    fn root(self, root: c_int) -> Result<Root> {
+        match root {
+            MPI_ROOT => Ok(Root::Caller),
+            MPI_PROC_NULL => Ok(Root::Neighbor),
+            rank => u32::try_from(rank).map(Root::Remote).map_err(|_| {
+                let cause = format!("root is {rank}, which is no rank, nor MPI_ROOT, nor MPI_PROC_NULL");
+                Error::new(ErrorClass::Root, "", cause)
+            }),
+        }
+    }
+
+    pub(super) fn barrier(self) -> Begun {
+        Ok(UnderWay::storing(self.call, self.comm.begin_barrier(), Ok))
+    }
+
+    pub(super) fn broadcast(self, data: &Data, root: c_int) -> Begun {
+        let root = self.root(root)?;
+        let own = if root == Root::Caller { data.pack()? } else { Vec::new() };
+        let mut room = matches!(root, Root::Remote(_)).then(|| data.room()).transpose()?;
+        let request = self.comm.begin_broadcast(root, own, data.len())?;
+        Ok(UnderWay::storing(self.call, request, move |news| store_in(&mut room, news)))
+    }
+
+    /// `recv` has the remote ranks' blocks at the root, and nothing elsewhere.
+    pub(super) fn gather<C: Wide>(self, send: Side<C>, recv: &[Data], root: c_int) -> Begun {
+        let root = self.root(root)?;
+        let own = if matches!(root, Root::Remote(_)) { send.data("sendbuf")?.pack()? } else { Vec::new() };
+        let mut rooms = recv.iter().map(Data::room).collect::<Result<Vec<_>>>()?;
+        let request = self.comm.begin_gather(root, own)?;
+        Ok(UnderWay::storing(self.call, request, move |blocks| {
+            store_all(&mut rooms, blocks.unwrap_or_default())
+        }))
+    }
+
+    /// `send` has the remote ranks' blocks at the root, and nothing elsewhere.
+    pub(super) fn scatter<C: Wide>(self, send: &[Data], recv: Side<C>, root: c_int) -> Begun {
+        let root = self.root(root)?;
+        let blocks = send.iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
+        let is_taker = matches!(root, Root::Remote(_));
+        let mut room = is_taker.then(|| recv.data("recvbuf")?.room()).transpose()?;
+        let request = self.comm.begin_scatter(root, &blocks)?;
+        Ok(UnderWay::storing(self.call, request, move |block| store_in(&mut room, block)))
+    }
+
+    /// The operation and the values are asked for where they matter: the arguments of ranks that neither give nor take may be
+    /// anything.
+    pub(super) fn reduce(
+        self,
+        values: impl FnOnce() -> Result<(Arc<dyn Combine>, Vec<u8>)>,
+        recv: impl FnOnce() -> Result<Data>,
+        root: c_int,
+    ) -> Begun {
+        let root = self.root(root)?;
+        let (operation, values) = match root {
+            Root::Remote(_) => values()?,
+            // Nobody in this group combines anything.
+            Root::Caller | Root::Neighbor => (op::combine(MPI_SUM, MPI_INT)?, Vec::new()),
+        };
+        let mut room = if root == Root::Caller { Some(recv()?.room()?) } else { None };
+        let request = self.comm.begin_reduce(root, operation, values)?;
+        Ok(UnderWay::storing(self.call, request, move |result| store_in(&mut room, result)))
+    }
+
+    pub(super) fn allreduce(self, operation: Arc<dyn Combine>, values: Vec<u8>, mut room: Room) -> Begun {
+        let request = self.comm.begin_allreduce(operation, values);
+        Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
+    }
+
+    pub(super) fn reduce_scatter(
+        self,
+        operation: Arc<dyn Combine>,
+        values: Vec<u8>,
+        lens: Vec<usize>,
+        mut room: Room,
+    ) -> Begun {
+        let request = self.comm.begin_reduce_scatter(operation, values, lens)?;
+        Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
+    }
+
+    pub(super) fn all_gather(self, own: Vec<u8>, mut rooms: Vec<Room>) -> Begun {
+        let request = self.comm.begin_allgather(own);
+        Ok(UnderWay::storing(self.call, request, move |blocks| store_all(&mut rooms, blocks)))
+    }
+
+    pub(super) fn all_to_all(self, blocks: Vec<Vec<u8>>, mut rooms: Vec<Room>) -> Begun {
+        let request = self.comm.begin_alltoall(blocks)?;
+        Ok(UnderWay::storing(self.call, request, move |blocks| store_all(&mut rooms, blocks)))
+    }
+}
+
+fn store_in(room: &mut Option<Room>, news: Option<Vec<u8>>) -> Result<()> {
+    match (room, news) {
+        (Some(room), Some(news)) => room.store(&news),
+        _ => Ok(()),
+    }
+}
+
+fn store_all(rooms: &mut [Room], blocks: Vec<Vec<u8>>) -> Result<()> {
+    rooms.iter_mut().zip(blocks).try_for_each(|(room, block)| room.store(&block))
+}

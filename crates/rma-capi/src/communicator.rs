@@ -1,0 +1,159 @@
+//! Communicators: the objects behind `MPI_Comm`, and the calls on them (MPI 5.0 §7).
+
+mod attributes;
+mod calls;
+mod create;
+mod hints;
+mod idup;
+mod inter;
+mod partners;
+
+pub(crate) use attributes::TAG_UB;
+pub(crate) use partners::Partners;
+
+use crate::abi::{MPI_COMM_NULL, MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm};
+use crate::attributes::{Attributes, Kind, Owner};
+use crate::errors::{Attached, Raiser, Subject};
+use crate::handle::Table;
+use crate::name::Name;
+use crate::runtime::Process;
+use hints::Hints;
+use rma::raw::Intercommunicator;
+use rma::{Communicator, Error, ErrorClass, Result};
+use std::sync::Arc;
+
+/// A communicator of the program.
+pub(crate) struct Comm {
+    /// The ranks that it is made of; of an intercommunicator, those of the local group.
+    pub(crate) inner: Arc<Communicator>,
+    /// With the other group, if there is one.
+    pub(crate) inter: Option<Arc<Intercommunicator>>,
+    pub(crate) handler: Arc<Attached>,
+    pub(crate) name: Name,
+    pub(crate) attributes: Attributes,
+    pub(crate) hints: Hints,
+}
+
+pub(crate) static COMMS: Table<MPI_Comm, Comm> = Table::new();
+
+impl Comm {
+    /// One of the two that are there from the start.
+    pub(crate) fn predefined(inner: Arc<Communicator>, name: &str) -> Self {
+        Self {
+            inner,
+            inter: None,
+            handler: Arc::new(Attached::fatal()),
+            name: Name::of(name),
+            attributes: Attributes::new(),
+            hints: Hints::default(),
+        }
+    }
+
+    /// Enters a communicator made from this one. It has this one's error handler, and neither name nor attributes.
+    ///
+    /// # Errors
+    /// `MPI_ERR_NO_MEM` when no handle is left.
+    pub(crate) fn enter(&self, inner: Communicator, hints: Hints) -> Result<MPI_Comm> {
+        self.offspring(hints).enter_itself(Arc::new(inner), None)
+    }
+
+    /// Enters an intercommunicator made from this one; see [`Comm::enter`].
+    ///
+    /// # Errors
+    /// `MPI_ERR_NO_MEM` when no handle is left.
+    pub(crate) fn enter_inter(&self, inter: Intercommunicator, hints: Hints) -> Result<MPI_Comm> {
+        self.offspring(hints).enter_itself(Arc::clone(&self.inner), Some(Arc::new(inter)))
+    }
+
+    /// What a communicator made from this one has before its ranks are known.
+    fn offspring(&self, hints: Hints) -> Offspring {
+        let handler = Arc::new(Attached::inherited(&self.handler));
+        Offspring { handler, attributes: Attributes::new(), hints }
+    }
+
+    /// The communicator of one group.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM` when it is an intercommunicator.
+    pub(crate) fn intra(&self) -> Result<&Arc<Communicator>> {
+        match self.inter {
+            None => Ok(&self.inner),
+            Some(_) => Err(Error::new(
+                ErrorClass::Comm,
+                "",
+                "comm is an intercommunicator, which the call does not take",
+            )),
+        }
+    }
+
+    /// Who gets the errors of what outlives a call; `handle` is this communicator's.
+    pub(crate) fn raiser(&self, handle: MPI_Comm) -> Raiser {
+        Raiser::Known(Arc::clone(&self.handler), Subject::Comm(handle))
+    }
+
+    /// The ranks that calls name.
+    pub(crate) fn partners(&self) -> Partners {
+        match &self.inter {
+            None => Partners::Own(Arc::clone(&self.inner)),
+            Some(inter) => Partners::Remote(Arc::clone(inter)),
+        }
+    }
+}
+
+/// A communicator that is being made from another.
+struct Offspring {
+    handler: Arc<Attached>,
+    attributes: Attributes,
+    hints: Hints,
+}
+
+impl Offspring {
+    fn enter_itself(
+        self,
+        inner: Arc<Communicator>,
+        inter: Option<Arc<Intercommunicator>>,
+    ) -> Result<MPI_Comm> {
+        let Self { handler, attributes, hints } = self;
+        let comm = Comm { inner, inter, handler, name: Name::default(), attributes, hints };
+        COMMS
+            .insert(comm)
+            .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another communicator"))
+    }
+}
+
+/// The communicator of a handle.
+#[inline]
+pub(crate) fn find(process: &'static Process, comm: MPI_Comm) -> Option<&'static Comm> {
+    match comm {
+        MPI_COMM_WORLD => Some(&process.world),
+        MPI_COMM_SELF => Some(&process.own),
+        // SAFETY: MPI forbids to free a communicator while another thread passes it to a call.
+        comm => unsafe { COMMS.get(comm) },
+    }
+}
+
+/// As [`find`], or the error that says what is wrong with the handle.
+#[inline]
+pub(crate) fn get(process: &'static Process, comm: MPI_Comm) -> Result<&'static Comm> {
+    find(process, comm).ok_or_else(|| {
+        let cause = match comm {
+            MPI_COMM_NULL => "comm is MPI_COMM_NULL".to_owned(),
+            comm => format!("comm {:#x} is no communicator, or was freed", comm.0),
+        };
+        Error::new(ErrorClass::Comm, "", cause)
+    })
+}
+
+/// Deletes the attributes of the predefined communicators, because MPI ends (MPI 5.0 §11.2.2): first of all that ends.
+///
+/// # Errors
+/// What a delete function answers.
+pub(crate) fn delete_predefined_attributes(process: &'static Process) -> Result<()> {
+    let own = process.own.attributes.delete_all(owner(MPI_COMM_SELF));
+    own.and(process.world.attributes.delete_all(owner(MPI_COMM_WORLD)))
+}
+
+/// A communicator as the functions of its attributes are told.
+fn owner(comm: MPI_Comm) -> Owner {
+    Owner { kind: Kind::Comm, handle: comm.0 }
+}

@@ -1,0 +1,169 @@
+//! Making and freeing communicators (MPI 5.0 §7.4.2, §7.4.3).
+
+use super::hints::Hints;
+use super::{COMMS, Comm, get, owner};
+use crate::abi::*;
+use crate::arguments::{Out, negative};
+use crate::entry::entry;
+use crate::errors::Raiser;
+use crate::runtime::Process;
+use crate::{group, info};
+use rma::{Communicator, Error, ErrorClass, Result};
+use std::ffi::c_int;
+
+entry! {
+    /// `MPI_Comm_dup`: attributes are copied; hints, since MPI 4.0, and the name are not.
+    fn MPI_Comm_dup(comm: MPI_Comm, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
+        duplicate(process, comm, Ok(Hints::default()), newcomm)
+    }
+
+    /// `MPI_Comm_dup_with_info`: attributes are copied, hints are those of `info`.
+    fn MPI_Comm_dup_with_info(
+        comm: MPI_Comm,
+        info: MPI_Info,
+        newcomm: Out<MPI_Comm>,
+    ) raises Raiser::Comm(comm); |process| {
+        duplicate(process, comm, info::get_optional(info).map(Hints::from), newcomm)
+    }
+
+    /// `MPI_Comm_create`.
+    fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
+        let old = get(process, comm)?;
+        let group = group::get(group)?;
+        make(old, newcomm, || old.intra()?.create(group))
+    }
+
+    /// `MPI_Comm_create_group`: who is not a member of the group gets `MPI_COMM_NULL` at once.
+    fn MPI_Comm_create_group(
+        comm: MPI_Comm,
+        group: MPI_Group,
+        tag: c_int,
+        newcomm: Out<MPI_Comm>,
+    ) raises Raiser::Comm(comm); |process| {
+        let old = get(process, comm)?;
+        let group = group::get(group)?;
+        let tag = u32::try_from(tag).map_err(|_| negative(ErrorClass::Tag, "tag", tag.into()))?;
+        let me = old.inner.runtime().me();
+        make(old, newcomm, || group.rank(me).map(|_| old.intra()?.create_group(group, tag)).transpose())
+    }
+
+    /// `MPI_Comm_split`.
+    fn MPI_Comm_split(
+        comm: MPI_Comm,
+        color: c_int,
+        key: c_int,
+        newcomm: Out<MPI_Comm>,
+    ) raises Raiser::Comm(comm); |process| {
+        let old = get(process, comm)?;
+        let wish = || match color {
+            MPI_UNDEFINED => Ok(None),
+            color => u32::try_from(color).map(Some).map_err(|_| {
+                let cause = format!("color is {color}, which is neither MPI_UNDEFINED nor at least 0");
+                Error::new(ErrorClass::Arg, "", cause)
+            }),
+        };
+        split(old, newcomm, wish, |color| old.intra()?.split(color, key.into()))
+    }
+
+    /// `MPI_Comm_split_type`: by shared memory. The library knows no other hardware, so what asks for such makes no
+    /// communicator.
+    fn MPI_Comm_split_type(
+        comm: MPI_Comm,
+        split_type: c_int,
+        key: c_int,
+        info: MPI_Info,
+        newcomm: Out<MPI_Comm>,
+    ) raises Raiser::Comm(comm); |process| {
+        let old = get(process, comm)?;
+        let is_by_node = || match split_type {
+            MPI_COMM_TYPE_SHARED => Ok(true),
+            MPI_UNDEFINED | MPI_COMM_TYPE_HW_UNGUIDED => Ok(false),
+            MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED => {
+                let wanted = info::get_optional(info)?.and_then(|info| info.text("mpi_hw_resource_type"));
+                Ok(wanted.as_deref() == Some("mpi_shared_memory"))
+            }
+            other => {
+                let cause = format!("split_type is {other}, which is no type of split");
+                Err(Error::new(ErrorClass::Arg, "", cause))
+            }
+        };
+        split(old, newcomm, is_by_node, |is_by_node| old.intra()?.split_by_node(is_by_node.then_some(key.into())))
+    }
+
+    /// `MPI_Comm_free`. Operations under way on it end as if it were still there.
+    fn MPI_Comm_free(comm: Out<MPI_Comm>) raises Raiser::comm_at(comm); |process| {
+        let handle = comm.current().one("comm")?;
+        let found = get(process, handle)?;
+        if matches!(handle, MPI_COMM_WORLD | MPI_COMM_SELF) {
+            return Err(Error::new(ErrorClass::Comm, "", "predefined communicators cannot be freed"));
+        }
+        found.attributes.delete_all(owner(handle))?;
+        COMMS.remove(handle);
+        comm.set("comm", MPI_COMM_NULL)
+    }
+}
+
+/// Makes a communicator of the same ranks, and lets the functions of the attributes decide what it gets of them. A rank whose
+/// arguments are wrong takes part, so that nobody waits for it.
+fn duplicate(
+    process: &'static Process,
+    comm: MPI_Comm,
+    hints: Result<Hints>,
+    newcomm: Out<MPI_Comm>,
+) -> Result<()> {
+    let old = get(process, comm)?;
+    let hints = newcomm.check("newcomm").and(hints);
+    let new = match &old.inter {
+        None => {
+            let inner = old.inner.duplicate()?;
+            old.enter(inner, hints?)?
+        }
+        Some(inter) => {
+            let inter = inter.duplicate()?;
+            old.enter_inter(inter, hints?)?
+        }
+    };
+    adopt_attributes(process, comm, new)?;
+    newcomm.set("newcomm", new)
+}
+
+/// Copies attributes to a new communicator. When a function fails, the new one goes again: other ranks may keep theirs, but
+/// the program cannot use it.
+fn adopt_attributes(process: &'static Process, comm: MPI_Comm, new: MPI_Comm) -> Result<()> {
+    let copy = &get(process, new)?.attributes;
+    let copied = get(process, comm)?.attributes.copy_to(owner(comm), copy);
+    if copied.is_err() {
+        // The first failure is the one to tell of.
+        let _ = copy.delete_all(owner(new));
+        COMMS.remove(new);
+    }
+    copied
+}
+
+/// Splits a communicator as `wish` says, or takes part with the error that it is, so that all ranks get one.
+fn split<W>(
+    old: &Comm,
+    newcomm: Out<MPI_Comm>,
+    wish: impl FnOnce() -> Result<W>,
+    new: impl FnOnce(W) -> Result<Option<Communicator>>,
+) -> Result<()> {
+    let comm = old.intra()?;
+    match newcomm.check("newcomm").and_then(|()| wish()) {
+        Ok(wish) => make(old, newcomm, || new(wish)),
+        Err(fault) => Err(comm.refuse_split(fault)),
+    }
+}
+
+/// Stores the handle of a communicator that may not be for this rank.
+fn make(
+    old: &Comm,
+    newcomm: Out<MPI_Comm>,
+    new: impl FnOnce() -> Result<Option<Communicator>>,
+) -> Result<()> {
+    newcomm.check("newcomm")?;
+    let made = match new()? {
+        Some(inner) => old.enter(inner, Hints::default())?,
+        None => MPI_COMM_NULL,
+    };
+    newcomm.set("newcomm", made)
+}

@@ -1,0 +1,100 @@
+//! `MPI_Comm_idup` (MPI 5.0 §7.4.2): a duplicate that other calls move.
+
+use super::hints::Hints;
+use super::{Offspring, get, owner};
+use crate::abi::*;
+use crate::arguments::Out;
+use crate::debug;
+use crate::entry::entry;
+use crate::errors::Raiser;
+use crate::info;
+use crate::request::{End, Pending, Status, enter};
+use crate::runtime::Process;
+use rma::raw::{CollectiveRequest, Intercommunicator};
+use rma::{Communicator, Result};
+use std::sync::Arc;
+
+entry! {
+    /// `MPI_Comm_idup`: attributes are copied now; the new handle is stored when the request is complete.
+    fn MPI_Comm_idup(
+        comm: MPI_Comm,
+        newcomm: Out<MPI_Comm>,
+        request: Out<MPI_Request>,
+    ) raises Raiser::Comm(comm); |process| {
+        duplicate(process, comm, Ok(Hints::default()), newcomm, request)
+    }
+
+    /// `MPI_Comm_idup_with_info`: as [`MPI_Comm_idup`], with the hints of `info`.
+    fn MPI_Comm_idup_with_info(
+        comm: MPI_Comm,
+        info: MPI_Info,
+        newcomm: Out<MPI_Comm>,
+        request: Out<MPI_Request>,
+    ) raises Raiser::Comm(comm); |process| {
+        duplicate(process, comm, info::get_optional(info).map(Hints::from), newcomm, request)
+    }
+}
+
+fn duplicate(
+    process: &'static Process,
+    comm: MPI_Comm,
+    hints: Result<Hints>,
+    newcomm: Out<MPI_Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    let old = get(process, comm)?;
+    // Begun before arguments are checked and the program's functions are called, so that what is wrong with them keeps no
+    // other rank waiting.
+    let under_way = match &old.inter {
+        None => UnderWay::Intra(old.inner.begin_duplicate()),
+        Some(inter) => UnderWay::Inter(Arc::clone(&old.inner), inter.begin_duplicate()),
+    };
+    newcomm.check("newcomm")?;
+    request.check("request")?;
+    let offspring = old.offspring(hints?);
+    if let Err(error) = old.attributes.copy_to(owner(comm), &offspring.attributes) {
+        // The first failure is the one to tell of.
+        let _ = offspring.attributes.delete_all(owner(MPI_COMM_NULL));
+        return Err(error);
+    }
+    let duplicate = Duplicate { under_way, offspring: Some(offspring), newcomm };
+    request.set("request", enter(Box::new(duplicate), old.raiser(comm))?)
+}
+
+struct Duplicate {
+    under_way: UnderWay,
+    /// Until it has ended.
+    offspring: Option<Offspring>,
+    newcomm: Out<MPI_Comm>,
+}
+
+enum UnderWay {
+    Intra(CollectiveRequest<Communicator>),
+    /// With the communicator of the local group.
+    Inter(Arc<Communicator>, CollectiveRequest<Intercommunicator>),
+}
+
+impl Duplicate {
+    fn store(&mut self, made: Result<(Arc<Communicator>, Option<Arc<Intercommunicator>>)>) -> Result<()> {
+        let (inner, inter) = made?;
+        match self.offspring.take() {
+            Some(offspring) => {
+                let enter = || offspring.enter_itself(inner, inter);
+                self.newcomm.set("newcomm", debug::on_behalf_of("MPI_Comm_idup", enter)?)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Pending for Duplicate {
+    fn take_end(&mut self) -> Option<End> {
+        let made = match &mut self.under_way {
+            UnderWay::Intra(request) => request.take()?.map(|comm| (Arc::new(comm), None)),
+            UnderWay::Inter(local, request) => {
+                request.take()?.map(|inter| (Arc::clone(local), Some(Arc::new(inter))))
+            }
+        };
+        Some(End::from(self.store(made).map(|()| Status::EMPTY)))
+    }
+}

@@ -1,0 +1,56 @@
+//! Handles as integers and back (MPI 5.0 §20: `MPI_*_toint`, `MPI_*_fromint`), for languages that keep them as such.
+//!
+//! A predefined handle is its own number. That of another is its place in the table and a part of its generation, so that
+//! a stale number is found out, as long as it is not older than 32 objects at that place. A handle or number that is none
+//! gives 0, which no call takes for a handle.
+
+use crate::abi::*;
+use crate::communicator::COMMS;
+use crate::datatype::TYPES;
+use crate::entry::plain;
+use crate::errors::HANDLERS;
+use crate::group::GROUPS;
+use crate::handle::Handle;
+use crate::info::INFOS;
+use crate::op::OPS;
+use crate::request::REQUESTS;
+use crate::window::WINDOWS;
+use std::ffi::c_int;
+
+/// Handles below this are the ABI's own.
+const PREDEFINED_END: usize = 0x1000;
+
+macro_rules! conversions {
+    ($($handle:ident in $table:ident: $to:ident, $from:ident;)*) => { plain! {$(
+        #[doc = concat!("`", stringify!($to), "` (§20).")]
+        fn $to(handle: $handle) -> c_int { to_int(handle, |handle| $table.number(handle)) }
+
+        #[doc = concat!("`", stringify!($from), "` (§20).")]
+        fn $from(number: c_int) -> $handle { from_int(number, |number| $table.of_number(number)) }
+    )*}};
+}
+
+conversions! {
+    MPI_Comm in COMMS: MPI_Comm_toint, MPI_Comm_fromint;
+    MPI_Errhandler in HANDLERS: MPI_Errhandler_toint, MPI_Errhandler_fromint;
+    MPI_Group in GROUPS: MPI_Group_toint, MPI_Group_fromint;
+    MPI_Info in INFOS: MPI_Info_toint, MPI_Info_fromint;
+    MPI_Op in OPS: MPI_Op_toint, MPI_Op_fromint;
+    MPI_Request in REQUESTS: MPI_Request_toint, MPI_Request_fromint;
+    MPI_Datatype in TYPES: MPI_Type_toint, MPI_Type_fromint;
+    MPI_Win in WINDOWS: MPI_Win_toint, MPI_Win_fromint;
+}
+
+fn to_int<H: Handle>(handle: H, number: impl FnOnce(H) -> Option<c_int>) -> c_int {
+    match handle.bits() {
+        bits if bits < PREDEFINED_END => bits as c_int,
+        _ => number(handle).unwrap_or_default(),
+    }
+}
+
+fn from_int<H: Handle>(number: c_int, handle: impl FnOnce(c_int) -> Option<H>) -> H {
+    match usize::try_from(number) {
+        Ok(bits) if bits < PREDEFINED_END => H::from_bits(bits),
+        _ => handle(number).unwrap_or(H::from_bits(0)),
+    }
+}

@@ -1,0 +1,146 @@
+//! Datatypes: the objects behind `MPI_Datatype`, and the calls that make and describe them (MPI 5.0 §5).
+//!
+//! A predefined handle is a basic type of the engine; a derived one keeps the engine's datatype and the arguments it was
+//! made from. The engine knows nothing of handles, names, or whether a type was committed: that is checked here.
+
+mod attributes;
+mod calls;
+mod construct;
+mod elements;
+mod pack;
+mod predefined;
+mod query;
+mod recipe;
+
+use crate::abi::{MPI_DATATYPE_NULL, MPI_Datatype};
+use crate::arguments::{Wide, count};
+use crate::attributes::Attributes;
+use crate::handle::Table;
+use crate::name::Name;
+use recipe::Recipe;
+use rma::{Error, ErrorClass, Result};
+use rma_core::datatype::{BasicType, Datatype};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
+
+pub(crate) use elements::{bytes_of_elements, elements_in};
+pub(crate) use predefined::{basic_type, dense_size};
+
+/// A datatype that the program has made.
+pub(crate) struct Derived {
+    inner: Datatype,
+    is_committed: AtomicBool,
+    /// The program's handle, until it is freed, and what has to find the type by the handle.
+    uses: AtomicUsize,
+    is_freed: AtomicBool,
+    pub(crate) name: Name,
+    recipe: Arc<Recipe>,
+    attributes: Attributes,
+}
+
+pub(crate) static TYPES: Table<MPI_Datatype, Derived> = Table::new();
+
+/// The derived type of a handle.
+fn derived(datatype: MPI_Datatype) -> Option<&'static Derived> {
+    // SAFETY: MPI forbids to free a datatype while another thread passes it to a call.
+    unsafe { TYPES.get(datatype) }
+}
+
+/// The engine's type of a handle, committed or not; `name` is the argument's.
+pub(crate) fn get(name: &str, datatype: MPI_Datatype) -> Result<Datatype> {
+    if let Some(basic) = basic_type(datatype) {
+        return Ok(predefined::datatype(basic));
+    }
+    derived(datatype).map(|derived| derived.inner.clone()).ok_or_else(|| unknown(name, datatype))
+}
+
+/// The engine's type of a handle that is used for communication, so must be committed (MPI 5.0 §5.1.9).
+pub(crate) fn committed(name: &str, datatype: MPI_Datatype) -> Result<Datatype> {
+    match derived(datatype) {
+        Some(derived) if !derived.is_committed.load(Relaxed) => {
+            let cause = format!("{name} was not committed (MPI_Type_commit)");
+            Err(Error::new(ErrorClass::Type, "", cause))
+        }
+        _ => get(name, datatype),
+    }
+}
+
+/// The basic type of a handle for calls that take nothing else (`MPI_Fetch_and_op`): itself, or what the program's
+/// duplicate of it is.
+pub(crate) fn predefined_only(name: &str, datatype: MPI_Datatype) -> Result<BasicType> {
+    if let Some(basic) = basic_type(datatype) {
+        return Ok(basic);
+    }
+    committed(name, datatype)?;
+    let cause = format!("{name} is a derived datatype, but the call needs a predefined one");
+    Err(Error::new(ErrorClass::Type, "", cause))
+}
+
+/// Enters a type; it is not committed.
+fn enter(inner: Datatype, recipe: impl Into<Arc<Recipe>>) -> Result<MPI_Datatype> {
+    let derived = Derived {
+        inner,
+        is_committed: AtomicBool::new(false),
+        uses: AtomicUsize::new(1),
+        is_freed: AtomicBool::new(false),
+        name: Name::default(),
+        recipe: recipe.into(),
+        attributes: Attributes::new(),
+    };
+    TYPES
+        .insert(derived)
+        .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another datatype"))
+}
+
+/// A use of a datatype that keeps its handle good, also when the program frees it: functions of the program ask it.
+pub(crate) struct Kept(MPI_Datatype);
+
+impl Kept {
+    pub(crate) fn new(datatype: MPI_Datatype) -> Self {
+        if let Some(derived) = derived(datatype) {
+            derived.uses.fetch_add(1, Relaxed);
+        }
+        Self(datatype)
+    }
+
+    pub(crate) fn handle(&self) -> MPI_Datatype {
+        self.0
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        release(self.0);
+    }
+}
+
+/// Gives up a use of a handle.
+fn release(datatype: MPI_Datatype) {
+    if let Some(derived) = derived(datatype)
+        && derived.uses.fetch_sub(1, AcqRel) == 1
+    {
+        TYPES.remove(datatype);
+    }
+}
+
+/// Bytes of data in `number` elements.
+pub(crate) fn bytes(name: &str, number: impl Wide, datatype: &Datatype) -> Result<u64> {
+    let number = count(name, number)?;
+    number.checked_mul(datatype.size()).filter(|bytes| i64::try_from(*bytes).is_ok()).ok_or_else(|| {
+        let cause =
+            format!("{name} is {number}: so many elements of {} bytes are more than 2^63", datatype.size());
+        Error::new(ErrorClass::Count, "", cause)
+    })
+}
+
+#[cold]
+fn unknown(name: &str, datatype: MPI_Datatype) -> Error {
+    let cause = match datatype {
+        MPI_DATATYPE_NULL => format!("{name} is MPI_DATATYPE_NULL"),
+        datatype => match predefined::unsupported(datatype) {
+            Some(text) => format!("{name} is {text}, which this library does not have"),
+            None => format!("{name} {:#x} is no datatype, or was freed", datatype.0),
+        },
+    };
+    Error::new(ErrorClass::Type, "", cause)
+}

@@ -1,0 +1,105 @@
+//! `MPI_Pack` and `MPI_Unpack` (MPI 5.0 §5.2): data in the order of the type map, without a header.
+
+use super::{bytes, committed, get};
+use crate::abi::*;
+use crate::arguments::{Memory, Out, Wide, count};
+use crate::communicator;
+use crate::entry::forms;
+use crate::errors::Raiser;
+use crate::runtime::Process;
+use rma::{Error, ErrorClass, Result};
+use rma_core::datatype::Gather;
+
+forms! {
+    /// `MPI_Pack` (§5.2).
+    fn MPI_Pack | MPI_Pack_c(
+        inbuf: Memory, incount: Number, datatype: MPI_Datatype, outbuf: Memory, outsize: Number,
+        position: Out<Number>, comm: MPI_Comm,
+    )
+    raises Raiser::Comm(comm); |process| {
+        communicator::get(process, comm)?;
+        pack(inbuf, incount, datatype, outbuf, outsize, position)
+    }
+
+    /// `MPI_Unpack` (§5.2).
+    fn MPI_Unpack | MPI_Unpack_c(
+        inbuf: Memory, insize: Number, position: Out<Number>, outbuf: Memory, outcount: Number,
+        datatype: MPI_Datatype, comm: MPI_Comm,
+    )
+    raises Raiser::Comm(comm); |process| {
+        communicator::get(process, comm)?;
+        unpack(inbuf, insize, position, outbuf, outcount, datatype)
+    }
+
+    /// `MPI_Pack_size` (§5.2).
+    fn MPI_Pack_size | MPI_Pack_size_c(incount: Number, datatype: MPI_Datatype, comm: MPI_Comm, size: Out<Number>)
+    raises Raiser::Comm(comm); |process| { pack_size(process, incount, datatype, comm, size) }
+}
+
+fn pack<C: Wide>(
+    inbuf: Memory,
+    incount: C,
+    datatype: MPI_Datatype,
+    outbuf: Memory,
+    outsize: C,
+    position: Out<C>,
+) -> Result<()> {
+    let datatype = committed("datatype", datatype)?;
+    let len = bytes("incount", incount, &datatype)?;
+    let (start, end) = room("outsize", outsize, position, len)?;
+    let into = outbuf.writable("outbuf", end)?.part(start as usize, len as usize);
+    inbuf.gather("inbuf", count("incount", incount)?, &datatype)?.copy_to(into);
+    position.set("position", narrow("position", end)?)
+}
+
+fn unpack<C: Wide>(
+    inbuf: Memory,
+    insize: C,
+    position: Out<C>,
+    outbuf: Memory,
+    outcount: C,
+    datatype: MPI_Datatype,
+) -> Result<()> {
+    let datatype = committed("datatype", datatype)?;
+    let len = bytes("outcount", outcount, &datatype)?;
+    let (start, end) = room("insize", insize, position, len)?;
+    let from = inbuf.readable("inbuf", end)?.part(start as usize, len as usize);
+    let mut into = outbuf.scatter("outbuf", count("outcount", outcount)?, &datatype)?;
+    Gather::span(from).transfer(&mut into);
+    position.set("position", narrow("position", end)?)
+}
+
+fn pack_size<C: Wide>(
+    process: &'static Process,
+    incount: C,
+    datatype: MPI_Datatype,
+    comm: MPI_Comm,
+    size: Out<C>,
+) -> Result<()> {
+    communicator::get(process, comm)?;
+    let len = bytes("incount", incount, &get("datatype", datatype)?)?;
+    size.set("size", narrow("size", len)?)
+}
+
+/// Where `len` bytes from the position start and end, if they are within the buffer.
+fn room<C: Wide>(name: &str, size: C, position: Out<C>, len: u64) -> Result<(u64, u64)> {
+    let size = count(name, size)?;
+    let start = count("position", position.current().one("position")?)?;
+    match start.checked_add(len) {
+        Some(end) if end <= size => Ok((start, end)),
+        _ => {
+            let cause = format!("{len} bytes from position {start} do not fit into {name} {size}");
+            Err(Error::new(ErrorClass::Truncate, "", cause))
+        }
+    }
+}
+
+fn narrow<C: Wide>(name: &str, value: u64) -> Result<C> {
+    i64::try_from(value).ok().and_then(C::narrow).ok_or_else(|| {
+        Error::new(
+            ErrorClass::ValueTooLarge,
+            "",
+            format!("{name} would be {value}, which its type cannot hold"),
+        )
+    })
+}

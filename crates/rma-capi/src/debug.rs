@@ -1,0 +1,192 @@
+//! What `RMA_DEBUG` shows: the objects that a program has not freed when it ends MPI, and the calls that made them.
+//!
+//! Calls note their names only when that is wanted, or not known yet: before MPI is initialized. Then `running` gives the
+//! hot path of calls nothing, so that they come by [`crate::runtime::watched`]; without `RMA_DEBUG` a call has not one
+//! instruction for it. A table of handles keeps the name that is noted when an object is entered.
+
+use crate::attributes::keyvals_alive;
+use crate::communicator::COMMS;
+use crate::datatype::TYPES;
+use crate::errors::{HANDLERS, say};
+use crate::group::GROUPS;
+use crate::handle::{Handle, Table};
+use crate::info::INFOS;
+use crate::message::MESSAGES;
+use crate::op::OPS;
+use crate::request::REQUESTS;
+use crate::runtime::Process;
+use crate::window::WINDOWS;
+use std::cell::Cell;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+static IS_NOTING: AtomicBool = AtomicBool::new(true);
+
+thread_local! {
+    static CALL: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// Lines of the list, apart from its heading.
+const MOST_LINES: usize = 24;
+/// Characters of a name in the list.
+const MOST_CHARACTERS: usize = 48;
+
+/// Objects that were made by the same call and have the same name.
+#[derive(Debug, PartialEq, Eq)]
+struct Alike {
+    kind: &'static str,
+    name: Option<String>,
+    made_by: Option<&'static str>,
+    count: usize,
+}
+
+/// Notes the call that this thread is in.
+pub(crate) fn note(call: &'static str) {
+    if IS_NOTING.load(Relaxed) {
+        CALL.set(Some(call));
+    }
+}
+
+/// The call that this thread is in, if that is noted.
+pub(crate) fn noted() -> Option<&'static str> {
+    if IS_NOTING.load(Relaxed) { CALL.get() } else { None }
+}
+
+/// Runs what belongs to a call that has returned.
+pub(crate) fn on_behalf_of<T>(call: &'static str, work: impl FnOnce() -> T) -> T {
+    let before = CALL.replace(Some(call));
+    let value = work();
+    CALL.set(before);
+    value
+}
+
+/// Decides whether calls go on noting their names, when that is known.
+pub(crate) fn settle(is_wanted: bool) {
+    IS_NOTING.store(is_wanted, Relaxed);
+}
+
+/// Lists what is not freed, if that is wanted.
+pub(crate) fn report(process: &Process) {
+    if IS_NOTING.load(Relaxed) {
+        let rank = process.world.inner.rank();
+        text(rank, &alive()).iter().for_each(|text| say(text));
+    }
+}
+
+/// Everything of the program that is there, in the order in which it should be freed.
+fn alive() -> Vec<Alike> {
+    let mut all = Vec::new();
+    of(&WINDOWS, "window", |window| Some(window.name.bytes()), &mut all);
+    of(&REQUESTS, "request", |_| Some(Vec::new()), &mut all);
+    of(&MESSAGES, "message", |_| Some(Vec::new()), &mut all);
+    of(&COMMS, "communicator", |comm| Some(comm.name.bytes()), &mut all);
+    of(&TYPES, "datatype", |datatype| Some(datatype.name.bytes()), &mut all);
+    of(&GROUPS, "group", |_| Some(Vec::new()), &mut all);
+    of(&OPS, "operation", |_| Some(Vec::new()), &mut all);
+    // A handler that is attached stays although the program has freed it.
+    of(&HANDLERS, "error handler", |handler| handler.is_held().then(Vec::new), &mut all);
+    for made_by in keyvals_alive() {
+        add("keyval", Vec::new(), made_by, &mut all);
+    }
+    of(&INFOS, "info object", |_| Some(Vec::new()), &mut all);
+    all
+}
+
+/// Adds the objects of a table; those that `name` knows none of do not count.
+fn of<H: Handle, T: Send + Sync>(
+    table: &Table<H, T>,
+    kind: &'static str,
+    name: impl Fn(&T) -> Option<Vec<u8>>,
+    all: &mut Vec<Alike>,
+) {
+    table.each(|object, made_by| {
+        if let Some(name) = name(object) {
+            add(kind, name, made_by, all);
+        }
+    });
+}
+
+fn add(kind: &'static str, name: Vec<u8>, made_by: Option<&'static str>, all: &mut Vec<Alike>) {
+    let name = (!name.is_empty()).then(|| short(&String::from_utf8_lossy(&name)));
+    let is_like = |one: &&mut Alike| one.kind == kind && one.name == name && one.made_by == made_by;
+    match all.iter_mut().find(is_like) {
+        Some(found) => found.count += 1,
+        None => all.push(Alike { kind, name, made_by, count: 1 }),
+    }
+}
+
+/// A name on one line, in quotes.
+fn short(name: &str) -> String {
+    let start: String = name.chars().take(MOST_CHARACTERS).collect();
+    let more = if start.len() < name.len() { "…" } else { "" };
+    format!("{start:?}{more}")
+}
+
+/// The list, in one piece, or nothing when there is nothing to tell.
+fn text(rank: u32, all: &[Alike]) -> Option<String> {
+    let total: usize = all.iter().map(|alike| alike.count).sum();
+    if total == 0 {
+        return None;
+    }
+    let verb = if total == 1 { "object was" } else { "objects were" };
+    let mut text = format!("rma: rank {rank}: {total} {verb} not freed before MPI_Finalize:");
+    for Alike { kind, name, made_by, count } in all.iter().take(MOST_LINES) {
+        let _ = write!(text, "\nrma: rank {rank}:   {count} {kind}{}", if *count == 1 { "" } else { "s" });
+        if let Some(name) = name {
+            let _ = write!(text, " {name}");
+        }
+        let _ = write!(text, ", made by {}", made_by.unwrap_or("a call that is not known"));
+    }
+    let rest: usize = all.iter().skip(MOST_LINES).map(|alike| alike.count).sum();
+    if rest > 0 {
+        let _ = write!(text, "\nrma: rank {rank}:   and {rest} more");
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_that_are_alike_share_a_line() {
+        let mut all = Vec::new();
+        assert_eq!(text(3, &all), None);
+        add("window", b"a\nb".to_vec(), Some("MPI_Win_create"), &mut all);
+        for _ in 0..2 {
+            add("group", Vec::new(), None, &mut all);
+        }
+        assert_eq!(
+            text(3, &all).unwrap(),
+            "rma: rank 3: 3 objects were not freed before MPI_Finalize:\n\
+             rma: rank 3:   1 window \"a\\nb\", made by MPI_Win_create\n\
+             rma: rank 3:   2 groups, made by a call that is not known"
+        );
+    }
+
+    #[test]
+    fn the_list_is_bounded() {
+        let mut all = Vec::new();
+        for number in 0..100 {
+            add(
+                "datatype",
+                format!("{number}{}", "x".repeat(500)).into_bytes(),
+                Some("MPI_Type_dup"),
+                &mut all,
+            );
+        }
+        let text = text(0, &all).unwrap();
+        assert_eq!(text.lines().count(), MOST_LINES + 2);
+        assert!(text.ends_with(&format!("and {} more", 100 - MOST_LINES)), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() < 120), "{text}");
+    }
+
+    #[test]
+    fn a_name_is_noted_for_this_thread() {
+        note("MPI_Outer");
+        assert_eq!(noted(), Some("MPI_Outer"));
+        assert_eq!(on_behalf_of("MPI_Other", noted), Some("MPI_Other"));
+        assert_eq!(noted(), Some("MPI_Outer"));
+        assert_eq!(std::thread::spawn(noted).join().unwrap(), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! `MPI_Group_*` (MPI 5.0 §7.3).
+
+use super::{GROUPS, enter, get};
+use crate::abi::*;
+use crate::arguments::{In, Out, negative};
+use crate::entry::entry;
+use crate::errors::Raiser;
+use rma::{Comparison, Error, ErrorClass, Group, Result};
+use std::ffi::c_int;
+
+entry! {
+    /// `MPI_Group_size`.
+    fn MPI_Group_size(group: MPI_Group, size: Out<c_int>) raises Raiser::Nobody; |_| {
+        size.set("size", get(group)?.size() as c_int)
+    }
+
+    /// `MPI_Group_rank`.
+    fn MPI_Group_rank(group: MPI_Group, rank: Out<c_int>) raises Raiser::Nobody; |process| {
+        let me = process.world.inner.runtime().me();
+        rank.set("rank", get(group)?.rank(me).map_or(MPI_UNDEFINED, |rank| rank as c_int))
+    }
+
+    /// `MPI_Group_compare`.
+    fn MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: Out<c_int>) raises Raiser::Nobody; |_| {
+        result.set("result", comparison(get(group1)?.compare(get(group2)?)))
+    }
+
+    /// `MPI_Group_translate_ranks`.
+    fn MPI_Group_translate_ranks(
+        group1: MPI_Group,
+        n: c_int,
+        ranks1: In<c_int>,
+        group2: MPI_Group,
+        ranks2: Out<c_int>,
+    ) raises Raiser::Nobody; |_| {
+        let (from, to) = (get(group1)?, get(group2)?);
+        let ranks = ranks1.many("ranks1", number(n)?)?;
+        let known = ranks.iter().copied().filter(|rank| *rank != MPI_PROC_NULL);
+        let mut found = from.translate(&unsigned(known)?, to)?.into_iter();
+        let translated = ranks.iter().map(|rank| match *rank {
+            MPI_PROC_NULL => MPI_PROC_NULL,
+            _ => found.next().flatten().map_or(MPI_UNDEFINED, |rank| rank as c_int),
+        });
+        ranks2.set_all("ranks2", &translated.collect::<Vec<_>>())
+    }
+
+    /// `MPI_Group_union`.
+    fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: Out<MPI_Group>) raises Raiser::Nobody; |_| {
+        enter_into(newgroup, || Ok(get(group1)?.union(get(group2)?)))
+    }
+
+    /// `MPI_Group_intersection`.
+    fn MPI_Group_intersection(
+        group1: MPI_Group,
+        group2: MPI_Group,
+        newgroup: Out<MPI_Group>,
+    ) raises Raiser::Nobody; |_| { enter_into(newgroup, || Ok(get(group1)?.intersection(get(group2)?))) }
+
+    /// `MPI_Group_difference`.
+    fn MPI_Group_difference(
+        group1: MPI_Group,
+        group2: MPI_Group,
+        newgroup: Out<MPI_Group>,
+    ) raises Raiser::Nobody; |_| { enter_into(newgroup, || Ok(get(group1)?.difference(get(group2)?))) }
+
+    /// `MPI_Group_incl`.
+    fn MPI_Group_incl(
+        group: MPI_Group,
+        n: c_int,
+        ranks: In<c_int>,
+        newgroup: Out<MPI_Group>,
+    ) raises Raiser::Nobody; |_| {
+        enter_into(newgroup, || get(group)?.incl(&unsigned(ranks.many("ranks", number(n)?)?)?))
+    }
+
+    /// `MPI_Group_excl`.
+    fn MPI_Group_excl(
+        group: MPI_Group,
+        n: c_int,
+        ranks: In<c_int>,
+        newgroup: Out<MPI_Group>,
+    ) raises Raiser::Nobody; |_| {
+        enter_into(newgroup, || get(group)?.excl(&unsigned(ranks.many("ranks", number(n)?)?)?))
+    }
+
+    /// `MPI_Group_range_incl`.
+    fn MPI_Group_range_incl(
+        group: MPI_Group,
+        n: c_int,
+        ranges: In<[c_int; 3]>,
+        newgroup: Out<MPI_Group>,
+    ) raises Raiser::Nobody; |_| {
+        enter_into(newgroup, || get(group)?.range_incl(&ranges.many("ranges", number(n)?)?))
+    }
+
+    /// `MPI_Group_range_excl`.
+    fn MPI_Group_range_excl(
+        group: MPI_Group,
+        n: c_int,
+        ranges: In<[c_int; 3]>,
+        newgroup: Out<MPI_Group>,
+    ) raises Raiser::Nobody; |_| {
+        enter_into(newgroup, || get(group)?.range_excl(&ranges.many("ranges", number(n)?)?))
+    }
+
+    /// `MPI_Group_free`. Freeing `MPI_GROUP_EMPTY` is allowed, since calls that make groups may answer it.
+    fn MPI_Group_free(group: Out<MPI_Group>) raises Raiser::Nobody; |_| {
+        let handle = group.current().one("group")?;
+        get(handle)?;
+        if handle != MPI_GROUP_EMPTY {
+            GROUPS.remove(handle);
+        }
+        group.set("group", MPI_GROUP_NULL)
+    }
+}
+
+/// The ABI's number for how two groups or communicators relate.
+pub(crate) fn comparison(comparison: Comparison) -> c_int {
+    match comparison {
+        Comparison::Identical => MPI_IDENT,
+        Comparison::Congruent => MPI_CONGRUENT,
+        Comparison::Similar => MPI_SIMILAR,
+        Comparison::Unequal => MPI_UNEQUAL,
+    }
+}
+
+fn enter_into(newgroup: Out<MPI_Group>, make: impl FnOnce() -> Result<Group>) -> Result<()> {
+    newgroup.check("newgroup")?;
+    newgroup.set("newgroup", enter(make()?)?)
+}
+
+fn number(n: c_int) -> Result<usize> {
+    usize::try_from(n).map_err(|_| negative(ErrorClass::Arg, "n", n.into()))
+}
+
+fn unsigned(ranks: impl IntoIterator<Item = c_int>) -> Result<Vec<u32>> {
+    let unsigned = |rank: c_int| {
+        u32::try_from(rank).map_err(|_| Error::new(ErrorClass::Rank, "", format!("rank {rank} is negative")))
+    };
+    ranks.into_iter().map(unsigned).collect()
+}

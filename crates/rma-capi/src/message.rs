@@ -1,0 +1,13 @@
+//! Messages from one rank to another (MPI 5.0 §3): sends, receives and probes of every kind.
+//!
+//! Matching, ordering and flow are the runtime's; here ranks become processes and back, and buffers the bytes of a
+//! datatype. `MPI_PROC_NULL` ends here.
+
+mod envelope;
+mod exchange;
+mod probe;
+mod receive;
+mod send;
+mod transfer;
+
+pub(crate) use probe::MESSAGES;

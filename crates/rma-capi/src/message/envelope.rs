@@ -1,0 +1,83 @@
+//! Who a message is from or for: ranks and tags of the program, and what the runtime calls them (MPI 5.0 §3.2.3, §3.2.4).
+
+use crate::abi::*;
+use crate::communicator::{Partners, TAG_UB};
+use crate::request::Status;
+use rma::raw::{Received, Scope, Waiting};
+use rma::{Error, ErrorClass, Result};
+use rma_core::ids::Peer;
+use std::ffi::c_int;
+
+/// What a receive or a probe takes.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) scope: Scope,
+    pub(super) source: Option<Peer>,
+    pub(super) tag: Option<u64>,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    pub(super) scope: Scope,
+    pub(super) to: Peer,
+    pub(super) tag: u64,
+}
+
+impl Wanted {
+    /// `None` stands for `MPI_PROC_NULL`, from which nothing comes.
+    pub(super) fn new(partners: &Partners, source: c_int, tag: c_int) -> Result<Option<Self>> {
+        let tag = match tag {
+            MPI_ANY_TAG => None,
+            tag => Some(tag_of(tag, ", and is not MPI_ANY_TAG")?),
+        };
+        let source = match source {
+            MPI_PROC_NULL => return Ok(None),
+            MPI_ANY_SOURCE => None,
+            source => Some(peer(partners, "source", source)?),
+        };
+        Ok(Some(Self { scope: partners.scope(), source, tag }))
+    }
+}
+
+impl Address {
+    /// `None` stands for `MPI_PROC_NULL`, to which nothing goes.
+    pub(super) fn new(partners: &Partners, dest: c_int, tag: c_int) -> Result<Option<Self>> {
+        let tag = tag_of(tag, "")?;
+        match dest {
+            MPI_PROC_NULL => Ok(None),
+            dest => Ok(Some(Self { scope: partners.scope(), to: peer(partners, "dest", dest)?, tag })),
+        }
+    }
+}
+
+/// The status of a message that was received.
+pub(super) fn status_of(partners: &Partners, received: &Received) -> Status {
+    status(partners, received.source, received.tag, received.len)
+}
+
+/// The status of a message that waits.
+pub(super) fn status_of_waiting(partners: &Partners, waiting: Waiting) -> Status {
+    status(partners, waiting.source, waiting.tag, waiting.len)
+}
+
+fn status(partners: &Partners, source: Peer, tag: u64, bytes: u64) -> Status {
+    // Messages of a communicator come from its ranks, with tags that were checked there.
+    let source = partners.rank_of(source).map_or(MPI_ANY_SOURCE, |rank| rank as c_int);
+    Status { source, tag: tag as c_int, bytes, is_cancelled: false }
+}
+
+fn peer(partners: &Partners, name: &str, rank: c_int) -> Result<Peer> {
+    let size = partners.size();
+    match u32::try_from(rank) {
+        Ok(rank) if rank < size => partners.peer(rank),
+        _ => {
+            Err(Error::new(ErrorClass::Rank, "", format!("{name} is rank {rank}, which is not in 0..{size}")))
+        }
+    }
+}
+
+fn tag_of(tag: c_int, besides: &str) -> Result<u64> {
+    u64::try_from(tag)
+        .map_err(|_| Error::new(ErrorClass::Tag, "", format!("tag {tag} is not in 0..={TAG_UB}{besides}")))
+}

@@ -1,0 +1,52 @@
+//! A send and a receive in one call (MPI 5.0 §3.9): neither waits for the other.
+
+use super::envelope::{Address, Wanted};
+use super::transfer::{Buffer, begin_receive, begin_send, begin_send_of};
+use crate::abi::*;
+use crate::arguments::Memory;
+use crate::communicator::get;
+use crate::entry::forms;
+use crate::errors::Raiser;
+use crate::request::{StatusOut, wait_for};
+use rma::raw::SendMode;
+use std::ffi::c_int;
+
+forms! {
+    /// `MPI_Sendrecv` (§3.9).
+    fn MPI_Sendrecv | MPI_Sendrecv_c(
+        sendbuf: Memory, sendcount: Number, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int,
+        recvbuf: Memory, recvcount: Number, recvtype: MPI_Datatype, source: c_int, recvtag: c_int,
+        comm: MPI_Comm, status: StatusOut,
+    )
+    raises Raiser::Comm(comm); |process| {
+        let comm = get(process, comm)?;
+        let outgoing = Buffer { name: "sendbuf", address: sendbuf, count: sendcount, datatype: sendtype };
+        let incoming = Buffer { name: "recvbuf", address: recvbuf, count: recvcount, datatype: recvtype };
+        let address = Address::new(&comm.partners(), dest, sendtag)?;
+        if address.is_some() { outgoing.check()? } else { outgoing.check_elements()? }
+        let mut receiving = begin_receive(comm, Wanted::new(&comm.partners(), source, recvtag)?, incoming)?;
+        let mut sending = begin_send(comm, address, outgoing, SendMode::Standard)?;
+        // Both end, whatever the other does, before the program has its memory back.
+        let sent = wait_for(process, &mut sending, None);
+        wait_for(process, &mut receiving, Some(status))?;
+        sent
+    }
+
+    /// `MPI_Sendrecv_replace` (§3.9).
+    fn MPI_Sendrecv_replace | MPI_Sendrecv_replace_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int,
+        comm: MPI_Comm, status: StatusOut,
+    )
+    raises Raiser::Comm(comm); |process| {
+        let comm = get(process, comm)?;
+        let buffer = Buffer { name: "buf", address: buf, count, datatype };
+        let address = Address::new(&comm.partners(), dest, sendtag)?;
+        let wanted = Wanted::new(&comm.partners(), source, recvtag)?;
+        // The copy is made before a message can come in.
+        let mut sending = begin_send_of(comm, address, buffer)?;
+        let mut receiving = begin_receive(comm, wanted, buffer)?;
+        let sent = wait_for(process, &mut sending, None);
+        wait_for(process, &mut receiving, Some(status))?;
+        sent
+    }
+}

@@ -1,0 +1,159 @@
+//! Probes (MPI 5.0 §3.8.1, §3.8.2): what a receive would take, and taking it out of matching for a receive of its own.
+
+use super::envelope::{Wanted, status_of_waiting};
+use crate::abi::*;
+use crate::arguments::Out;
+use crate::communicator::{Comm, Partners, get};
+use crate::entry::entry;
+use crate::errors::Raiser;
+use crate::handle::Table;
+use crate::request::{Status, StatusOut};
+use crate::runtime::Process;
+use parking_lot::Mutex;
+use rma::raw::MatchedMessage;
+use rma::{Error, ErrorClass, Result};
+use std::ffi::c_int;
+
+/// A message that a probe has taken.
+pub(crate) struct Taken {
+    pub(super) inner: MatchedMessage,
+    pub(super) partners: Partners,
+    pub(super) raiser: Raiser,
+}
+
+pub(crate) static MESSAGES: Table<MPI_Message, Mutex<Taken>> = Table::new();
+
+entry! {
+    /// `MPI_Probe` (§3.8.1).
+    fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) raises Raiser::Comm(comm); |process| {
+        let comm = get(process, comm)?;
+        let found = match Wanted::new(&comm.partners(), source, tag)? {
+            None => Status::NO_PROCESS,
+            Some(wanted) => process.wait(|| look(comm, wanted))?,
+        };
+        found.store(status);
+        Ok(())
+    }
+
+    /// `MPI_Iprobe` (§3.8.1).
+    fn MPI_Iprobe(
+        source: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+        flag: Out<c_int>,
+        status: StatusOut,
+    ) raises Raiser::Comm(comm); |process| {
+        let comm = get(process, comm)?;
+        let wanted = Wanted::new(&comm.partners(), source, tag)?;
+        process.poll();
+        let found = match wanted {
+            None => Some(Status::NO_PROCESS),
+            Some(wanted) => look(comm, wanted)?,
+        };
+        flag.set("flag", found.is_some().into())?;
+        if let Some(found) = found {
+            found.store(status);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Mprobe` (§3.8.2).
+    fn MPI_Mprobe(
+        source: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+        message: Out<MPI_Message>,
+        status: StatusOut,
+    ) raises Raiser::Comm(comm); |process| {
+        message.check("message")?;
+        let found = get(process, comm)?;
+        let taken = match Wanted::new(&found.partners(), source, tag)? {
+            None => None,
+            Some(wanted) => Some(process.wait(|| take_one(found, wanted))?),
+        };
+        hand_out(process, comm, taken, message, status)
+    }
+
+    /// `MPI_Improbe` (§3.8.2).
+    fn MPI_Improbe(
+        source: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+        flag: Out<c_int>,
+        message: Out<MPI_Message>,
+        status: StatusOut,
+    ) raises Raiser::Comm(comm); |process| {
+        message.check("message")?;
+        flag.check("flag")?;
+        let found = get(process, comm)?;
+        let wanted = Wanted::new(&found.partners(), source, tag)?;
+        process.poll();
+        let taken = match wanted {
+            None => None,
+            Some(wanted) => match take_one(found, wanted)? {
+                Some(taken) => Some(taken),
+                None => return flag.set("flag", 0),
+            },
+        };
+        flag.set("flag", 1)?;
+        hand_out(process, comm, taken, message, status)
+    }
+}
+
+impl Raiser {
+    /// The communicator that a message is of.
+    pub(super) fn of_message(message: Out<MPI_Message>) -> Self {
+        let found = message.current().one("message").ok().and_then(find);
+        found.map_or(Self::Nobody, |taken| taken.lock().raiser.clone())
+    }
+}
+
+/// Takes a message's handle; `None` stands for the message of `MPI_PROC_NULL`.
+pub(super) fn take(message: MPI_Message) -> Result<Option<Taken>> {
+    if message == MPI_MESSAGE_NO_PROC {
+        return Ok(None);
+    }
+    let taken = MESSAGES.remove(message).ok_or_else(|| {
+        let cause = match message {
+            MPI_MESSAGE_NULL => "message is MPI_MESSAGE_NULL".to_owned(),
+            message => format!("message {:#x} is no message, or was received", message.0),
+        };
+        Error::new(ErrorClass::Request, "", cause)
+    })?;
+    Ok(Some(taken.into_inner()))
+}
+
+fn find(message: MPI_Message) -> Option<&'static Mutex<Taken>> {
+    // SAFETY: MPI forbids to receive a message while another thread passes its handle to a call.
+    unsafe { MESSAGES.get(message) }
+}
+
+fn look(comm: &Comm, wanted: Wanted) -> Result<Option<Status>> {
+    let messenger = comm.inner.runtime().messenger();
+    let found = messenger.probe(wanted.scope, wanted.source, wanted.tag);
+    Ok(found.map(|waiting| status_of_waiting(&comm.partners(), waiting)))
+}
+
+fn take_one(comm: &Comm, wanted: Wanted) -> Result<Option<MatchedMessage>> {
+    Ok(comm.inner.runtime().messenger().take(wanted.scope, wanted.source, wanted.tag))
+}
+
+fn hand_out(
+    process: &'static Process,
+    comm: MPI_Comm,
+    taken: Option<MatchedMessage>,
+    message: Out<MPI_Message>,
+    status: StatusOut,
+) -> Result<()> {
+    let Some(inner) = taken else {
+        Status::NO_PROCESS.store(status);
+        return message.set("message", MPI_MESSAGE_NO_PROC);
+    };
+    let found = get(process, comm)?;
+    let (partners, raiser) = (found.partners(), found.raiser(comm));
+    status_of_waiting(&partners, inner.waiting()).store(status);
+    let handle = MESSAGES
+        .insert(Mutex::new(Taken { inner, partners, raiser }))
+        .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another message"))?;
+    message.set("message", handle)
+}

@@ -1,0 +1,95 @@
+//! Receives (MPI 5.0 §3.2.4, §3.7.2, §3.8.3).
+
+use super::envelope::Wanted;
+use super::probe::take;
+use super::transfer::{Buffer, Receiving, begin_receive, begin_receive_of};
+use crate::abi::*;
+use crate::arguments::{Memory, Out, Wide};
+use crate::communicator::get;
+use crate::entry::forms;
+use crate::errors::Raiser;
+use crate::request::{StatusOut, enter, wait_for};
+use crate::runtime::Process;
+use rma::Result;
+use std::ffi::c_int;
+
+forms! {
+    /// `MPI_Recv` (§3.2.4).
+    fn MPI_Recv | MPI_Recv_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut,
+    )
+    raises Raiser::Comm(comm); |process| {
+        let mut receiving = begin(process, buf, count, datatype, source, tag, comm)?;
+        wait_for(process, &mut receiving, Some(status))
+    }
+
+    /// `MPI_Irecv` (§3.7.2).
+    fn MPI_Irecv | MPI_Irecv_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        request.check("request")?;
+        let receiving = begin(process, buf, count, datatype, source, tag, comm)?;
+        process.poll();
+        request.set("request", enter(Box::new(receiving), get(process, comm)?.raiser(comm))?)
+    }
+
+    /// `MPI_Mrecv` (§3.8.3).
+    fn MPI_Mrecv | MPI_Mrecv_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, message: Out<MPI_Message>, status: StatusOut,
+    )
+    raises Raiser::of_message(message); |process| {
+        let (mut receiving, _) = begin_matched(buf, count, datatype, message)?;
+        wait_for(process, &mut receiving, Some(status))
+    }
+
+    /// `MPI_Imrecv` (§3.8.3).
+    fn MPI_Imrecv | MPI_Imrecv_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, message: Out<MPI_Message>, request: Out<MPI_Request>,
+    )
+    raises Raiser::of_message(message); |process| {
+        request.check("request")?;
+        let (receiving, raiser) = begin_matched(buf, count, datatype, message)?;
+        process.poll();
+        request.set("request", enter(Box::new(receiving), raiser)?)
+    }
+}
+
+fn begin<C: Wide>(
+    process: &'static Process,
+    address: Memory,
+    count: C,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Result<Receiving> {
+    let comm = get(process, comm)?;
+    begin_receive(
+        comm,
+        Wanted::new(&comm.partners(), source, tag)?,
+        Buffer { name: "buf", address, count, datatype },
+    )
+}
+
+/// Begins to receive a message that a probe has taken, and takes the program's handle of it.
+fn begin_matched<C: Wide>(
+    address: Memory,
+    count: C,
+    datatype: MPI_Datatype,
+    message: Out<MPI_Message>,
+) -> Result<(Receiving, Raiser)> {
+    let buffer = Buffer { name: "buf", address, count, datatype };
+    let handle = message.current().one("message")?;
+    if handle == MPI_MESSAGE_NO_PROC {
+        buffer.check_elements()?
+    } else {
+        buffer.check()?
+    }
+    let taken = take(handle)?;
+    message.set("message", MPI_MESSAGE_NULL)?;
+    match taken {
+        None => Ok((Receiving::Nothing, Raiser::Nobody)),
+        Some(taken) => Ok((begin_receive_of(taken.partners, taken.inner, buffer)?, taken.raiser)),
+    }
+}

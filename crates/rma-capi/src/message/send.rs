@@ -1,0 +1,100 @@
+//! Sends (MPI 5.0 §3.2.1, §3.4, §3.7.2).
+
+use super::envelope::Address;
+use super::transfer::{Buffer, Sending, begin_send, begin_send_of};
+use crate::abi::*;
+use crate::arguments::{Memory, Out, Wide};
+use crate::communicator::get;
+use crate::entry::forms;
+use crate::errors::Raiser;
+use crate::request::{enter, wait_for};
+use crate::runtime::Process;
+use rma::Result;
+use rma::raw::SendMode;
+use std::ffi::c_int;
+
+forms! {
+    /// `MPI_Send` (§3.2.1).
+    fn MPI_Send | MPI_Send_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
+    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard) }
+
+    /// `MPI_Ssend` (§3.4).
+    fn MPI_Ssend | MPI_Ssend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
+    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm, SendMode::Synchronous) }
+
+    /// `MPI_Rsend` (§3.4): as a standard send, which the standard allows.
+    fn MPI_Rsend | MPI_Rsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
+    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard) }
+
+    /// `MPI_Bsend` (§3.4): with memory of the library, as much as is needed (`MPI_BUFFER_AUTOMATIC`, §3.6).
+    fn MPI_Bsend | MPI_Bsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
+    raises Raiser::Comm(comm); |process| {
+        let comm = get(process, comm)?;
+        let address = Address::new(&comm.partners(), dest, tag)?;
+        // What is under way needs no request.
+        begin_send_of(comm, address, buffer((buf, count, datatype)))?;
+        process.poll();
+        Ok(())
+    }
+
+    /// `MPI_Isend` (§3.7.2).
+    fn MPI_Isend | MPI_Isend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        start(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard, request)
+    }
+
+    /// `MPI_Issend` (§3.7.2).
+    fn MPI_Issend | MPI_Issend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        start(process, (buf, count, datatype), dest, tag, comm, SendMode::Synchronous, request)
+    }
+}
+
+type Elements<C> = (Memory, C, MPI_Datatype);
+
+fn send<C: Wide>(
+    process: &'static Process,
+    elements: Elements<C>,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    mode: SendMode,
+) -> Result<()> {
+    wait_for(process, &mut begin(process, elements, dest, tag, comm, mode)?, None)
+}
+
+fn start<C: Wide>(
+    process: &'static Process,
+    elements: Elements<C>,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    mode: SendMode,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    request.check("request")?;
+    let sending = begin(process, elements, dest, tag, comm, mode)?;
+    // The message leaves now: the program may be away from the library for long after this call.
+    process.poll();
+    request.set("request", enter(Box::new(sending), get(process, comm)?.raiser(comm))?)
+}
+
+fn begin<C: Wide>(
+    process: &'static Process,
+    elements: Elements<C>,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    mode: SendMode,
+) -> Result<Sending> {
+    let comm = get(process, comm)?;
+    begin_send(comm, Address::new(&comm.partners(), dest, tag)?, buffer(elements), mode)
+}
+
+fn buffer<C: Wide>((address, count, datatype): Elements<C>) -> Buffer<C> {
+    Buffer { name: "buf", address, count, datatype }
+}

@@ -1,0 +1,159 @@
+//! Messages between the program's memory and the runtime: the one place that lends that memory.
+
+use super::envelope::{Address, Wanted, status_of, status_of_waiting};
+use crate::abi::MPI_Datatype;
+use crate::arguments::{Memory, Wide, count};
+use crate::communicator::{Comm, Partners};
+use crate::datatype;
+use crate::request::{End, Pending, Status};
+use rma::Result;
+use rma::raw::{MatchedMessage, ReceiveRequest, SendMode, SendRequest};
+
+/// Elements of the program.
+#[derive(Clone, Copy)]
+pub(super) struct Buffer<C> {
+    pub(super) name: &'static str,
+    pub(super) address: Memory,
+    pub(super) count: C,
+    pub(super) datatype: MPI_Datatype,
+}
+
+/// A message that leaves, or, to `MPI_PROC_NULL`, none.
+pub(super) struct Sending(Option<SendRequest>);
+
+/// A message that is waited for.
+pub(super) enum Receiving {
+    /// From `MPI_PROC_NULL`.
+    Nothing,
+    Message {
+        partners: Partners,
+        request: ReceiveRequest,
+    },
+    Cancelled,
+    /// Its end was taken.
+    Over,
+}
+
+impl<C: Wide> Buffer<C> {
+    /// Checks all but the address, which does not matter where nothing is sent or received.
+    pub(super) fn check_elements(&self) -> Result<()> {
+        datatype::committed("datatype", self.datatype)?;
+        count("count", self.count).map(drop)
+    }
+
+    /// Checks it, for calls that must not fail after they have done something.
+    pub(super) fn check(&self) -> Result<()> {
+        let datatype = datatype::committed("datatype", self.datatype)?;
+        self.address.gather(self.name, count("count", self.count)?, &datatype).map(drop)
+    }
+}
+
+/// Begins to send from the program's memory.
+pub(super) fn begin_send<C: Wide>(
+    comm: &Comm,
+    address: Option<Address>,
+    buffer: Buffer<C>,
+    mode: SendMode,
+) -> Result<Sending> {
+    let elements = count("count", buffer.count)?;
+    let datatype = datatype::committed("datatype", buffer.datatype)?;
+    let Some(Address { scope, to, tag }) = address else { return Ok(Sending(None)) };
+    let message = buffer.address.gather(buffer.name, elements, &datatype)?;
+    let messenger = comm.inner.runtime().messenger();
+    // SAFETY: MPI forbids the program to change or free the buffer of a send before the send is complete (§3.7.2), which
+    // is told to it only when the request has ended.
+    let request = unsafe { messenger.begin_send_from(to, scope, tag, message, mode) }?;
+    Ok(Sending(Some(request)))
+}
+
+/// The elements' bytes, packed.
+fn copy<C: Wide>(buffer: Buffer<C>) -> Result<Vec<u8>> {
+    let elements = count("count", buffer.count)?;
+    let datatype = datatype::committed("datatype", buffer.datatype)?;
+    let mut message = vec![0; datatype::bytes("count", buffer.count, &datatype)? as usize];
+    buffer.address.gather(buffer.name, elements, &datatype)?.read(&mut message);
+    Ok(message)
+}
+
+/// Begins to send a copy of the elements, so that the program's memory is free again at once.
+pub(super) fn begin_send_of<C: Wide>(
+    comm: &Comm,
+    address: Option<Address>,
+    buffer: Buffer<C>,
+) -> Result<Sending> {
+    let Some(Address { scope, to, tag }) = address else {
+        return buffer.check_elements().map(|()| Sending(None));
+    };
+    let message = copy(buffer)?;
+    Ok(Sending(Some(comm.inner.runtime().messenger().begin_send(to, scope, tag, message)?)))
+}
+
+/// Begins to receive into the program's memory.
+pub(super) fn begin_receive<C: Wide>(
+    comm: &Comm,
+    wanted: Option<Wanted>,
+    buffer: Buffer<C>,
+) -> Result<Receiving> {
+    let elements = count("count", buffer.count)?;
+    let datatype = datatype::committed("datatype", buffer.datatype)?;
+    let Some(Wanted { scope, source, tag }) = wanted else { return Ok(Receiving::Nothing) };
+    let memory = buffer.address.scatter(buffer.name, elements, &datatype)?;
+    let messenger = comm.inner.runtime().messenger();
+    // SAFETY: MPI forbids the program to touch the buffer of a receive before the receive is complete (§3.7.2), which is
+    // told to it only when the request has ended.
+    let request = unsafe { messenger.begin_receive_into(scope, source, tag, memory) }?;
+    Ok(Receiving::Message { partners: comm.partners(), request })
+}
+
+/// Begins to receive a message that was taken out of matching.
+pub(super) fn begin_receive_of<C: Wide>(
+    partners: Partners,
+    message: MatchedMessage,
+    buffer: Buffer<C>,
+) -> Result<Receiving> {
+    let elements = count("count", buffer.count)?;
+    let datatype = datatype::committed("datatype", buffer.datatype)?;
+    let memory = buffer.address.scatter(buffer.name, elements, &datatype)?;
+    // SAFETY: as for `begin_receive`.
+    let request = unsafe { message.begin_receive_into(memory) };
+    Ok(Receiving::Message { partners, request })
+}
+
+impl Pending for Sending {
+    fn take_end(&mut self) -> Option<End> {
+        match &mut self.0 {
+            None => Some(End::done()),
+            Some(request) => request.test().map(|end| End::from(end.map(|()| Status::EMPTY))),
+        }
+    }
+}
+
+impl Pending for Receiving {
+    fn take_end(&mut self) -> Option<End> {
+        let end = match self {
+            Self::Nothing => End::with(Status::NO_PROCESS),
+            Self::Cancelled => End::with(Status::CANCELLED),
+            Self::Message { partners, request } => {
+                let end = request.test()?.map(|received| status_of(partners, &received));
+                match request.refused() {
+                    // The program may want to know what did not fit.
+                    Some(refused) => End { status: status_of_waiting(partners, refused), error: end.err() },
+                    None => End::from(end),
+                }
+            }
+            Self::Over => return None,
+        };
+        *self = Self::Over;
+        Some(end)
+    }
+
+    fn cancel(&mut self) {
+        *self = match std::mem::replace(self, Self::Over) {
+            Self::Message { partners, request } => match request.cancel() {
+                Ok(()) => Self::Cancelled,
+                Err(request) => Self::Message { partners, request },
+            },
+            other => other,
+        };
+    }
+}

@@ -1,0 +1,47 @@
+//! The predefined operations, by the ABI's numbers (MPI 5.0 §6.9.2, §12.3.4).
+
+use crate::abi::*;
+use rma::{Error, ErrorClass};
+use rma_core::datatype::BasicType;
+use rma_core::kernel::ReduceOp;
+
+/// The engine's operation of a predefined handle.
+#[inline]
+pub(crate) fn reduce_op(op: MPI_Op) -> Option<ReduceOp> {
+    Some(match op {
+        MPI_SUM => ReduceOp::Sum,
+        MPI_MIN => ReduceOp::Min,
+        MPI_MAX => ReduceOp::Max,
+        MPI_PROD => ReduceOp::Prod,
+        MPI_BAND => ReduceOp::BitAnd,
+        MPI_BOR => ReduceOp::BitOr,
+        MPI_BXOR => ReduceOp::BitXor,
+        MPI_LAND => ReduceOp::LogicalAnd,
+        MPI_LOR => ReduceOp::LogicalOr,
+        MPI_LXOR => ReduceOp::LogicalXor,
+        MPI_MINLOC => ReduceOp::MinLoc,
+        MPI_MAXLOC => ReduceOp::MaxLoc,
+        MPI_REPLACE => ReduceOp::Replace,
+        MPI_NO_OP => ReduceOp::NoOp,
+        _ => return None,
+    })
+}
+
+/// Whether an operation can be used in a reduction: `MPI_REPLACE` and `MPI_NO_OP` are for accumulates only.
+pub(super) fn is_reduction(op: ReduceOp) -> bool {
+    !matches!(op, ReduceOp::Replace | ReduceOp::NoOp)
+}
+
+/// Why an operation cannot be used on elements of a type, or in an accumulate.
+#[cold]
+pub(crate) fn refused(op: MPI_Op, basic: BasicType) -> Error {
+    let cause = match reduce_op(op) {
+        Some(op) => format!("{op} is not defined on {basic} elements"),
+        None if op == MPI_OP_NULL => "op is MPI_OP_NULL".to_owned(),
+        None if super::user(op).is_some() => {
+            "op was made by the program, but accumulates take predefined operations only".to_owned()
+        }
+        None => format!("op {:#x} is no operation, or was freed", op.0),
+    };
+    Error::new(ErrorClass::Op, "", cause)
+}

@@ -1,0 +1,126 @@
+//! Requests: the objects behind `MPI_Request`, of whatever kind, and the calls that complete them (MPI 5.0 §3.7).
+//!
+//! ```text
+//!   Active ── what is under way says how it ended ──> Ended ── told to the program ──> gone
+//! ```
+//!
+//! What is under way is a [`Pending`]: a message, a collective, a one-sided operation. The calls here know nothing else of
+//! it, so that one call completes any mixture. Waiting is the runtime's; looking at a request moves nothing.
+
+mod complete;
+mod several;
+mod status;
+
+use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
+use crate::errors::Raiser;
+use crate::handle::Table;
+use crate::runtime::Process;
+use parking_lot::Mutex;
+use rma::{Error, ErrorClass, Result};
+use std::sync::Arc;
+
+pub(crate) use status::{End, Status, StatusOut};
+
+/// Something under way.
+pub(crate) trait Pending: Send {
+    /// How it ended, once, if it has. Called by threads that wait, under the engine's lock: it moves nothing and calls
+    /// nothing that does.
+    fn take_end(&mut self) -> Option<End>;
+
+    /// Takes it back, if it is a receive that nothing has matched. It ends then as cancelled.
+    fn cancel(&mut self) {}
+}
+
+/// A request of the program.
+pub(crate) struct Request {
+    state: Mutex<State>,
+    /// Whose handler gets its errors.
+    raiser: Raiser,
+}
+
+enum State {
+    Active(Box<dyn Pending>),
+    Ended(End),
+}
+
+pub(crate) static REQUESTS: Table<MPI_Request, Arc<Request>> = Table::new();
+
+/// What goes on without a request of the program: the requests were freed.
+static FREED: Mutex<Vec<Box<dyn Pending>>> = Mutex::new(Vec::new());
+
+impl Request {
+    /// How it ended, if it has.
+    fn look(&self) -> Option<End> {
+        let mut state = self.state.lock();
+        if let State::Active(pending) = &mut *state {
+            *state = State::Ended(pending.take_end()?);
+        }
+        match &*state {
+            State::Ended(end) => Some(end.clone()),
+            State::Active(_) => None,
+        }
+    }
+
+    fn cancel(&self) {
+        if let State::Active(pending) = &mut *self.state.lock() {
+            pending.cancel();
+        }
+    }
+}
+
+/// Enters a request.
+///
+/// # Errors
+/// `MPI_ERR_NO_MEM` when no handle is left.
+pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Request> {
+    REQUESTS
+        .insert(Arc::new(Request { state: Mutex::new(State::Active(pending)), raiser }))
+        .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
+}
+
+/// Waits for something that the program has no request of, and tells how it ended.
+///
+/// # Errors
+/// What it ended with.
+pub(crate) fn wait_for(
+    process: &'static Process,
+    pending: &mut dyn Pending,
+    status: Option<StatusOut>,
+) -> Result<()> {
+    let end = process.wait(|| Ok(pending.take_end()))?;
+    if let Some(place) = status {
+        end.status.store(place);
+    }
+    end.into_result().map(drop)
+}
+
+/// The request of a handle, which is not null.
+///
+/// # Errors
+/// `MPI_ERR_REQUEST` when it is of no request.
+fn get(request: MPI_Request) -> Result<Arc<Request>> {
+    // One thread may cancel what another waits for, and has perhaps just completed.
+    REQUESTS.share(request).ok_or_else(|| {
+        let cause = match request {
+            MPI_REQUEST_NULL => "request is MPI_REQUEST_NULL".to_owned(),
+            request => format!("request {:#x} is no request, or was completed or freed", request.0),
+        };
+        Error::new(ErrorClass::Request, "", cause)
+    })
+}
+
+/// Frees a request; what it stands for goes on.
+fn free(request: MPI_Request) -> Result<()> {
+    get(request)?;
+    let mut freed = FREED.lock();
+    freed.retain_mut(|pending| pending.take_end().is_none());
+    if let Some(request) = REQUESTS.remove(request) {
+        let state = std::mem::replace(&mut *request.state.lock(), State::Ended(End::done()));
+        if let State::Active(mut pending) = state
+            && pending.take_end().is_none()
+        {
+            freed.push(pending);
+        }
+    }
+    Ok(())
+}

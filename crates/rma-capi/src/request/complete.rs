@@ -1,0 +1,87 @@
+//! The calls that take one request (MPI 5.0 §3.7.3, §3.7.4, §3.7.6, §3.8.4).
+
+use super::{End, Status, StatusOut, free, get};
+use crate::abi::*;
+use crate::arguments::Out;
+use crate::entry::{entry, entry_of_any};
+use crate::errors::{Failure, Raiser};
+use std::ffi::c_int;
+
+entry_of_any! {
+    /// `MPI_Wait` (§3.7.3).
+    fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut); |process| {
+        let handle = request.current().one("request")?;
+        if handle == MPI_REQUEST_NULL {
+            Status::EMPTY.store(status);
+            return Ok(());
+        }
+        let found = get(handle)?;
+        let end = process.wait(|| Ok(found.look()))?;
+        complete(request, handle, end, status)
+    }
+
+    /// `MPI_Test` (§3.7.3).
+    fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut); |process| {
+        let handle = request.current().one("request")?;
+        flag.check("flag")?;
+        process.poll();
+        if handle == MPI_REQUEST_NULL {
+            Status::EMPTY.store(status);
+            return Ok(flag.set("flag", 1)?);
+        }
+        match get(handle)?.look() {
+            None => Ok(flag.set("flag", 0)?),
+            Some(end) => {
+                flag.set("flag", 1)?;
+                complete(request, handle, end, status)
+            }
+        }
+    }
+}
+
+entry! {
+    /// `MPI_Request_get_status` (§3.7.6): the request stays.
+    fn MPI_Request_get_status(
+        request: MPI_Request,
+        flag: Out<c_int>,
+        status: StatusOut,
+    ) raises Raiser::Nobody; |process| {
+        process.poll();
+        let end = match request {
+            MPI_REQUEST_NULL => Some(End::done()),
+            request => get(request)?.look(),
+        };
+        flag.set("flag", end.is_some().into())?;
+        if let Some(end) = end {
+            end.status.store(status);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Request_free` (§3.7.3): the operation goes on.
+    fn MPI_Request_free(request: Out<MPI_Request>) raises Raiser::Nobody; |_| {
+        free(request.current().one("request")?)?;
+        request.set("request", MPI_REQUEST_NULL)
+    }
+
+    /// `MPI_Cancel` (§3.8.4): of receives that nothing has matched. Everything else ends by itself.
+    fn MPI_Cancel(request: Out<MPI_Request>) raises Raiser::Nobody; |process| {
+        get(request.current().one("request")?)?.cancel();
+        // A thread that waits for the receive hears of its end by this step.
+        process.poll();
+        Ok(())
+    }
+}
+
+/// Takes a request out that has ended, and tells how.
+fn complete(
+    request: Out<MPI_Request>,
+    handle: MPI_Request,
+    end: End,
+    status: StatusOut,
+) -> Result<(), Failure> {
+    let raiser = super::REQUESTS.remove(handle).map_or(Raiser::Nobody, |request| request.raiser.clone());
+    request.set("request", MPI_REQUEST_NULL)?;
+    end.status.store(status);
+    end.into_result().map(drop).map_err(|error| Failure { error, raiser })
+}

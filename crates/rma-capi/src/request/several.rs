@@ -1,0 +1,297 @@
+//! The calls that take several requests (MPI 5.0 §3.7.5, §3.7.6).
+//!
+//! An error of one request is told in its status; the call then answers `MPI_ERR_IN_STATUS`, with the handler of the first
+//! request that failed. [`MPI_Waitall`] returns as soon as one has failed, since others may depend on what the program does
+//! about it: what has not ended stays, and has `MPI_ERR_PENDING` in its status.
+
+use super::{End, REQUESTS, Request, Status, StatusOut, get};
+use crate::abi::*;
+use crate::arguments::{In, Out, len};
+use crate::entry::{entry, entry_of_any};
+use crate::errors::{Failure, Raiser};
+use rma::{Error, ErrorClass, Result};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+entry_of_any! {
+    /// `MPI_Waitall` (§3.7.5).
+    fn MPI_Waitall(count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut); |process| {
+        let list = List::of(count, array_of_requests.current())?;
+        let mut ends = vec![None; list.0.len()];
+        let mut left = list.active();
+        process.wait(|| {
+            let mut has_failed = false;
+            left.retain(|index| match list.look(*index) {
+                None => true,
+                Some(end) => {
+                    has_failed |= end.error.is_some();
+                    ends[*index] = Some(end);
+                    false
+                }
+            });
+            Ok((has_failed || left.is_empty()).then_some(()))
+        })?;
+        list.complete_all(ends, array_of_requests, array_of_statuses)
+    }
+
+    /// `MPI_Testall` (§3.7.5).
+    fn MPI_Testall(
+        count: c_int,
+        array_of_requests: Out<MPI_Request>,
+        flag: Out<c_int>,
+        array_of_statuses: StatusOut,
+    ); |process| {
+        let list = List::of(count, array_of_requests.current())?;
+        flag.check("flag")?;
+        process.poll();
+        let ends: Vec<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
+        let has_failed = ends.iter().flatten().any(|end| end.error.is_some());
+        let is_done = has_failed || list.active().iter().all(|index| ends[*index].is_some());
+        flag.set("flag", is_done.into())?;
+        if is_done { list.complete_all(ends, array_of_requests, array_of_statuses) } else { Ok(()) }
+    }
+
+    /// `MPI_Waitany` (§3.7.5).
+    fn MPI_Waitany(count: c_int, array_of_requests: Out<MPI_Request>, indx: Out<c_int>, status: StatusOut); |process| {
+        let list = List::of(count, array_of_requests.current())?;
+        indx.check("indx")?;
+        let active = list.active();
+        let found = match active.is_empty() {
+            true => None,
+            false => Some(process.wait(|| Ok(list.first(&active)))?),
+        };
+        list.complete_any(found, array_of_requests, indx, status)
+    }
+
+    /// `MPI_Testany` (§3.7.5).
+    fn MPI_Testany(
+        count: c_int,
+        array_of_requests: Out<MPI_Request>,
+        indx: Out<c_int>,
+        flag: Out<c_int>,
+        status: StatusOut,
+    ); |process| {
+        let list = List::of(count, array_of_requests.current())?;
+        indx.check("indx")?;
+        process.poll();
+        let active = list.active();
+        let found = list.first(&active);
+        let is_done = active.is_empty() || found.is_some();
+        flag.set("flag", is_done.into())?;
+        match is_done {
+            true => list.complete_any(found, array_of_requests, indx, status),
+            false => Ok(indx.set("indx", MPI_UNDEFINED)?),
+        }
+    }
+
+    /// `MPI_Waitsome` (§3.7.5).
+    fn MPI_Waitsome(
+        incount: c_int,
+        array_of_requests: Out<MPI_Request>,
+        outcount: Out<c_int>,
+        array_of_indices: Out<c_int>,
+        array_of_statuses: StatusOut,
+    ); |process| {
+        let list = List::of(incount, array_of_requests.current())?;
+        outcount.check("outcount")?;
+        list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
+            process.wait(|| Ok(Some(list.ended(active)).filter(|ends| !ends.is_empty())))
+        })
+    }
+
+    /// `MPI_Testsome` (§3.7.5).
+    fn MPI_Testsome(
+        incount: c_int,
+        array_of_requests: Out<MPI_Request>,
+        outcount: Out<c_int>,
+        array_of_indices: Out<c_int>,
+        array_of_statuses: StatusOut,
+    ); |process| {
+        let list = List::of(incount, array_of_requests.current())?;
+        outcount.check("outcount")?;
+        process.poll();
+        list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
+            Ok(list.ended(active))
+        })
+    }
+}
+
+entry! {
+    /// `MPI_Request_get_status_all` (§3.7.6).
+    fn MPI_Request_get_status_all(
+        count: c_int,
+        array_of_requests: In<MPI_Request>,
+        flag: Out<c_int>,
+        array_of_statuses: StatusOut,
+    ) raises Raiser::Nobody; |process| {
+        let list = List::of(count, array_of_requests)?;
+        process.poll();
+        let ends: Vec<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
+        let is_done = list.active().iter().all(|index| ends[*index].is_some());
+        flag.set("flag", is_done.into())?;
+        if is_done {
+            let empty = End::done();
+            End::store_all(ends.iter().map(|end| end.as_ref().unwrap_or(&empty)), array_of_statuses);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Request_get_status_any` (§3.7.6).
+    fn MPI_Request_get_status_any(
+        count: c_int,
+        array_of_requests: In<MPI_Request>,
+        indx: Out<c_int>,
+        flag: Out<c_int>,
+        status: StatusOut,
+    ) raises Raiser::Nobody; |process| {
+        let list = List::of(count, array_of_requests)?;
+        process.poll();
+        let active = list.active();
+        let found = list.first(&active);
+        flag.set("flag", (active.is_empty() || found.is_some()).into())?;
+        indx.set("indx", found.as_ref().map_or(MPI_UNDEFINED, |(index, _)| *index as c_int))?;
+        match found {
+            Some((_, end)) => end.status.store(status),
+            None if active.is_empty() => Status::EMPTY.store(status),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// `MPI_Request_get_status_some` (§3.7.6).
+    fn MPI_Request_get_status_some(
+        incount: c_int,
+        array_of_requests: In<MPI_Request>,
+        outcount: Out<c_int>,
+        array_of_indices: Out<c_int>,
+        array_of_statuses: StatusOut,
+    ) raises Raiser::Nobody; |process| {
+        let list = List::of(incount, array_of_requests)?;
+        process.poll();
+        let active = list.active();
+        if active.is_empty() {
+            return outcount.set("outcount", MPI_UNDEFINED);
+        }
+        let ends = list.ended(&active);
+        for (place, (index, _)) in ends.iter().enumerate() {
+            array_of_indices.set_at("array_of_indices", place, *index as c_int)?;
+        }
+        End::store_all(ends.iter().map(|(_, end)| end), array_of_statuses);
+        outcount.set("outcount", ends.len() as c_int)
+    }
+}
+
+/// Requests of a call; `None` stands for a null request.
+struct List(Vec<Option<(MPI_Request, Arc<Request>)>>);
+
+impl List {
+    fn of(count: c_int, requests: In<MPI_Request>) -> Result<Self> {
+        let handles = requests.many("array_of_requests", len("count", count)?)?;
+        let find = |handle: MPI_Request| match handle {
+            MPI_REQUEST_NULL => Ok(None),
+            handle => get(handle).map(|request| Some((handle, request))),
+        };
+        handles.into_iter().map(find).collect::<Result<_>>().map(Self)
+    }
+
+    /// The places of those that are not null.
+    fn active(&self) -> Vec<usize> {
+        (0..self.0.len()).filter(|index| self.0[*index].is_some()).collect()
+    }
+
+    fn look(&self, index: usize) -> Option<End> {
+        self.0[index].as_ref().and_then(|(_, request)| request.look())
+    }
+
+    fn first(&self, active: &[usize]) -> Option<(usize, End)> {
+        active.iter().find_map(|index| self.look(*index).map(|end| (*index, end)))
+    }
+
+    fn ended(&self, active: &[usize]) -> Vec<(usize, End)> {
+        active.iter().filter_map(|index| self.look(*index).map(|end| (*index, end))).collect()
+    }
+
+    /// Takes a request out that has ended, in the program's array too.
+    fn remove(&self, index: usize, requests: Out<MPI_Request>, end: End) -> Result<(), Failure> {
+        let removed = self.0[index].as_ref().and_then(|(handle, _)| REQUESTS.remove(*handle));
+        requests.set_at("array_of_requests", index, MPI_REQUEST_NULL)?;
+        let raiser = removed.map_or(Raiser::Nobody, |request| request.raiser.clone());
+        end.into_result().map(drop).map_err(|error| Failure { error, raiser })
+    }
+
+    /// Takes out what has ended; null requests have empty statuses, and what has not ended is pending.
+    fn complete_all(
+        &self,
+        ends: Vec<Option<End>>,
+        requests: Out<MPI_Request>,
+        statuses: StatusOut,
+    ) -> Result<(), Failure> {
+        let (empty, pending) = (End::done(), End::pending());
+        let told = ends.iter().zip(&self.0).map(|(end, request)| match (end, request) {
+            (Some(end), _) => end,
+            (None, None) => &empty,
+            (None, Some(_)) => &pending,
+        });
+        End::store_all(told, statuses);
+        let mut first = Ok(());
+        for (index, end) in ends.into_iter().enumerate() {
+            if let Some(end) = end {
+                keep_first(&mut first, self.remove(index, requests, end));
+            }
+        }
+        first.map_err(in_status)
+    }
+
+    /// Takes out the one that was found; with none, because all are null, the status is empty.
+    fn complete_any(
+        &self,
+        found: Option<(usize, End)>,
+        requests: Out<MPI_Request>,
+        indx: Out<c_int>,
+        status: StatusOut,
+    ) -> Result<(), Failure> {
+        let Some((index, end)) = found else {
+            Status::EMPTY.store(status);
+            return Ok(indx.set("indx", MPI_UNDEFINED)?);
+        };
+        indx.set("indx", index as c_int)?;
+        end.status.store(status);
+        self.remove(index, requests, end)
+    }
+
+    /// Takes out those that `ended` finds among the places of active ones.
+    fn complete_some(
+        &self,
+        requests: Out<MPI_Request>,
+        outcount: Out<c_int>,
+        indices: Out<c_int>,
+        statuses: StatusOut,
+        ended: impl FnOnce(&[usize]) -> Result<Vec<(usize, End)>>,
+    ) -> Result<(), Failure> {
+        let active = self.active();
+        if active.is_empty() {
+            return Ok(outcount.set("outcount", MPI_UNDEFINED)?);
+        }
+        let ends = ended(&active)?;
+        outcount.set("outcount", ends.len() as c_int)?;
+        End::store_all(ends.iter().map(|(_, end)| end), statuses);
+        let mut first = Ok(());
+        for (place, (index, end)) in ends.into_iter().enumerate() {
+            indices.set_at("array_of_indices", place, index as c_int)?;
+            keep_first(&mut first, self.remove(index, requests, end));
+        }
+        first.map_err(in_status)
+    }
+}
+
+fn keep_first(first: &mut Result<(), Failure>, next: Result<(), Failure>) {
+    if first.is_ok() {
+        *first = next;
+    }
+}
+
+/// The error of a call whose requests' errors are in their statuses.
+fn in_status(failure: Failure) -> Failure {
+    let cause = format!("a request has failed: {}", failure.error);
+    Failure { error: Error::new(ErrorClass::InStatus, "", cause), ..failure }
+}

@@ -1,0 +1,159 @@
+//! The process's part in the job, from `MPI_Init` to `MPI_Finalize`.
+//!
+//! One process has one [`Process`]; entry points get it from [`running`], which is also the check that MPI is running. It
+//! is never given back: threads may still be inside calls when another finalizes, which is erroneous but must not follow
+//! a dangling pointer.
+
+use crate::communicator::{self, Comm};
+use crate::debug;
+use parking_lot::Mutex;
+use rma::{Error, ErrorClass, Result, World};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
+use std::thread::ThreadId;
+
+/// What all calls share.
+pub(crate) struct Process {
+    /// Taken out when MPI is finalized.
+    job: Mutex<Option<World>>,
+    pub(crate) world: Comm,
+    pub(crate) own: Comm,
+    /// The thread level that `MPI_Init_thread` was asked for.
+    pub(crate) asked_level: i32,
+    pub(crate) main_thread: ThreadId,
+    /// The attribute `MPI_UNIVERSE_SIZE`: as many processes as the job has, since there is no way to start more.
+    pub(crate) universe_size: i32,
+}
+
+impl Process {
+    /// Waits until `ready` gives a value, moving everything meanwhile; `ready` only looks.
+    ///
+    /// # Errors
+    /// What `ready` answers.
+    pub(crate) fn wait<T>(&self, mut ready: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+        let runtime = self.world.inner.runtime();
+        let _call = runtime.engine().trace_call("wait");
+        let describe = || "requests".to_owned();
+        runtime.wait_until("wait", &describe, &mut ready)
+    }
+
+    /// Moves what can be moved now.
+    pub(crate) fn poll(&self) {
+        self.world.inner.engine().poll();
+    }
+}
+
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
+/// The process in place of [`PROCESS`], when calls are to note their names.
+static WATCHED: AtomicPtr<Process> = AtomicPtr::new(null_mut());
+/// The process after the end: kept here, so that checkers of memory see that nothing is lost.
+static FINALIZED: AtomicPtr<Process> = AtomicPtr::new(null_mut());
+
+/// The process, while MPI runs, for the call of this name. Where nobody notes names, that is one look.
+#[inline]
+pub(crate) fn enter(call: &'static str) -> Option<&'static Process> {
+    let process = PROCESS.load(Acquire);
+    match process.is_null() {
+        // SAFETY: what `start` has stored is never freed.
+        false => Some(unsafe { &*process }),
+        true => watched(call),
+    }
+}
+
+/// Whether MPI runs and nobody notes names: what calls that try the shortest way first have to know.
+#[inline(always)]
+pub(crate) fn is_unwatched() -> bool {
+    !PROCESS.load(Acquire).is_null()
+}
+
+/// As [`enter`], when names are noted.
+#[cold]
+fn watched(call: &'static str) -> Option<&'static Process> {
+    debug::note(call);
+    // SAFETY: as in `enter`.
+    unsafe { WATCHED.load(Acquire).as_ref() }
+}
+
+/// The process, while MPI runs.
+#[inline]
+pub(crate) fn running() -> Option<&'static Process> {
+    // SAFETY: as in `enter`.
+    unsafe { PROCESS.load(Acquire).as_ref().or_else(|| WATCHED.load(Acquire).as_ref()) }
+}
+
+/// The process while MPI runs and after the end, for those who only look.
+pub(crate) fn of_life() -> Option<&'static Process> {
+    // SAFETY: as in `running`.
+    running().or_else(|| unsafe { FINALIZED.load(Acquire).as_ref() })
+}
+
+/// Whether MPI has been initialized, now or before.
+pub(crate) fn is_initialized() -> bool {
+    running().is_some() || is_finalized()
+}
+
+pub(crate) fn is_finalized() -> bool {
+    !FINALIZED.load(Acquire).is_null()
+}
+
+/// Starts MPI in this process.
+pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
+    let written = crate::tool::take_settings();
+    let job = World::init_with(&|name| written.get(name).cloned()).map_err(|error| error.in_call(call))?;
+    let own = Comm::predefined(Arc::new(job.own()), "MPI_COMM_SELF");
+    let world = Comm::predefined(job.communicator(), "MPI_COMM_WORLD");
+    let universe_size = i32::try_from(world.inner.size()).unwrap_or(i32::MAX);
+    let main_thread = std::thread::current().id();
+    let process = Process { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size };
+    let is_watched = process.world.inner.runtime().configuration().runtime.debug;
+    debug::settle(is_watched);
+    let place = if is_watched { &WATCHED } else { &PROCESS };
+    place.store(Box::into_raw(Box::new(process)), Release);
+    Ok(())
+}
+
+/// Ends MPI in this process.
+pub(crate) fn finish() -> Result<()> {
+    if let Some(process) = running() {
+        communicator::delete_predefined_attributes(process)?;
+        // What the functions of attributes free is freed.
+        debug::report(process);
+    }
+    let process = match PROCESS.swap(null_mut(), AcqRel) {
+        process if process.is_null() => WATCHED.swap(null_mut(), AcqRel),
+        process => process,
+    };
+    if process.is_null() {
+        return Err(not_running("MPI_Finalize"));
+    }
+    FINALIZED.store(process, Release);
+    // SAFETY: as in `running`.
+    let job = unsafe { &*process }.job.lock().take();
+    match job {
+        Some(job) => job.finalize().map_err(|error| error.in_call("MPI_Finalize")),
+        None => Ok(()),
+    }
+}
+
+/// Ends the whole job.
+pub(crate) fn abort(code: i32) -> ! {
+    // Status 0 would look like success.
+    let code = if code == 0 { 1 } else { code };
+    if let Some(process) = running()
+        && let Some(job) = &*process.job.lock()
+    {
+        job.abort(code);
+    }
+    std::process::exit(code)
+}
+
+/// The error of a call outside `MPI_Init` … `MPI_Finalize`.
+#[cold]
+pub(crate) fn not_running(call: &'static str) -> Error {
+    let cause = match is_finalized() {
+        true => "called after MPI_Finalize",
+        false => "called before MPI_Init or MPI_Init_thread",
+    };
+    Error::new(ErrorClass::Other, call, cause)
+}

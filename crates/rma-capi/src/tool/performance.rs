@@ -1,0 +1,195 @@
+//! The performance variables: what is counted, and where it is read.
+//!
+//! Counters are non-continuous: they count for a handle while it is started, from zero. Levels and high-water marks are what
+//! they are: always running, and not to be written.
+
+use super::answer::{Answer, Fault};
+use crate::abi::*;
+use crate::{runtime, window};
+use rma_core::Engine;
+use rma_core::channel::Usage;
+use rma_core::stats::{Counters, Elements};
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+/// One performance variable.
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) class: c_int,
+    pub(super) is_of_window: bool,
+    /// The category that it belongs to.
+    pub(super) category: &'static str,
+    source: Source,
+}
+
+/// Where a number of elements is read.
+type OfElements = fn(&Elements) -> u32;
+/// Where a number of what the channels hold is read.
+type OfUsage = fn(&Usage) -> usize;
+
+/// Where a value is read.
+enum Source {
+    /// This row of the counters.
+    Counter(usize),
+    Elements(OfElements),
+    /// One-sided packets of the channel with this name.
+    PacketsBy(&'static str),
+    Windows,
+    Channel(OfUsage),
+}
+
+/// The counters that a window has; the others belong to no window.
+const OF_WINDOW: [&str; 14] = [
+    "packets_sent",
+    "packets_received",
+    "bytes_sent",
+    "bytes_received",
+    "ops_queued",
+    "ops_issued",
+    "piggybacked_locks",
+    "piggybacked_unlocks",
+    "locks_waited",
+    "lock_data_refused",
+    "bytes_sent_again",
+    "op_pool_exhausted",
+    "target_pool_exhausted",
+    "lock_all_fallbacks",
+];
+
+/// All performance variables; an index is a place in this list.
+pub(super) fn variables() -> &'static [Variable] {
+    static VARIABLES: OnceLock<Vec<Variable>> = OnceLock::new();
+    VARIABLES.get_or_init(|| {
+        let mut all = Vec::new();
+        for is_of_window in [false, true] {
+            counters(is_of_window, &mut all);
+            elements(is_of_window, &mut all);
+        }
+        channels(&mut all);
+        all
+    })
+}
+
+fn counters(is_of_window: bool, all: &mut Vec<Variable>) {
+    for (row, (name, text, _)) in Counters::default().rows().into_iter().enumerate() {
+        if !is_of_window || OF_WINDOW.contains(&name) {
+            let class = MPI_T_PVAR_CLASS_COUNTER;
+            all.push(variable(is_of_window, name, text, class, Source::Counter(row)));
+        }
+    }
+}
+
+fn elements(is_of_window: bool, all: &mut Vec<Variable>) {
+    let (level, mark) = (MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_HIGHWATERMARK);
+    let rows: [(&str, c_int, &str, OfElements); 4] = [
+        ("ops_in_use", level, "Operation elements in use.", |e| e.ops),
+        ("ops_in_use_most", mark, "Most operation elements in use at once.", |e| e.most_ops),
+        ("targets_in_use", level, "Target elements in use.", |e| e.targets),
+        ("targets_in_use_most", mark, "Most target elements in use at once.", |e| e.most_targets),
+    ];
+    for (name, class, text, read) in rows {
+        all.push(variable(is_of_window, name, text, class, Source::Elements(read)));
+    }
+}
+
+fn channels(all: &mut Vec<Variable>) {
+    let level = MPI_T_PVAR_CLASS_LEVEL;
+    all.push(variable(false, "windows", "Windows that have not been freed.", level, Source::Windows));
+    let usage: [(&str, &str, OfUsage); 2] = [
+        ("channel_peers", "Processes that the channels hold state for.", |usage| usage.peers),
+        ("channel_bytes", "Bytes of buffers, queues and rings that the channels hold.", |usage| usage.bytes),
+    ];
+    for (name, text, read) in usage {
+        let source = Source::Channel(read);
+        all.push(Variable { category: "channels", ..variable(false, name, text, level, source) });
+    }
+    for channel in rma::config::CHANNELS.iter().filter(|name| **name != "auto") {
+        let (name, text) =
+            (format!("packets_sent_{channel}"), format!("One-sided packets sent over {channel}."));
+        let source = Source::PacketsBy(channel);
+        let row = variable(false, &name, &text, MPI_T_PVAR_CLASS_COUNTER, source);
+        all.push(Variable { category: channel, ..row });
+    }
+}
+
+fn variable(is_of_window: bool, name: &str, text: &str, class: c_int, source: Source) -> Variable {
+    let (prefix, category, of) = match is_of_window {
+        false => ("rma_", "engine", ""),
+        true => ("rma_win_", "window", " Of one window."),
+    };
+    Variable {
+        name: format!("{prefix}{name}"),
+        text: format!("{text}{of}"),
+        class,
+        is_of_window,
+        category,
+        source,
+    }
+}
+
+impl Variable {
+    /// Whether it always runs and cannot be written.
+    pub(super) fn is_continuous(&self) -> bool {
+        self.class != MPI_T_PVAR_CLASS_COUNTER
+    }
+
+    pub(super) fn verbosity(&self) -> c_int {
+        match self.category {
+            "window" | "engine" => MPI_T_VERBOSITY_USER_DETAIL,
+            _ => MPI_T_VERBOSITY_TUNER_DETAIL,
+        }
+    }
+
+    /// What it is now, of the window if it is bound to one. Zero before MPI is initialized; what it was at the end
+    /// afterwards.
+    pub(super) fn sample(&self, window: MPI_Win) -> Answer<u64> {
+        match self.is_of_window {
+            true => self.sample_of_window(window),
+            false => Ok(runtime::of_life().map_or(0, |process| self.sample_of(process.world.inner.engine()))),
+        }
+    }
+
+    fn sample_of_window(&self, window: MPI_Win) -> Answer<u64> {
+        let window = &window::find(window).ok_or(Fault(MPI_T_ERR_INVALID_HANDLE))?.inner;
+        match self.source {
+            Source::Counter(row) => Ok(counter(&window.counters(), row)),
+            Source::Elements(read) => Ok(read(&window.elements()).into()),
+            Source::PacketsBy(_) | Source::Windows | Source::Channel(_) => Err(Fault(MPI_ERR_INTERN)),
+        }
+    }
+
+    fn sample_of(&self, engine: &Engine) -> u64 {
+        match self.source {
+            Source::Counter(row) => counter(&engine.counters(), row),
+            Source::Elements(read) => read(&engine.elements()).into(),
+            Source::PacketsBy(name) => {
+                let all = engine.packets_by_channel();
+                all.iter().filter(|(channel, _)| *channel == name).map(|(_, count)| count).sum()
+            }
+            Source::Windows => engine.live_windows() as u64,
+            Source::Channel(read) => read(&engine.channel_usage()) as u64,
+        }
+    }
+}
+
+fn counter(counters: &Counters, row: usize) -> u64 {
+    counters.rows().get(row).map_or(0, |(_, _, value)| *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_those_of_windows_are_all_there() {
+        let mut names: Vec<_> = variables().iter().map(|variable| variable.name.as_str()).collect();
+        for name in OF_WINDOW {
+            assert!(names.contains(&format!("rma_win_{name}").as_str()), "{name}");
+        }
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}

@@ -1,0 +1,128 @@
+//! Whether the interface is in use, the handles that are out, and the frame of its calls.
+
+use super::answer::{Answer, Fault};
+use super::pvar::Session;
+use crate::abi::*;
+use crate::arguments::Out;
+use crate::entry::plain;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Everything of the interface that changes.
+pub(super) struct Tool {
+    /// Calls of `MPI_T_init_thread` less those of `MPI_T_finalize`.
+    users: u64,
+    /// Handles of control variables: the index of the variable.
+    pub(super) cvars: Store<usize>,
+    pub(super) sessions: Store<Session>,
+    /// The next number of a handle of a performance variable, whose session has it.
+    pub(super) pvar_handles: u64,
+}
+
+/// Things by handle: the kind in the top byte, as in other handles, and a number that is never used again.
+pub(super) struct Store<T> {
+    kind: u8,
+    last: u64,
+    things: BTreeMap<usize, T>,
+}
+
+/// The kinds of the interface's handles; other handles have lower ones.
+const CVAR: u8 = 10;
+const SESSION: u8 = 11;
+pub(super) const PVAR: u8 = 12;
+pub(super) const ENUM: u8 = 13;
+
+static TOOL: Mutex<Tool> =
+    Mutex::new(Tool { users: 0, cvars: Store::new(CVAR), sessions: Store::new(SESSION), pvar_handles: 0 });
+
+/// The bits of a handle.
+pub(super) const fn handle(kind: u8, number: u64) -> usize {
+    (kind as usize) << 56 | number as usize
+}
+
+impl<T> Store<T> {
+    const fn new(kind: u8) -> Self {
+        Self { kind, last: 0, things: BTreeMap::new() }
+    }
+
+    pub(super) fn insert(&mut self, thing: T) -> usize {
+        self.last += 1;
+        let handle = handle(self.kind, self.last);
+        self.things.insert(handle, thing);
+        handle
+    }
+
+    pub(super) fn get(&mut self, handle: usize) -> Option<&mut T> {
+        self.things.get_mut(&handle)
+    }
+
+    pub(super) fn remove(&mut self, handle: usize) -> Option<T> {
+        self.things.remove(&handle)
+    }
+}
+
+/// Runs the body of a call that needs the interface to be initialized.
+pub(super) fn call(body: impl FnOnce(&mut Tool) -> Answer) -> c_int {
+    frame(|tool| match tool.users {
+        0 => Err(Fault(MPI_T_ERR_NOT_INITIALIZED)),
+        _ => body(tool),
+    })
+}
+
+fn frame(body: impl FnOnce(&mut Tool) -> Answer) -> c_int {
+    let mut tool = TOOL.lock();
+    match catch_unwind(AssertUnwindSafe(|| body(&mut tool))) {
+        Ok(Ok(())) => MPI_SUCCESS,
+        Ok(Err(Fault(code))) => code,
+        Err(_) => MPI_ERR_INTERN,
+    }
+}
+
+plain! {
+    /// `MPI_T_init_thread` (§15.3.4): may be called several times, and needs as many `MPI_T_finalize`.
+    fn MPI_T_init_thread(required: c_int, provided: Out<c_int>) -> c_int {
+        frame(|tool| {
+            const LEVELS: [c_int; 4] =
+                [MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE];
+            if !LEVELS.contains(&required) {
+                return Err(Fault(MPI_T_ERR_INVALID));
+            }
+            provided.set("", MPI_THREAD_MULTIPLE)?;
+            tool.users += 1;
+            Ok(())
+        })
+    }
+
+    /// `MPI_T_finalize` (§15.3.4). The last one takes all handles back; values that were written stay.
+    fn MPI_T_finalize() -> c_int {
+        call(|tool| {
+            tool.users -= 1;
+            if tool.users == 0 {
+                tool.cvars.things.clear();
+                tool.sessions.things.clear();
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_good_for_one_thing() {
+        let mut store = Store::new(CVAR);
+        let first = store.insert("a");
+        assert_eq!(store.get(first), Some(&mut "a"));
+        assert_eq!((store.remove(first), store.get(first)), (Some("a"), None));
+        let second = store.insert("b");
+        assert_ne!(first, second);
+        assert_eq!(store.get(first), None);
+        assert_eq!(store.remove(first), None);
+        let foreign = Store::new(SESSION).insert("c");
+        assert!([foreign, 0, 1].into_iter().all(|other| store.get(other).is_none()));
+    }
+}

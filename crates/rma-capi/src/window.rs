@@ -1,0 +1,100 @@
+//! Windows: the objects behind `MPI_Win`, and the one-sided calls on them (MPI 5.0 §12).
+
+mod attributes;
+mod communicate;
+mod create;
+mod dynamic;
+mod hints;
+mod requested;
+mod shared;
+mod synchronize;
+mod transfer;
+
+use crate::abi::{MPI_Aint, MPI_WIN_NULL, MPI_WIN_UNIFIED, MPI_Win};
+use crate::attributes::Attributes;
+use crate::errors::{Attached, Raiser, Subject};
+use crate::handle::Table;
+use crate::name::Name;
+use rma::{Error, ErrorClass, Group, Result};
+use rma_core::window::Window;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// A window of the program.
+pub(crate) struct Win {
+    pub(crate) inner: Window,
+    pub(crate) handler: Arc<Attached>,
+    /// The processes, in rank order.
+    members: Group,
+    pub(crate) name: Name,
+    attributes: Attributes,
+    facts: Facts,
+}
+
+/// What the predefined attributes tell. Programs get addresses of these values, which stay as long as the window.
+struct Facts {
+    base: usize,
+    size: MPI_Aint,
+    disp_unit: c_int,
+    flavor: c_int,
+    model: c_int,
+}
+
+pub(crate) static WINDOWS: Table<MPI_Win, Win> = Table::new();
+
+impl Win {
+    fn new(
+        inner: Window,
+        members: Group,
+        flavor: c_int,
+        base: usize,
+        size: MPI_Aint,
+        disp_unit: u64,
+    ) -> Self {
+        // Units that no `int` holds come from the call with large ones, whose programs do not ask for the attribute.
+        let disp_unit = c_int::try_from(disp_unit).unwrap_or(c_int::MAX);
+        let facts = Facts { base, size, disp_unit, flavor, model: MPI_WIN_UNIFIED };
+        Self {
+            inner,
+            members,
+            handler: Arc::new(Attached::fatal()),
+            name: Name::default(),
+            attributes: Attributes::new(),
+            facts,
+        }
+    }
+
+    /// Who gets the errors of what outlives a call; `handle` is this window's.
+    pub(crate) fn raiser(&self, handle: MPI_Win) -> Raiser {
+        Raiser::Known(Arc::clone(&self.handler), Subject::Win(handle))
+    }
+}
+
+/// The window of a handle.
+#[inline]
+pub(crate) fn find(win: MPI_Win) -> Option<&'static Win> {
+    // SAFETY: MPI forbids to free a window while another thread passes it to a call.
+    unsafe { WINDOWS.get(win) }
+}
+
+/// As [`find`], for the first windows of a program, and without a call.
+#[inline(always)]
+pub(crate) fn find_near(win: MPI_Win) -> Option<&'static Win> {
+    // SAFETY: as in `find`.
+    unsafe { WINDOWS.get_near(win) }
+}
+
+/// As [`find`], or the error that says what is wrong with the handle.
+#[inline]
+pub(crate) fn get(win: MPI_Win) -> Result<&'static Win> {
+    find(win).ok_or_else(|| unknown(win))
+}
+
+#[cold]
+fn unknown(win: MPI_Win) -> Error {
+    let cause = match win {
+        MPI_WIN_NULL => "win is MPI_WIN_NULL".to_owned(),
+        win => format!("win {:#x} is no window, or was freed", win.0),
+    };
+    Error::new(ErrorClass::Win, "", cause)
+}

@@ -1,0 +1,131 @@
+//! Making and freeing windows (MPI 5.0 §12.2). Errors of creation belong to the communicator.
+//!
+//! A rank whose arguments are wrong takes part all the same, and all ranks get an error.
+
+use super::hints::hints;
+use super::{WINDOWS, Win, attributes, get};
+use crate::abi::*;
+use crate::arguments::{Memory, Out, Wide, size};
+use crate::communicator;
+use crate::entry::{entry, forms};
+use crate::errors::Raiser;
+use crate::runtime::Process;
+use rma::{Error, ErrorClass, Result};
+use rma_core::window::{Hints, WindowSpec};
+use std::ffi::c_void;
+
+forms! {
+    /// `MPI_Win_create` (§12.2.1).
+    fn MPI_Win_create | MPI_Win_create_c(
+        base: Memory, size: MPI_Aint, disp_unit: Place, info: MPI_Info, comm: MPI_Comm, win: Out<MPI_Win>,
+    )
+    raises Raiser::Comm(comm); |process| { create(process, base, size, disp_unit, info, comm, win) }
+
+    /// `MPI_Win_allocate` (§12.2.2).
+    fn MPI_Win_allocate | MPI_Win_allocate_c(
+        size: MPI_Aint, disp_unit: Place, info: MPI_Info, comm: MPI_Comm, baseptr: Out<*mut c_void>,
+        win: Out<MPI_Win>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        let spec = |_: &Hints| {
+            Ok(WindowSpec::Allocate { len: self::size("size", size)?, unit: unit(disp_unit)? })
+        };
+        allocate(process, info, comm, baseptr, win, spec)
+    }
+}
+
+entry! {
+    /// `MPI_Win_free` (§12.2.5). The window stays, with its attributes, when freeing it is not legal now, and goes also when
+    /// what the other ranks do ends in an error.
+    fn MPI_Win_free(win: Out<MPI_Win>) raises Raiser::win_at(win); |_| {
+        let handle = win.current().one("win")?;
+        let window = get(handle)?;
+        let ending = window.inner.clone().begin_free().map_err(|(_, error)| error)?;
+        window.attributes.delete_all(attributes::owner(handle))?;
+        let ended = ending.wait();
+        WINDOWS.remove(handle);
+        win.set("win", MPI_WIN_NULL)?;
+        ended
+    }
+}
+
+fn create(
+    process: &'static Process,
+    base: Memory,
+    len: MPI_Aint,
+    disp_unit: impl Wide,
+    info: MPI_Info,
+    comm: MPI_Comm,
+    win: Out<MPI_Win>,
+) -> Result<()> {
+    let wish = || {
+        win.check("win")?;
+        let memory = base.writable("base", size("size", len)?)?;
+        let spec = WindowSpec::Create { memory, unit: unit(disp_unit)? };
+        Ok(Wish { spec, hints: hints(info)?, base: base.address() })
+    };
+    make(process, comm, wish()).and_then(|made| win.set("win", made.1))
+}
+
+/// Creates a window whose memory the library gives.
+pub(super) fn allocate(
+    process: &'static Process,
+    info: MPI_Info,
+    comm: MPI_Comm,
+    baseptr: Out<*mut c_void>,
+    win: Out<MPI_Win>,
+    spec: impl FnOnce(&Hints) -> Result<WindowSpec>,
+) -> Result<()> {
+    let wish = || {
+        win.check("win")?;
+        baseptr.check("baseptr")?;
+        let hints = hints(info)?;
+        Ok(Wish { spec: spec(&hints)?, hints, base: 0 })
+    };
+    let (base, handle) = make(process, comm, wish())?;
+    baseptr.set("baseptr", base as *mut c_void)?;
+    win.set("win", handle)
+}
+
+/// What a rank asks for.
+pub(super) struct Wish {
+    pub(super) spec: WindowSpec,
+    pub(super) hints: Hints,
+    /// The address of memory that the program brings along.
+    pub(super) base: usize,
+}
+
+/// Creates the window that is wished for, or takes part with the error that the wish is. Answers the address of its
+/// memory.
+pub(super) fn make(
+    process: &'static Process,
+    comm: MPI_Comm,
+    wish: Result<Wish>,
+) -> Result<(usize, MPI_Win)> {
+    let comm = communicator::get(process, comm)?;
+    let (engine, group) = (comm.intra()?.engine(), comm.inner.group());
+    let Wish { spec, hints, base } = match wish {
+        Ok(wish) => wish,
+        Err(fault) => return Err(engine.refuse_window(group, fault)),
+    };
+    let inner = engine.create_window_with(group, spec, hints)?;
+    // SAFETY: only the address is taken; the program uses the memory until it frees the window.
+    let own = || unsafe { inner.local() }.as_mut_ptr() as usize;
+    let (flavor, base, len, disp_unit) = match spec {
+        WindowSpec::Create { memory, unit } => (MPI_WIN_FLAVOR_CREATE, base, memory.len(), unit),
+        WindowSpec::Allocate { len, unit } => (MPI_WIN_FLAVOR_ALLOCATE, own(), len as usize, unit),
+        WindowSpec::AllocateShared { len, unit, .. } => (MPI_WIN_FLAVOR_SHARED, own(), len as usize, unit),
+        WindowSpec::Dynamic => (MPI_WIN_FLAVOR_DYNAMIC, 0, 0, 1),
+    };
+    let made = Win::new(inner, comm.inner.members(), flavor, base, len as MPI_Aint, disp_unit);
+    let handle = WINDOWS.insert(made);
+    let full = || Error::new(ErrorClass::NoMem, "", "no handle is left for another window");
+    Ok((base, handle.ok_or_else(full)?))
+}
+
+pub(super) fn unit(disp_unit: impl Wide) -> Result<u64> {
+    u64::try_from(disp_unit.wide()).ok().filter(|unit| *unit > 0).ok_or_else(|| {
+        let cause = format!("disp_unit is {}, but must be positive", disp_unit.wide());
+        Error::new(ErrorClass::Disp, "", cause)
+    })
+}

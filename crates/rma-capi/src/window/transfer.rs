@@ -1,0 +1,304 @@
+//! What the communication calls do: arguments to the engine's calls.
+//!
+//! Elements without gaps on both sides, of equal size in all, go the short way: of their datatypes only the size is looked
+//! at. Everything else goes with its datatypes.
+//!
+//! The engine's calls with datatypes are `unsafe`, because they take addresses; what they need of the memory is what the
+//! standard says of the buffers of a call, and so the contract of [`Memory`].
+
+use super::Win;
+use super::synchronize::target;
+use crate::abi::*;
+use crate::arguments::{Memory, Wide, count};
+use crate::datatype::{self, committed, dense_size};
+use crate::op;
+use crate::runtime::is_unwatched;
+use rma::{Error, ErrorClass, Result};
+use rma_core::datatype::{BasicType, Datatype};
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::{Kernel, ReduceOp};
+use rma_core::window::{self, Destination, TargetArea};
+use std::ffi::c_int;
+
+/// The origin's side of a call.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<C> {
+    address: Memory,
+    count: C,
+    datatype: MPI_Datatype,
+}
+
+/// The target's side of a call.
+#[derive(Clone, Copy)]
+pub(super) struct Target<C> {
+    rank: c_int,
+    disp: MPI_Aint,
+    count: C,
+    datatype: MPI_Datatype,
+}
+
+impl<C> Origin<C> {
+    #[inline(always)]
+    pub(super) fn new(address: Memory, count: C, datatype: MPI_Datatype) -> Self {
+        Self { address, count, datatype }
+    }
+}
+
+/// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
+#[inline(always)]
+pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    window.inner.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// `MPI_Get`, likewise.
+#[inline(always)]
+pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    window.inner.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+}
+
+pub(super) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
+    let window = super::get(win)?;
+    match (dense(&origin, &target), target.place()) {
+        (Some(len), Some((rank, disp))) => {
+            window.inner.put(origin.address.readable("origin_addr", len)?, rank, disp)
+        }
+        _ => put_any(window, origin, target),
+    }
+}
+
+pub(super) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
+    let window = super::get(win)?;
+    match (dense(&origin, &target), target.place()) {
+        (Some(len), Some((rank, disp))) => {
+            window.inner.get(origin.address.writable("origin_addr", len)?, rank, disp)
+        }
+        _ => get_any(window, origin, target),
+    }
+}
+
+#[inline(always)]
+pub(super) fn accumulate<C: Wide>(
+    origin: Origin<C>,
+    target: Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Result<()> {
+    let window = super::get(win)?;
+    let basic = datatype::basic_type(target.datatype).filter(|_| origin.datatype == target.datatype);
+    match (dense(&origin, &target), target.place(), basic) {
+        (Some(len), Some((rank, disp)), Some(basic)) if basic.is_word() => {
+            let kernel = kernel(op, basic)?;
+            window.inner.accumulate(origin.address.readable("origin_addr", len)?, kernel, rank, disp)
+        }
+        _ => accumulate_any(window, origin, target, op),
+    }
+}
+
+/// `MPI_Get_accumulate`: the origin is not looked at for `MPI_NO_OP`.
+pub(super) fn get_accumulate<C: Wide>(
+    origin: Origin<C>,
+    result: Origin<C>,
+    target: Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Result<()> {
+    let window = super::get(win)?;
+    let op = predefined(op)?;
+    let there = Elements::at_target(&target)?;
+    let back = Elements::of_result(&result, &target)?;
+    let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
+    let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    // SAFETY: both buffers are good until the operation is complete, by the contract of `Memory`.
+    unsafe { window.inner.get_accumulate(here.origin(), back.destination(), op, rank, there.area(disp)) }
+}
+
+#[inline(always)]
+pub(super) fn fetch_and_op(
+    origin: Memory,
+    result: Memory,
+    target: Target<c_int>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Result<()> {
+    let window = super::get(win)?;
+    let basic = datatype::predefined_only("datatype", target.datatype)?;
+    let op = predefined(op)?;
+    let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    // MPI_NO_OP reads no operand, and its address may be anything (§12.3.4).
+    if op != ReduceOp::NoOp {
+        origin.check("origin_addr")?;
+    }
+    result.check("result_addr")?;
+    // SAFETY: as in `get_accumulate`.
+    unsafe { window.inner.fetch_and_op_typed(origin.as_ptr(), result.as_mut_ptr(), basic, op, rank, disp) }
+}
+
+#[inline(always)]
+pub(super) fn compare_and_swap(
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    target: Target<c_int>,
+    win: MPI_Win,
+) -> Result<()> {
+    let window = super::get(win)?;
+    let basic = datatype::predefined_only("datatype", target.datatype)?;
+    let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    origin.check("origin_addr")?;
+    compare.check("compare_addr")?;
+    result.check("result_addr")?;
+    // SAFETY: as in `get_accumulate`.
+    unsafe {
+        let (origin, compare, result) = (origin.as_ptr(), compare.as_ptr(), result.as_mut_ptr());
+        window.inner.compare_and_swap_typed(origin, compare, result, basic, rank, disp)
+    }
+}
+
+#[cold]
+fn put_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
+    let here = Elements::of_origin(&origin, &target)?;
+    let there = Elements::at_target(&target)?;
+    let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    // SAFETY: as in `get_accumulate`.
+    unsafe { window.inner.put_typed(here.origin(), rank, there.area(disp)) }
+}
+
+#[cold]
+fn get_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
+    let here = Elements::of_origin(&origin, &target)?;
+    let there = Elements::at_target(&target)?;
+    let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    // SAFETY: as in `get_accumulate`.
+    unsafe { window.inner.get_typed(here.destination(), rank, there.area(disp)) }
+}
+
+#[cold]
+fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, op: MPI_Op) -> Result<()> {
+    let here = Elements::of_origin(&origin, &target)?;
+    let there = Elements::at_target(&target)?;
+    let op = predefined(op)?;
+    let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    // SAFETY: as in `get_accumulate`.
+    unsafe { window.inner.accumulate_typed(here.origin(), op, rank, there.area(disp)) }
+}
+
+/// What a get-accumulate brings: with `MPI_NO_OP` nothing, whatever the arguments.
+pub(super) fn here_of_accumulate<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    back: &Elements,
+    there: &Elements,
+    op: ReduceOp,
+) -> Result<Elements> {
+    match op {
+        ReduceOp::NoOp => Ok(Elements { datatype: there.datatype.clone(), count: 0, ..back.clone() }),
+        _ => Elements::of_origin(origin, target),
+    }
+}
+
+/// One side of a call, with its datatype.
+#[derive(Clone)]
+pub(super) struct Elements {
+    address: Memory,
+    count: u64,
+    datatype: Datatype,
+}
+
+impl Elements {
+    /// `names` are the arguments'. The address does not matter when nothing is done with it.
+    fn new<C: Wide>(names: [&str; 3], side: &Origin<C>, target: &Target<C>) -> Result<Self> {
+        let datatype = committed(names[2], side.datatype)?;
+        let count = count(names[1], side.count)?;
+        if target.rank != MPI_PROC_NULL {
+            side.address.check_elements(names[0], count, &datatype)?;
+        }
+        Ok(Self { address: side.address, count, datatype })
+    }
+
+    pub(super) fn of_origin<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
+        Self::new(["origin_addr", "origin_count", "origin_datatype"], side, target)
+    }
+
+    pub(super) fn of_result<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
+        Self::new(["result_addr", "result_count", "result_datatype"], side, target)
+    }
+
+    pub(super) fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
+        let datatype = committed("target_datatype", target.datatype)?;
+        Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
+    }
+
+    pub(super) fn origin(&self) -> window::Origin<'_> {
+        window::Origin { base: self.address.as_ptr(), count: self.count, ty: &self.datatype }
+    }
+
+    pub(super) fn destination(&self) -> Destination<'_> {
+        Destination { base: self.address.as_mut_ptr(), count: self.count, ty: &self.datatype }
+    }
+
+    pub(super) fn area(&self, disp: Disp) -> TargetArea<'_> {
+        TargetArea { disp, count: self.count, ty: &self.datatype }
+    }
+}
+
+impl<C: Wide> Target<C> {
+    #[inline(always)]
+    pub(super) fn new(rank: c_int, disp: MPI_Aint, count: C, datatype: MPI_Datatype) -> Self {
+        Self { rank, disp, count, datatype }
+    }
+
+    /// Where the target is; `None` for what [`Target::nowhere`] sees to.
+    #[inline]
+    pub(super) fn place(&self) -> Option<(Rank, Disp)> {
+        // One look at both signs.
+        (self.rank as isize | self.disp >= 0).then_some((Rank(self.rank as u32), Disp(self.disp as u64)))
+    }
+
+    /// The result of a call whose target has no place: nothing for `MPI_PROC_NULL`, and errors.
+    #[cold]
+    pub(super) fn nowhere(&self) -> Result<()> {
+        if target(self.rank)?.is_none() {
+            return Ok(());
+        }
+        let cause = format!("target_disp is {}, but must not be negative", self.disp);
+        Err(Error::new(ErrorClass::Disp, "", cause))
+    }
+}
+
+/// The number of bytes, when both sides have as many without gaps.
+#[inline(always)]
+fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
+    let here = dense_bytes(origin.count, origin.datatype)?;
+    // Most calls say the same twice.
+    let is_same = origin.datatype == target.datatype && origin.count.wide() == target.count.wide();
+    (is_same || dense_bytes(target.count, target.datatype)? == here).then_some(here)
+}
+
+#[inline(always)]
+fn dense_bytes<C: Wide>(count: C, datatype: MPI_Datatype) -> Option<u64> {
+    let (count, size) = (count.wide(), dense_size(datatype));
+    if size == 0 || count < 0 {
+        return None;
+    }
+    match C::IS_WIDE {
+        true => (count as u64).checked_mul(size).filter(|bytes| *bytes <= i64::MAX as u64),
+        // An `int` times the size of an element.
+        false => Some(count as u64 * size),
+    }
+}
+
+#[inline]
+fn kernel(handle: MPI_Op, basic: BasicType) -> Result<Kernel> {
+    let known = op::reduce_op(handle).and_then(|op| Kernel::new(op, basic));
+    known.ok_or_else(|| op::refused(handle, basic))
+}
+
+/// The engine's operation of a predefined handle, which is what accumulates take.
+#[inline]
+pub(super) fn predefined(handle: MPI_Op) -> Result<ReduceOp> {
+    op::reduce_op(handle).ok_or_else(|| op::refused(handle, BasicType::Byte))
+}

@@ -1,0 +1,8 @@
+//! `rmacxx ARGS…`: the C++ compiler with what programs of the library need. See `rma_tools::compile`.
+
+use rma_tools::compile::{CXX, main as wrapper};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wrapper(&CXX, std::env::args_os().skip(1).collect())
+}

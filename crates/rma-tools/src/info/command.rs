@@ -1,0 +1,67 @@
+//! The command line of `rma-info`.
+
+use super::report::Report;
+use super::text;
+use clap::Parser;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Columns where no terminal says how many it has.
+const USUAL_WIDTH: usize = 80;
+
+/// Says what the library is, and prints every variable that sets it with the value in force.
+#[derive(Debug, Parser)]
+#[command(name = "rma-info", version, max_term_width = 100)]
+#[command(
+    after_help = "The exit status is 0, or 1 when a variable of the environment has a value that is not legal: such a \
+value is named with what is legal, and a program of the library would not start with it."
+)]
+pub struct Options {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Only variables whose name contains one of these
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
+/// The program.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let options = match Options::try_parse_from(arguments) {
+        Ok(options) => options,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    let look_up = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let mut report = Report::new(&look_up, names);
+    report.keep(&options.names);
+    if report.settings.is_empty() {
+        eprintln!("rma-info: no variable has {} in its name", options.names.join(" or "));
+        return ExitCode::from(2);
+    }
+    let text = match options.json {
+        true => format!("{:#}\n", report.json()),
+        false => text::show(&report, width()),
+    };
+    // Whoever reads only the beginning, as `head` does, has enough.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    report.warnings.iter().for_each(|line| eprintln!("rma-info: warning: {line}"));
+    report.errors.iter().for_each(|line| eprintln!("rma-info: {line}"));
+    if report.errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Columns of the terminal; COLUMNS says it for those who are none.
+fn width() -> usize {
+    let stdout = std::io::stdout();
+    let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let seen = || match stdout.is_terminal() {
+        true => rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)),
+        false => None,
+    };
+    set.or_else(seen).filter(|columns| *columns > 0).unwrap_or(USUAL_WIDTH)
+}

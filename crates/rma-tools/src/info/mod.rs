@@ -1,0 +1,10 @@
+//! `rma-info`: what this library is, and every variable with the value in force.
+//!
+//! The variables are the tables that the library itself reads (`rma::config`); nothing about them is written here.
+
+mod command;
+mod report;
+mod text;
+
+pub use command::{Options, main};
+pub use report::{ABI_VERSION, MPI_VERSION, Report};

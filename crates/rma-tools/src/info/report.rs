@@ -1,0 +1,142 @@
+//! What there is to tell, as plain data.
+
+use rma::config::{CHANNELS, Configuration};
+use rma_core::config::Setting;
+use serde_json::{Value, json};
+
+/// The version of the standard that the C library follows.
+pub const MPI_VERSION: (u32, u32) = (5, 0);
+
+/// The version of the standard's binary interface that the C library has.
+pub const ABI_VERSION: (u32, u32) = (1, 0);
+
+/// The variables as one environment sets them.
+#[derive(Debug)]
+pub struct Report {
+    /// Every variable; those with a wrong value have their default.
+    pub settings: Vec<Setting>,
+    /// A line for each wrong value.
+    pub errors: Vec<String>,
+    /// A line for each name that looks like a variable and is none.
+    pub warnings: Vec<String>,
+}
+
+impl Report {
+    /// Reads every variable through `look_up`; `names` are all names of the environment.
+    pub fn new(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>) -> Self {
+        let known: Vec<_> = Configuration::default().settings().iter().map(|s| s.variable.name).collect();
+        // Alone, so that one wrong value does not hide another.
+        let only = |name: &'static str| move |asked: &str| (asked == name).then(|| look_up(asked)).flatten();
+        let wrong: Vec<_> = known
+            .iter()
+            .filter_map(|name| Configuration::read(&only(name)).err().map(|error| (*name, error)))
+            .collect();
+        let right = |name: &str| if wrong.iter().any(|(bad, _)| *bad == name) { None } else { look_up(name) };
+        // What is left is right: each value was read above.
+        let configuration = Configuration::read(&right).unwrap_or_default();
+        Self {
+            settings: configuration.settings(),
+            errors: wrong.iter().map(|(_, error)| error.cause().to_owned()).collect(),
+            warnings: configuration.warnings(names),
+        }
+    }
+
+    /// Keeps the variables whose name contains one of these, in any case; all, when there are none.
+    pub fn keep(&mut self, names: &[String]) {
+        let names: Vec<_> = names.iter().map(|name| name.to_uppercase()).collect();
+        let is_wanted =
+            |setting: &Setting| names.iter().any(|name| setting.variable.name.contains(name.as_str()));
+        self.settings.retain(|setting| names.is_empty() || is_wanted(setting));
+    }
+
+    /// Everything for programs.
+    pub fn json(&self) -> Value {
+        let variables: Vec<_> = self
+            .settings
+            .iter()
+            .map(|setting| {
+                json!({
+                    "name": setting.variable.name,
+                    "value": setting.value,
+                    "default": setting.default,
+                    "range": setting.range,
+                    "unit": setting.variable.unit.to_string(),
+                    "text": setting.variable.text,
+                    "reason": setting.variable.reason,
+                })
+            })
+            .collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "mpi": format!("{}.{}", MPI_VERSION.0, MPI_VERSION.1),
+            "abi": format!("{}.{}", ABI_VERSION.0, ABI_VERSION.1),
+            "channels": channels(),
+            "variables": variables,
+            "errors": self.errors,
+            "warnings": self.warnings,
+        })
+    }
+}
+
+/// The channels that can be chosen by name.
+pub(super) fn channels() -> Vec<&'static str> {
+    CHANNELS.iter().copied().filter(|name| *name != "auto").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(set: &[(&str, &str)]) -> Report {
+        let find =
+            |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Report::new(&find, set.iter().map(|(name, _)| (*name).to_owned()).collect())
+    }
+
+    #[test]
+    fn the_versions_are_those_of_the_table() {
+        let table = include_str!("../../../rma-capi/abi/constants.tsv");
+        let value = |name: &str| -> u32 {
+            let row = table.lines().find_map(|line| line.strip_prefix(&format!("{name}\tint\t")));
+            row.unwrap().parse().unwrap()
+        };
+        assert_eq!(MPI_VERSION, (value("MPI_VERSION"), value("MPI_SUBVERSION")));
+        assert_eq!(ABI_VERSION, (value("MPI_ABI_VERSION"), value("MPI_ABI_SUBVERSION")));
+    }
+
+    #[test]
+    fn every_wrong_value_is_told_and_the_rest_is_in_force() {
+        let report =
+            report(&[("RMA_SLOTS", "0"), ("RMA_CHANNEL", "smoke"), ("RMA_DIRECT", "0"), ("RMA_SLOT", "1")]);
+        let errors = report.errors.join("\n");
+        assert_eq!(report.errors.len(), 2, "{errors}");
+        for part in ["RMA_SLOTS is set to \"0\"", "from 1 to", "RMA_CHANNEL", "auto, shm, tcp"] {
+            assert!(errors.contains(part), "{errors}");
+        }
+        assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+        let value = |name: &str| {
+            report.settings.iter().find(|setting| setting.variable.name == name).unwrap().value.clone()
+        };
+        assert_eq!((value("RMA_DIRECT").as_str(), value("RMA_CHANNEL").as_str()), ("0", "auto"));
+    }
+
+    #[test]
+    fn json_has_every_variable() {
+        let report = report(&[("RMA_SLOTS", "2")]);
+        let json = report.json();
+        let variables = json["variables"].as_array().unwrap();
+        assert_eq!(variables.len(), report.settings.len());
+        let slots = variables.iter().find(|variable| variable["name"] == "RMA_SLOTS").unwrap();
+        assert_eq!((slots["value"].as_str(), slots["default"].as_str()), (Some("2"), Some("64")));
+        assert_eq!(json["abi"], "1.0");
+        assert_eq!(json["channels"], json!(["shm", "tcp"]));
+    }
+
+    #[test]
+    fn names_choose() {
+        let mut report = report(&[]);
+        report.keep(&["tcp_listen".to_owned(), "SLOTS".to_owned()]);
+        let names: Vec<_> = report.settings.iter().map(|setting| setting.variable.name).collect();
+        assert_eq!(names, ["RMA_TCP_LISTEN", "RMA_SLOTS"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! The report for people, wrapped to the width of their terminal.
+
+use super::report::{ABI_VERSION, MPI_VERSION, Report, channels};
+use rma_core::config::{Setting, Unit};
+use std::fmt::Write;
+
+/// Narrower than this nothing is wrapped any more.
+const NARROWEST: usize = 40;
+/// Wider than this nobody reads prose.
+const WIDEST: usize = 110;
+
+/// The whole report.
+pub(super) fn show(report: &Report, width: usize) -> String {
+    let width = width.clamp(NARROWEST, WIDEST);
+    let mut text = String::new();
+    let _ = writeln!(text, "rma {}", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(
+        text,
+        "MPI {}.{}, standard ABI {}.{}",
+        MPI_VERSION.0, MPI_VERSION.1, ABI_VERSION.0, ABI_VERSION.1
+    );
+    let _ = writeln!(text, "channels: {}", channels().join(", "));
+    for setting in &report.settings {
+        let _ = write!(text, "\n{}", variable(setting, width));
+    }
+    text
+}
+
+/// One variable: the value in force, what else it can be, what it does and why it is what it is.
+fn variable(setting: &Setting, width: usize) -> String {
+    let row = &setting.variable;
+    let mut text = format!("{} = {}", row.name, setting.value);
+    if setting.value != setting.default {
+        let _ = write!(text, "  (default {})", setting.default);
+    }
+    text.push('\n');
+    let range = match row.unit {
+        Unit::Switch | Unit::Choice => setting.range.clone(),
+        Unit::Count | Unit::Bytes | Unit::Microseconds | Unit::Seconds => {
+            format!("{}, {}", row.unit, setting.range)
+        }
+    };
+    for paragraph in [range, row.text.to_owned(), format!("why {}: {}", setting.default, row.reason)] {
+        let options = textwrap::Options::new(width).initial_indent("    ").subsequent_indent("    ");
+        text += &textwrap::fill(&paragraph, options);
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(set: &'static str) -> Report {
+        Report::new(&move |name| (name == "RMA_SLOTS").then(|| set.to_owned()), Vec::new())
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        for width in [40, 60, 110] {
+            let text = show(&report("64"), width);
+            for line in text.lines() {
+                // A word longer than the line stands alone on it.
+                assert!(
+                    line.chars().count() <= width || line.split_whitespace().count() < 4,
+                    "{width}: {line}"
+                );
+            }
+        }
+        assert_eq!(show(&report("64"), 1), show(&report("64"), NARROWEST));
+        assert_eq!(show(&report("64"), 1000), show(&report("64"), WIDEST));
+    }
+
+    #[test]
+    fn a_changed_value_is_shown_beside_its_default() {
+        assert!(
+            show(&report("7"), 80).contains("\nRMA_SLOTS = 7  (default 64)\n    count, from 1 to 1048576\n")
+        );
+        assert!(show(&report("64"), 80).contains("\nRMA_SLOTS = 64\n"));
+    }
+}
