@@ -1,0 +1,236 @@
+//! The structures of `rma.h`, as C lays them out. A test compares their sizes and offsets with the header's.
+
+use std::ffi::{c_char, c_int, c_void};
+
+/// A function of a table that may be missing.
+pub(crate) type Optional<F> = Option<F>;
+
+/// `rma_area`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Area {
+    pub(crate) remaining: unsafe extern "C" fn(*const Area) -> u64,
+    pub(crate) peek: unsafe extern "C" fn(*const Area, usize, *mut usize) -> *mut c_void,
+    pub(crate) advance: unsafe extern "C" fn(*mut Area, usize),
+}
+
+/// `rma_waker`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waker {
+    pub(crate) wake: unsafe extern "C" fn(*const Waker),
+}
+
+/// `rma_sink`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sink {
+    pub(crate) size: usize,
+    pub(crate) wants: unsafe extern "C" fn(*const Sink) -> c_int,
+    pub(crate) packet: unsafe extern "C" fn(*mut Sink, u32, c_int, *const c_void, usize) -> c_int,
+    pub(crate) bulk:
+        unsafe extern "C" fn(*mut Sink, u32, c_int, *const c_void, usize, u64, *mut *mut Area) -> c_int,
+    pub(crate) bulk_received: unsafe extern "C" fn(*mut Sink, u32, c_int) -> c_int,
+    pub(crate) bulk_sent: unsafe extern "C" fn(*mut Sink, u64),
+    pub(crate) writable: unsafe extern "C" fn(*mut Sink, u32, c_int),
+    pub(crate) failed: unsafe extern "C" fn(*mut Sink, u32, c_int, *const c_char),
+}
+
+/// `rma_usage`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) peers: usize,
+    pub(crate) bytes: usize,
+    pub(crate) limit_bytes: usize,
+}
+
+/// `rma_channel_table`: a transport in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelTable {
+    pub(crate) size: usize,
+    pub(crate) name: *const c_char,
+    pub(crate) max_packet: usize,
+    pub(crate) bulk_from: usize,
+    pub(crate) descriptor: Optional<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(crate) registered: Optional<unsafe extern "C" fn(*mut c_void, *const Waker)>,
+    pub(crate) connect: Optional<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
+    pub(crate) reserve:
+        Optional<unsafe extern "C" fn(*mut c_void, u32, c_int, usize, *mut *mut c_void) -> c_int>,
+    pub(crate) commit: Optional<unsafe extern "C" fn(*mut c_void)>,
+    pub(crate) send_bulk: Optional<
+        unsafe extern "C" fn(*mut c_void, u32, c_int, *const c_void, usize, *mut Area, u64) -> c_int,
+    >,
+    pub(crate) poll: Optional<unsafe extern "C" fn(*mut c_void, *mut Sink) -> c_int>,
+    pub(crate) arm: Optional<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(crate) close: Optional<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(crate) usage: Optional<unsafe extern "C" fn(*mut c_void, *mut Usage)>,
+    pub(crate) destroy: Optional<unsafe extern "C" fn(*mut c_void)>,
+}
+
+// SAFETY: a table is constants: a name and functions, which nobody changes.
+unsafe impl Sync for ChannelTable {}
+// SAFETY: as above.
+unsafe impl Send for ChannelTable {}
+
+/// `rma_collective`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collective {
+    pub(crate) size: usize,
+    pub(crate) context: u64,
+    pub(crate) part: u64,
+    pub(crate) number: u64,
+    pub(crate) me: u32,
+    pub(crate) members: u32,
+    pub(crate) peer: unsafe extern "C" fn(*const Collective, u32) -> u32,
+}
+
+/// `rma_segment_request`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentRequest {
+    pub(crate) size: usize,
+    pub(crate) kind: c_int,
+    pub(crate) control_len: u64,
+    pub(crate) data_len: u64,
+    pub(crate) given: *mut c_void,
+}
+
+/// `rma_segment_part`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentPart {
+    pub(crate) rank: u32,
+    pub(crate) control: *mut c_void,
+    pub(crate) control_len: u64,
+    pub(crate) data: *mut c_void,
+    pub(crate) data_len: u64,
+}
+
+/// `rma_segment`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) size: usize,
+    pub(crate) add: unsafe extern "C" fn(*mut Segment, *const SegmentPart) -> c_int,
+    pub(crate) release: Optional<unsafe extern "C" fn(*mut c_void)>,
+    pub(crate) memory: *mut c_void,
+}
+
+/// `rma_host_table`: the library around the engine, in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostTable {
+    pub(crate) size: usize,
+    pub(crate) begin_reduce: Optional<
+        unsafe extern "C" fn(*mut c_void, *const Collective, c_int, *const u64, usize, *mut u64) -> c_int,
+    >,
+    pub(crate) poll_reduce:
+        Optional<unsafe extern "C" fn(*mut c_void, u64, *mut u64, usize, *mut c_int) -> c_int>,
+    pub(crate) begin_segment: Optional<
+        unsafe extern "C" fn(*mut c_void, *const Collective, *const SegmentRequest, *mut u64) -> c_int,
+    >,
+    pub(crate) poll_segment:
+        Optional<unsafe extern "C" fn(*mut c_void, u64, *mut Segment, *mut c_int) -> c_int>,
+    pub(crate) locality: Optional<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
+    pub(crate) now_ns: Optional<unsafe extern "C" fn(*mut c_void) -> u64>,
+    pub(crate) destroy: Optional<unsafe extern "C" fn(*mut c_void)>,
+}
+
+/// `rma_engine_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EngineOptions {
+    pub(crate) size: usize,
+    pub(crate) channel: *const ChannelTable,
+    pub(crate) channel_context: *mut c_void,
+    pub(crate) host: *const HostTable,
+    pub(crate) host_context: *mut c_void,
+    pub(crate) me: u32,
+    pub(crate) look_up: Optional<unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_char>,
+    pub(crate) look_up_context: *mut c_void,
+}
+
+/// `rma_group`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupSpec {
+    pub(crate) size: usize,
+    pub(crate) context: u64,
+    pub(crate) me: u32,
+    pub(crate) count: u32,
+    pub(crate) peers: *const u32,
+    pub(crate) first: u32,
+    pub(crate) stride: u32,
+}
+
+/// `rma_window_spec`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowSpec {
+    pub(crate) size: usize,
+    pub(crate) flavor: c_int,
+    pub(crate) len: u64,
+    pub(crate) unit: u64,
+    pub(crate) memory: *mut c_void,
+    pub(crate) hints: *const *const c_char,
+}
+
+/// `rma_window_info`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowInfo {
+    pub(crate) size: usize,
+    pub(crate) rank: u32,
+    pub(crate) ranks: u32,
+    pub(crate) flavor: c_int,
+    pub(crate) memory: *mut c_void,
+    pub(crate) len: u64,
+}
+
+/// `rma_buffer`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) memory: *mut c_void,
+    pub(crate) count: u64,
+    pub(crate) ty: u64,
+}
+
+/// `rma_target`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) rank: u32,
+    pub(crate) disp: u64,
+    pub(crate) count: u64,
+    pub(crate) ty: u64,
+}
+
+/// The structures of the header: name in C, and size here. A test compares them.
+pub const SIZES: &[(&str, usize)] = &[
+    ("rma_area", size_of::<Area>()),
+    ("rma_waker", size_of::<Waker>()),
+    ("rma_sink", size_of::<Sink>()),
+    ("rma_usage", size_of::<Usage>()),
+    ("rma_channel_table", size_of::<ChannelTable>()),
+    ("rma_collective", size_of::<Collective>()),
+    ("rma_segment_request", size_of::<SegmentRequest>()),
+    ("rma_segment_part", size_of::<SegmentPart>()),
+    ("rma_segment", size_of::<Segment>()),
+    ("rma_host_table", size_of::<HostTable>()),
+    ("rma_engine_options", size_of::<EngineOptions>()),
+    ("rma_group", size_of::<GroupSpec>()),
+    ("rma_window_spec", size_of::<WindowSpec>()),
+    ("rma_window_info", size_of::<WindowInfo>()),
+    ("rma_buffer", size_of::<Buffer>()),
+    ("rma_target", size_of::<Target>()),
+    ("rma_engine", size_of::<u64>()),
+    ("rma_window", size_of::<u64>()),
+    ("rma_creation", size_of::<u64>()),
+    ("rma_call", size_of::<u64>()),
+    ("rma_doze", size_of::<u64>()),
+    ("rma_type", size_of::<u64>()),
+];

@@ -1,0 +1,266 @@
+//! A host in C as the engine's `Host`: one reduction is all that it must have.
+//!
+//! A barrier is a reduction of nothing; collectives get their names here; without segments all memory is private.
+
+use crate::abi::{Collective, HostTable, SegmentRequest as CRequest};
+use crate::entry::{bad, outside};
+use crate::errors::of_host;
+use crate::segment::Making;
+use parking_lot::Mutex;
+use rma_core::host::{Combine, Group, Host, HostRequest, Locality, Outcome, SegmentRequest, SegmentSet};
+use rma_core::ids::{Peer, Rank};
+use rma_core::{Error, ErrorClass, Result};
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+type BeginReduce =
+    unsafe extern "C" fn(*mut c_void, *const Collective, c_int, *const u64, usize, *mut u64) -> c_int;
+type PollReduce = unsafe extern "C" fn(*mut c_void, u64, *mut u64, usize, *mut c_int) -> c_int;
+
+/// The library around the engine, behind a table of functions.
+pub struct ForeignHost {
+    table: HostTable,
+    begin_reduce: BeginReduce,
+    poll_reduce: PollReduce,
+    context: *mut c_void,
+    me: Peer,
+    calls: Mutex<Calls>,
+    start: Instant,
+    is_owner: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Calls {
+    /// Number of the next collective on a group, by its context.
+    next: HashMap<u64, u64>,
+    open: HashMap<u64, Call>,
+    begun: u64,
+}
+
+/// A collective under way: the host's name for it, and what the answer must look like.
+enum Call {
+    Barrier(u64),
+    Reduce(u64, usize),
+    Segment(u64, Rank, SegmentRequest),
+    /// Private memory, which takes nobody else.
+    Ready(SegmentSet),
+}
+
+/// A collective as C sees it, and the group behind it.
+#[repr(C)]
+struct Named<'a> {
+    head: Collective,
+    group: &'a Group,
+}
+
+// SAFETY: the embedder's promise: the functions may be called from any thread, also at the same time.
+unsafe impl Send for ForeignHost {}
+// SAFETY: as above.
+unsafe impl Sync for ForeignHost {}
+
+impl ForeignHost {
+    /// The host of this table and context, in process `me`. It is destroyed at the end once [`ForeignHost::owner`] says so.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` for a table that lacks a function.
+    ///
+    /// # Safety
+    /// The functions do what `rma.h` says, with this context.
+    pub unsafe fn new(table: &HostTable, context: *mut c_void, me: Peer) -> Result<Self> {
+        let missing = |name: &str| bad(format!("the host's table has no function {name}"));
+        if table.begin_segment.is_some() != table.poll_segment.is_some() {
+            return Err(bad(
+                "the host's table has one of begin_segment and poll_segment; give both or neither",
+            ));
+        }
+        Ok(Self {
+            table: *table,
+            begin_reduce: table.begin_reduce.ok_or_else(|| missing("begin_reduce"))?,
+            poll_reduce: table.poll_reduce.ok_or_else(|| missing("poll_reduce"))?,
+            context,
+            me,
+            calls: Mutex::default(),
+            start: Instant::now(),
+            is_owner: Arc::default(),
+        })
+    }
+
+    /// Whether the host is to be destroyed at the end: not before this is set.
+    pub fn owner(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_owner)
+    }
+
+    fn name<'a>(&self, group: &'a Group) -> Named<'a> {
+        let (part, number) = match group.next_call_of_part() {
+            Some((part, number)) => (u64::from(part), number),
+            None => {
+                let mut calls = self.calls.lock();
+                let next = calls.next.entry(group.context()).or_default();
+                (u64::MAX, std::mem::replace(next, *next + 1))
+            }
+        };
+        let (context, me, members) = (group.context(), group.me().0, group.size());
+        let head = Collective { size: size_of::<Collective>(), context, part, number, me, members, peer };
+        Named { head, group }
+    }
+
+    fn begin(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<u64> {
+        let (name, mut request) = (self.name(group), 0);
+        let (pointer, combine) = (std::ptr::from_ref(&name).cast(), combine_number(combine));
+        let (start, count) = (values.as_ptr(), values.len());
+        // SAFETY: a function of the table with its context; the other pointers are to values that live until it returns.
+        let answer = outside(|| unsafe {
+            (self.begin_reduce)(self.context, pointer, combine, start, count, &mut request)
+        });
+        if answer == 0 { Ok(request) } else { Err(of_host("begin_reduce", answer)) }
+    }
+
+    fn open(&self, call: Call) -> HostRequest {
+        let mut calls = self.calls.lock();
+        calls.begun += 1;
+        let request = calls.begun;
+        calls.open.insert(request, call);
+        HostRequest(request)
+    }
+
+    /// The reduced values, when they are there.
+    fn values(&self, request: u64, count: usize) -> Result<Option<Vec<u64>>> {
+        let (mut values, mut done) = (vec![0; count], 0);
+        let start = values.as_mut_ptr();
+        // SAFETY: a function of the table with its context, room for as many values, and a place for the answer.
+        let answer =
+            outside(|| unsafe { (self.poll_reduce)(self.context, request, start, count, &mut done) });
+        if answer != 0 {
+            return Err(of_host("poll_reduce", answer));
+        }
+        Ok((done != 0).then_some(values))
+    }
+
+    fn segment(&self, request: u64, me: Rank, asked: &SegmentRequest) -> Result<Option<SegmentSet>> {
+        let Some(poll) = self.table.poll_segment else { return Err(of_host("poll_segment", -1)) };
+        let (mut making, mut done) = (Making::new(), 0);
+        let pointer = making.as_ptr();
+        // SAFETY: a function of the table with its context, a segment that lives until it returns, and a place for the answer.
+        let answer = outside(|| unsafe { poll(self.context, request, pointer, &mut done) });
+        if answer != 0 {
+            return Err(of_host("poll_segment", answer));
+        }
+        if done == 0 { Ok(None) } else { making.finish(me, asked).map(Some) }
+    }
+}
+
+impl Host for ForeignHost {
+    fn begin_barrier(&self, group: &Group) -> Result<HostRequest> {
+        let request = self.begin(group, Combine::Sum, &[])?;
+        Ok(self.open(Call::Barrier(request)))
+    }
+
+    fn begin_reduce(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<HostRequest> {
+        let request = self.begin(group, combine, values)?;
+        Ok(self.open(Call::Reduce(request, values.len())))
+    }
+
+    fn poll(&self, request: HostRequest) -> Result<Option<Outcome>> {
+        let Some(call) = self.calls.lock().open.remove(&request.0) else {
+            return Err(Error::new(ErrorClass::Request, "host", format!("{request:?} is not under way")));
+        };
+        let outcome = match &call {
+            Call::Barrier(name) => self.values(*name, 0)?.map(|_| Outcome::Met),
+            Call::Reduce(name, count) => {
+                self.values(*name, *count)?.map(|values| Outcome::Values(values.into_iter().collect()))
+            }
+            Call::Segment(name, me, asked) => self.segment(*name, *me, asked)?.map(Outcome::Segment),
+            Call::Ready(_) => {
+                let Call::Ready(segment) = call else { unreachable!("it is ready") };
+                return Ok(Some(Outcome::Segment(segment)));
+            }
+        };
+        if outcome.is_none() {
+            self.calls.lock().open.insert(request.0, call);
+        }
+        Ok(outcome)
+    }
+
+    fn begin_segment(&self, group: &Group, request: SegmentRequest) -> Result<HostRequest> {
+        let Some(begin) = self.table.begin_segment else {
+            if request.kind.must_be_shared() && group.size() > 1 {
+                let cause = "this library's processes share no memory";
+                return Err(Error::new(ErrorClass::RmaShared, "host", cause));
+            }
+            let segment = SegmentSet::private(group.me(), &request);
+            let refused =
+                || Error::new(ErrorClass::NoMem, "host", format!("no memory for {} bytes", request.data_len));
+            return Ok(self.open(Call::Ready(segment.ok_or_else(refused)?)));
+        };
+        let asked = CRequest {
+            size: size_of::<CRequest>(),
+            kind: request.kind as c_int,
+            control_len: request.control_len,
+            data_len: request.data_len,
+            given: request.given.as_mut_ptr().cast(),
+        };
+        let (name, mut number) = (self.name(group), 0);
+        let pointer = std::ptr::from_ref(&name).cast();
+        // SAFETY: a function of the table with its context; the other pointers are to values that live until it returns.
+        let answer = outside(|| unsafe { begin(self.context, pointer, &asked, &mut number) });
+        if answer != 0 {
+            return Err(of_host("begin_segment", answer));
+        }
+        Ok(self.open(Call::Segment(number, group.me(), request)))
+    }
+
+    fn locality(&self, peer: Peer) -> Locality {
+        if peer == self.me {
+            return Locality::Own;
+        }
+        const NODE: c_int = 1;
+        // SAFETY: a function of the table with its context.
+        let answer =
+            self.table.locality.map(|function| outside(|| unsafe { function(self.context, peer.0) }));
+        if answer == Some(NODE) { Locality::Node } else { Locality::Remote }
+    }
+
+    fn now(&self) -> Duration {
+        match self.table.now_ns {
+            // SAFETY: a function of the table with its context.
+            Some(function) => Duration::from_nanos(outside(|| unsafe { function(self.context) })),
+            None => self.start.elapsed(),
+        }
+    }
+}
+
+unsafe extern "C" fn peer(collective: *const Collective, rank: u32) -> u32 {
+    // SAFETY: C gives back the address that it got, of the first field of a `Named` that lives until the host's function returns.
+    let group = unsafe { &*collective.cast::<Named<'_>>() }.group;
+    if rank < group.size() { group.peer(Rank(rank)).0 } else { u32::MAX }
+}
+
+/// `RMA_COMBINE_…`.
+fn combine_number(combine: Combine) -> c_int {
+    match combine {
+        Combine::Min => 0,
+        Combine::Max => 1,
+        Combine::Sum => 2,
+        Combine::BitAnd => 3,
+        Combine::BitOr => 4,
+    }
+}
+
+impl Drop for ForeignHost {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.table.destroy.filter(|_| self.is_owner.load(Relaxed)) {
+            // SAFETY: a function of the table with its context, for the last time.
+            outside(|| unsafe { destroy(self.context) });
+        }
+    }
+}
+
+impl fmt::Debug for ForeignHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignHost").field("me", &self.me).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,101 @@
+//! A segment that a host in C hands over: filled part by part, checked, and released when nobody uses it any more.
+
+use crate::abi::{Segment, SegmentPart};
+use crate::entry::outside;
+use rma_core::host::{SegmentKind, SegmentMember, SegmentRequest, SegmentSet};
+use rma_core::ids::Rank;
+use rma_core::mem::WriteSpan;
+use rma_core::{Error, ErrorClass, Result};
+use std::ffi::{c_int, c_void};
+
+/// A segment in the making. C sees its first field.
+#[repr(C)]
+pub(crate) struct Making {
+    head: Segment,
+    parts: Vec<SegmentPart>,
+}
+
+/// A cache line, to which control memory is aligned.
+#[repr(align(64))]
+struct Line;
+
+/// Calls the host's function when the segment is used no more.
+struct Release {
+    function: unsafe extern "C" fn(*mut c_void),
+    memory: *mut c_void,
+}
+
+// SAFETY: the embedder's promise: the function may be called from any thread.
+unsafe impl Send for Release {}
+// SAFETY: a shared reference gives access to nothing.
+unsafe impl Sync for Release {}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        // SAFETY: the host's function with what the host gave for it, once.
+        outside(|| unsafe { (self.function)(self.memory) });
+    }
+}
+
+impl Making {
+    pub(crate) fn new() -> Self {
+        let size = size_of::<Segment>();
+        Self { head: Segment { size, add, release: None, memory: std::ptr::null_mut() }, parts: Vec::new() }
+    }
+
+    pub(crate) fn as_ptr(&mut self) -> *mut Segment {
+        std::ptr::from_mut(self).cast()
+    }
+
+    /// The segment, if it is what was asked for at rank `me`.
+    pub(crate) fn finish(self, me: Rank, asked: &SegmentRequest) -> Result<SegmentSet> {
+        let Self { head, parts } = self;
+        // From here on it is released in any case.
+        let release = head.release.map(|function| Release { function, memory: head.memory });
+        let refuse =
+            |cause: String| Error::new(ErrorClass::Intern, "host", format!("the host's segment {cause}"));
+        if !parts.windows(2).all(|pair| pair[0].rank < pair[1].rank) {
+            return Err(refuse("has its parts in no ascending order".to_owned()));
+        }
+        let Some(own) = parts.iter().find(|part| part.rank == me.0) else {
+            return Err(refuse(format!("leaves out rank {me}, which asked for it")));
+        };
+        if asked.kind != SegmentKind::Given && own.data_len != asked.data_len {
+            return Err(refuse(format!(
+                "has {} bytes for {} that were asked for",
+                own.data_len, asked.data_len
+            )));
+        }
+        for part in &parts {
+            if part.control.is_null()
+                || part.control_len < asked.control_len
+                || !part.control.cast::<Line>().is_aligned()
+            {
+                return Err(refuse(format!("has bad control memory for rank {}", part.rank)));
+            }
+            let is_too_long = part.data_len > isize::MAX as u64 || part.control_len > isize::MAX as u64;
+            if is_too_long || (part.data.is_null() && part.data_len > 0) {
+                return Err(refuse(format!("has bad window memory for rank {}", part.rank)));
+            }
+        }
+        // SAFETY: the host's promise: memory mapped until it is released.
+        let span = |start: *mut c_void, len: u64| unsafe { WriteSpan::new(start.cast(), len as usize) };
+        let members = parts.iter().map(|part| SegmentMember {
+            rank: Rank(part.rank),
+            control: span(part.control, part.control_len),
+            data: span(part.data, part.data_len),
+        });
+        // SAFETY: as above; and nobody forms references to it, by the same promise.
+        Ok(unsafe { SegmentSet::new(members.collect(), Box::new(release)) })
+    }
+}
+
+unsafe extern "C" fn add(segment: *mut Segment, part: *const SegmentPart) -> c_int {
+    if segment.is_null() || part.is_null() {
+        return ErrorClass::Arg as c_int;
+    }
+    // SAFETY: C gives back the address that it got, of the first field of a `Making` that lives until the host's function
+    // returns, and its own part.
+    unsafe { (*segment.cast::<Making>()).parts.push(*part) };
+    0
+}
