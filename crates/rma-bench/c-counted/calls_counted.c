@@ -1,0 +1,92 @@
+/* One call of the direct path, many times: the program that `cargo xtask callgrind` counts the instructions of C calls in.
+ *
+ * `calls-counted CALL COUNT`. The rank is its own target; the direct path treats every mapped rank alike, and without a second
+ * rank the count of instructions is the same in every run. Callgrind collects in one function here, and what it finds in this
+ * program does not count: only the library's instructions, from call to return. */
+#include <mpi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TARGET = 0, AT = 3 };
+
+static MPI_Win window;
+static long long value = 1, result;
+
+static int call_put(void)
+{
+    return MPI_Put(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, window);
+}
+
+static int call_get(void)
+{
+    return MPI_Get(&result, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, window);
+}
+
+static int call_accumulate(void)
+{
+    return MPI_Accumulate(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, MPI_SUM, window);
+}
+
+static int call_fetch_and_op(void)
+{
+    return MPI_Fetch_and_op(&value, &result, MPI_LONG_LONG, TARGET, AT, MPI_SUM, window);
+}
+
+static int call_compare_and_swap(void)
+{
+    long long expected = 0;
+    return MPI_Compare_and_swap(&value, &expected, &result, MPI_LONG_LONG, TARGET, AT, window);
+}
+
+static int call_flush(void)
+{
+    return MPI_Win_flush(TARGET, window);
+}
+
+static int call_lock_unlock(void)
+{
+    int code = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window);
+    return code != MPI_SUCCESS ? code : MPI_Win_unlock(TARGET, window);
+}
+
+static const struct {
+    const char *name;
+    int (*call)(void);
+    int is_locked;
+} calls[] = {
+    {"put", call_put, 1},
+    {"get", call_get, 1},
+    {"accumulate", call_accumulate, 1},
+    {"fetch_and_op", call_fetch_and_op, 1},
+    {"compare_and_swap", call_compare_and_swap, 1},
+    {"flush", call_flush, 1},
+    {"lock_unlock", call_lock_unlock, 0},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 3 && i < sizeof calls / sizeof calls[0]; i++) {
+        if (strcmp(argv[1], calls[i].name) != 0)
+            continue;
+        long long *memory;
+        long count = atol(argv[2]);
+        MPI_Init(&argc, &argv);
+        MPI_Win_allocate(64, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+        if (calls[i].is_locked)
+            MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
+        for (long n = 0; n < count; n++)
+            if (calls[i].call() != MPI_SUCCESS)
+                return 1;
+        if (calls[i].is_locked)
+            MPI_Win_unlock(TARGET, window);
+        MPI_Win_free(&window);
+        return MPI_Finalize();
+    }
+    fprintf(stderr, "usage: calls-counted CALL COUNT, where CALL is one of");
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        fprintf(stderr, " %s", calls[i].name);
+    fprintf(stderr, "\n");
+    return 2;
+}
