@@ -2,12 +2,19 @@
 //!
 //! Needs Rust and a C linker, nothing else: tests run under `cargo test`, and no command downloads a tool.
 
+mod abi;
 mod bench;
 mod callgrind;
+mod install;
 mod run;
+mod sanitize;
+mod scale;
+mod seeds;
 mod smallest;
 mod stage;
 mod test;
+#[cfg(test)]
+mod testing;
 mod tidy;
 mod workspace;
 
@@ -25,11 +32,17 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Abi(abi::Args),
     Run(run::Args),
+    Seeds(seeds::Args),
     Test(test::Args),
     Tidy(tidy::Args),
     Bench(bench::Args),
     Callgrind(callgrind::Args),
+    Install(install::Args),
+    Scale(scale::Args),
+    Fuzz(sanitize::FuzzArgs),
+    Asan(sanitize::AsanArgs),
 }
 
 /// What a command ends with: its exit status, or why it could not be carried out.
@@ -38,11 +51,17 @@ type Outcome = Result<ExitCode, String>;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = Workspace::find().and_then(|workspace| match cli.command {
+        Command::Abi(args) => abi::run(&workspace, &args),
         Command::Run(args) => run::run(&workspace, &args),
+        Command::Seeds(args) => seeds::run(&workspace, &args),
         Command::Test(args) => test::run(&workspace, &args),
         Command::Tidy(args) => tidy::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Callgrind(args) => callgrind::run(&workspace, &args),
+        Command::Install(args) => install::run(&workspace, &args),
+        Command::Scale(args) => scale::run(&workspace, &args),
+        Command::Fuzz(args) => sanitize::fuzz(&workspace, &args),
+        Command::Asan(args) => sanitize::asan(&workspace, &args),
     });
     outcome.unwrap_or_else(|error| {
         eprintln!("cargo xtask: {error}");

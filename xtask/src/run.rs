@@ -159,16 +159,9 @@ fn builds(workspace: &Workspace, program: &Resolved, dev: bool) -> Vec<Command> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(flatten)]
-        args: Args,
-    }
 
     fn parse(line: &str) -> Result<Args, clap::Error> {
-        Cli::try_parse_from(["run"].into_iter().chain(line.split(' '))).map(|cli| cli.args)
+        crate::testing::parse(&format!("run {line}"))
     }
 
     #[test]

@@ -51,4 +51,6 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
 pub(crate) const LEFT_ALONE: &[&str] = &[
     // How the ranks lie, not how much they hold.
     "RMA_RANKS_PER_NODE",
+    // What a trace may hold, not the engine.
+    "RMA_TRACE_BYTES",
 ];

@@ -14,7 +14,7 @@ const TOTAL_LIMIT: Duration = Duration::from_secs(24 * 60);
 
 /// Run the whole suite as CI does.
 ///
-/// Formatting, house rules, lints, build, all tests, all tests again with the smallest pools and buffers, and the models
+/// Formatting, house rules, lints, build, the C library against the tables of the ABI, all tests, all tests again with the smallest pools and buffers, and the models
 /// of the lock-free parts. Ends with a summary; the exit status is 0 only when every stage passed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -83,26 +83,36 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
         command
     };
     let mut stages = Vec::new();
+    // This very program, whatever the builds of later stages put in its place.
+    let xtask = |name: &str| {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(name);
+        command
+    };
     if args.name.is_none() {
         stages.push(stage("format", 60, cargo("fmt", &["--all", "--check"])));
-        // This very program, whatever the builds of later stages put in its place.
-        let mut tidy = Command::new("/proc/self/exe");
-        tidy.arg("tidy");
-        stages.push(stage("tidy", 60, tidy));
+        stages.push(stage("tidy", 60, xtask("tidy")));
         let lints = ["--workspace", "--all-targets", "--", "--deny", "warnings"];
         stages.push(stage("lints", 420, cargo("clippy", &lints)));
     }
     // Tests that start processes find the launcher and their helpers beside themselves, in the target directory.
     let build = cargo("build", &["--workspace", "--bins", "--examples"]);
     stages.push(Stage { is_needed: true, ..stage("build", 420, build) });
-    stages.push(stage("tests", 600, cargo("test", &["--workspace", "--no-fail-fast"])));
+    if args.name.is_none() {
+        stages.push(stage("abi", 240, xtask("abi")));
+    }
+    // Where tests of the C library look for it.
+    let mut install = xtask("install");
+    install.arg("--dev").arg("--prefix").arg(workspace.target().join("prefix"));
+    stages.push(Stage { is_needed: true, ..stage("install", 240, install) });
+    stages.push(stage("tests", 900, cargo("test", &["--workspace", "--no-fail-fast"])));
     if args.quick {
         return stages;
     }
     let mut smallest =
         cargo("test", &["--workspace", "--exclude", "xtask", "--lib", "--bins", "--tests", "--no-fail-fast"]);
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
-    stages.push(stage("tests, smallest sizes", 480, smallest));
+    stages.push(stage("tests, smallest sizes", 600, smallest));
     stages.extend(
         models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 420, command)),
     );
@@ -171,9 +181,11 @@ mod tests {
     #[test]
     fn a_name_or_quick_leaves_stages_out() {
         let all = names(false, None);
-        assert_eq!(all[..6], ["format", "tidy", "lints", "build", "tests", "tests, smallest sizes"]);
-        assert_eq!(names(true, None), all[..5]);
-        assert_eq!(names(false, Some("x")), all[3..6]);
+        let expected =
+            ["format", "tidy", "lints", "build", "abi", "install", "tests", "tests, smallest sizes"];
+        assert_eq!(all[..8], expected);
+        assert_eq!(names(true, None), all[..7]);
+        assert_eq!(names(false, Some("x")), [all[3], all[5], all[6], all[7]]);
     }
 
     #[test]
@@ -181,11 +193,11 @@ mod tests {
         let args = Args { quick: false, name: Some("lock".to_owned()) };
         let stages = stages(&Workspace::find().unwrap(), &args);
         let variables: Vec<_> =
-            stages[2].command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
+            stages[3].command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
         for (name, value) in smallest::VARIABLES.iter().chain([&smallest::MARK]) {
             assert!(variables.contains(&(name.as_ref(), value.as_ref())), "{name}");
         }
-        assert!(stages[2].command.get_args().any(|argument| argument == "lock"));
+        assert!(stages[3].command.get_args().any(|argument| argument == "lock"));
         assert!(stages[0].command.get_args().all(|argument| argument != "lock"));
     }
 

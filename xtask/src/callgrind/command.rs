@@ -1,12 +1,13 @@
-//! Runs `direct-path` of `rma-bench` under callgrind, once with N calls and once with 2N, and takes the difference.
+//! Runs `direct-path` of `rma-bench` under callgrind, once with N calls and once with 2N, and takes the difference; then the
+//! same for the calls in C.
 //!
 //! Callgrind collects in the loop over the calls alone, so the profile of a run names everything that a call executes:
 //! its functions, the libraries they come from, and, for code that was inlined, the source files.
 
-use super::profile::Profile;
+use super::c_calls;
+use super::run::Repeated;
 use crate::Outcome;
 use crate::workspace::Workspace;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The calls that `direct-path` knows, and whether they must be free of locks, allocations and system calls. The others
@@ -26,8 +27,8 @@ const PROGRAM: &str = "direct-path";
 
 /// Count the instructions of direct calls, and check what they execute. Needs valgrind.
 ///
-/// Prints a table of instructions per call, as in docs/performance.md. Fails when a communication call executes an
-/// allocation, a lock or a system call.
+/// Prints two tables of instructions per call, of the engine and of the C library, as in docs/performance.md. Fails when a
+/// communication call executes an allocation, a lock or a system call, or a call in C has more instructions than it may.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Calls of the shorter run; the longer one makes twice as many. A multiple of the poll interval, so that both see as
@@ -56,44 +57,24 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let mut findings = Vec::new();
     println!("| call | instructions |\n| --- | --- |");
     for (call, must_be_pure) in CALLS {
-        let short = profile(workspace, &program, call, args.n)?;
-        let long = profile(workspace, &program, call, 2 * args.n)?;
-        let more = long.instructions.checked_sub(short.instructions).filter(|more| *more > 0);
-        let more = more.ok_or_else(|| format!("{call}: twice as many calls took no more instructions"))?;
-        println!("| {call} | {:.1} |", more as f64 / args.n as f64);
+        let function = format!("direct_path::measured::{call}");
+        let repeated = Repeated { program: &program, call, function: &function };
+        let (instructions, profile) = repeated.measure(workspace, args.n, |profile| profile.instructions)?;
+        println!("| {call} | {instructions:.1} |");
         if args.list {
-            eprintln!("{call}:\n{long}");
+            eprintln!("{call}:\n{profile}");
         }
         if *must_be_pure {
-            findings
-                .extend(long.impurities(PROGRAM).into_iter().map(|what| format!("{call} executes {what}")));
+            let impurities = profile.impurities(&[PROGRAM]);
+            findings.extend(impurities.into_iter().map(|what| format!("{call} executes {what}")));
         }
     }
+    println!();
+    findings.extend(c_calls::count(workspace, args.n, args.list)?);
     if findings.is_empty() {
         println!("\nThe communication calls execute no allocation, no lock and no system call.");
         return Ok(ExitCode::SUCCESS);
     }
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     Ok(ExitCode::FAILURE)
-}
-
-/// The profile of `count` calls.
-fn profile(workspace: &Workspace, program: &Path, call: &str, count: u64) -> Result<Profile, String> {
-    let file: PathBuf = workspace.target().join(format!("callgrind.{call}.{count}.out"));
-    let output = Command::new("valgrind")
-        .arg("--tool=callgrind")
-        .arg(format!("--callgrind-out-file={}", file.display()))
-        .arg(format!("--toggle-collect=direct_path::measured::{call}"))
-        .arg(program)
-        .args([call, &count.to_string()])
-        .output()
-        .map_err(|error| format!("valgrind could not be started: {error}"))?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(format!("valgrind failed on {call} ({}):\n{text}", output.status));
-    }
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-    let _ = std::fs::remove_file(&file);
-    Profile::parse(&text).ok_or_else(|| format!("callgrind's output for {call} gives no total"))
 }

@@ -1,6 +1,8 @@
 //! `cargo xtask callgrind`: what a call of the direct path costs in instructions, and what it must not contain.
 
+mod c_calls;
 mod command;
 mod profile;
+mod run;
 
 pub(crate) use command::{Args, run};

@@ -12,6 +12,8 @@ use std::fmt;
 pub(super) struct Profile {
     /// Instructions executed while callgrind collected.
     pub(super) instructions: u64,
+    /// The same by object.
+    by_object: BTreeMap<String, u64>,
     /// Functions, with the object (program or library) that each lies in.
     functions: BTreeSet<(String, String)>,
     /// Source files of executed lines, inlined code included.
@@ -35,6 +37,9 @@ const LIBRARY_FUNCTIONS: &[&str] = &["mem", "__mem", "_mem"];
 /// Parts of names of functions that the program itself must not contribute.
 const FOREIGN_FUNCTIONS: &[&str] = &["alloc", "mutex", "Mutex", "lock_slow", "syscall", "futex", "panic"];
 
+/// Parts of names of functions that allocate.
+const ALLOCATORS: &[&str] = &["malloc", "calloc", "realloc", "memalign", "__rust_alloc", "__rdl_alloc"];
+
 /// One space of numbers.
 #[derive(Debug, Default)]
 struct Names(BTreeMap<String, String>);
@@ -51,6 +56,8 @@ impl Profile {
             if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
                 // The line after `calls=` gives the cost of the call, which is the callee's own as well.
                 if !std::mem::take(&mut is_call) {
+                    let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok());
+                    *profile.by_object.entry(object.clone()).or_default() += cost.unwrap_or_default();
                     profile.functions.insert((function.clone(), object.clone()));
                     profile.files.insert(file.clone());
                 }
@@ -75,10 +82,24 @@ impl Profile {
         Some(profile)
     }
 
-    /// What was executed that is an allocation, a lock, a system call or a way to them, in words.
-    pub(super) fn impurities(&self, program: &str) -> Vec<String> {
+    /// Instructions that were not executed in this program itself.
+    pub(super) fn instructions_outside(&self, program: &str) -> u64 {
+        let outside = self.by_object.iter().filter(|(object, _)| object.rsplit('/').next() != Some(program));
+        outside.map(|(_, cost)| cost).sum()
+    }
+
+    /// Functions that were executed and allocate memory.
+    pub(super) fn allocations(&self) -> Vec<String> {
+        let is_allocation = |name: &str| ALLOCATORS.iter().any(|part| name.contains(part));
+        let functions = self.functions.iter().filter(|(name, _)| is_allocation(name));
+        functions.map(|(name, object)| format!("{name} of {object}")).collect()
+    }
+
+    /// What was executed that is an allocation, a lock, a system call or a way to them, in words; `own` are the objects that
+    /// are looked at by name.
+    pub(super) fn impurities(&self, own: &[&str]) -> Vec<String> {
         let functions = self.functions.iter().filter(|(name, object)| {
-            let is_own = object.is_empty() || object.rsplit('/').next() == Some(program);
+            let is_own = object.is_empty() || own.contains(&object.rsplit('/').next().unwrap_or_default());
             match is_own {
                 true => FOREIGN_FUNCTIONS.iter().any(|part| name.contains(part)),
                 false => !LIBRARY_FUNCTIONS.iter().any(|start| name.starts_with(start)),
@@ -130,7 +151,9 @@ mod tests {
         let own = ("prog::measured::put".to_owned(), "/t/prog".to_owned());
         let library = ("memcpy".to_owned(), "/lib/libc.so.6".to_owned());
         assert_eq!(profile.functions, BTreeSet::from([own, library]));
-        assert_eq!(profile.impurities("prog"), [""; 0]);
+        assert_eq!((profile.instructions_outside("prog"), profile.instructions_outside("other")), (9, 21));
+        assert_eq!(profile.allocations(), [""; 0]);
+        assert_eq!(profile.impurities(&["prog"]), [""; 0]);
     }
 
     #[test]
@@ -146,7 +169,15 @@ mod tests {
             ),
         ] {
             let profile = Profile::parse(&format!("{PURE}{more}")).unwrap();
-            assert_eq!(profile.impurities("prog"), [found], "{more}");
+            assert_eq!(profile.impurities(&["prog"]), [found], "{more}");
+        }
+    }
+
+    #[test]
+    fn allocations_are_found_in_every_object() {
+        for function in ["malloc", "__rust_alloc_zeroed"] {
+            let profile = Profile::parse(&format!("{PURE}ob=(2)\nfn=(3) {function}\n0 1\n")).unwrap();
+            assert_eq!(profile.allocations().len(), 1, "{function}");
         }
     }
 
@@ -158,6 +189,6 @@ mod tests {
     #[test]
     fn callers_of_the_loop_do_not_count() {
         let caller = "ob=(3) /lib/ld.so\nfl=(5)\nfn=(9) pthread_create\ncfn=(1)\ncalls=1 0\n3 21\n";
-        assert_eq!(Profile::parse(&format!("{PURE}{caller}")).unwrap().impurities("prog"), [""; 0]);
+        assert_eq!(Profile::parse(&format!("{PURE}{caller}")).unwrap().impurities(&["prog"]), [""; 0]);
     }
 }

@@ -1,21 +1,8 @@
-//! `cargo xtask bench`: the benchmarks of `rma-bench`.
+//! `cargo xtask bench paths`: calls between two ranks on every path of this library, beside raw limits, in one table.
 
 use crate::Outcome;
 use crate::workspace::Workspace;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
-
-/// Run the benchmarks.
-///
-/// `paths` measures calls between two ranks on every path, beside raw limits of the machine, and prints a table. Anything
-/// else goes to the criterion benches, which measure parts inside one process. The comparison with other MPI libraries
-/// comes with the C library.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// `paths`, or: run only benchmarks whose name contains this, or pass options to criterion.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "paths|FILTER")]
-    criterion: Vec<String>,
-}
 
 /// The ways to another rank: heading, and the variables that choose it.
 const PATHS: [(&str, &[(&str, &str)]); 3] = [
@@ -24,17 +11,7 @@ const PATHS: [(&str, &[(&str, &str)]); 3] = [
     ("tcp over loopback", &[("RMA_CHANNEL", "tcp")]),
 ];
 
-pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
-    if args.criterion == ["paths"] {
-        return paths(workspace);
-    }
-    let mut bench = workspace.cargo("bench");
-    // Without --benches the unit tests of the library would be run as benchmarks, and trip over criterion's options.
-    let error = bench.args(["--package", "rma-bench", "--benches", "--"]).args(&args.criterion).exec();
-    Err(format!("cargo bench could not be started: {error}"))
-}
-
-fn paths(workspace: &Workspace) -> Outcome {
+pub(crate) fn run(workspace: &Workspace) -> Outcome {
     for package in ["rma", "rma-bench"] {
         let mut build = workspace.cargo("build");
         let status = build.args(["--release", "--bins", "--package", package]).status();

@@ -1,0 +1,185 @@
+//! The header `mpi.h`, written from the tables.
+//!
+//! It declares the functions it is told to, in the order and the groups of the table, each with its profiling twin. Types
+//! are those of the ABI (MPI 5.0, chapter 20): the names of the structures behind handles matter, because C++ puts them
+//! into the names of functions. Deprecated and removed names are left out.
+
+use super::tables::{Constant, HANDLES, Kind, Tables};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+const OPENING: &str = "\
+/* The C interface of MPI, in the standard ABI of MPI 5.0. Written by `cargo xtask abi --write`: do not edit.
+ *
+ * What is not declared here is not implemented. */
+#ifndef MPI_H_ABI
+#define MPI_H_ABI
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+
+";
+
+const CLOSING: &str = "
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+";
+
+/// The handles of the tool interface; their structures have names of their own.
+const TOOL_HANDLES: [&str; 4] =
+    ["MPI_T_enum", "MPI_T_cvar_handle", "MPI_T_pvar_handle", "MPI_T_pvar_session"];
+
+/// What stands between the handles and the constants.
+const TYPES: &str = "\
+typedef struct {
+    int MPI_SOURCE;
+    int MPI_TAG;
+    int MPI_ERROR;
+    int MPI_internal[5];
+} MPI_Status;
+
+typedef void(MPI_User_function)(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
+typedef void(MPI_User_function_c)(void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype);
+
+typedef void(MPI_Comm_errhandler_function)(MPI_Comm *comm, int *error_code, ...);
+typedef void(MPI_File_errhandler_function)(MPI_File *file, int *error_code, ...);
+typedef void(MPI_Session_errhandler_function)(MPI_Session *session, int *error_code, ...);
+typedef void(MPI_Win_errhandler_function)(MPI_Win *win, int *error_code, ...);
+
+typedef int(MPI_Datarep_conversion_function)(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
+                                             MPI_Offset position, void *extra_state);
+typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf,
+                                               MPI_Offset position, void *extra_state);
+
+";
+
+/// Objects that carry attributes: the part of the callbacks' names, handle type and name of the first parameter.
+const ATTRIBUTES: [(&str, &str, &str); 4] = [
+    ("Comm_", "MPI_Comm", "comm"),
+    ("Type_", "MPI_Datatype", "datatype"),
+    ("Win_", "MPI_Win", "win"),
+    // The first form of them all, which the oldest names of constants still have.
+    ("", "MPI_Comm", "comm"),
+];
+
+/// The text of the header that declares these functions.
+pub(super) fn generate(tables: &Tables, declared: &BTreeSet<String>) -> String {
+    let mut text = OPENING.to_owned();
+    types(tables, &mut text);
+    constants(&tables.constants, &mut text);
+    functions(tables, declared, &mut text);
+    text + CLOSING
+}
+
+fn types(tables: &Tables, text: &mut String) {
+    text.push_str("typedef intptr_t MPI_Aint;\ntypedef int64_t MPI_Offset;\n");
+    // One row of the table says that a count is as wide as an offset.
+    for constant in &tables.constants {
+        if let Kind::TypeAlias(of) = &constant.kind {
+            let [new, of] = [&constant.name, of].map(|name| name.replace("MPI_ABI_", "MPI_"));
+            let _ = writeln!(text, "typedef {of} {new};");
+        }
+    }
+    text.push('\n');
+    for handle in HANDLES {
+        let _ = writeln!(text, "typedef struct {} *{handle};", handle.replace("MPI_", "MPI_ABI_"));
+    }
+    for handle in TOOL_HANDLES {
+        let _ = writeln!(text, "typedef struct {handle}_t *{handle};");
+    }
+    text.push('\n');
+    text.push_str(TYPES);
+    for (object, handle, parameter) in ATTRIBUTES {
+        let (copy, delete) = match object {
+            "" => ("MPI_Copy_function".to_owned(), "MPI_Delete_function".to_owned()),
+            _ => (format!("MPI_{object}copy_attr_function"), format!("MPI_{object}delete_attr_function")),
+        };
+        let _ = writeln!(
+            text,
+            "typedef int({copy})({handle} {parameter}, int keyval, void *extra_state, void *attribute_val_in,\n    \
+             void *attribute_val_out, int *flag);\n\
+             typedef int({delete})({handle} {parameter}, int keyval, void *attribute_val, void *extra_state);"
+        );
+    }
+}
+
+fn constants(constants: &[Constant], text: &mut String) {
+    let mut last = None;
+    for constant in constants {
+        let value = match &constant.kind {
+            Kind::Int if constant.value < 0 => format!("({})", constant.text),
+            Kind::Int | Kind::Alias(_) => constant.text.clone(),
+            Kind::Handle(kind) | Kind::Pointer(kind) => format!("(({kind}){})", constant.text),
+            Kind::TypeAlias(_) => continue,
+        };
+        if last.replace(&constant.kind) != Some(&constant.kind) {
+            text.push('\n');
+        }
+        let _ = writeln!(text, "#define {:<35} {value}", constant.name);
+    }
+}
+
+fn functions(tables: &Tables, declared: &BTreeSet<String>, text: &mut String) {
+    let mut group = "";
+    for function in tables.functions.iter().filter(|function| declared.contains(&function.name)) {
+        if group != function.group {
+            group = &function.group;
+            let _ = writeln!(text, "\n/* {group} */");
+        }
+        for twin in ["", "P"] {
+            let space = if function.returns.ends_with('*') { "" } else { " " };
+            let _ = writeln!(
+                text,
+                "{}{space}{twin}{}({});",
+                function.returns, function.name, function.parameters
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(declared: &[&str]) -> String {
+        let constants = "name\ttype\tvalue\nMPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\n\
+                         MPI_IN_PLACE\tvoid*\t1\nMPI_PLUS\talias\tMPI_SUM\nMPI_ABI_Count\talias\tMPI_ABI_Offset\n";
+        let functions = "group\tname\treturns\tparameters\nrma\tMPI_Put\tint\tint a\nrma\tMPI_Get\tint\tint b\n\
+                         time\tMPI_Wtime\tdouble\tvoid\n";
+        let declared = declared.iter().map(|name| (*name).to_owned()).collect();
+        generate(&Tables::parse(constants, functions).unwrap(), &declared)
+    }
+
+    #[test]
+    fn constants_have_the_form_of_their_kind() {
+        let header = header(&[]);
+        let defines: Vec<_> = header.lines().filter(|line| line.starts_with("#define MPI_")).collect();
+        let words: Vec<Vec<_>> = defines.iter().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(
+            words,
+            [
+                vec!["#define", "MPI_H_ABI"],
+                vec!["#define", "MPI_SUM", "((MPI_Op)0x00000021)"],
+                vec!["#define", "MPI_ANY_TAG", "(-2)"],
+                vec!["#define", "MPI_IN_PLACE", "((void*)1)"],
+                vec!["#define", "MPI_PLUS", "MPI_SUM"],
+            ]
+        );
+        assert!(header.contains("typedef MPI_Offset MPI_Count;\n"));
+    }
+
+    #[test]
+    fn only_what_exists_is_declared_and_with_its_twin() {
+        let declared = header(&["MPI_Get", "MPI_Wtime"]);
+        let end = "\n/* rma */\nint MPI_Get(int b);\nint PMPI_Get(int b);\n\n/* time */\n\
+                   double MPI_Wtime(void);\ndouble PMPI_Wtime(void);\n";
+        assert!(declared.ends_with(&format!("{end}{CLOSING}")), "{declared}");
+        assert!(!header(&[]).contains("int MPI_Get(") && !declared.contains("MPI_Put"));
+    }
+}

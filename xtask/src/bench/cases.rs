@@ -1,0 +1,203 @@
+//! The rows of the tables: cases of the C program, what is shown of them, the limit they are held against, and our budget.
+//!
+//! Budgets are those of the design: each is the most that our time may be, as a multiple of the best other library's time or
+//! of the raw limit's. A rate of twice the best is half its time per operation.
+
+use super::results::Transport;
+
+/// A case of the C program.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// As the program names it.
+    pub(crate) name: &'static str,
+    /// Numbers of ranks that it is measured with.
+    pub(crate) ranks: &'static [u32],
+    /// What it measures, for the help text.
+    pub(crate) title: &'static str,
+}
+
+/// All cases, in the order in which they are run.
+pub(crate) const CASES: &[Case] = &[
+    Case { name: "put", ranks: &[2], title: "one put and a flush, by size" },
+    Case { name: "put-rate", ranks: &[2], title: "up to 1,000 puts and one flush, by size" },
+    Case { name: "get", ranks: &[2], title: "one get and a flush, by size" },
+    Case { name: "get-rate", ranks: &[2], title: "up to 1,000 gets and one flush, by size" },
+    Case { name: "vector-put", ranks: &[2], title: "one put of 1,024 words with gaps, and a flush" },
+    Case { name: "acc", ranks: &[2], title: "one accumulate of a 64-bit integer and a flush" },
+    Case { name: "acc-rate", ranks: &[2], title: "1,000 accumulates of 64-bit integers and one flush" },
+    Case { name: "acc-double", ranks: &[2], title: "one accumulate of doubles and a flush, by size" },
+    Case { name: "fetch-op", ranks: &[2], title: "fetch_and_op and a flush" },
+    Case { name: "cas", ranks: &[2], title: "compare_and_swap and a flush" },
+    Case { name: "get-acc", ranks: &[2], title: "get_accumulate of doubles and a flush" },
+    Case { name: "lock-put", ranks: &[2], title: "exclusive lock, put, unlock" },
+    Case { name: "fence", ranks: &[2], title: "fence, put, fence" },
+    Case { name: "pscw", ranks: &[2], title: "post, start, put, complete, wait" },
+    Case {
+        name: "passive-put",
+        ranks: &[2],
+        title: "lock, put, unlock while the target computes for 200 ms",
+    },
+    Case { name: "created-put", ranks: &[2], title: "put and flush on memory of MPI_Win_create" },
+    Case { name: "counter", ranks: &[4], title: "all ranks fetch_and_op one word" },
+    Case { name: "lock-contended", ranks: &[4], title: "all ranks lock one target exclusively, put, unlock" },
+    Case { name: "win-allocate", ranks: &[2, 8], title: "MPI_Win_allocate and MPI_Win_free" },
+];
+
+/// What a number of a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// Time of an iteration.
+    Time,
+    /// Operations per second, of all ranks together.
+    Rate,
+    /// Bytes per second.
+    Bandwidth,
+}
+
+/// The most that our time may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Budget {
+    /// That many times the best other library's.
+    Best(f64),
+    /// That many times the raw limit's.
+    Raw(f64),
+    /// Both at once: best, raw.
+    Both(f64, f64),
+    /// So many nanoseconds.
+    Time(f64),
+}
+
+/// A raw limit: a case of the program's limits and its size.
+pub(crate) type Limit = (&'static str, u64);
+
+/// A row of the tables.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) title: &'static str,
+    pub(crate) case: &'static str,
+    pub(crate) size: u64,
+    pub(crate) ranks: u32,
+    pub(crate) measure: Measure,
+    /// Through shared memory: raw limit and budget.
+    shm: (Option<Limit>, Option<Budget>),
+    /// Over TCP: the same.
+    tcp: (Option<Limit>, Option<Budget>),
+}
+
+impl Row {
+    pub(crate) fn limit(&self, transport: Transport) -> Option<Limit> {
+        self.of(transport).0
+    }
+
+    pub(crate) fn budget(&self, transport: Transport) -> Option<Budget> {
+        self.of(transport).1
+    }
+
+    fn of(&self, transport: Transport) -> (Option<Limit>, Option<Budget>) {
+        match transport {
+            Transport::Shm => self.shm,
+            Transport::Tcp => self.tcp,
+        }
+    }
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const ATOMIC: Option<Limit> = Some(("raw-atomic", 8));
+const SHARED_ATOMIC: Option<Limit> = Some(("raw-atomic-contended", 8));
+const FLAG: Option<Limit> = Some(("raw-flag", 8));
+const WORD: Option<Limit> = Some(("raw-memcpy", 8));
+const COPY: Option<Limit> = Some(("raw-memcpy", 4 * MIB));
+const TRIP: Option<Limit> = Some(("raw-tcp", 8));
+const STREAM: Option<Limit> = Some(("raw-tcp-stream", 4 * MIB));
+
+const fn best(factor: f64) -> Option<Budget> {
+    Some(Budget::Best(factor))
+}
+
+const fn raw(factor: f64) -> Option<Budget> {
+    Some(Budget::Raw(factor))
+}
+
+const fn both(best: f64, raw: f64) -> Option<Budget> {
+    Some(Budget::Both(best, raw))
+}
+
+const fn within(time_ns: f64) -> Option<Budget> {
+    Some(Budget::Time(time_ns))
+}
+
+use Measure::{Bandwidth, Rate, Time};
+
+/// One row in one line: title, case, size, ranks, measure, shared memory, TCP.
+type Line = (
+    &'static str,
+    (&'static str, u64, u32),
+    Measure,
+    (Option<Limit>, Option<Budget>),
+    (Option<Limit>, Option<Budget>),
+);
+
+#[rustfmt::skip]
+const LINES: &[Line] = &[
+    ("put 8 B + flush", ("put", 8, 2), Time, (WORD, best(0.5)), (TRIP, raw(1.15))),
+    ("get 8 B + flush", ("get", 8, 2), Time, (WORD, None), (TRIP, raw(1.1))),
+    ("put rate 8 B, 1,000 per flush", ("put-rate", 8, 2), Rate, (WORD, best(0.5)), (None, best(0.5))),
+    ("lock exclusive + put 8 B + unlock", ("lock-put", 8, 2), Time, (None, best(0.5)), (TRIP, raw(1.2))),
+    ("accumulate 8 B + flush", ("acc", 8, 2), Time, (ATOMIC, best(0.5)), (TRIP, None)),
+    ("accumulate rate 8 B", ("acc-rate", 8, 2), Rate, (ATOMIC, best(0.5)), (None, best(0.5))),
+    ("fetch_and_op 8 B + flush", ("fetch-op", 8, 2), Time, (ATOMIC, both(0.5, 2.5)), (TRIP, raw(1.1))),
+    ("compare_and_swap 8 B + flush", ("cas", 8, 2), Time, (ATOMIC, None), (TRIP, None)),
+    ("put 4 MiB", ("put", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, raw(1.0 / 0.95))),
+    ("get 4 MiB", ("get", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, both(1.0, 1.0 / 0.95))),
+    ("accumulate double 4 MiB", ("acc-double", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, both(1.0, 1.0 / 0.9))),
+    ("get_accumulate double 1 MiB", ("get-acc", MIB, 2), Time, (None, best(0.7)), (None, None)),
+    ("fence + put 8 B + fence", ("fence", 8, 2), Time, (FLAG, best(0.7)), (TRIP, raw(2.1))),
+    ("post/start/put/complete/wait", ("pscw", 8, 2), Time, (FLAG, best(0.7)), (TRIP, raw(1.2))),
+    ("vector put, 1,024 × 8 B", ("vector-put", 8 * KIB, 2), Time, (None, best(0.7)), (TRIP, raw(1.5))),
+    ("4 ranks, one counter", ("counter", 8, 4), Rate, (SHARED_ATOMIC, best(0.5)), (None, best(0.5))),
+    ("4 ranks, one exclusive lock", ("lock-contended", 8, 4), Rate, (None, best(0.5)), (None, best(0.5))),
+    ("passive put, target computes 200 ms", ("passive-put", 8, 2), Time, (None, within(100e3)), (TRIP, within(500e3))),
+    ("window allocate + free 1 KiB, 2 ranks", ("win-allocate", KIB, 2), Time, (None, best(1.0)), (None, None)),
+    ("window allocate + free 16 MiB, 2 ranks", ("win-allocate", 16 * MIB, 2), Time, (None, best(1.0)), (None, None)),
+    ("window allocate + free 1 KiB, 8 ranks", ("win-allocate", KIB, 8), Time, (None, best(0.7)), (None, None)),
+    ("window allocate + free 16 MiB, 8 ranks", ("win-allocate", 16 * MIB, 8), Time, (None, best(0.7)), (None, None)),
+    ("MPI_Win_create memory: put 8 B + flush", ("created-put", 8, 2), Time, (FLAG, raw(1.5)), (TRIP, raw(1.15))),
+];
+
+/// The rows of the tables, in order.
+pub(crate) fn rows() -> impl Iterator<Item = Row> {
+    LINES.iter().map(|&(title, (case, size, ranks), measure, shm, tcp)| Row {
+        title,
+        case,
+        size,
+        ranks,
+        measure,
+        shm,
+        tcp,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_of_a_case_that_is_measured() {
+        for row in rows() {
+            let case = CASES.iter().find(|case| case.name == row.case);
+            assert!(case.is_some_and(|case| case.ranks.contains(&row.ranks)), "{}", row.title);
+        }
+        assert!(CASES.iter().all(|case| rows().any(|row| row.case == case.name) || case.name == "get-rate"));
+    }
+
+    #[test]
+    fn budgets_against_a_limit_have_one() {
+        for row in rows() {
+            for transport in Transport::ALL {
+                let needs = matches!(row.budget(transport), Some(Budget::Raw(_) | Budget::Both(..)));
+                assert!(!needs || row.limit(transport).is_some(), "{}", row.title);
+            }
+        }
+    }
+}

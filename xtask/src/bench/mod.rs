@@ -1,0 +1,25 @@
+//! `cargo xtask bench`: this library beside other MPI libraries and beside the limits of the machine.
+//!
+//! One C program (`crates/rma-bench/c`) is built with every library found ([`libraries`]) and run by each one's launcher, in
+//! turn, several times over ([`sweep`]), with the settings that make it use shared memory or TCP ([`columns`]). What the
+//! program prints ([`job`]) becomes measurements ([`results`]), which are judged ([`figures`]), written as a page, a table
+//! and JSON ([`report`]), and compared with an earlier run ([`regression`]).
+//!
+//! `cargo xtask bench parts` runs the criterion benches, `cargo xtask bench paths` the quick look at our own paths.
+
+mod cases;
+mod columns;
+mod command;
+mod figures;
+mod job;
+mod libraries;
+mod machine;
+mod paths;
+mod peers;
+mod regression;
+mod report;
+mod results;
+mod sweep;
+mod units;
+
+pub(crate) use command::{Args, run};

@@ -1,0 +1,78 @@
+//! The calls of the C library, as an installation has it: instructions from call to return, and no allocation.
+
+use super::run::Repeated;
+use crate::abi::SONAME;
+use crate::workspace::Workspace;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What is counted: the call as the program knows it, its names, how many instructions it may have, and whether it must be
+/// free of locks and system calls too. The others serve the channels now and then.
+const CALLS: &[(&str, &str, f64, bool)] = &[
+    ("put", "MPI_Put", 100.0, true),
+    ("get", "MPI_Get", 100.0, true),
+    ("accumulate", "MPI_Accumulate", 320.0, true),
+    ("fetch_and_op", "MPI_Fetch_and_op", 300.0, true),
+    ("compare_and_swap", "MPI_Compare_and_swap", 240.0, true),
+    ("flush", "MPI_Win_flush", 150.0, false),
+    ("lock_unlock", "MPI_Win_lock + MPI_Win_unlock", 320.0, false),
+];
+
+const PACKAGE: &str = "rma-capi";
+const SOURCE: &str = "crates/rma-bench/c-counted/calls_counted.c";
+const PROGRAM: &str = "calls-counted";
+/// The profile that installed files are built with.
+const PROFILE: &str = "installed";
+
+/// Prints a row for each call; answers what is wrong.
+pub(super) fn count(workspace: &Workspace, n: u64, list: bool) -> Result<Vec<String>, String> {
+    let program = build(workspace)?;
+    let mut findings = Vec::new();
+    println!("| C call | instructions |\n| --- | --- |");
+    for (call, names, most, must_be_pure) in CALLS {
+        let repeated = Repeated { program: &program, call, function: &format!("call_{call}") };
+        let (instructions, profile) =
+            repeated.measure(workspace, n, |profile| profile.instructions_outside(PROGRAM))?;
+        println!("| `{names}` | {instructions:.1} |");
+        if list {
+            eprintln!("{names}:\n{profile}");
+        }
+        if instructions >= *most {
+            findings.push(format!("{names} has {instructions:.1} instructions, not under {most}"));
+        }
+        let impurities = if *must_be_pure { profile.impurities(&[PROGRAM, SONAME]) } else { Vec::new() };
+        let executed = profile.allocations().into_iter().chain(impurities);
+        findings.extend(executed.map(|what| format!("{names} executes {what}")));
+    }
+    Ok(findings)
+}
+
+/// Builds library and program, and puts them side by side.
+fn build(workspace: &Workspace) -> Result<PathBuf, String> {
+    let mut build = workspace.cargo("build");
+    build.args(["--profile", PROFILE, "--package", PACKAGE, "--lib"]);
+    succeed(&mut build)?;
+    let folder = workspace.target().join("callgrind");
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let library = folder.join(SONAME);
+    std::fs::copy(workspace.target().join(PROFILE).join("libmpi_abi.so"), &library).map_err(failed)?;
+    let program = folder.join(PROGRAM);
+    let mut compile = Command::new("cc");
+    compile.args(["-O2", "-Wall", "-Wextra", "-Werror", "-I"]);
+    compile.arg(workspace.root().join("crates").join(PACKAGE).join("include"));
+    compile.arg(workspace.root().join(SOURCE)).arg("-o").arg(&program).arg(&library);
+    // Names are looked up before the first call, so that looking up is no part of it.
+    compile.args(["-Wl,-rpath,$ORIGIN", "-Wl,-z,now"]);
+    succeed(&mut compile)?;
+    Ok(program)
+}
+
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Err(error) => Err(format!("{name} could not be started: {error}")),
+        Ok(status) if !status.success() => Err(format!("{name} failed ({status})")),
+        Ok(_) => Ok(()),
+    }
+}

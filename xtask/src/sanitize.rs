@@ -1,0 +1,90 @@
+//! `cargo xtask fuzz` and `cargo xtask asan`: what needs a nightly toolchain. Both build into folders of their own.
+
+use crate::Outcome;
+use crate::workspace::Workspace;
+use std::process::{Command, ExitCode};
+
+/// The only one that knows the unstable flags below.
+const TOOLCHAIN: &str = "+nightly";
+/// Sanitizers need the target to be named, so that build scripts are built without them.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// What `cargo fuzz` would set: edges and comparisons are reported to libFuzzer.
+const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
+const ADDRESS: &str = "-Zsanitizer=address";
+
+const TARGETS: [&str; 5] = ["wire", "frames", "layouts", "locks", "engine"];
+
+/// The packages whose tests run under AddressSanitizer: all that have `unsafe` and start no processes of their own.
+const PACKAGES: [&str; 4] = ["rma-core", "rma-ch-sim", "rma-ch-tcp", "rma-ch-shm"];
+
+/// Run the fuzzers, one after the other.
+///
+/// Needs a nightly toolchain and a C++ compiler. New inputs are kept in target/fuzz/corpus; what fails is written there
+/// too, and the command says where.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FuzzArgs {
+    /// Seconds for each target.
+    #[arg(long, default_value_t = 600)]
+    seconds: u32,
+
+    /// The targets; all when none is given.
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TARGETS))]
+    targets: Vec<String>,
+}
+
+/// Run tests under AddressSanitizer.
+///
+/// Needs a nightly toolchain.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AsanArgs {
+    /// Packages to test; otherwise the engine and the channels.
+    #[arg(value_name = "PACKAGE")]
+    packages: Vec<String>,
+}
+
+pub(crate) fn fuzz(workspace: &Workspace, args: &FuzzArgs) -> Outcome {
+    let folder = workspace.target().join("fuzz");
+    let manifest = workspace.root().join("fuzz").join("Cargo.toml");
+    let mut build = Command::new("cargo");
+    build.args([TOOLCHAIN, "build", "--release", "--target", TARGET]).arg("--manifest-path").arg(manifest);
+    build.env("RUSTFLAGS", format!("{COVERAGE} {ADDRESS}")).env("CARGO_TARGET_DIR", &folder);
+    if !succeeds(&mut build)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let targets =
+        if args.targets.is_empty() { TARGETS.map(str::to_owned).to_vec() } else { args.targets.clone() };
+    let mut all_well = true;
+    for target in targets {
+        let corpus = folder.join("corpus").join(&target);
+        std::fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
+        println!("\n== {target}, {} s ==", args.seconds);
+        let mut command = Command::new(folder.join(TARGET).join("release").join(&target));
+        command.arg(&corpus).arg(workspace.root().join("tests").join("fuzz").join(&target));
+        command.arg(format!("-max_total_time={}", args.seconds)).args(["-timeout=60", "-max_len=2048"]);
+        command.arg(format!("-artifact_prefix={}/{target}-", folder.display()));
+        all_well &= succeeds(&mut command)?;
+    }
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub(crate) fn asan(workspace: &Workspace, args: &AsanArgs) -> Outcome {
+    let packages =
+        if args.packages.is_empty() { PACKAGES.map(str::to_owned).to_vec() } else { args.packages.clone() };
+    let mut command = Command::new("cargo");
+    command.current_dir(workspace.root());
+    command.args([TOOLCHAIN, "test", "--target", TARGET, "--lib", "--tests", "--no-fail-fast"]);
+    for package in &packages {
+        command.args(["--package", package]);
+    }
+    command.env("RUSTFLAGS", ADDRESS).env("CARGO_TARGET_DIR", workspace.target().join("asan"));
+    Ok(if succeeds(&mut command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn succeeds(command: &mut Command) -> Result<bool, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().map_err(|error| format!("{name} could not be started: {error}"))?;
+    Ok(status.success())
+}
