@@ -4,13 +4,21 @@
 //!
 //! The tests themselves are under `tests/`, one file per subject.
 
+pub mod c;
 pub mod counting;
+mod draws;
 mod findings;
+pub mod fuzzing;
+pub mod hostile;
+pub mod installed;
 pub mod job;
 pub mod paths;
 pub mod program;
 pub mod random;
+pub mod scale;
+pub mod seeds;
 pub mod simulated;
 pub mod stepped;
 pub mod traces;
+pub mod types;
 pub mod world;

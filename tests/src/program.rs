@@ -52,6 +52,33 @@ pub enum Instruction {
         target: u32,
         is_local: bool,
     },
+    LockAll {
+        window: usize,
+        assert: Assert,
+    },
+    UnlockAll {
+        window: usize,
+    },
+    FlushAll {
+        window: usize,
+        is_local: bool,
+    },
+    Post {
+        window: usize,
+        group: Vec<u32>,
+        assert: Assert,
+    },
+    Start {
+        window: usize,
+        group: Vec<u32>,
+        assert: Assert,
+    },
+    Complete {
+        window: usize,
+    },
+    Wait {
+        window: usize,
+    },
     Put {
         window: usize,
         target: u32,
@@ -105,7 +132,17 @@ impl Instruction {
             | Self::Sum { target, .. }
             | Self::FetchAdd { target, .. }
             | Self::Claim { target, .. } => Some(*target),
-            Self::Fence { .. } | Self::Increment { .. } | Self::Expect { .. } | Self::Barrier => None,
+            Self::Fence { .. }
+            | Self::LockAll { .. }
+            | Self::UnlockAll { .. }
+            | Self::FlushAll { .. }
+            | Self::Post { .. }
+            | Self::Start { .. }
+            | Self::Complete { .. }
+            | Self::Wait { .. }
+            | Self::Increment { .. }
+            | Self::Expect { .. }
+            | Self::Barrier => None,
         }
     }
 }
@@ -146,8 +183,10 @@ pub struct Program {
 /// Which phases a program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phases {
-    /// Fence epochs and passive epochs in turn.
+    /// Epochs of every kind in turn.
     All,
+    /// Fence epochs and epochs of single locks in turn: those of the others need barriers, which end when a rank dies.
+    Fenced,
     /// Passive epochs only, without collective calls.
     Passive,
 }
@@ -164,8 +203,10 @@ pub fn generate(random: &mut Random, ranks: u32, windows: usize, phases: Phases)
     let program = Program { scripts: vec![Script::default(); ranks as usize], expected: Expected::default() };
     let mut maker = Maker { random, ranks, windows, program };
     for _ in 0..1 + maker.random.below(6) {
-        match maker.random.below(3) {
-            0 if phases == Phases::All => maker.fence_phase(),
+        match (phases, maker.random.below(5)) {
+            (Phases::All | Phases::Fenced, 0) => maker.fence_phase(),
+            (Phases::All, 1) => maker.lock_all_phase(),
+            (Phases::All, 2) => maker.active_phase(),
             _ => maker.passive_phase(phases),
         }
     }
@@ -215,8 +256,8 @@ impl Maker<'_> {
     }
 
     fn passive_phase(&mut self, phases: Phases) {
-        let is_unchecked = phases == Phases::All && self.random.below(4) == 0;
-        if phases == Phases::All && (is_unchecked || self.random.coin()) {
+        let is_unchecked = phases != Phases::Passive && self.random.below(4) == 0;
+        if phases != Phases::Passive && (is_unchecked || self.random.coin()) {
             self.barrier();
         }
         for me in 0..self.ranks {
@@ -232,6 +273,92 @@ impl Maker<'_> {
         if is_unchecked {
             self.barrier();
         }
+    }
+
+    /// Lock_all epochs, and locks of one target at a time: nobody who holds an exclusive lock waits for another.
+    fn lock_all_phase(&mut self) {
+        self.barrier();
+        let is_unchecked = self.random.below(4) == 0;
+        for me in 0..self.ranks {
+            for _ in 0..1 + self.random.below(4) {
+                let window = self.random.below(self.windows as u64) as usize;
+                if !is_unchecked && self.random.below(3) == 0 {
+                    let target = self.random.below(self.ranks.into()) as u32;
+                    self.epoch(me, window, &[target], false);
+                    continue;
+                }
+                let assert = if is_unchecked { Assert::NO_CHECK } else { Assert::NONE };
+                self.step(me, Instruction::LockAll { window, assert });
+                for _ in 0..self.random.below(10) {
+                    let target = self.random.below(self.ranks.into()) as u32;
+                    self.operation(me, window, target);
+                    if self.random.below(4) == 0 {
+                        let is_local = self.random.coin();
+                        self.step(me, Instruction::FlushAll { window, is_local });
+                    }
+                }
+                self.step(me, Instruction::UnlockAll { window });
+            }
+        }
+        self.barrier();
+    }
+
+    /// Epochs of post and start in one window, several in a row without a barrier between them: who accesses whom is drawn
+    /// anew for each, and every rank exposes before it accesses.
+    fn active_phase(&mut self) {
+        let window = self.random.below(self.windows as u64) as usize;
+        self.barrier();
+        for _ in 0..1 + self.random.below(5) {
+            let is_edge = (0..self.ranks * self.ranks).map(|_| self.random.coin()).collect::<Vec<_>>();
+            let (ranks, edge) =
+                (self.ranks, |origin: u32, target: u32| is_edge[(origin * self.ranks + target) as usize]);
+            let groups = (0..ranks).map(|me| {
+                let origins = (0..ranks).filter(|origin| edge(*origin, me)).collect::<Vec<_>>();
+                let targets = (0..ranks).filter(|target| edge(me, *target)).collect::<Vec<_>>();
+                (origins, targets)
+            });
+            let groups = groups.collect::<Vec<_>>();
+            let assert = if self.random.below(4) == 0 { Assert::NO_CHECK } else { Assert::NONE };
+            for (me, (origins, targets)) in (0..ranks).zip(&groups) {
+                // An empty group may as well not be exposed at all.
+                let is_exposed = !origins.is_empty() || self.random.coin();
+                if is_exposed {
+                    self.step(me, Instruction::Post { window, group: origins.clone(), assert });
+                }
+                if assert == Assert::NO_CHECK {
+                    self.step(me, Instruction::Barrier);
+                }
+                self.access(me, window, targets, assert);
+                if is_exposed {
+                    self.step(me, Instruction::Wait { window });
+                }
+            }
+        }
+        self.barrier();
+    }
+
+    fn access(&mut self, me: u32, window: usize, targets: &[u32], assert: Assert) {
+        self.step(me, Instruction::Start { window, group: targets.to_vec(), assert });
+        let mut checks = Vec::new();
+        for target in targets.iter().copied() {
+            for _ in 0..self.random.below(4) {
+                match self.random.coin() {
+                    true => self.sum(me, window, target),
+                    false => self.fetch_add(me, window, target),
+                }
+            }
+            // Each own area is put to, or read, once in the epoch.
+            match self.random.below(3) {
+                0 => self.put(me, window, target),
+                1 => {
+                    let (buffer, values) = self.get(me, window, target);
+                    checks.push(Instruction::Expect { buffer, values });
+                }
+                _ => {}
+            }
+        }
+        self.step(me, Instruction::Complete { window });
+        checks.into_iter().for_each(|check| self.step(me, check));
     }
 
     fn epoch(&mut self, me: u32, window: usize, targets: &[u32], is_unchecked: bool) {

@@ -1,8 +1,10 @@
 //! Runs a random program in virtual time and compares what memory holds with what it must hold.
 
+use crate::draws::{engine, latency, simulation};
 use crate::findings::{Findings, check_memory};
 use crate::program::{CLAIM, COUNTER, Expected, Instruction, Phases, Program, Script, elements, generate};
 use crate::random::Random;
+use crate::seeds::Pools;
 use crate::world::{from, into, kernel};
 use rma_ch_sim::{Actor, Context, Fault, Latency, SimConfig, SimHost, SimWorld, Step};
 use rma_core::config::EngineConfig;
@@ -19,6 +21,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+
+mod calls;
+use calls::{begin, ranks_of};
 
 /// Steps after which a program hangs.
 const MOST_STEPS: u64 = 3_000_000;
@@ -62,7 +67,7 @@ struct Player {
 }
 
 enum Stage {
-    Creating(Option<WindowCreation>),
+    Creating(Option<Box<WindowCreation>>),
     Playing,
     Checking,
     Serving,
@@ -85,7 +90,7 @@ impl Plan {
         let mut random = Random::new(seed);
         let ranks = 3 + random.below(3) as u32;
         let windows = 1 + random.below(2) as usize;
-        let phases = random.pick(&[Phases::Passive, Phases::Passive, Phases::All]);
+        let phases = random.pick(&[Phases::Passive, Phases::Passive, Phases::Fenced]);
         let program = generate(&mut random, ranks, windows, phases);
         let death = (random.below(ranks.into()) as u32, Duration::from_nanos(random.below(600_000)));
         // Locks of ranks that share memory are words there, which nobody repairs yet.
@@ -94,35 +99,10 @@ impl Plan {
     }
 
     fn with(seed: u64, mut random: Random, ranks: u32, windows: usize, nodes: u64, program: Program) -> Self {
-        let max_packet = random.pick(&[192, 400, 4096]);
-        let sim = SimConfig {
-            lane_packets: random.pick(&[1, 2, 16]),
-            max_packet,
-            bulk_from: random.pick(&[1, 64, 1024]).min(max_packet),
-            body_step_bytes: random.pick(&[16, 100, 1 << 20]),
-            ranks_per_node: nodes,
-        };
-        let (op_window, op_global) = random.pick(&[(1, 0), (2, 0), (1, 2), (64, 16384)]);
-        let (target_window, target_global) = random.pick(&[(1, 0), (2, 0), (1, 1), (16, 16384)]);
-        let engine = EngineConfig {
-            slots: random.pick(&[1, 2, 64]),
-            op_pool_window: op_window,
-            op_pool_global: op_global,
-            target_pool_window: target_window,
-            target_pool_global: target_global,
-            piggyback_threshold: random.pick(&[0, 1, 8]),
-            lock_data_bytes: random.pick(&[0, 1, 8, 100, 4096]),
-            lock_queue_bytes: random.pick(&[0, 1, 100, 65536]),
-            credits: random.pick(&[1, 2, 64]),
-            unit_bytes: random.pick(&[16, 40, 65536]),
-            poll_packets: random.pick(&[1, 3, 64]),
-            poll_bytes: random.pick(&[1, 1 << 20]),
-            direct_poll_interval: 1,
-            ..EngineConfig::default()
-        };
+        let sim = simulation(&mut random, nodes);
+        let engine = engine(&mut random, Pools::Drawn);
+        let latency = latency(&mut random);
         let micros = |n| Duration::from_micros(n);
-        let low = random.below(5);
-        let latency = Latency(micros(low)..=micros(low + random.below(60)));
         let pauses = (0..random.below(3)).map(|_| Fault::Pause {
             rank: Peer(random.below(ranks.into()) as u32),
             at: micros(random.below(500)),
@@ -235,7 +215,7 @@ impl Player {
                 WindowSpec::Allocate { len: elements(self.ranks) * 8, unit: 8 }
             };
             let group = Group::strided(0, Rank(self.me), Peer(0), 1, self.ranks);
-            *creation = Some(self.engine.begin_window(group, spec).expect("creation begins"));
+            *creation = Some(Box::new(self.engine.begin_window(group, spec).expect("creation begins")));
             return true;
         };
         match under_way.poll() {
@@ -305,34 +285,19 @@ impl Player {
     /// Makes the call of a step, or asks how far it is.
     fn attempt(&mut self, step: &Instruction) -> Result<bool> {
         let windows = &self.windows;
-        let begun = match step {
-            Instruction::Fence { window, assert } if self.sync.is_none() => {
-                Some((*window, windows[*window].begin_fence(*assert)?))
-            }
-            Instruction::Lock { window, kind, target, assert } if self.sync.is_none() => {
-                Some((*window, windows[*window].begin_lock(*kind, Rank(*target), *assert)?))
-            }
-            Instruction::Unlock { window, target } if self.sync.is_none() => {
-                Some((*window, windows[*window].begin_unlock(Rank(*target))?))
-            }
-            Instruction::Flush { window, target, is_local } if self.sync.is_none() => {
-                let window = *window;
-                let target = Rank(*target);
-                let flush = match is_local {
-                    true => windows[window].begin_flush_local(target)?,
-                    false => windows[window].begin_flush(target)?,
-                };
-                Some((window, flush))
-            }
-            _ => None,
-        };
-        if let Some((_, sync)) = begun {
-            self.sync = Some(sync);
+        if self.sync.is_none() {
+            self.sync = begin(windows, step)?;
         }
         match step {
             Instruction::Fence { window, .. }
             | Instruction::Lock { window, .. }
             | Instruction::Unlock { window, .. }
+            | Instruction::LockAll { window, .. }
+            | Instruction::UnlockAll { window }
+            | Instruction::FlushAll { window, .. }
+            | Instruction::Start { window, .. }
+            | Instruction::Complete { window }
+            | Instruction::Wait { window }
             | Instruction::Flush { window, .. } => {
                 let Some(sync) = &mut self.sync else { return Ok(true) };
                 let is_over = windows[*window].poll_sync(sync)?;
@@ -340,6 +305,9 @@ impl Player {
                     self.sync = None;
                 }
                 Ok(is_over)
+            }
+            Instruction::Post { window, group, assert } => {
+                windows[*window].try_post_to(&ranks_of(group), *assert).map(|()| true)
             }
             Instruction::Barrier => self.barrier(),
             Instruction::Increment { .. } | Instruction::Expect { .. } => Ok(true),
@@ -401,7 +369,10 @@ impl Player {
             Instruction::FetchAdd { window, .. } | Instruction::Claim { window, .. } => {
                 self.pending.push((*window, step.clone()));
             }
-            Instruction::Fence { window, .. } => self.settle(*window, None),
+            Instruction::Fence { window, .. }
+            | Instruction::UnlockAll { window }
+            | Instruction::FlushAll { window, .. }
+            | Instruction::Complete { window } => self.settle(*window, None),
             Instruction::Unlock { window, target } | Instruction::Flush { window, target, .. } => {
                 self.settle(*window, Some(*target));
             }

@@ -25,13 +25,21 @@ pub struct Stepped {
 impl Stepped {
     /// A world whose packets take 1 to 20 µs, drawn from `seed`.
     pub fn new(setup: &Setup, seed: u64) -> Self {
+        Self::with_hosts(setup, seed, |host| host)
+    }
+
+    /// The same with hosts that `wrap` makes of the world's.
+    pub fn with_hosts(
+        setup: &Setup,
+        seed: u64,
+        mut wrap: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>,
+    ) -> Self {
         let net = SimNet::virtual_time(setup.ranks, setup.sim.clone(), Latency::default(), seed);
         let engines = (0..setup.ranks).map(|me| {
             let host: Arc<SimHost> = Arc::new(net.host(Peer(me)));
+            let host = wrap(host);
             let channel = Box::new(net.channel(Peer(me)));
-            Some(
-                Engine::new(setup.engine.clone(), channel, host as Arc<dyn Host>, Box::new(NoUpper)).unwrap(),
-            )
+            Some(Engine::new(setup.engine.clone(), channel, host, Box::new(NoUpper)).unwrap())
         });
         Self { engines: engines.collect(), net }
     }

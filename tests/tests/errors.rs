@@ -411,3 +411,25 @@ fn windows_that_cannot_be() {
         });
     }
 }
+
+#[test]
+fn a_fence_epoch_with_operations_is_closed_by_a_fence_whatever_their_way() {
+    run_all(2, |rank| {
+        let window = rank.allocate(2);
+        let (other, mine) = (Rank(1 - rank.me), [9]);
+        let groups = [other];
+        window.fence(Assert::NO_PRECEDE).unwrap();
+        window.put(from(&mine), other, Disp(1)).unwrap();
+        let words = ["opened by fence", "call fence first"];
+        refused(window.lock(Exclusive, other, Assert::NONE), ErrorClass::RmaSync, &words);
+        refused(window.lock_all(Assert::NONE), ErrorClass::RmaSync, &words);
+        refused(window.start(&groups, Assert::NO_CHECK), ErrorClass::RmaSync, &words);
+        window.fence(Assert::NONE).unwrap();
+        assert_eq!(local(&window, 1), 9);
+        // The epoch that this fence has opened is without operations, so another one may replace it.
+        window.lock(Exclusive, other, Assert::NONE).unwrap();
+        window.unlock(other).unwrap();
+        rank.barrier();
+        window.free().unwrap();
+    });
+}

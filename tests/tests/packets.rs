@@ -189,3 +189,133 @@ fn fence_acknowledges_once_per_target() {
         });
     }
 }
+
+#[test]
+fn gets_go_last_and_their_data_carry_the_acknowledgement() {
+    // Whatever the order of the calls: one packet for each put, two for each get, and none besides.
+    for pattern in ["gp", "gpp", "ggpgp", "pgpg", "gppppppp"] {
+        let gets = pattern.matches('g').count();
+        let budget = (pattern.len() + gets) as u64;
+        let operations = |window: &Window, got: &mut [u64], values: &[u64]| {
+            let mut got = got.chunks_mut(1);
+            for (at, kind) in pattern.chars().enumerate() {
+                if kind == 'g' {
+                    window.get(into(got.next().unwrap()), Rank(1), Disp(1000 + at as u64)).unwrap();
+                } else {
+                    window.put(from(&values[at..=at]), Rank(1), Disp(at as u64)).unwrap();
+                }
+            }
+        };
+        let values = [1, 2, 3, 4, 5, 6, 7, 8];
+        costs(2, budget, &format!("{pattern}, flush"), |_, window| {
+            let mut got = [9; 8];
+            window.lock_all(Assert::NO_CHECK).unwrap();
+            operations(window, &mut got, &values);
+            window.flush(Rank(1)).unwrap();
+            assert_eq!(got.iter().filter(|value| **value == 0).count(), gets, "a get took a put's place");
+            window.unlock_all().unwrap();
+        });
+    }
+}
+
+#[test]
+fn lock_all_costs_what_it_touches() {
+    costs(6, 0, "nothing", |_, window| {
+        window.lock_all(Assert::NONE).unwrap();
+        window.flush_all().unwrap();
+        window.flush_local_all().unwrap();
+        window.unlock_all().unwrap();
+    });
+    for k in 1..6u32 {
+        costs(6, 2 * u64::from(k), "one put to each of k", move |_, window| {
+            let value = [7];
+            window.lock_all(Assert::NONE).unwrap();
+            for target in 1..=k {
+                window.put(from(&value), Rank(target), Disp(3)).unwrap();
+            }
+            window.unlock_all().unwrap();
+        });
+        costs(6, 2 * u64::from(k), "one get of each of k, without checks", move |_, window| {
+            let mut got = [9; 6];
+            window.lock_all(Assert::NO_CHECK).unwrap();
+            for (target, slot) in got.chunks_mut(1).enumerate().take(k as usize + 1) {
+                window.get(into(slot), Rank(target as u32), Disp(5)).unwrap();
+            }
+            window.unlock_all().unwrap();
+            assert_eq!(got[k as usize], 0);
+        });
+        costs(6, 3 * u64::from(k), "put, flush_all, unlock_all", move |_, window| {
+            let value = [7];
+            window.lock_all(Assert::NONE).unwrap();
+            for target in 1..=k {
+                window.put(from(&value), Rank(target), Disp(3)).unwrap();
+            }
+            window.flush_all().unwrap();
+            window.unlock_all().unwrap();
+        });
+    }
+}
+
+#[test]
+fn exhaustion_asks_everybody_once_and_releases_everybody_once() {
+    // N packet targets, T elements, operations on k > T targets: every lock is asked for and granted (2N); the operations
+    // after the first T are acknowledged (2 each); releases ride on the last of them, or go alone.
+    for (elements, k) in [(1, 2), (1, 3), (1, 5), (2, 3), (2, 5), (4, 5)] {
+        let n = 5;
+        let mut setup = Setup::packets(6);
+        setup.engine.target_pool_window = elements;
+        setup.engine.target_pool_global = 0;
+        let riding = (k - elements - 1) % elements + 1;
+        let budget = 2 * n + 2 * (k - elements) + n - riding;
+        costs_in(&setup, budget, &format!("{elements} elements, {k} targets"), move |_, window| {
+            let value = [7];
+            window.lock_all(Assert::NONE).unwrap();
+            for target in 1..=k as u32 {
+                window.put(from(&value), Rank(target), Disp(3)).unwrap();
+            }
+            window.unlock_all().unwrap();
+        });
+    }
+}
+
+#[test]
+fn complete_is_one_packet_for_each_target_and_post_one_for_each_origin() {
+    for (m, k) in [(1, 0), (1, 1), (3, 0), (3, 2), (5, 5)] {
+        for gets in [false, true] {
+            run(&Setup::packets(6), |rank| {
+                let window = rank.allocate(16);
+                for round in 0..2 {
+                    rank.barrier();
+                    let before = rank.packets();
+                    rank.barrier();
+                    let value = [7];
+                    let mut got = [9; 5];
+                    if rank.me == 0 {
+                        let group = (1..=m).map(Rank).collect::<Vec<_>>();
+                        window.start(&group, Assert::NONE).unwrap();
+                        for (target, slot) in (1..=k).zip(got.chunks_mut(1)) {
+                            window.put(from(&value), Rank(target), Disp(0)).unwrap();
+                            window.put(from(&value), Rank(target), Disp(1)).unwrap();
+                            if gets {
+                                window.get(into(slot), Rank(target), Disp(1)).unwrap();
+                            }
+                        }
+                        window.complete().unwrap();
+                    } else if rank.me <= m {
+                        window.post_to(&[Rank(0)], Assert::NONE).unwrap();
+                        window.wait().unwrap();
+                        assert_eq!(local(&window, 1), if rank.me <= k { 7 } else { 0 });
+                    }
+                    rank.barrier();
+                    let (m, k) = (u64::from(m), u64::from(k));
+                    // Posts; one packet for each operation but the last; one with "done"; the data of the gets.
+                    let operations = if gets { 3 } else { 2 };
+                    let budget = m + k * (operations - 1) + m + if gets { k } else { 0 };
+                    assert_eq!(rank.packets() - before, budget, "m {m}, k {k}, gets {gets}, round {round}");
+                    rank.barrier();
+                }
+                window.free().unwrap();
+            });
+        }
+    }
+}

@@ -303,3 +303,251 @@ fn a_creation_that_fails_gives_back_what_it_took() {
         }
     }
 }
+
+#[test]
+fn a_lock_all_epoch_goes_on_without_the_dead_and_says_so_at_its_end() {
+    // In both protocols, and at every time: the doomed rank dies later and later.
+    for elements in [1, 16] {
+        for rounds in 0..60 {
+            let mut setup = Setup::packets(4);
+            (setup.engine.target_pool_window, setup.engine.target_pool_global) = (elements, 0);
+            let world = &mut Stepped::new(&setup, 13);
+            let mut windows = world.allocate(4);
+            let (window, values) = (windows[0].clone(), [1, 2]);
+            world.finish(&window, "lock_all", window.begin_lock_all(Assert::NONE).unwrap()).unwrap();
+            assert!(window.try_put(from(&values[..1]), TWO, Disp(0)).unwrap());
+            // Asks everybody when there is one element only.
+            let mut queued = window.try_put(from(&values[1..]), ONE, Disp(0)).unwrap();
+            (0..rounds).for_each(|_| world.pump());
+            windows.remove(2);
+            world.engines[2] = None;
+            world.until("an operation on the living", || {
+                queued = queued || window.try_put(from(&values[1..]), ONE, Disp(0)).unwrap();
+                queued
+            });
+            world.finish(&window, "flush", window.begin_flush(ONE).unwrap()).unwrap();
+            assert_eq!(local(&windows[1], 0), 2);
+            let end = world.finish(&window, "unlock_all", window.begin_unlock_all().unwrap());
+            let is_lost = |error: &rma_core::Error| error.class() == ErrorClass::ProcAborted;
+            assert!(end.as_ref().err().is_none_or(is_lost), "{end:?}");
+            assert!(elements == 1 || end.is_err(), "the put was held back, so its target was needed");
+            // All other locks are free again, and the window can be used.
+            for target in [ONE, Rank(3)] {
+                let lock = window.begin_lock(Exclusive, target, Assert::NONE).unwrap();
+                world.finish(&window, "lock", lock).unwrap();
+                assert!(window.try_put(from(&values[..1]), target, Disp(1)).unwrap());
+                world.finish(&window, "unlock", window.begin_unlock(target).unwrap()).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn unlock_all_waits_for_the_window_protocol_that_an_operation_began() {
+    let mut setup = Setup::packets(5);
+    (setup.engine.target_pool_window, setup.engine.target_pool_global) = (1, 0);
+    (setup.engine.credits, setup.sim.lane_packets) = (1, 1);
+    let world = Stepped::new(&setup, 14);
+    let windows = world.allocate(4);
+    let (window, values) = (&windows[0], [1, 2]);
+    world.finish(window, "lock_all", window.begin_lock_all(Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_put(from(&values[..1]), ONE, Disp(0)).unwrap());
+    assert!(!window.try_put(from(&values[1..]), TWO, Disp(0)).unwrap(), "no element is left");
+    world.finish(window, "unlock_all", window.begin_unlock_all().unwrap()).unwrap();
+    assert_eq!((local(&windows[1], 0), local(&windows[2], 0)), (1, 0), "what was not queued is not done");
+    for other in &windows[1..] {
+        for target in 1..5 {
+            let lock = other.begin_lock(Exclusive, Rank(target), Assert::NONE).unwrap();
+            world.finish(other, "lock", lock).unwrap();
+            assert!(other.try_put(from(&values[..1]), Rank(target), Disp(1)).unwrap());
+            world.finish(other, "unlock", other.begin_unlock(Rank(target)).unwrap()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_fence_in_shared_memory_tells_everybody_who_died() {
+    for doomed in 0..4 {
+        let world = &mut Stepped::new(&Setup::direct(4), 15);
+        let mut windows = world.allocate(4).into_iter().map(Some).collect::<Vec<_>>();
+        for round in 0..2 {
+            // Everybody meets once; then one is missing.
+            let mut fences =
+                windows.iter().flatten().map(|w| w.begin_fence(Assert::NONE)).collect::<Vec<_>>();
+            if round == 1 {
+                drop(fences.remove(doomed));
+                windows[doomed] = None;
+                world.engines[doomed] = None;
+            }
+            let mut outcomes = vec![None; fences.len()];
+            world.until("the ends of the fence", || {
+                let living = windows.iter().flatten().zip(&mut fences).zip(&mut outcomes);
+                for ((window, fence), outcome) in living.filter(|(_, outcome)| outcome.is_none()) {
+                    match window.poll_sync(fence.as_mut().unwrap()) {
+                        Ok(false) => {}
+                        Ok(true) => *outcome = Some(None),
+                        Err(error) => *outcome = Some(Some(error.class())),
+                    }
+                }
+                outcomes.iter().all(Option::is_some)
+            });
+            let expected = if round == 0 { None } else { Some(ErrorClass::ProcAborted) };
+            assert!(outcomes.iter().all(|outcome| *outcome == Some(expected)), "{doomed}: {outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn a_start_that_fails_uses_up_no_post_of_the_living() {
+    let world = &mut Stepped::new(&Setup::direct(3), 16);
+    let mut windows = world.allocate(4);
+    windows[1].try_post_to(&[Rank(0)], Assert::NONE).unwrap();
+    // Rank 0 has seen rank 1's post when it learns that rank 2 will not post.
+    let mut start = windows[0].begin_start(&[ONE, TWO], Assert::NONE).unwrap();
+    assert!(!windows[0].poll_sync(&mut start).unwrap());
+    world.settle();
+    windows.remove(2);
+    world.engines[2] = None;
+    let error = world.finish(&windows[0], "start", start).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    let value = [5];
+    world.finish(&windows[0], "start", windows[0].begin_start(&[ONE], Assert::NONE).unwrap()).unwrap();
+    assert!(windows[0].try_put(from(&value), ONE, Disp(0)).unwrap());
+    world.finish(&windows[0], "complete", windows[0].begin_complete().unwrap()).unwrap();
+    world.finish(&windows[1], "wait", windows[1].begin_wait().unwrap()).unwrap();
+    assert_eq!(local(&windows[1], 0), 5);
+}
+
+#[test]
+fn a_start_without_checks_and_without_a_post_is_an_error_of_the_program() {
+    let world = Stepped::new(&Setup::packets(2), 17);
+    let windows = world.allocate(1000);
+    // The "done" rides on the put, small or bulk, or travels alone.
+    for len in [0, 1, 900] {
+        let (window, values) = (&windows[0], vec![3; len]);
+        world.finish(window, "start", window.begin_start(&[ONE], Assert::NO_CHECK).unwrap()).unwrap();
+        assert!(window.try_put(from(&values), ONE, Disp(0)).unwrap());
+        let completed = world.finish(window, "complete", window.begin_complete().unwrap());
+        world.settle();
+        let error = completed.and_then(|()| window.begin_lock(Exclusive, ONE, Assert::NONE).map(drop));
+        let error = error.unwrap_err();
+        assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
+        assert!(error.to_string().contains("rank 1 had not called post"), "{error}");
+        // Nobody is lost.
+        world.finish(window, "lock", window.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
+        assert!(window.try_put(from(&[8]), ONE, Disp(5)).unwrap());
+        world.finish(window, "unlock", window.begin_unlock(ONE).unwrap()).unwrap();
+        assert_eq!(local(&windows[1], 5), 8);
+    }
+}
+
+#[test]
+fn the_line_of_a_lock_goes_on_past_those_who_died_in_it() {
+    for doomed in [[1, 2], [2, 3], [1, 3]] {
+        for kind in [Exclusive, Shared] {
+            let world = &mut Stepped::new(&Setup::direct(5), 19);
+            let mut windows = world.allocate(4).into_iter().map(Some).collect::<Vec<_>>();
+            let zero = Rank(0);
+            // Rank 4 holds the lock, and the others stand in line in the order of their ranks.
+            let holder = windows[4].clone().unwrap();
+            world.finish(&holder, "lock", holder.begin_lock(Exclusive, zero, Assert::NONE).unwrap()).unwrap();
+            let mut waiting = Vec::new();
+            for (rank, window) in windows.iter().flatten().enumerate().take(4).skip(1) {
+                let mut lock = window.begin_lock(kind, zero, Assert::NONE).unwrap();
+                assert!(!window.poll_sync(&mut lock).unwrap());
+                waiting.push((rank, lock));
+            }
+            world.settle();
+            for rank in doomed {
+                windows[rank] = None;
+                world.engines[rank] = None;
+            }
+            world.settle();
+            world.finish(&holder, "unlock", holder.begin_unlock(zero).unwrap()).unwrap();
+            let (rank, lock) = waiting.into_iter().find(|(rank, _)| !doomed.contains(rank)).unwrap();
+            let window = windows[rank].as_ref().unwrap();
+            world.finish(window, "the lock behind the dead", lock).unwrap();
+            world.finish(window, "unlock", window.begin_unlock(zero).unwrap()).unwrap();
+            // Nobody is left in line: a newcomer gets the lock at once, and so does the owner.
+            for window in [&holder, windows[0].as_ref().unwrap()] {
+                world
+                    .finish(window, "lock", window.begin_lock(Exclusive, zero, Assert::NONE).unwrap())
+                    .unwrap();
+                world.finish(window, "unlock", window.begin_unlock(zero).unwrap()).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn issue_takes_one_packet_of_each_target_in_turn() {
+    let mut setup = Setup::packets(3);
+    setup.engine.poll_packets = 5;
+    let world = Stepped::new(&setup, 20);
+    let windows = world.allocate(32);
+    let (window, values) = (&windows[0], [1; 20]);
+    world.finish(window, "lock_all", window.begin_lock_all(Assert::NO_CHECK).unwrap()).unwrap();
+    // Contact is made.
+    for target in [ONE, TWO] {
+        assert!(window.try_put(from(&values[..1]), target, Disp(31)).unwrap());
+    }
+    world.finish(window, "flush_all", window.begin_flush_all().unwrap()).unwrap();
+    for target in [ONE, TWO] {
+        for (at, value) in values.chunks(1).enumerate() {
+            assert!(window.try_put(from(value), target, Disp(at as u64)).unwrap());
+        }
+    }
+    let flush = window.begin_flush_all().unwrap();
+    world.pump_only(|rank| rank == 0);
+    (0..100).for_each(|_| world.pump_only(|rank| rank != 0));
+    let arrived = |rank: usize| (0..20).map(|at| local(&windows[rank], at)).sum::<u64>();
+    assert_eq!((arrived(1), arrived(2)), (5, 5), "as many rounds as a step has");
+    world.finish(window, "flush_all", flush).unwrap();
+    assert_eq!((arrived(1), arrived(2)), (20, 20));
+    world.finish(window, "unlock_all", window.begin_unlock_all().unwrap()).unwrap();
+}
+
+#[test]
+fn an_element_is_restored_in_an_issued_epoch_when_the_others_have_come() {
+    let values = [3, 4];
+    // A fence that nobody else has entered: nothing may leave, so no element can be given up.
+    let world = Stepped::new(&one_target_element(3), 21);
+    let windows = world.allocate(4);
+    let window = &windows[0];
+    world.finish(window, "fence", window.begin_fence(Assert::NO_PRECEDE).unwrap()).unwrap();
+    assert!(window.try_put(from(&values[..1]), ONE, Disp(0)).unwrap());
+    for _ in 0..50 {
+        world.pump();
+        assert!(!window.try_put(from(&values[1..]), TWO, Disp(0)).unwrap());
+    }
+    for other in &windows[1..] {
+        world.finish(other, "fence", other.begin_fence(Assert::NO_PRECEDE).unwrap()).unwrap();
+    }
+    world.until("an element", || window.try_put(from(&values[1..]), TWO, Disp(0)).unwrap());
+    let mut fences =
+        windows.iter().map(|w| (w, w.begin_fence(Assert::NO_SUCCEED).unwrap())).collect::<Vec<_>>();
+    world.until("the last fence", || {
+        fences.retain_mut(|(window, fence)| !window.poll_sync(fence).unwrap());
+        fences.is_empty()
+    });
+    assert_eq!((local(&windows[1], 0), local(&windows[2], 0)), (3, 4));
+
+    // An access epoch whose targets post one after the other: what has posted gives its element up for what has not.
+    let world = Stepped::new(&one_target_element(3), 22);
+    let windows = world.allocate(4);
+    let window = &windows[0];
+    world.finish(window, "start", window.begin_start(&[ONE, TWO], Assert::NONE).unwrap()).unwrap();
+    assert!(window.try_put(from(&values[..1]), ONE, Disp(0)).unwrap());
+    for _ in 0..50 {
+        world.pump();
+        assert!(!window.try_put(from(&values[1..]), TWO, Disp(0)).unwrap());
+    }
+    windows[1].try_post_to(&[Rank(0)], Assert::NONE).unwrap();
+    world.until("an element", || window.try_put(from(&values[1..]), TWO, Disp(0)).unwrap());
+    windows[2].try_post_to(&[Rank(0)], Assert::NONE).unwrap();
+    world.finish(window, "complete", window.begin_complete().unwrap()).unwrap();
+    for other in &windows[1..] {
+        world.finish(other, "wait", other.begin_wait().unwrap()).unwrap();
+    }
+    assert_eq!((local(&windows[1], 0), local(&windows[2], 0)), (3, 4));
+}

@@ -199,3 +199,31 @@ fn operations_meet_fences_of_another_thread() {
         window.free().unwrap();
     });
 }
+
+#[test]
+fn a_thread_that_posts_to_its_own_rank_wakes_one_that_sleeps_in_start() {
+    run_all(RANKS, |rank| {
+        let window = rank.allocate(1);
+        let me = [Rank(rank.me)];
+        for round in 1..20 {
+            let sleeps = rank.engine.counters().sleeps;
+            std::thread::scope(|scope| {
+                let value = [round];
+                let window = &window;
+                scope.spawn(move || {
+                    window.start(&me, Assert::NONE).unwrap();
+                    window.put(from(&value), me[0], Disp(0)).unwrap();
+                    window.complete().unwrap();
+                });
+                while rank.engine.counters().sleeps == sleeps {
+                    std::thread::yield_now();
+                }
+                window.post_to(&me, Assert::NONE).unwrap();
+                window.wait().unwrap();
+            });
+            assert_eq!(local(&window, 0), round);
+        }
+        rank.barrier();
+        window.free().unwrap();
+    });
+}

@@ -1,0 +1,60 @@
+//! A job in which all ranks want one lock, again and again: `rma-test-contend all|others MILLISECONDS`. It is the lock of rank
+//! 0, which with `others` wants none and only serves. Each rank prints how many locks it had, the longest time that it waited
+//! for one, and the CPU time that it used.
+
+use rma::World;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let everybody = words.next().and_then(|word| Some(word == "all").filter(|all| *all || word == "others"));
+    let length = words.next().and_then(|text| text.parse().ok());
+    let (Some(everybody), Some(length)) = (everybody, length.map(Duration::from_millis)) else {
+        eprintln!("usage: rma-test-contend all|others MILLISECONDS");
+        return ExitCode::from(2);
+    };
+    match run(everybody, length) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rma-test-contend: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(everybody: bool, length: Duration) -> rma::Result<()> {
+    let world = World::init()?;
+    let mut window = world.allocate::<u64>(1)?;
+    world.barrier()?;
+    let (begin, used) = (Instant::now(), cpu_time());
+    let (mut locks, mut longest) = (0u64, Duration::ZERO);
+    while (everybody || world.rank() > 0) && begin.elapsed() < length {
+        let asked = Instant::now();
+        window.exclusive(0, |rank0| {
+            longest = longest.max(asked.elapsed());
+            rank0.fetch_add(0, 1).map(drop)
+        })?;
+        locks += 1;
+    }
+    // Everybody serves until the last one is done, and that is a part of the cost.
+    world.barrier()?;
+    let used = (cpu_time() - used).as_micros();
+    let had = world.allgather(&[locks])?.iter().flatten().sum::<u64>();
+    if world.rank() == 0 {
+        assert_eq!(window.local().get(0), had, "as many additions as locks");
+    }
+    println!(
+        "rank {} had {locks} locks, waited at most {} ms and used {used} us of CPU",
+        world.rank(),
+        longest.as_millis()
+    );
+    window.free()?;
+    world.finalize()
+}
+
+/// CPU time of all threads of this process.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

@@ -1,0 +1,53 @@
+//! What a seed decides for every simulated job: sizes of the channel and of the engine, and delays.
+
+use crate::random::Random;
+use crate::seeds::Pools;
+use rma_ch_sim::{Latency, SimConfig};
+use rma_core::config::EngineConfig;
+use std::time::Duration;
+
+pub(crate) fn simulation(random: &mut Random, ranks_per_node: u64) -> SimConfig {
+    let max_packet = random.pick(&[192, 400, 4096]);
+    SimConfig {
+        lane_packets: random.pick(&[1, 2, 16]),
+        max_packet,
+        bulk_from: random.pick(&[1, 64, 1024]).min(max_packet),
+        body_step_bytes: random.pick(&[16, 100, 1 << 20]),
+        ranks_per_node,
+    }
+}
+
+pub(crate) fn engine(random: &mut Random, pools: Pools) -> EngineConfig {
+    let drawn = (
+        random.pick(&[(1, 0), (2, 0), (1, 2), (64, 16384)]),
+        random.pick(&[(1, 0), (2, 0), (1, 1), (16, 16384)]),
+    );
+    let ((op_window, op_global), (target_window, target_global)) = match pools {
+        Pools::Default => ((64, 16384), (16, 16384)),
+        Pools::One => ((1, 0), (1, 0)),
+        Pools::Two => ((2, 0), (2, 0)),
+        Pools::Drawn => drawn,
+    };
+    EngineConfig {
+        slots: random.pick(&[1, 2, 64]),
+        op_pool_window: op_window,
+        op_pool_global: op_global,
+        target_pool_window: target_window,
+        target_pool_global: target_global,
+        piggyback_threshold: random.pick(&[0, 1, 8]),
+        lock_data_bytes: random.pick(&[0, 1, 8, 100, 4096]),
+        lock_queue_bytes: random.pick(&[0, 1, 100, 65536]),
+        credits: random.pick(&[1, 2, 64]),
+        unit_bytes: random.pick(&[16, 40, 65536]),
+        poll_packets: random.pick(&[1, 3, 64]),
+        poll_bytes: random.pick(&[1, 1 << 20]),
+        direct_poll_interval: 1,
+        ..EngineConfig::default()
+    }
+}
+
+pub(crate) fn latency(random: &mut Random) -> Latency {
+    let micros = Duration::from_micros;
+    let low = random.below(5);
+    Latency(micros(low)..=micros(low + random.below(60)))
+}

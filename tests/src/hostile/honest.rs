@@ -1,0 +1,63 @@
+//! What the honest ranks own and know: guarded memory, and what their own window must hold.
+
+use rma_core::mem::{ReadSpan, WriteSpan};
+use std::cell::UnsafeCell;
+
+/// Bytes on either side that nobody may write.
+const GUARD: usize = 4096;
+const MARK: u8 = 0xa7;
+
+/// Memory with guards around it.
+#[derive(Debug)]
+pub(super) struct Guarded {
+    cells: Box<[UnsafeCell<u8>]>,
+}
+
+impl Guarded {
+    /// `len` zero bytes between guards.
+    pub(super) fn new(len: usize) -> Self {
+        let byte = |at: usize| if (GUARD..GUARD + len).contains(&at) { 0 } else { MARK };
+        Self { cells: (0..len + 2 * GUARD).map(|at| UnsafeCell::new(byte(at))).collect() }
+    }
+
+    fn all(&self) -> WriteSpan {
+        // SAFETY: the cells may be written through a shared reference, live as long as this value, which outlives every
+        // window and operation that its maker gives the memory to, and are read through spans only.
+        unsafe { WriteSpan::new(UnsafeCell::raw_get(self.cells.as_ptr()), self.cells.len()) }
+    }
+
+    /// The bytes between the guards.
+    pub(super) fn inner(&self) -> WriteSpan {
+        self.all().part(GUARD, self.cells.len() - 2 * GUARD)
+    }
+
+    /// The bytes between the guards, to be read.
+    pub(super) fn source(&self) -> ReadSpan {
+        self.inner().as_read()
+    }
+
+    /// Stores 64-bit numbers from the first byte on.
+    pub(super) fn store(&self, values: &[u64]) {
+        for (at, value) in values.iter().enumerate() {
+            self.inner().part(8 * at, 8).write(&value.to_ne_bytes());
+        }
+    }
+
+    /// The 64-bit number at an index.
+    pub(super) fn load(&self, at: usize) -> u64 {
+        let mut bytes = [0; 8];
+        self.inner().part(8 * at, 8).as_read().read(&mut bytes);
+        u64::from_ne_bytes(bytes)
+    }
+
+    /// # Panics
+    /// When a guard was written to.
+    pub(super) fn check(&self) {
+        let mut bytes = vec![0; self.cells.len()];
+        self.all().as_read().read(&mut bytes);
+        let inner = self.cells.len() - 2 * GUARD;
+        let is_intact = |guard: &[u8]| guard.iter().all(|byte| *byte == MARK);
+        assert!(is_intact(&bytes[..GUARD]), "bytes in front of memory were written");
+        assert!(is_intact(&bytes[GUARD + inner..]), "bytes behind memory were written");
+    }
+}

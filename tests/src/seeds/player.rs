@@ -1,0 +1,275 @@
+//! A rank that plays its part of a program: makes the calls of its actors in turn, none of which waits, and judges what they
+//! bring.
+//!
+//! Buffers are kept to the end. As soon as an operation is complete its origin buffer is overwritten, so that a byte that
+//! leaves late is wrong at the target; its result buffer is overwritten when it has been judged, and looked at once more at
+//! the end, so that a byte that comes late is found.
+
+use super::calls::Buffers;
+use super::chains::Log;
+use super::compile::{Compiled, Step};
+use super::memory::Buffer;
+use super::operations::Prepared;
+use super::program::{Flavor, Program, Region};
+use rma_core::Engine;
+use rma_core::epoch::Sync;
+use rma_core::error::Result;
+use rma_core::host::Group;
+use rma_core::window::{Detaching, OperationRequest, Window, WindowCreation, WindowFree, WindowSpec};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+mod judge;
+mod steps;
+
+/// What a player needs of the job besides the engine.
+pub(super) trait Ground {
+    /// An actor of this rank has come to a meeting of the whole job; called once for each.
+    fn arrive(&mut self, meeting: usize);
+    /// Whether all actors of the job have come.
+    fn have_met(&mut self, meeting: usize) -> Result<bool>;
+    /// An actor has come to the end of its epochs in a round.
+    fn tell(&mut self, round: u32, actor: u32);
+    /// Whether an actor has told so; `None` where nobody can tell at once.
+    fn has_told(&self, round: u32, actor: u32) -> Option<bool>;
+    /// The host's barrier: begins it when none is under way, and says whether it is over.
+    fn barrier(&mut self) -> Result<bool>;
+    /// Tells where a rank's memory of a dynamic window is.
+    fn publish(&mut self, window: usize, address: u64);
+    /// Where it is; all ranks have met since they told.
+    fn address(&self, window: usize, rank: u32) -> u64;
+}
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Somebody has come further.
+    Moved,
+    /// Everybody waits.
+    Waits,
+    /// The script has ended and the windows are freed.
+    Over,
+}
+
+pub(super) struct Player<G> {
+    pub(super) me: u32,
+    pub(super) engine: Engine,
+    pub(super) ground: G,
+    pub(super) log: Log,
+    pub(super) program: Arc<Program>,
+    pub(super) compiled: Arc<Compiled>,
+    group: Group,
+    windows: Vec<Window>,
+    memory: Vec<Buffer>,
+    attached: Vec<Attached>,
+    actors: Vec<Actor>,
+    teams: Vec<u32>,
+    live: Vec<Live>,
+    done: Vec<Buffers>,
+    /// Operations that are no part of the tree.
+    extra: u32,
+    stage: Stage,
+    /// Cells at the end, by window.
+    pub(super) cells: Vec<Vec<u64>>,
+}
+
+enum Stage {
+    Creating(Option<Box<WindowCreation>>),
+    Playing,
+    Freeing(Option<WindowFree>),
+}
+
+#[derive(Default)]
+struct Attached {
+    bases: Vec<usize>,
+    detaching: Option<Detaching>,
+}
+
+/// A thread of the rank.
+#[derive(Default)]
+struct Actor {
+    number: u32,
+    at: usize,
+    sync: Option<Sync>,
+    /// Operations that the call under way completes.
+    covers: Vec<u32>,
+    /// It has been counted at the meeting it waits for.
+    has_arrived: bool,
+    teams: usize,
+    meetings: usize,
+    requests: Vec<(u32, OperationRequest)>,
+    /// The operation that could not be called yet.
+    buffers: Option<Buffers>,
+    seen: HashMap<(usize, u32, u64), u64>,
+    /// What the equal numbers were when they were got last.
+    equal: u64,
+}
+
+/// An operation that is not complete.
+struct Live {
+    actor: usize,
+    prepared: Arc<Prepared>,
+    buffers: Buffers,
+    /// What it compared with, if that was what had been seen.
+    compared: u64,
+}
+
+/// What completed result buffers hold.
+const JUDGED: u8 = 0xdd;
+/// What completed origin buffers hold.
+const SPENT: u8 = 0xaa;
+
+impl<G: Ground> Player<G> {
+    pub(super) fn new(
+        me: u32,
+        group: Group,
+        engine: Engine,
+        ground: G,
+        program: Arc<Program>,
+        compiled: Arc<Compiled>,
+    ) -> Self {
+        let threads = program.threads;
+        let observer = program.actors() + me;
+        let numbers = (0..threads).map(|thread| me * threads + thread).chain([observer]);
+        let actors = numbers.map(|number| Actor { number, ..Actor::default() });
+        let lens = program.windows.iter().map(|plan| plan.len(me, program.actors()) as usize);
+        Self {
+            me,
+            group,
+            windows: Vec::new(),
+            memory: lens.map(|len| Buffer::new(&vec![0; len])).collect(),
+            attached: program.windows.iter().map(|_| Attached::default()).collect(),
+            actors: actors.collect(),
+            teams: Vec::new(),
+            live: Vec::new(),
+            done: Vec::new(),
+            extra: 0,
+            stage: Stage::Creating(None),
+            cells: Vec::new(),
+            log: Log::new(),
+            engine,
+            ground,
+            program,
+            compiled,
+        }
+    }
+
+    /// What the rank is at, for reports.
+    pub(super) fn describe(&self) -> String {
+        let steps = &self.compiled.steps;
+        let at = |actor: &Actor| match steps[actor.number as usize].get(actor.at) {
+            None => "end".to_owned(),
+            Some(Step::Operate(prepared)) => {
+                format!("operation {} on window {} to {}", prepared.number, prepared.window, prepared.target)
+            }
+            Some(Step::Look { .. }) => "look".to_owned(),
+            Some(step) => format!("{step:?}"),
+        };
+        format!("rank {}: {}", self.me, self.actors.iter().map(at).collect::<Vec<_>>().join("; "))
+    }
+
+    /// Lets every actor try its next step. Which one comes first is drawn.
+    pub(super) fn turn(&mut self, random: u64) -> Turn {
+        match &mut self.stage {
+            Stage::Creating(_) => self.create(),
+            Stage::Freeing(None) if self.windows.is_empty() => Turn::Over,
+            Stage::Freeing(_) => self.free(),
+            Stage::Playing => {
+                let count = self.actors.len();
+                let moved = (0..count).filter(|at| self.play((at + random as usize) % count)).count() > 0;
+                if moved {
+                    return Turn::Moved;
+                }
+                let steps = &self.compiled.steps;
+                let is_over = |actor: &Actor| actor.at == steps[actor.number as usize].len();
+                if !self.actors.iter().all(is_over) {
+                    return Turn::Waits;
+                }
+                self.end();
+                Turn::Moved
+            }
+        }
+    }
+
+    fn create(&mut self) -> Turn {
+        let Stage::Creating(creation) = &mut self.stage else { return Turn::Waits };
+        let at = self.windows.len();
+        let Some(under_way) = creation else {
+            let Some(plan) = self.program.windows.get(at) else {
+                self.stage = Stage::Playing;
+                return Turn::Moved;
+            };
+            let unit = plan.units[self.me as usize];
+            let len = plan.len(self.me, self.program.actors());
+            let spec = match plan.flavor {
+                Flavor::Allocate => WindowSpec::Allocate { len, unit },
+                Flavor::Create => WindowSpec::Create { memory: self.memory[at].span(), unit },
+                Flavor::Shared { is_contiguous } => WindowSpec::AllocateShared { len, unit, is_contiguous },
+                Flavor::Dynamic => {
+                    self.ground.publish(at, self.memory[at].base() as u64);
+                    WindowSpec::Dynamic
+                }
+            };
+            let begun = self.engine.begin_window(self.group.clone(), spec).expect("creation begins");
+            *creation = Some(Box::new(begun));
+            return Turn::Moved;
+        };
+        match under_way.poll().expect("creation") {
+            None => Turn::Waits,
+            Some(window) => {
+                *creation = None;
+                self.windows.push(window);
+                Turn::Moved
+            }
+        }
+    }
+
+    fn free(&mut self) -> Turn {
+        let Stage::Freeing(free) = &mut self.stage else { return Turn::Waits };
+        let Some(under_way) = free else {
+            // In the same order on all ranks.
+            let begun = self.windows.remove(0).begin_free();
+            *free = Some(begun.unwrap_or_else(|(_, error)| panic!("rank {}: {error}", self.me)));
+            return Turn::Moved;
+        };
+        if !under_way.poll().expect("free") {
+            return Turn::Waits;
+        }
+        *free = None;
+        Turn::Moved
+    }
+
+    /// Tries an actor's next step; answers whether it came further.
+    fn play(&mut self, who: usize) -> bool {
+        let actor = &self.actors[who];
+        let compiled = Arc::clone(&self.compiled);
+        let Some(step) = compiled.steps[actor.number as usize].get(actor.at) else { return false };
+        let is_over = self
+            .attempt(who, step)
+            .unwrap_or_else(|error| panic!("rank {}, actor {who}: {step:?}: {error}", self.me));
+        if is_over {
+            let actor = &mut self.actors[who];
+            (actor.at, actor.has_arrived) = (actor.at + 1, false);
+        }
+        is_over
+    }
+
+    /// The script is over.
+    fn end(&mut self) {
+        assert!(self.live.is_empty(), "rank {}: operations are left", self.me);
+        for buffers in &mut self.done {
+            let is_untouched = buffers.result.bytes().iter().all(|byte| *byte == JUDGED);
+            assert!(is_untouched, "rank {}: a result has come twice", self.me);
+        }
+        let actors = self.program.actors();
+        for window in 0..self.windows.len() {
+            let (start, len) = self.program.windows[window].place(Region::Cells, actors);
+            let mut bytes = vec![0; len as usize];
+            self.own(window).part(start as usize, len as usize).as_read().read(&mut bytes);
+            let words =
+                bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
+            self.cells.push(words.collect());
+        }
+        self.stage = Stage::Freeing(None);
+    }
+}

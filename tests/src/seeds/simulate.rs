@@ -1,0 +1,203 @@
+//! A run in virtual time, which follows from the seed alone, and what it came to.
+
+use super::chains::{self, Log};
+use super::compile::compile;
+use super::plan::Plan;
+use super::player::{Ground, Player, Turn};
+use rma_ch_sim::{Actor, Context, SimHost, SimWorld, Step};
+use rma_core::Engine;
+use rma_core::error::Result;
+use rma_core::host::{Group, Host, HostRequest};
+use rma_core::ids::{Peer, Rank};
+use rma_core::progress::NoUpper;
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Turns without anybody coming further, after which a program hangs.
+const MOST_IDLE: u64 = 60_000;
+/// Turns of a whole run.
+const MOST_TURNS: u64 = 20_000_000;
+/// Turns without news after which a rank waits to be woken.
+const QUIET_TURNS: u32 = 3;
+
+/// What a good run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Steps of actors; those of observers are not counted.
+    pub steps: u64,
+    /// Turns of ranks.
+    pub turns: u64,
+}
+
+/// What the ranks of a run share besides the network.
+#[derive(Default)]
+struct Board {
+    /// Actors that have come, by meeting.
+    arrived: Vec<u32>,
+    /// Actors that have told, by round.
+    told: HashSet<(u32, u32)>,
+    addresses: HashMap<(usize, u32), u64>,
+    /// Turns since somebody came further.
+    idle: u64,
+    log: Log,
+    /// What ranks wait for, when nobody comes further.
+    stuck: BTreeMap<u32, String>,
+    /// Cells at the end, by rank.
+    cells: HashMap<u32, Vec<Vec<u64>>>,
+}
+
+impl Board {
+    /// What all ranks wait for.
+    fn words(&self) -> String {
+        self.stuck.values().cloned().collect::<Vec<_>>().join(" | ")
+    }
+}
+
+struct Field {
+    me: u32,
+    /// Those who meet.
+    actors: u32,
+    group: Group,
+    host: Arc<SimHost>,
+    request: Option<HostRequest>,
+    board: Rc<RefCell<Board>>,
+}
+
+impl Ground for Field {
+    fn arrive(&mut self, meeting: usize) {
+        let arrived = &mut self.board.borrow_mut().arrived;
+        if arrived.len() <= meeting {
+            arrived.push(0);
+        }
+        arrived[meeting] += 1;
+    }
+
+    fn have_met(&mut self, meeting: usize) -> Result<bool> {
+        Ok(self.board.borrow().arrived[meeting] == self.actors)
+    }
+
+    fn tell(&mut self, round: u32, actor: u32) {
+        self.board.borrow_mut().told.insert((round, actor));
+    }
+
+    fn has_told(&self, round: u32, actor: u32) -> Option<bool> {
+        Some(self.board.borrow().told.contains(&(round, actor)))
+    }
+
+    fn barrier(&mut self) -> Result<bool> {
+        let request = match self.request {
+            Some(request) => request,
+            None => self.host.begin_barrier(&self.group)?,
+        };
+        self.request = Some(request);
+        let is_over = self.host.poll(request)?.is_some();
+        if is_over {
+            self.request = None;
+        }
+        Ok(is_over)
+    }
+
+    fn publish(&mut self, window: usize, address: u64) {
+        self.board.borrow_mut().addresses.insert((window, self.me), address);
+    }
+
+    fn address(&self, window: usize, rank: u32) -> u64 {
+        self.board.borrow().addresses[&(window, rank)]
+    }
+}
+
+/// A rank in the scheduler of virtual time.
+struct Simulated {
+    player: Player<Field>,
+    board: Rc<RefCell<Board>>,
+    quiet: u32,
+}
+
+impl Actor for Simulated {
+    fn step(&mut self, context: &mut Context<'_>) -> Step {
+        let polled = self.player.engine.poll();
+        let turn = self.player.turn(context.random());
+        if let Err(broken) = self.player.engine.check_invariants() {
+            panic!("{}: invariant: {broken}", self.player.describe());
+        }
+        let mut board = self.board.borrow_mut();
+        board.idle = if turn == Turn::Waits { board.idle + 1 } else { 0 };
+        if board.idle > MOST_IDLE {
+            board.stuck.insert(self.player.me, self.player.describe());
+            let is_told = board.stuck.len() + board.cells.len() == self.player.program.ranks as usize;
+            assert!(!is_told, "nobody comes further: {}", board.words());
+        }
+        if turn == Turn::Over {
+            board.cells.insert(self.player.me, std::mem::take(&mut self.player.cells));
+            for (place, seen) in std::mem::take(&mut self.player.log) {
+                board.log.entry(place).or_default().extend(seen);
+            }
+            return Step::Done;
+        }
+        self.quiet = if polled || turn == Turn::Moved { 0 } else { self.quiet + 1 };
+        if self.quiet < QUIET_TURNS {
+            return Step::Again;
+        }
+        // Meetings of the whole job ring no bell.
+        Step::WaitUntil(context.now() + Duration::from_micros(5), self.player.describe().into())
+    }
+}
+
+impl Plan {
+    /// Runs the program in virtual time and judges it.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn simulate(&self) -> Result<Report, String> {
+        std::panic::catch_unwind(AssertUnwindSafe(|| self.run())).unwrap_or_else(|panic| Err(text(&*panic)))
+    }
+
+    fn run(&self) -> Result<Report, String> {
+        let program = Arc::new(self.program.clone());
+        let compiled = Arc::new(compile(&program));
+        let ranks = program.ranks;
+        let mut world = SimWorld::new(ranks, self.sim.clone(), self.latency.clone(), self.seed);
+        let board = Rc::new(RefCell::new(Board::default()));
+        for me in 0..ranks {
+            let net = world.net().clone();
+            let host = Arc::new(net.host(Peer(me)));
+            let channel = Box::new(net.channel(Peer(me)));
+            let group = Group::strided(0, Rank(me), Peer(0), 1, ranks);
+            let shared_host = Arc::clone(&host) as Arc<dyn Host>;
+            let engine = Engine::new(self.engine.clone(), channel, shared_host, Box::new(NoUpper));
+            let engine = engine.map_err(|error| error.to_string())?;
+            let field = Field {
+                me,
+                actors: program.actors() + ranks,
+                group: group.clone(),
+                host,
+                request: None,
+                board: Rc::clone(&board),
+            };
+            let player = Player::new(me, group, engine, field, Arc::clone(&program), Arc::clone(&compiled));
+            world.spawn(Peer(me), Simulated { player, board: Rc::clone(&board), quiet: 0 });
+        }
+        self.pauses.iter().for_each(|pause| world.plan(*pause));
+        let report = world.run(MOST_TURNS).map_err(|stuck| stuck.to_string())?;
+        let board = board.borrow();
+        chains::check(
+            &board.log,
+            |(window, rank, cell)| board.cells[&rank][window][cell as usize],
+            &compiled.counts,
+        )?;
+        let steps = compiled.steps[..program.actors() as usize].iter().map(|steps| steps.len() as u64).sum();
+        Ok(Report { steps, turns: report.steps })
+    }
+}
+
+/// What a panic says.
+pub(super) fn text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_else(|| "a panic without words".to_owned())
+}

@@ -1,0 +1,182 @@
+//! What programs in C meet beside the calls themselves: the list of what they have not freed, and functions that the library
+//! does not have.
+
+#![allow(missing_docs)]
+
+use rma_tests::installed::{command, prefix};
+use rma_tests::job::{Ended, is_second_pass};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Leaves one object of every kind behind, and frees some that must not be listed.
+const FORGETFUL: &str = r#"
+#include <mpi.h>
+#include <stddef.h>
+
+static void handler(MPI_Comm *comm, int *code, ...) { (void)comm; (void)code; }
+static void add(void *in, void *inout, int *len, MPI_Datatype *type) { (void)in; (void)inout; (void)len; (void)type; }
+
+int main(int argc, char **argv) {
+    MPI_Info early, late;
+    MPI_Group group;
+    MPI_Datatype types[3];
+    MPI_Errhandler forgotten, attached;
+    MPI_Comm twin, other;
+    MPI_Win win, freed;
+    MPI_Request receive, duplicate;
+    MPI_Op op;
+    int key, in;
+    long *memory;
+    MPI_Info_create(&early);
+    MPI_Init(&argc, &argv);
+    MPI_Info_dup(early, &late);
+    MPI_Info_free(&late);
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    MPI_Type_contiguous(3, MPI_INT, &types[0]);
+    MPI_Type_vector(3, 1, 2, MPI_INT, &types[1]);
+    MPI_Type_contiguous(3, MPI_INT, &types[2]);
+    MPI_Type_set_name(types[1], "column");
+    MPI_Comm_create_errhandler(handler, &forgotten);
+    MPI_Comm_create_errhandler(handler, &attached);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, attached);
+    MPI_Errhandler_free(&attached);
+    MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+    MPI_Comm_set_name(twin, "twin");
+    MPI_Comm_idup(MPI_COMM_WORLD, &other, &duplicate);
+    MPI_Wait(&duplicate, MPI_STATUS_IGNORE);
+    MPI_Win_allocate(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_name(win, "halo");
+    MPI_Win_create(&in, sizeof in, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &freed);
+    MPI_Win_free(&freed);
+    MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &receive);
+    MPI_Op_create(add, 1, &op);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &key, NULL);
+    MPI_Win_free_keyval(&key);
+    return MPI_Finalize();
+}
+"#;
+
+/// What is not freed, in the order of the list.
+const FORGOTTEN: [&str; 11] = [
+    "1 window \"halo\", made by MPI_Win_allocate",
+    "1 request, made by MPI_Irecv",
+    "1 communicator \"twin\", made by MPI_Comm_dup",
+    "1 communicator, made by MPI_Comm_idup",
+    "2 datatypes, made by MPI_Type_contiguous",
+    "1 datatype \"column\", made by MPI_Type_vector",
+    "1 group, made by MPI_Comm_group",
+    "1 operation, made by MPI_Op_create",
+    "1 error handler, made by MPI_Comm_create_errhandler",
+    "1 keyval, made by MPI_Comm_create_keyval",
+    "1 info object, made by MPI_Info_create",
+];
+
+/// Calls functions of MPI that the library does not have.
+const MORE: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+
+int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file);
+int MPI_T_event_get_num(int *num_events);
+int MPI_Pcontrol(const int level, ...);
+
+int main(int argc, char **argv) {
+    MPI_File file;
+    int number, class, code;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Init(&argc, &argv);
+    printf("%d %d\n", MPI_Pcontrol(1), MPI_T_event_get_num(&number) == MPI_T_ERR_NOT_SUPPORTED);
+    fflush(stdout);
+    if (argc > 1)
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    code = MPI_File_open(MPI_COMM_WORLD, "a", 0, MPI_INFO_NULL, &file);
+    MPI_Error_class(code, &class);
+    MPI_Error_string(code, text, &number);
+    printf("%d %s\n", class == MPI_ERR_UNSUPPORTED_OPERATION, text);
+    return MPI_Finalize();
+}
+"#;
+
+/// Another library, which has them.
+const OTHER: &str = "
+int MPI_Init(void) { return 0; }
+int MPI_Finalize(void) { return 0; }
+int MPI_Comm_set_errhandler(void) { return 0; }
+int MPI_Error_class(void) { return 0; }
+int MPI_Error_string(void) { return 0; }
+int MPI_File_open(void) { return 0; }
+int MPI_T_event_get_num(void) { return 0; }
+int MPI_Pcontrol(void) { return 0; }
+";
+
+fn workshop(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    files.iter().for_each(|(name, text)| fs::write(directory.path().join(name), text).unwrap());
+    directory
+}
+
+/// Runs a line of words without spaces in them.
+fn run(directory: &Path, line: &str) -> Ended {
+    let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+    command(&prefix(), directory, name).line(rest).run()
+}
+
+fn good(directory: &Path, line: &str) -> Ended {
+    let ended = run(directory, line);
+    assert!(ended.status.success(), "{line}: {ended:?}");
+    ended
+}
+
+#[test]
+fn what_is_not_freed_is_listed_with_the_calls_that_made_it() {
+    let directory = workshop(&[("forgetful.c", FORGETFUL)]);
+    let path = directory.path();
+    good(path, "rmacc -Wall -Werror forgetful.c -o forgetful");
+    for channel in ["auto", "tcp"] {
+        let quiet = good(path, &format!("env RMA_CHANNEL={channel} rmarun -n 2 ./forgetful"));
+        assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+        let told = good(path, &format!("env RMA_DEBUG=1 RMA_CHANNEL={channel} rmarun -n 2 ./forgetful"));
+        for rank in 0..2 {
+            let start = format!("rma: rank {rank}: ");
+            let lines: Vec<_> = told.stderr.lines().filter_map(|line| line.strip_prefix(&start)).collect();
+            assert_eq!(lines[0], "12 objects were not freed before MPI_Finalize:", "{told:?}");
+            assert_eq!(lines[1..].iter().map(|line| line.trim()).collect::<Vec<_>>(), FORGOTTEN, "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_needs_more_is_not_linked() {
+    if is_second_pass() {
+        return;
+    }
+    let directory = workshop(&[("more.c", MORE)]);
+    let refused = run(directory.path(), "rmacc more.c -o more");
+    assert!(!refused.status.success(), "{refused:?}");
+    for name in ["MPI_File_open", "MPI_T_event_get_num", "MPI_Pcontrol"] {
+        let words = format!("undefined reference to `{name}'");
+        assert!(refused.stderr.contains(&words), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_program_of_another_library_hears_what_is_not_there() {
+    if is_second_pass() {
+        return;
+    }
+    let directory = workshop(&[("more.c", MORE), ("other.c", OTHER)]);
+    let path = directory.path();
+    let include = prefix().join("include");
+    good(path, "cc -w -shared -fPIC other.c -o libmpi_abi.so -Wl,-soname,libmpi_abi.so.1");
+    let compile = format!("cc -I{} more.c -o more -L. -lmpi_abi -Wl,-z,now", include.display());
+    good(path, &compile);
+    let ours = format!("env LD_LIBRARY_PATH={}", prefix().join("lib").display());
+    let ended = run(path, &format!("{ours} ./more"));
+    assert!(!ended.status.success() && ended.stdout == "0 1\n", "{ended:?}");
+    assert!(ended.stderr.contains("MPI_File_open: this library does not have the function"), "{ended:?}");
+    let returned = good(path, &format!("{ours} ./more return"));
+    let line = returned.stdout.lines().nth(1).unwrap();
+    assert!(line.starts_with("1 MPI_ERR_UNSUPPORTED_OPERATION") && line.contains("MPI_File_open"), "{line}");
+}
