@@ -28,8 +28,11 @@ pub(crate) fn engine(random: &mut Random, pools: Pools) -> EngineConfig {
         Pools::Two => ((2, 0), (2, 0)),
         Pools::Drawn => drawn,
     };
+    let slots = random.pick(&[1, 2, 64]);
     EngineConfig {
-        slots: random.pick(&[1, 2, 64]),
+        slots,
+        // Follows another draw, so that the seeds that are kept draw what they did.
+        pack_from: slots,
         op_pool_window: op_window,
         op_pool_global: op_global,
         target_pool_window: target_window,

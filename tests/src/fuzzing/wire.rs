@@ -1,6 +1,8 @@
 //! One-sided packets: whatever is accepted can be written again, means the same then, and names memory that can be walked.
 
-use rma_core::wire::{Area, Request, Response, check_header};
+use rma_core::wire::{
+    Area, PackEntries, PackEntry, Request, RequestKind, Response, check_entries, check_header,
+};
 
 /// Reads the bytes as a packet of either lane.
 ///
@@ -24,6 +26,15 @@ pub fn wire(bytes: &[u8]) {
                 assert!(low <= segment.offset && segment.len <= (high - segment.offset) as u64);
                 walk.advance(segment.len);
             }
+        }
+        if request.kind == RequestKind::Pack && check_entries(data).is_ok() {
+            let entry = |entry: PackEntry<'_>| {
+                // No entry is longer than 16 bits count, or it would not have been read.
+                let head = entry.store.entry_head(entry.disp, entry.data.len() as u16);
+                [&head[..], entry.data].concat()
+            };
+            let again = PackEntries::new(data).flatten().flat_map(entry).collect::<Vec<u8>>();
+            assert_eq!(again, data);
         }
         let _ = request.to_string();
     }

@@ -6,7 +6,7 @@ use rma_core::datatype::{BasicType, Layout, Loop};
 use rma_core::ids::{Disp, RequestId, Sequence, WindowId};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::wire::{
-    Area, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind,
+    Area, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, Store,
 };
 
 /// Packets that are remembered to be sent again.
@@ -104,12 +104,34 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
             }
             RequestKind::GetAccumulate { kernel, len, .. } if kernel.op() != ReduceOp::NoOp => *len,
             RequestKind::CompareSwap { kernel, .. } => 2 * kernel.ty().size() as u64,
+            RequestKind::Pack => return self.pack(&request),
             _ => 0,
         };
         let wants = if self.below(8) == 0 { self.number() } else { wants }.min(4096) as usize;
         let (bytes, is_bulk) = (request.emit().to_vec(), self.below(6) == 0);
         let lane = if matches!(request.kind, RequestKind::Nudge) { Lane::Response } else { Lane::Request };
         self.with_data(lane, bytes, wants, is_bulk)
+    }
+
+    /// A pack of some entries, most of them legal; now and then cut short, or sent as the head of a body.
+    fn pack(&mut self, request: &Request) -> Packet {
+        let mut bytes = request.emit().to_vec();
+        for _ in 0..self.below(6) {
+            let basic = BasicType::ALL[self.below(BasicType::ALL.len() as u64) as usize];
+            let op = ReduceOp::ALL[self.below(ReduceOp::ALL.len() as u64) as usize];
+            let store = Kernel::new(op, basic).map_or(Store::Put, Store::Accumulate);
+            let disp = Disp(if self.below(4) == 0 { self.number() } else { self.below(40) });
+            let len = if self.below(16) == 0 { self.below(20) } else { basic.size() as u64 * self.below(4) };
+            bytes.extend_from_slice(&store.entry_head(disp, len as u16));
+            bytes.resize(bytes.len() + len as usize, self.below(256) as u8);
+        }
+        if self.below(8) == 0 {
+            bytes.truncate(bytes.len() - self.below(4) as usize);
+        }
+        // The shortest longest packet of the scenes is 192 bytes.
+        bytes.truncate(192);
+        let body_len = if self.below(16) == 0 { self.below(100) as usize } else { 0 };
+        Packet { lane: Lane::Request, bytes, body_len }
     }
 
     fn with_data(&mut self, lane: Lane, mut bytes: Vec<u8>, len: usize, is_bulk: bool) -> Packet {
@@ -130,7 +152,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
         let reply_to = self.request_id();
         let units = self.below(20) * kernel.ty().size() as u64;
         let len = if self.below(8) == 0 { self.number() } else { units };
-        match self.below(9) {
+        match self.below(10) {
             0 => RequestKind::Sync,
             1 => RequestKind::Get { place, len, reply_to },
             2 => RequestKind::Accumulate { place, kernel },
@@ -144,6 +166,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
             }
             6 => RequestKind::Post,
             7 => RequestKind::Nudge,
+            8 => RequestKind::Pack,
             _ => RequestKind::Put(place),
         }
     }

@@ -101,7 +101,9 @@ impl Issuer<'_> {
                 if is_due { self.issue_lock(key, Some(op), kind) } else { Step::Idle }
             }
             (Gate::Open, Some(op)) => {
+                // A pack with something behind it takes no more stores.
                 let is_due = self.pools.ops[op].order <= target.push_to
+                    || (self.pools.ops[op].kind == OpKind::Pack && target.pending.len() > 1)
                     || target.pending.len() > self.config.piggyback_threshold
                     || self.window.pressure;
                 // What is held back must not hold back the acknowledgement of what has left.
@@ -132,7 +134,7 @@ impl Issuer<'_> {
 
     /// Whether the operation can travel with a lock request: one small packet with little data, which can be handed back.
     fn rides_on_lock(&self, target: &Target, op: &Operation) -> bool {
-        if op.data_len() > self.config.lock_data_bytes {
+        if op.data_len() > self.config.lock_data_bytes || op.kind == OpKind::Pack {
             return false;
         }
         let piece = self.next_piece(target, op);
@@ -259,6 +261,9 @@ impl Issuer<'_> {
                 let bytes = &bytes[..usize::from(*len)];
                 return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(bytes));
             }
+            OpData::Pack(pack) => {
+                return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(pack.bytes()));
+            }
             OpData::Memory(_) if op.kind == OpKind::Get => {
                 return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(&[]));
             }
@@ -307,7 +312,7 @@ impl Issuer<'_> {
             return;
         }
         target.issued_to = op.order;
-        self.outbox.counters.on_ops_issued(1);
+        self.outbox.counters.on_ops_issued(op.calls());
         if !op.kind.fetches() {
             target.stored_to = op.order;
         }
@@ -375,6 +380,7 @@ fn request_kind(op: &Operation, key: PoolKey, place: Place, len: u64) -> Request
     let reply_to = RequestId { index: key.index, generation: key.generation };
     match op.kind {
         OpKind::Put => RequestKind::Put(place),
+        OpKind::Pack => RequestKind::Pack,
         OpKind::Get => RequestKind::Get { place, len, reply_to },
         OpKind::Accumulate(kernel) => RequestKind::Accumulate { place, kernel },
         OpKind::FetchOp(kernel) => RequestKind::FetchOp { place, kernel, reply_to },

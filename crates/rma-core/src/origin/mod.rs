@@ -6,6 +6,7 @@
 pub(crate) mod direct;
 pub(crate) mod issue;
 pub(crate) mod lost;
+pub(crate) mod pack;
 pub(crate) mod post;
 pub(crate) mod response;
 pub(crate) mod round;

@@ -8,18 +8,21 @@
 //! their epoch (MPI 3.1 §11.7.2 orders accumulates only).
 
 use super::lost::error_of;
+use super::pack;
+use crate::channel::Channel;
 use crate::epoch::lock_all;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
 use crate::pool::PoolKey;
 use crate::progress::{Pools, State};
-use crate::table::{Operation, Target};
+use crate::table::{OpKind, Operation, Target};
 use crate::window::WindowState;
 
 /// Queues an operation whose legality has been checked; hands it back unchanged when no element is to be had now.
 pub(crate) fn post(
     state: &mut State,
     window: &mut WindowState,
+    channel: &dyn Channel,
     rank: Rank,
     mut op: Operation,
     call: &'static str,
@@ -44,6 +47,10 @@ pub(crate) fn post(
         // Somebody waits for this operation alone, and no synchronization call will push it.
         element.push_to = element.posted;
     }
+    let op = pack::begin(state, window, channel, target, op);
+    let is_pack = op.kind == OpKind::Pack;
+    let element = &mut state.pools.targets[target];
+    state.is_pack_full |= is_pack && element.ends_in_pack(&state.pools.ops);
     let Ok(key) = state.pools.ops.take(&mut window.op_share, op) else {
         return Err(Error::new(
             ErrorClass::Intern,
@@ -51,7 +58,11 @@ pub(crate) fn post(
             "the operation pool refused an element that it said it had",
         ));
     };
-    if is_requested || element.pending.len() > state.config.piggyback_threshold {
+    let element = &mut state.pools.targets[target];
+    if is_pack {
+        pack::note(window, rank, target, key);
+    }
+    if is_requested || is_pack || element.pending.len() > state.config.piggyback_threshold {
         element.pending.push_back(&mut state.pools.ops, key);
     } else {
         element.queue_before_gets(&mut state.pools.ops, key);

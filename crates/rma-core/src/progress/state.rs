@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) is_spinning: bool,
     /// A call has begun something since the last step.
     pub(crate) begun: bool,
+    /// A pack has been followed by another: it takes no more stores, and may leave at once.
+    pub(crate) is_pack_full: bool,
     /// A call has done what other threads of this process may wait for, and no step will tell them.
     pub(crate) told: bool,
     /// Window creations begun by this process.
@@ -108,6 +110,7 @@ impl State {
             is_spinning: false,
             told: false,
             begun: false,
+            is_pack_full: false,
             creations: 0,
             kept: Vec::new(),
             config,

@@ -23,6 +23,10 @@ impl OpList {
         self.ends.map(|(head, _)| head)
     }
 
+    pub(crate) fn tail(&self) -> Option<PoolKey> {
+        self.ends.map(|(_, tail)| tail)
+    }
+
     pub(crate) fn push_back(&mut self, pool: &mut OpPool, key: PoolKey) {
         pool[key].next = None;
         self.ends = Some(match self.ends {

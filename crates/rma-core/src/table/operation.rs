@@ -4,6 +4,7 @@
 //! for is [`Outstanding`] and a reply for each entry of `fetches`; when nothing is left to send and nothing is waited for, the
 //! element goes back to its pool.
 
+use super::pack::Pack;
 use crate::datatype::{Gather, Layout, Scatter};
 use crate::error::Result;
 use crate::ids::{Disp, Sequence};
@@ -21,6 +22,8 @@ pub(crate) enum OpKind {
     FetchOp(Kernel),
     GetAccumulate(Kernel),
     CompareSwap(CompareAndSwap),
+    /// Small puts and accumulates, in their order.
+    Pack,
 }
 
 /// Which bytes are accessed at the target, counted from the displacement.
@@ -48,6 +51,8 @@ pub(crate) enum OpData {
     Memory(Gather),
     /// Operands of single-element operations, copied when the call was made.
     Operand { bytes: [u8; 16], len: u8 },
+    /// Small stores, copied when they were made; apart from the element, because most operations have none.
+    Pack(Box<Pack>),
 }
 
 impl OpData {
@@ -147,12 +152,21 @@ impl Operation {
         self.outstanding == Outstanding::default() && self.fetches.is_empty()
     }
 
+    /// Calls of the user that it stands for.
+    pub(crate) fn calls(&self) -> u64 {
+        match &self.data {
+            OpData::Pack(pack) => pack.stores(),
+            OpData::Memory(_) | OpData::Operand { .. } => 1,
+        }
+    }
+
     /// Bytes that the origin sends.
     pub(crate) fn data_len(&self) -> u64 {
         match &self.data {
             OpData::Memory(_) if self.kind == OpKind::Get => 0,
             OpData::Memory(_) => self.len,
             OpData::Operand { len, .. } => u64::from(*len),
+            OpData::Pack(_) => self.len,
         }
     }
 }
@@ -162,7 +176,7 @@ impl OpKind {
     pub(crate) fn fetches(self) -> bool {
         match self {
             Self::Get | Self::FetchOp(_) | Self::GetAccumulate(_) | Self::CompareSwap(_) => true,
-            Self::Put | Self::Accumulate(_) => false,
+            Self::Put | Self::Accumulate(_) | Self::Pack => false,
         }
     }
 
@@ -170,7 +184,7 @@ impl OpKind {
     pub(crate) fn streamed_element(self) -> Option<u64> {
         match self {
             Self::Accumulate(kernel) | Self::GetAccumulate(kernel) => Some(kernel.ty().size() as u64),
-            Self::Put | Self::Get | Self::FetchOp(_) | Self::CompareSwap(_) => None,
+            Self::Put | Self::Get | Self::FetchOp(_) | Self::CompareSwap(_) | Self::Pack => None,
         }
     }
 }

@@ -99,6 +99,11 @@ impl Target {
         }
     }
 
+    /// Whether the operation last in line is a pack.
+    pub(crate) fn ends_in_pack(&self, pool: &OpPool) -> bool {
+        self.pending.tail().is_some_and(|key| pool[key].kind == OpKind::Pack)
+    }
+
     /// Whether every operation up to `order` has left the user's buffers.
     pub(crate) fn is_locally_complete(&self, pool: &OpPool, order: u64) -> bool {
         [&self.pending, &self.issued]

@@ -8,14 +8,18 @@ use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs;
 use crate::channel::Delivery;
 use crate::config::EngineConfig;
+use crate::control::Domain;
 use crate::datatype::{BasicType, Scatter};
 use crate::epoch::on_posted;
 use crate::ids::Peer;
 use crate::kernel::{Kernel, Operands, Results};
 use crate::mem::WriteSpan;
 use crate::progress::State;
-use crate::window::{OutOfRange, WindowState};
-use crate::wire::{Area, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
+use crate::window::{Member, OutOfRange, WindowState};
+use crate::wire::{
+    Area, PackEntries, PackEntry, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags,
+    ResponseKind, Store, check_entries,
+};
 use smallvec::SmallVec;
 
 /// Handles a small request and the data behind its head; `packet` is both as they came, to be kept when it has to wait.
@@ -28,6 +32,11 @@ pub(crate) fn handle(
     packet: &[u8],
 ) -> Delivery {
     if let Err(reason) = check_data(request, data.len() as u64, longest_piece(&state.config)) {
+        return Delivery::Refused(reason);
+    }
+    if request.kind == RequestKind::Pack
+        && let Err(reason) = check_entries(data)
+    {
         return Delivery::Refused(reason);
     }
     window.counters.on_bytes_received(data.len() as u64);
@@ -135,13 +144,16 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => {
             return if len == 0 { Ok(()) } else { Err(BAD_LENGTH) };
         }
-        RequestKind::Put(_) | RequestKind::Accumulate { .. } | RequestKind::FetchOp { .. } => len,
+        RequestKind::Put(_)
+        | RequestKind::Accumulate { .. }
+        | RequestKind::FetchOp { .. }
+        | RequestKind::Pack => len,
         RequestKind::Get { len, .. } | RequestKind::GetAccumulate { len, .. } => *len,
         RequestKind::CompareSwap { .. } => len / 2,
     };
     let fits = match &request.kind {
         RequestKind::Sync | RequestKind::Get { .. } | RequestKind::Post | RequestKind::Nudge => len == 0,
-        RequestKind::Put(_) => len > 0,
+        RequestKind::Put(_) | RequestKind::Pack => len > 0,
         RequestKind::Accumulate { kernel, place } => len > 0 && is_elements(*kernel, place, len),
         RequestKind::FetchOp { kernel, .. } => len == kernel.ty().size() as u64,
         RequestKind::GetAccumulate { kernel, place, .. } => {
@@ -223,8 +235,23 @@ pub(super) fn touch(
             kernel.apply(element, compare, origin, &mut old[..], exclusion);
             Ok(Some(ReplyBody::Bytes(old)))
         }
+        RequestKind::Pack => store_all(own, exclusion, data),
         RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => Ok(None),
     }
+}
+
+/// Carries out the entries of a pack, which were checked. One outside the window holds back no other, as if each had come by
+/// itself; the first of them is the answer.
+fn store_all(own: &Member, exclusion: &Domain<'_>, data: &[u8]) -> Result<Option<ReplyBody>, OutOfRange> {
+    let mut outside = None;
+    for PackEntry { store, disp, data } in PackEntries::new(data).flatten() {
+        match (own.locate(disp, data.len() as u64), store) {
+            (Ok(span), Store::Put) => span.write(data),
+            (Ok(span), Store::Accumulate(kernel)) => kernel.accumulate(span, data, exclusion),
+            (Err(range), _) => outside = outside.or(Some(range)),
+        }
+    }
+    outside.map_or(Ok(None), Err)
 }
 
 /// The bytes of a request that has no shape.

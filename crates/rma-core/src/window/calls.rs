@@ -14,9 +14,11 @@ use crate::ids::{Disp, Rank, WindowId};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
+use crate::origin::pack::{self, Small};
 use crate::origin::post::post;
-use crate::progress::Pools;
+use crate::progress::{Core, Pools};
 use crate::table::{OpArea, OpData, OpKind, Operation};
+use crate::wire::Store;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -90,7 +92,7 @@ impl Window {
         if let Some(member) = self.direct(target, "put", origin.len()) {
             return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
         }
-        self.post(target, "put", || {
+        self.post_or_join(target, "put", Small::new(Store::Put, disp, origin), || {
             let data = OpData::Memory(Gather::span(origin));
             Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0))
         })
@@ -148,7 +150,8 @@ impl Window {
             return direct::accumulate(&self.shared, member, origin, kernel, disp)
                 .map_err(|range| range.into_error("accumulate", target));
         }
-        self.post(target, "accumulate", || accumulate_operation(origin, kernel, disp))
+        let small = Small::new(Store::Accumulate(kernel), disp, origin);
+        self.post_or_join(target, "accumulate", small, || accumulate_operation(origin, kernel, disp))
     }
 
     /// [`Window::accumulate`] that answers `false` instead of waiting for an operation element.
@@ -328,8 +331,31 @@ impl Window {
         call: &'static str,
         make: impl FnOnce() -> Operation,
     ) -> Result<()> {
+        self.post_or_join(target, call, None, make)
+    }
+
+    /// [`Window::post`] of a store that need not become an operation of its own.
+    #[cold]
+    fn post_or_join(
+        &self,
+        target: Rank,
+        call: &'static str,
+        small: Option<Small>,
+        make: impl FnOnce() -> Operation,
+    ) -> Result<()> {
         let _call = self.engine.sight().call(call, Some(self.shared.id), Some(target));
-        let Some(rest) = self.try_post(target, call, make())? else { return Ok(()) };
+        let (rest, is_pack_full) = self.engine.with(|core| {
+            if small.is_some_and(|small| pack::join(&mut core.state, &self.shared, target, &small)) {
+                return Ok((None, false));
+            }
+            let rest = self.post_once(core, target, call, make())?;
+            Ok((rest, std::mem::take(&mut core.state.is_pack_full)))
+        })?;
+        if is_pack_full {
+            // The target can begin on it while the next is being filled.
+            self.engine.poll();
+        }
+        let Some(rest) = rest else { return Ok(()) };
         let mut rest = Some(rest);
         let describe = |_: &_| {
             let window = self.engine.sight().describe_window(self.shared.id);
@@ -340,7 +366,7 @@ impl Window {
             let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
             // Only what this attempt gave the engine to do keeps the caller from sleeping.
             let was_dirty = std::mem::replace(&mut window.dirty, false);
-            let posted = post(&mut core.state, &mut window, target, op, call);
+            let posted = post(&mut core.state, &mut window, &*core.channel, target, op, call);
             core.state.begun |= window.dirty;
             window.dirty |= was_dirty;
             core.state.windows.put_back(window);
@@ -354,24 +380,32 @@ impl Window {
         &self,
         target: Rank,
         call: &'static str,
+        op: Operation,
+    ) -> Result<Option<Operation>> {
+        self.engine.with(|core| self.post_once(core, target, call, op))
+    }
+
+    fn post_once(
+        &self,
+        core: &mut Core,
+        target: Rank,
+        call: &'static str,
         mut op: Operation,
     ) -> Result<Option<Operation>> {
         self.shared.check_rank(target, call)?;
-        self.engine.with(|core| {
-            let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
-            let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
-                Err(error) => Err(error),
-                // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
-                Ok(()) if op.len == 0 => {
-                    op.signal_end(Ok(()));
-                    Ok(None)
-                }
-                Ok(()) => post(&mut core.state, &mut window, target, op, call),
-            };
-            core.state.windows.put_back(window);
-            core.state.begun = true;
-            posted
-        })
+        let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
+        let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
+            Err(error) => Err(error),
+            // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
+            Ok(()) if op.len == 0 => {
+                op.signal_end(Ok(()));
+                Ok(None)
+            }
+            Ok(()) => post(&mut core.state, &mut window, &*core.channel, target, op, call),
+        };
+        core.state.windows.put_back(window);
+        core.state.begun = true;
+        posted
     }
 
     fn check_operation(

@@ -10,6 +10,7 @@ use crate::epoch::{Call, Epoch, Facts, RankLock, WindowEpoch, check};
 use crate::error::{Error, Result};
 use crate::host::HostRequest;
 use crate::ids::Rank;
+use crate::origin::pack::Packing;
 use crate::origin::round::Rounds;
 use crate::pool::LocalShare;
 use crate::progress::Pools;
@@ -38,6 +39,8 @@ pub(crate) struct WindowState {
     pub(crate) in_line: u32,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,
+    /// The pack that the next small store may join.
+    pub(crate) packing: Option<Packing>,
     /// An element was wanted and not to be had: hold nothing back until one was taken.
     pub(crate) pressure: bool,
     /// An error that arrived, to be raised by the next synchronization call.
@@ -67,6 +70,7 @@ impl WindowState {
             meetings: 0,
             in_line: 0,
             dirty: false,
+            packing: None,
             pressure: false,
             error: None,
             lost: None,

@@ -6,6 +6,7 @@
 mod fields;
 mod header;
 mod label;
+mod pack;
 mod place;
 mod request;
 mod response;
@@ -13,6 +14,7 @@ mod response;
 pub use fields::Head;
 pub use header::{HEADER_LEN, Protocol, VERSION, check_header, header};
 pub(crate) use label::kind_and_window;
+pub use pack::{PACK_ENTRY_LEN, PackEntries, PackEntry, Store, check_entries, set_entry_len};
 pub use place::{Area, Place};
 pub(crate) use place::{ENTRY_LEN, SHAPE_LEN};
 pub use request::{Request, RequestFlags, RequestKind};

@@ -150,6 +150,9 @@ pub enum RequestKind {
         /// Which operation of the origin gets the old value.
         reply_to: RequestId,
     },
+    /// Carry out the puts and accumulates that the data are, in their order; see [`PackEntries`](super::PackEntries). Never
+    /// with a lock.
+    Pack,
     /// The sender has opened an exposure epoch to the receiver.
     Post,
     /// Look again: a lock that this process may wait for has been released. Travels in the response lane.
@@ -164,6 +167,7 @@ const FETCH_OP: u8 = 5;
 const COMPARE_SWAP: u8 = 6;
 const POST: u8 = 7;
 const GET_ACCUMULATE: u8 = 8;
+const PACK: u8 = 9;
 /// Set in the code of a request whose place has a shape.
 const SHAPED: u8 = 0x40;
 /// Code of a nudge; responses have other codes, because both travel in the response lane.
@@ -179,7 +183,7 @@ impl Request {
         head.extend_from_slice(&self.window.to_bits().to_le_bytes());
         head.extend_from_slice(&self.sequence.0.to_le_bytes());
         match &self.kind {
-            RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => {}
+            RequestKind::Sync | RequestKind::Pack | RequestKind::Post | RequestKind::Nudge => {}
             RequestKind::Put(place) => place.emit(&mut head),
             RequestKind::Get { place, len, reply_to } => {
                 place.emit(&mut head);
@@ -253,6 +257,8 @@ impl Request {
                     CompareAndSwap::new(basic).ok_or("compare-and-swap on a type it is not defined for")?;
                 RequestKind::CompareSwap { place, kernel, reply_to: RequestId::from_bits(fields.u64()?) }
             }
+            PACK if flags.locks() => return Err("a pack that asks for a lock"),
+            PACK => RequestKind::Pack,
             POST => RequestKind::Post,
             NUDGE => RequestKind::Nudge,
             _ => return Err("unknown request kind"),
@@ -281,7 +287,9 @@ impl RequestKind {
             | Self::FetchOp { reply_to, .. }
             | Self::GetAccumulate { reply_to, .. }
             | Self::CompareSwap { reply_to, .. } => Some(*reply_to),
-            Self::Sync | Self::Put(_) | Self::Accumulate { .. } | Self::Post | Self::Nudge => None,
+            Self::Sync | Self::Put(_) | Self::Accumulate { .. } | Self::Pack | Self::Post | Self::Nudge => {
+                None
+            }
         }
     }
 
@@ -294,7 +302,7 @@ impl RequestKind {
             | Self::FetchOp { place, .. }
             | Self::GetAccumulate { place, .. }
             | Self::CompareSwap { place, .. } => Some(place),
-            Self::Sync | Self::Post | Self::Nudge => None,
+            Self::Sync | Self::Pack | Self::Post | Self::Nudge => None,
         }
     }
 
@@ -312,6 +320,7 @@ impl RequestKind {
             Self::FetchOp { .. } => FETCH_OP,
             Self::GetAccumulate { .. } => GET_ACCUMULATE,
             Self::CompareSwap { .. } => COMPARE_SWAP,
+            Self::Pack => PACK,
             Self::Post => POST,
             Self::Nudge => NUDGE,
         };
@@ -338,12 +347,13 @@ pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
         FETCH_OP => "fetch_and_op",
         GET_ACCUMULATE => "get_accumulate",
         COMPARE_SWAP => "compare_and_swap",
+        PACK => "pack",
         POST => "post",
         _ => "unknown",
     }
 }
 
-fn parse_kernel(fields: &mut Reader<'_>) -> Result<Kernel, &'static str> {
+pub(super) fn parse_kernel(fields: &mut Reader<'_>) -> Result<Kernel, &'static str> {
     let op = ReduceOp::from_code(fields.u8()?).ok_or("unknown reduce operation")?;
     let basic = BasicType::from_code(fields.u8()?).ok_or("unknown basic type")?;
     Kernel::new(op, basic).ok_or("reduce operation on a type it is not defined for")

@@ -1,0 +1,157 @@
+//! Packing: many small stores to one target leave as one packet.
+//!
+//! The packets of a short epoch are counted one by one, and lock, flush and unlock ride on them; a stream of stores is worth
+//! more as few long packets. So a pack begins when `RMA_PACK_FROM` operations to a target wait, and takes in the stores that
+//! wait at the end of the line. Later ones join it without an element of their own, and without asking again what is legal:
+//! a pack is joined only while nothing was posted behind it and no call has pushed it, and every call that ends an epoch,
+//! and every flush, pushes what was posted before. Stores that others wait for one by one have no part in this.
+
+use super::issue::MAX_HEAD;
+use crate::channel::Channel;
+use crate::datatype::Scatter;
+use crate::ids::{Disp, Rank};
+use crate::mem::ReadSpan;
+use crate::pool::PoolKey;
+use crate::progress::{Pools, State};
+use crate::table::{OpArea, OpData, OpKind, OpList, Operation, Pack};
+use crate::window::{Shared, WindowState};
+use crate::wire::{PACK_ENTRY_LEN, Store};
+use smallvec::SmallVec;
+
+/// Longest store that may be packed: the copy of more costs about what a packet does.
+const MOST_DATA: usize = 256;
+/// Longest pack: the target can begin on the first while the next is being filled.
+const MOST_BYTES: usize = 8192;
+
+/// A contiguous store that may be packed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Small {
+    store: Store,
+    disp: Disp,
+    data: ReadSpan,
+}
+
+/// The pack of a window that the next store may join. Its elements may be gone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packing {
+    rank: Rank,
+    target: PoolKey,
+    op: PoolKey,
+}
+
+impl Small {
+    /// The store, if it is small enough.
+    #[inline]
+    pub(crate) fn new(store: Store, disp: Disp, data: ReadSpan) -> Option<Self> {
+        ((1..=MOST_DATA).contains(&data.len())).then_some(Self { store, disp, data })
+    }
+
+    /// What a queued operation stores, if it is small, no packet was made of it, and nobody waits for it alone.
+    fn of(op: &Operation) -> Option<Self> {
+        let store = match op.kind {
+            OpKind::Put => Store::Put,
+            OpKind::Accumulate(kernel) => Store::Accumulate(kernel),
+            OpKind::Get
+            | OpKind::FetchOp(_)
+            | OpKind::GetAccumulate(_)
+            | OpKind::CompareSwap(_)
+            | OpKind::Pack => return None,
+        };
+        let (OpData::Memory(gather), OpArea::Run(0), None, 0) = (&op.data, &op.area, &op.signal, op.sent)
+        else {
+            return None;
+        };
+        let data = gather.peek(MOST_DATA).filter(|data| data.len() as u64 == op.len)?;
+        Self::new(store, op.disp, data)
+    }
+
+    /// The first byte at the target, if the origin can tell; `None` when the store is outside the window.
+    fn start(&self, shared: &Shared) -> Option<Option<u64>> {
+        let Some((size, unit)) = shared.uniform else { return Some(None) };
+        let start = self.disp.0.checked_mul(unit)?;
+        let end = start.checked_add(self.data.len() as u64)?;
+        (end <= size).then_some(Some(start))
+    }
+
+    fn add_to(&self, pack: &mut Pack, shared: &Shared) -> bool {
+        self.start(shared).is_some_and(|start| pack.add(self.store, self.disp, start, self.data))
+    }
+}
+
+/// Adds a store to the pack that waits for more of them, if there is one for this target and it has room.
+pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small) -> bool {
+    let State { windows, pools: Pools { ops, targets }, .. } = state;
+    let Some(window) = windows.get_mut(shared.id) else { return false };
+    let Some(packing) = window.packing.filter(|packing| packing.rank == rank) else { return false };
+    let (Some(target), Some(op)) = (targets.get_mut(packing.target), ops.get_mut(packing.op)) else {
+        return false;
+    };
+    // It is the newest, so it is the last in line; and it leaves whole, so it is no longer an element when it has left.
+    let is_open = op.order == target.posted && op.order > target.push_to;
+    let OpData::Pack(pack) = &mut op.data else { return false };
+    if !is_open || !small.add_to(pack, shared) {
+        return false;
+    }
+    op.len = pack.bytes().len() as u64;
+    target.posted += 1;
+    op.order = target.posted;
+    window.counters.on_ops_queued(1);
+    true
+}
+
+/// Makes a pack of an operation that has just got its place in the line but is not in it, and of the stores at the end of
+/// the line; hands the operation back as it was when it cannot be packed, or too few wait.
+pub(super) fn begin(
+    state: &mut State,
+    window: &mut WindowState,
+    channel: &dyn Channel,
+    key: PoolKey,
+    op: Operation,
+) -> Operation {
+    let Pools { ops, targets } = &mut state.pools;
+    let target = &mut targets[key];
+    if op.order - target.issued_to < state.config.pack_from {
+        return op;
+    }
+    let room = channel.capabilities_for(target.peer).max_packet - MAX_HEAD;
+    let Some(newest) = Small::of(&op) else { return op };
+    let needs = |small: &Small| PACK_ENTRY_LEN + small.data.len();
+    let mut left = match room.min(MOST_BYTES).checked_sub(needs(&newest)) {
+        Some(left) if newest.start(&window.shared).is_some() => left,
+        _ => return op,
+    };
+    let line = target.pending.iter(ops).collect::<SmallVec<[PoolKey; 64]>>();
+    let mut taken = SmallVec::<[(PoolKey, Small); 64]>::new();
+    for key in line.iter().rev() {
+        let small = Small::of(&ops[*key]).filter(|_| ops[*key].order > target.push_to);
+        let Some(small) = small else { break };
+        let Some(rest) = left.checked_sub(needs(&small)) else { break };
+        left = rest;
+        taken.push((*key, small));
+    }
+    let mut pack = Pack::new(room.min(MOST_BYTES));
+    target.pending = OpList::default();
+    line[..line.len() - taken.len()].iter().for_each(|key| target.pending.push_back(ops, *key));
+    if !taken.is_empty() {
+        // Another thread may wait for one of their elements, and no step tells it.
+        state.told = true;
+        window.pressure = false;
+    }
+    for (key, small) in taken.into_iter().rev() {
+        let is_in = small.add_to(&mut pack, &window.shared);
+        debug_assert!(is_in, "a store in line is inside the window, and its room was counted");
+        ops.put_back(&mut window.op_share, key);
+    }
+    let is_in = newest.add_to(&mut pack, &window.shared);
+    debug_assert!(is_in, "its room was counted first");
+    let len = pack.bytes().len() as u64;
+    let mut packed =
+        Operation::new(OpKind::Pack, newest.disp, len, OpData::Pack(Box::new(pack)), Scatter::discard(0));
+    packed.order = op.order;
+    packed
+}
+
+/// Remembers a pack that is in line now: the next stores join it.
+pub(super) fn note(window: &mut WindowState, rank: Rank, target: PoolKey, op: PoolKey) {
+    window.packing = Some(Packing { rank, target, op });
+}
