@@ -92,7 +92,7 @@ impl Latch {
         self.0.compare_exchange(0, START_OPEN, AcqRel, Relaxed).is_ok()
     }
 
-    /// Whether a start call may open its epoch, or whether one has, for some moment.
+    /// Whether a start call may open its epoch, at some moment.
     #[inline]
     pub(super) fn may_start(&self) -> bool {
         self.0.load(Relaxed) == 0
@@ -110,9 +110,14 @@ impl Latch {
         self.0.fetch_and(!COMPLETING, AcqRel);
     }
 
+    /// Whether the epoch of [`Latch::try_start`] is open.
+    pub(super) fn is_started(&self) -> bool {
+        self.0.load(Relaxed) & START_OPEN != 0
+    }
+
     /// Takes the epoch of [`Latch::try_start`] over, if it is open. Under the engine's lock, while the latch is closed.
     pub(super) fn take_started(&self) -> bool {
-        self.0.load(Relaxed) & START_OPEN != 0 && self.0.fetch_and(!START_OPEN, AcqRel) & START_OPEN != 0
+        self.is_started() && self.0.fetch_and(!START_OPEN, AcqRel) & START_OPEN != 0
     }
 }
 

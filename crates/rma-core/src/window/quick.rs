@@ -163,8 +163,12 @@ impl WindowState {
         QuickCalls(bit(FENCE, fence) | bit(START, start) | bit(POST, !is_exposed))
     }
 
-    /// Takes over what was opened without the engine's lock. Closes the latch until the window is put back.
+    /// Takes over what was opened without the engine's lock. If there is something, the latch is closed until the window is put
+    /// back.
     pub(super) fn absorb(&mut self) {
+        if !self.shared.latch.is_started() && !self.shared.active.is_exposed() {
+            return;
+        }
         self.shared.latch.close();
         if self.shared.latch.take_started() {
             let group = Few(self.shared.active.started.load(Relaxed)).ranks(&self.shared);

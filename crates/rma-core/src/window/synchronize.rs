@@ -328,6 +328,7 @@ impl Window {
             core.state.begun = true;
             let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
             // Until it is put back no lock call slips in between the check and what follows.
+            window.shared.latch.close();
             window.absorb();
             let begun = check_hints(&window, call, name)
                 .and_then(|()| window.check(&core.state.pools, call, name))
