@@ -249,10 +249,19 @@ impl Engine {
     /// takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
     pub(crate) fn poll_now_and_then(&self) {
-        match self.0.quiet.left.load(Relaxed).checked_sub(1) {
-            Some(left) => self.0.quiet.left.store(left, Relaxed),
-            None => self.poll_now(),
+        if !self.pass_poll() {
+            self.poll_now();
         }
+    }
+
+    /// Whether a call that needs no packet may go by without a poll; it is counted then.
+    #[inline]
+    pub(crate) fn pass_poll(&self) -> bool {
+        let left = self.0.quiet.left.load(Relaxed);
+        if left > 0 {
+            self.0.quiet.left.store(left - 1, Relaxed);
+        }
+        left > 0
     }
 
     #[cold]

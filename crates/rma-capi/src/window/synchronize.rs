@@ -6,6 +6,7 @@ use crate::arguments::Out;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;
+use crate::runtime::is_unwatched;
 use rma::{Error, ErrorClass, Result};
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::Rank;
@@ -19,7 +20,7 @@ entry! {
     }
 
     /// `MPI_Win_lock` (§12.5.3).
-    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
+    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) raises Raiser::Win(win), first lock_now(lock_type, rank, assert, win).is_some(); |_| {
         let win = get(win)?;
         let kind = match lock_type {
             MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
@@ -43,13 +44,13 @@ entry! {
     }
 
     /// `MPI_Win_flush` (§12.5.4).
-    fn MPI_Win_flush(rank: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
+    fn MPI_Win_flush(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first flush_now(rank, win).is_some(); |_| {
         let win = get(win)?;
         target(rank)?.map_or(Ok(()), |rank| win.inner.flush(rank))
     }
 
     /// `MPI_Win_flush_local` (§12.5.4).
-    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
+    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first flush_now(rank, win).is_some(); |_| {
         let win = get(win)?;
         target(rank)?.map_or(Ok(()), |rank| win.inner.flush_local(rank))
     }
@@ -95,6 +96,25 @@ entry! {
         flag.check("flag")?;
         flag.set("flag", win.inner.test()?.into())
     }
+}
+
+/// A flush, where it can be no more than an order; `None` when the ordinary way has to be taken.
+#[inline(always)]
+fn flush_now(rank: c_int, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    window.inner.flush_now(Rank(u32::try_from(rank).ok()?)).then_some(())
+}
+
+/// A lock, where it is free and nothing else goes on; `None` when the ordinary way has to be taken.
+#[inline(always)]
+fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched() && assert == 0)?;
+    let kind = match lock_type {
+        MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
+        MPI_LOCK_SHARED => LockKind::Shared,
+        _ => return None,
+    };
+    window.inner.lock_now(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// The ranks of the window that a group names.

@@ -138,7 +138,7 @@ impl ControlBlock {
         })
     }
 
-    /// The place where the ranks of a window meet; see [`meeting::Meeting`].
+    /// The owner's word of the meetings of a window's ranks; see [`meeting::Meeting`].
     #[inline]
     pub fn meeting(&self) -> meeting::Meeting<'_> {
         meeting::Meeting::new(&self.fields().meeting.0)

@@ -33,13 +33,13 @@ pub(super) struct Fields {
     pub(super) exclusion: Line<AtomicU64>,
     /// What the owner published.
     pub(super) published: Line<PublishedFields>,
-    /// Fences of a window whose ranks all map each other; used in the block of the first rank only.
+    /// The owner's fences in a window whose ranks all map each other.
     pub(super) meeting: Line<AtomicU64>,
     /// In which calls the owner sleeps, or may, while it waits for a word in shared memory to change; bits.
     pub(super) asleep: Line<AtomicU64>,
-    /// Which ranks have posted to the owner.
+    /// Which ranks have posted to the owner: turned over by each that does.
     pub(super) posts: Line<[AtomicU64; MARK_WORDS]>,
-    /// Which ranks are done with the owner's exposure epoch.
+    /// Which ranks are done with the owner's exposure epoch, likewise.
     pub(super) dones: Line<[AtomicU64; MARK_WORDS]>,
     /// Bulk accumulates on the owner's memory.
     pub(super) bulk: BulkFields,

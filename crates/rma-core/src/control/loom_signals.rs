@@ -7,8 +7,8 @@
 //! than they are; where they carry SYNC POINT asleep, a fence stands beside them here.
 
 use super::layout::MARK_WORDS;
-use super::marks::Marks;
-use super::meeting::{Attendance, Meeting};
+use super::marks::{Marks, Taken};
+use super::meeting::{Attendance, Meeting, attendance};
 use super::shim::{AtomicU64, Ordering::SeqCst};
 use crate::ids::Rank;
 use loom::cell::UnsafeCell;
@@ -18,14 +18,15 @@ use loom::sync::{Arc, Notify};
 /// What each rank of a window has in shared memory, and a bell.
 struct Own {
     asleep: AtomicU64,
+    meeting: AtomicU64,
     marks: [AtomicU64; MARK_WORDS],
+    taken: Taken,
     bell: Notify,
     /// Written by the owner before it tells the others something.
     data: UnsafeCell<u32>,
 }
 
 struct World {
-    meeting: AtomicU64,
     ranks: Vec<Own>,
 }
 
@@ -33,19 +34,26 @@ impl World {
     fn new(ranks: usize) -> Arc<Self> {
         let own = || Own {
             asleep: AtomicU64::new(0),
+            meeting: AtomicU64::new(0),
             marks: std::array::from_fn(|_| AtomicU64::new(0)),
+            taken: Taken::new(),
             bell: Notify::new(),
             data: UnsafeCell::new(0),
         };
-        Arc::new(Self { meeting: AtomicU64::new(0), ranks: (0..ranks).map(|_| own()).collect() })
+        Arc::new(Self { ranks: (0..ranks).map(|_| own()).collect() })
     }
 
-    fn size(&self) -> u32 {
-        self.ranks.len() as u32
+    fn meeting(&self, rank: usize) -> Meeting<'_> {
+        Meeting::new(&self.ranks[rank].meeting)
     }
 
-    fn meeting(&self) -> Meeting<'_> {
-        Meeting::new(&self.meeting)
+    fn attendance(&self, number: u64) -> Attendance {
+        attendance(self.ranks.iter().map(|own| Meeting::new(&own.meeting)), number)
+    }
+
+    /// Takes a mark of one's own.
+    fn take(&self, rank: usize, place: usize) -> bool {
+        self.marks(rank).take(place, &self.ranks[rank].taken)
     }
 
     fn marks(&self, rank: usize) -> Marks<'_> {
@@ -92,10 +100,13 @@ impl World {
 
     /// Meets the others; the rank that is dead, if one is.
     fn meet(&self, rank: usize, number: u64) -> Option<Rank> {
-        if self.meeting().arrive(number, self.size()) {
+        assert_eq!(self.meeting(rank).arrive(), number);
+        // SYNC POINT asleep: one arrival is the last, and whoever made it sees all others.
+        fence(SeqCst);
+        if self.attendance(number) == Attendance::Complete {
             self.ring_all();
         }
-        self.listen(rank, || match self.meeting().attendance(number, self.size()) {
+        self.listen(rank, || match self.attendance(number) {
             Attendance::Waiting => None,
             Attendance::Complete => Some(None),
             Attendance::Broken(dead) => Some(Some(dead)),
@@ -150,7 +161,7 @@ fn nobody_waits_for_the_dead() {
         // Dies before it comes; the second rank learns of it.
         0 => {}
         1 => {
-            world.meeting().break_up(Rank(0));
+            world.meeting(0).break_up(Rank(0));
             world.ring_all();
             assert_eq!(world.meet(1, 1), Some(Rank(0)));
         }
@@ -169,10 +180,10 @@ fn a_mark_wakes_its_owner_and_brings_what_was_done_before_it() {
         }
         _ => {
             for place in [1, 0] {
-                world.listen(2, || world.marks(2).take(place).then_some(()));
+                world.listen(2, || world.take(2, place).then_some(()));
                 assert_eq!(world.read(place), 1);
             }
-            assert!(world.marks(2).is_empty());
+            assert!(world.marks(2).is_empty(&world.ranks[2].taken));
         }
     });
 }
@@ -182,7 +193,7 @@ fn a_mark_is_taken_once_and_set_again_after_its_answer() {
     // Post and done, twice: a rank tells again when the other one has answered.
     explore(2, 2, |world, rank| {
         let other = 1 - rank;
-        let hear = || world.listen(rank, || world.marks(rank).take(other).then_some(()));
+        let hear = || world.listen(rank, || world.take(rank, other).then_some(()));
         let tell = || {
             world.write(rank);
             world.marks(other).set(rank);
@@ -199,6 +210,6 @@ fn a_mark_is_taken_once_and_set_again_after_its_answer() {
                 tell();
             }
         }
-        assert!(!world.marks(rank).take(other), "taken once");
+        assert!(!world.take(rank, other), "taken once");
     });
 }

@@ -3,6 +3,10 @@
 //! Posts and dones of general active target synchronization are marks: a rank has at most one of each kind to tell another one
 //! before that one takes it (see `epoch/access.rs`), so a bit is enough. Ranks are named by their place among those that map
 //! the window; those past the last bit use packets.
+//!
+//! Whoever tells turns its bit over, and the owner remembers, in memory of its own, which bits it has answered: a mark is
+//! there when the two differ. So the owner never writes the line that it polls, and a mark costs one move of the line there
+//! and one back.
 
 use super::layout::MARK_WORDS;
 use super::shim::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -11,37 +15,67 @@ use super::shim::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 #[derive(Clone, Copy, Debug)]
 pub struct Marks<'a>(&'a [AtomicU64; MARK_WORDS]);
 
+/// Which marks of one kind their owner has taken; not shared with other processes.
+#[derive(Debug)]
+pub struct Taken([AtomicU64; MARK_WORDS]);
+
+impl Taken {
+    /// None.
+    #[allow(clippy::new_without_default)] // the checker's words have no default
+    pub fn new() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+}
+
 impl<'a> Marks<'a> {
     /// Places that have a bit.
     pub const PLACES: usize = 64 * MARK_WORDS;
 
+    #[inline]
     pub(super) fn new(words: &'a [AtomicU64; MARK_WORDS]) -> Self {
         Self(words)
     }
 
-    /// Tells the owner.
+    /// Tells the owner, which has taken what this rank told before.
     ///
     /// # Panics
     /// When `place` is not below [`Marks::PLACES`].
+    #[inline]
     pub fn set(self, place: usize) {
-        // SYNC POINT mark: publishes what this rank did before; pairs with `take`.
-        self.0[place / 64].fetch_or(1 << (place % 64), SeqCst);
+        // SYNC POINT mark: publishes what this rank did before; pairs with `is_set`. It comes before a look at the owner's sleep
+        // (SYNC POINT asleep).
+        self.0[place / 64].fetch_xor(1 << (place % 64), SeqCst);
     }
 
-    /// Takes the mark, if it is there.
+    /// Whether the mark is there; for the owner.
     ///
     /// # Panics
     /// As [`Marks::set`].
-    pub fn take(self, place: usize) -> bool {
-        let bit = 1 << (place % 64);
-        // SYNC POINT mark: sees what the other rank did before it told. The load spares the word while nothing is there; it
-        // comes after whatever the owner has said of its sleep (SYNC POINT asleep).
-        self.0[place / 64].load(SeqCst) & bit != 0 && self.0[place / 64].fetch_and(!bit, SeqCst) & bit != 0
+    #[inline]
+    pub fn is_set(self, place: usize, taken: &Taken) -> bool {
+        // SYNC POINT mark: sees what the other rank did before it told. Comes after whatever the owner has said of its sleep
+        // (SYNC POINT asleep).
+        let differs = self.0[place / 64].load(SeqCst) ^ taken.0[place / 64].load(Relaxed);
+        differs & (1 << (place % 64)) != 0
+    }
+
+    /// Takes the mark, if it is there; for the owner, one thread at a time for each kind.
+    ///
+    /// # Panics
+    /// As [`Marks::set`].
+    #[inline]
+    pub fn take(self, place: usize, taken: &Taken) -> bool {
+        let is_set = self.is_set(place, taken);
+        if is_set {
+            let word = &taken.0[place / 64];
+            word.store(word.load(Relaxed) ^ (1 << (place % 64)), Relaxed);
+        }
+        is_set
     }
 
     /// Whether no mark is there, at some moment; for tests.
-    pub fn is_empty(self) -> bool {
-        self.0.iter().all(|word| word.load(Relaxed) == 0)
+    pub fn is_empty(self, taken: &Taken) -> bool {
+        self.0.iter().zip(&taken.0).all(|(word, taken)| word.load(Relaxed) == taken.load(Relaxed))
     }
 }
 
@@ -52,14 +86,25 @@ mod tests {
     #[test]
     fn each_place_has_a_mark_of_its_own_that_is_taken_once() {
         let words = std::array::from_fn(|_| AtomicU64::new(0));
-        let marks = Marks::new(&words);
-        for place in 0..Marks::PLACES {
-            assert!(!marks.take(place));
+        let (marks, taken) = (Marks::new(&words), Taken::new());
+        // Twice: bits go back the second time.
+        for place in (0..Marks::PLACES).chain(0..Marks::PLACES) {
+            assert!(!marks.take(place, &taken));
             marks.set(place);
             marks.set((place + 1) % Marks::PLACES);
-            assert!(marks.take(place) && !marks.take(place));
-            assert!(marks.take((place + 1) % Marks::PLACES));
+            assert!(marks.is_set(place, &taken) && marks.take(place, &taken) && !marks.take(place, &taken));
+            assert!(marks.take((place + 1) % Marks::PLACES, &taken));
         }
-        assert!(marks.is_empty());
+        assert!(marks.is_empty(&taken));
+    }
+
+    #[test]
+    fn who_takes_marks_does_not_write_their_words() {
+        let words = std::array::from_fn(|_| AtomicU64::new(0));
+        let (marks, taken) = (Marks::new(&words), Taken::new());
+        marks.set(3);
+        let before = words[0].load(Relaxed);
+        assert!(marks.take(3, &taken));
+        assert_eq!(words[0].load(Relaxed), before);
     }
 }

@@ -1,8 +1,12 @@
-//! Meetings of all ranks of a window in one word of shared memory: a barrier that costs each rank one atomic addition.
+//! Meetings of all ranks of a window in shared memory: a barrier that costs each rank one atomic addition to a word of its own.
 //!
-//! The word counts arrivals. Every rank arrives once for each meeting, so meeting number `n` of `size` ranks is over when
-//! `n * size` have arrived; whoever goes on to the next meeting only adds to the count. A rank that finds another one dead
-//! breaks the meeting: the word then names the dead rank, for everybody and for good.
+//! The word of a rank counts its arrivals. Every rank arrives once for each meeting, so meeting number `n` is over when no
+//! word counts fewer than `n`; whoever goes on to the next meeting only adds to its count. Nobody but its owner adds to a
+//! word, and each has a cache line, so that it moves from the owner to those who wait for it, once for each of them, and
+//! no further.
+//!
+//! A rank that finds another one dead breaks the meeting: the word of the window's first rank then names the dead one, for
+//! everybody and for good.
 //!
 //! The count stands in the upper bits, so that what it overflows with after 2⁴⁰ arrivals (two weeks of fences of 1 µs) is
 //! gone and names nobody. All comparisons are modulo 2⁴⁰: two counts are never further apart than two meetings.
@@ -22,7 +26,7 @@ const NAME_MASK: u64 = (1 << NAME_BITS) - 1;
 const ONE_ARRIVAL: u64 = 1 << NAME_BITS;
 const ARRIVALS_MASK: u64 = u64::MAX >> NAME_BITS;
 
-/// The word, as one rank uses it.
+/// The word of one rank, as any rank uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Meeting<'a>(&'a AtomicU64);
 
@@ -43,30 +47,31 @@ impl<'a> Meeting<'a> {
         Self(word)
     }
 
-    /// Arrives at meeting `number`, from 1, of `size` ranks; answers whether this rank was the last, who rings those who sleep.
+    /// The owner arrives; answers the number of the meeting, for [`Meeting::has_come`]. When it sees then that all have come,
+    /// it may have been the last, and rings those who sleep.
     #[inline]
-    pub fn arrive(self, number: u64, size: u32) -> bool {
-        // SYNC POINT meeting: publishes what this rank did before, and sees what those did who came before.
+    pub fn arrive(self) -> u64 {
+        // SYNC POINT meeting: publishes what this rank did before. It comes before a look at who else has come and who sleeps
+        // (SYNC POINT asleep): of all arrivals one is the last, and whoever made it sees all.
         let before = self.0.fetch_add(ONE_ARRIVAL, SeqCst) >> NAME_BITS;
-        (before + 1).wrapping_sub(number.wrapping_mul(size.into())) & ARRIVALS_MASK == 0
+        (before + 1) & ARRIVALS_MASK
     }
 
-    /// How far meeting `number`, from 1, of `size` ranks is.
+    /// Whether the owner has come to a meeting.
     #[inline]
-    pub fn attendance(self, number: u64, size: u32) -> Attendance {
-        // SYNC POINT meeting: sees what every rank did before it arrived.
-        let word = self.0.load(SeqCst);
-        let ahead = (word >> NAME_BITS).wrapping_sub(number.wrapping_mul(size.into())) & ARRIVALS_MASK;
-        if ahead < ARRIVALS_MASK / 2 {
-            return Attendance::Complete;
-        }
-        match (word & NAME_MASK).checked_sub(1) {
-            None => Attendance::Waiting,
-            Some(dead) => Attendance::Broken(Rank(dead as u32)),
-        }
+    pub fn has_come(self, number: u64) -> bool {
+        // SYNC POINT meeting: sees what the owner did before it arrived.
+        let ahead = (self.0.load(SeqCst) >> NAME_BITS).wrapping_sub(number) & ARRIVALS_MASK;
+        ahead < ARRIVALS_MASK / 2
     }
 
-    /// Says that a rank is dead, unless another one is said to be. Ranks past what the word can hold are named by the last.
+    /// Who is said to be dead, in the word of the first rank.
+    pub fn broken_by(self) -> Option<Rank> {
+        (self.0.load(SeqCst) & NAME_MASK).checked_sub(1).map(|dead| Rank(dead as u32))
+    }
+
+    /// Says in the word of the first rank that a rank is dead, unless another one is said to be. Ranks past what the word can
+    /// hold are named by the last.
     pub fn break_up(self, dead: Rank) {
         let name = u64::from(dead.0).min(NAME_MASK - 1) + 1;
         let mut word = self.0.load(SeqCst);
@@ -79,50 +84,74 @@ impl<'a> Meeting<'a> {
     }
 }
 
+/// How far meeting `number` is, of the ranks with these words, the first rank first.
+pub fn attendance<'a>(words: impl Iterator<Item = Meeting<'a>> + Clone, number: u64) -> Attendance {
+    // Looked at before the arrivals: whoever breaks a meeting later was not needed for it, or is in it.
+    let dead = words.clone().next().and_then(Meeting::broken_by);
+    let mut words = words;
+    match (words.all(|word| word.has_come(number)), dead) {
+        (true, _) => Attendance::Complete,
+        (false, None) => Attendance::Waiting,
+        (false, Some(dead)) => Attendance::Broken(dead),
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
+    struct Words(Vec<AtomicU64>);
+
+    impl Words {
+        fn new(size: usize, met: u64) -> Self {
+            Self((0..size).map(|_| AtomicU64::new(met << NAME_BITS)).collect())
+        }
+
+        fn at(&self, rank: usize) -> Meeting<'_> {
+            Meeting::new(&self.0[rank])
+        }
+
+        fn attendance(&self, number: u64) -> Attendance {
+            attendance(self.0.iter().map(Meeting::new), number)
+        }
+    }
+
     #[test]
     fn a_meeting_is_over_when_all_have_come_and_the_next_one_is_not() {
-        let word = AtomicU64::new(0);
-        let meeting = Meeting::new(&word);
+        let words = Words::new(3, 0);
         for number in 1..5 {
-            assert_eq!(meeting.attendance(number, 3), Attendance::Waiting);
-            assert!(!meeting.arrive(number, 3) && !meeting.arrive(number, 3));
-            assert_eq!(meeting.attendance(number, 3), Attendance::Waiting);
-            assert!(meeting.arrive(number, 3));
-            assert_eq!(meeting.attendance(number, 3), Attendance::Complete);
-            assert_eq!(meeting.attendance(number + 1, 3), Attendance::Waiting);
+            assert_eq!(words.attendance(number), Attendance::Waiting);
+            assert!(words.at(2).arrive() == number && words.at(0).arrive() == number);
+            assert_eq!(words.attendance(number), Attendance::Waiting);
+            assert!(!words.at(1).has_come(number));
+            assert_eq!(words.at(1).arrive(), number);
+            assert_eq!(words.attendance(number), Attendance::Complete);
+            assert_eq!(words.attendance(number + 1), Attendance::Waiting);
         }
         // Somebody has gone on; those who are still in the last one may leave it.
-        assert!(!meeting.arrive(5, 3));
-        assert_eq!(meeting.attendance(4, 3), Attendance::Complete);
-        meeting.break_up(Rank(2));
-        meeting.break_up(Rank(1));
-        assert_eq!(meeting.attendance(4, 3), Attendance::Complete, "all had come");
-        assert_eq!(meeting.attendance(5, 3), Attendance::Broken(Rank(2)));
-        assert!(!meeting.arrive(5, 3));
-        assert_eq!(meeting.attendance(5, 3), Attendance::Broken(Rank(2)));
+        assert_eq!(words.at(1).arrive(), 5);
+        assert_eq!(words.attendance(4), Attendance::Complete);
+        words.at(0).break_up(Rank(2));
+        words.at(0).break_up(Rank(1));
+        assert_eq!(words.attendance(4), Attendance::Complete, "all had come");
+        assert_eq!(words.attendance(5), Attendance::Broken(Rank(2)));
+        assert_eq!(words.at(0).arrive(), 5, "a name does not count");
+        assert_eq!(words.attendance(5), Attendance::Broken(Rank(2)));
     }
 
     #[test]
     fn a_count_that_overflows_breaks_no_meeting_and_ends_none_early() {
-        // Sizes that divide no power of two, so that meetings lie across the overflow.
-        for size in [3u32, 5, 7] {
-            let met = (1 << 40) / u64::from(size);
-            let word = AtomicU64::new((met * u64::from(size)) << NAME_BITS);
-            let meeting = Meeting::new(&word);
-            for number in met + 1..met + 4 {
-                for rank in 1..=size {
-                    assert_eq!(meeting.attendance(number, size), Attendance::Waiting, "{size} {rank}");
-                    assert_eq!(meeting.arrive(number, size), rank == size);
-                }
-                assert_eq!(meeting.attendance(number, size), Attendance::Complete);
-                assert_eq!(meeting.attendance(number + 1, size), Attendance::Waiting);
+        let last = ARRIVALS_MASK - 1;
+        let words = Words::new(3, last);
+        for number in [ARRIVALS_MASK, 0, 1, 2] {
+            for rank in 0..3 {
+                assert_eq!(words.attendance(number), Attendance::Waiting, "{number} {rank}");
+                assert_eq!(words.at(rank).arrive(), number);
             }
-            meeting.break_up(Rank(size - 1));
-            assert_eq!(meeting.attendance(met + 4, size), Attendance::Broken(Rank(size - 1)));
+            assert_eq!(words.attendance(number), Attendance::Complete);
+            assert_eq!(words.attendance((number + 1) & ARRIVALS_MASK), Attendance::Waiting);
         }
+        words.at(0).break_up(Rank(2));
+        assert_eq!(words.attendance(3), Attendance::Broken(Rank(2)));
     }
 }

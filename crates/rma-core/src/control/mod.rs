@@ -40,6 +40,6 @@ pub use domain::{Domain, Siblings};
 pub use exclusion::{UnalignedExclusion, UnalignedGuard};
 pub use layout::CONTROL_LEN;
 pub use lock::{Grant, NotHeld, Ticket, Wake};
-pub use marks::Marks;
-pub use meeting::{Attendance, Meeting};
+pub use marks::{Marks, Taken};
+pub use meeting::{Attendance, Meeting, attendance};
 pub use state::{Holder, LockKind, LockRequest, LockState};

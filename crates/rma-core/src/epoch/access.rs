@@ -29,6 +29,17 @@ impl Access {
         self.group = group;
     }
 
+    /// Opens an epoch to `group`, ascending, of which every rank's post has been seen.
+    pub(crate) fn open_posted(&mut self, group: Box<[Rank]>) {
+        debug_assert!(self.group.is_empty() && self.missing.is_empty());
+        self.group = group;
+    }
+
+    /// Whether a rank has posted before the start call.
+    pub(crate) fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     /// Ends the epoch.
     pub(crate) fn close(&mut self) {
         self.group = Box::default();

@@ -87,7 +87,7 @@ impl WaitSync {
         let marked = window.target.exposure.missing().filter_map(|rank| Some((rank, shared.marked(rank)?.0)));
         let marked = marked.collect::<SmallVec<[_; 8]>>();
         let (done, missing): (SmallVec<[_; 8]>, SmallVec<[_; 8]>) =
-            marked.into_iter().partition(|(_, place)| own.dones().take(*place));
+            marked.into_iter().partition(|(_, place)| own.dones().take(*place, &shared.active.dones));
         for (rank, _) in done {
             window.target.exposure.on_seen_done(rank);
         }

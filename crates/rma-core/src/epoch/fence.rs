@@ -19,7 +19,7 @@
 
 use super::assert::Assert;
 use super::transition::{Epoch, Event};
-use crate::control::{Attendance, Sleep};
+use crate::control::{Attendance, Sleep, attendance};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Host, HostRequest};
 use crate::ids::Rank;
@@ -57,6 +57,11 @@ impl FenceSync {
         // SYNC POINT F1
         fence(SeqCst);
         Self { assert, phase: Phase::Opening }
+    }
+
+    /// A fence that has arrived at meeting `number` in shared memory.
+    pub(crate) fn arrived(assert: Assert, number: u64) -> Self {
+        Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false } }
     }
 
     /// Advances; answers whether the fence is over.
@@ -121,9 +126,9 @@ impl FenceSync {
 
     /// Arrives where the ranks of the window meet, which all of them map.
     fn arrive(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
-        let shared = &window.shared;
-        window.meetings += 1;
-        if shared.members[0].control.meeting().arrive(window.meetings, shared.group.size()) {
+        let number = window.shared.own().control.meeting().arrive();
+        if window.shared.absent(number, 0).is_none() {
+            // This may be the rank that came last.
             if ring_sleepers(state, window) {
                 // They are rung by the step that comes before the next look.
                 self.phase = Phase::Met;
@@ -133,11 +138,11 @@ impl FenceSync {
             return Ok(true);
         }
         let mut is_watching = false;
-        if attends(state, window, window.meetings, &mut is_watching)? {
+        if attends(state, window, number, &mut is_watching)? {
             self.end(window);
             return Ok(true);
         }
-        self.phase = Phase::MeetingInMemory { number: window.meetings, is_watching };
+        self.phase = Phase::MeetingInMemory { number, is_watching };
         Ok(false)
     }
 
@@ -183,7 +188,7 @@ pub(crate) fn is_open(pools: &mut Pools, window: &mut WindowState, host: &dyn Ho
 /// watches the rank behind it: every rank is watched by another one, and whoever sees one die tells all.
 fn attends(state: &mut State, window: &mut WindowState, number: u64, is_watching: &mut bool) -> Result<bool> {
     let shared = Arc::clone(&window.shared);
-    let (meeting, size) = (shared.members[0].control.meeting(), shared.group.size());
+    let size = shared.group.size();
     let may_sleep = !state.is_spinning;
     if may_sleep {
         shared.own().control.set_asleep(Sleep::Fence);
@@ -195,11 +200,11 @@ fn attends(state: &mut State, window: &mut WindowState, number: u64, is_watching
             && let Some(dead) =
                 (0..size).map(Rank).find(|rank| state.lost.contains_key(&shared.group.peer(*rank)))
         {
-            meeting.break_up(dead);
+            shared.members[0].control.meeting().break_up(dead);
             ring_sleepers(state, window);
         }
     }
-    match meeting.attendance(number, size) {
+    match attendance(shared.members.iter().map(|member| member.control.meeting()), number) {
         Attendance::Waiting => Ok(false),
         Attendance::Complete => {
             shared.own().control.set_awake(Sleep::Fence);

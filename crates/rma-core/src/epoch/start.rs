@@ -72,7 +72,7 @@ impl StartSync {
         }
         for rank in window.epoch.access.missing().collect::<Vec<_>>() {
             if let Some((place, _)) = shared.marked(rank)
-                && own.posts().take(place)
+                && own.posts().take(place, &shared.active.posts)
             {
                 window.epoch.access.on_seen_post(rank);
                 on_posted(window);

@@ -132,6 +132,13 @@ impl WindowEpoch {
         }
     }
 
+    /// Takes over an epoch of a start call that has returned, to `group`, ascending.
+    pub(crate) fn open_posted(&mut self, group: Box<[Rank]>) {
+        self.on(Event::Start);
+        self.on(Event::Posted);
+        self.access.open_posted(group);
+    }
+
     /// Says how far the calls that open and close the epoch have come.
     pub(crate) fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;

@@ -4,7 +4,7 @@
 //! logical and bitwise operations and replacement depend on the width alone (two's complement); only minimum, maximum and
 //! floating point look at the type.
 
-use crate::mem::{Element, Word};
+use crate::mem::{Element, Fold, Word};
 use std::ops::{BitAnd, BitOr, BitXor};
 
 /// An operation on words.
@@ -13,6 +13,9 @@ pub(super) trait Function<W: Word> {
     const READS_OPERAND: bool = true;
     /// Whether the operand becomes the new value.
     const IS_COPY: bool = false;
+
+    /// The same on many words at once, where processors have that.
+    const FOLD: Option<Fold> = None;
 
     /// The new value of an element.
     fn apply(current: W, operand: W) -> W;
@@ -50,10 +53,12 @@ pub(super) trait Number:
 }
 
 macro_rules! functions {
-    ($($name:ident($current:ident, $operand:ident) = $value:expr $(, in hardware by $step:ident)?;)*) => {$(
+    ($($name:ident($current:ident, $operand:ident) = $value:expr $(, in hardware by $step:ident)? $(, many by $fold:expr)?;)*) => {$(
         pub(super) struct $name;
 
         impl<W: Number> Function<W> for $name {
+            $(const FOLD: Option<Fold> = $fold;)?
+
             #[inline]
             fn apply($current: W, $operand: W) -> W {
                 $value
@@ -70,22 +75,40 @@ macro_rules! functions {
 }
 
 functions! {
-    Sum(current, operand) = current.sum(operand), in hardware by fetch_add;
+    Sum(current, operand) = current.sum(operand), in hardware by fetch_add, many by addition(W::SIZE);
     Product(current, operand) = current.product(operand);
     Minimum(current, operand) = current.min(operand);
     Maximum(current, operand) = current.max(operand);
     SignedMinimum(current, operand) = if operand.is_below_signed(current) { operand } else { current };
     SignedMaximum(current, operand) = if current.is_below_signed(operand) { operand } else { current };
-    FloatSum(current, operand) = current.float_sum(operand);
-    FloatProduct(current, operand) = current.float_product(operand);
+    FloatSum(current, operand) = current.float_sum(operand), many by float(W::SIZE, Fold::AddF32, Fold::AddF64);
+    FloatProduct(current, operand) = current.float_product(operand), many by float(W::SIZE, Fold::MultiplyF32, Fold::MultiplyF64);
     FloatMinimum(current, operand) = current.float_minimum(operand);
     FloatMaximum(current, operand) = current.float_maximum(operand);
     LogicalAnd(current, operand) = W::truth(current.is_true() && operand.is_true());
     LogicalOr(current, operand) = W::truth(current.is_true() || operand.is_true());
     LogicalXor(current, operand) = W::truth(current.is_true() != operand.is_true());
-    And(current, operand) = current & operand, in hardware by fetch_and;
-    Or(current, operand) = current | operand, in hardware by fetch_or;
-    Xor(current, operand) = current ^ operand, in hardware by fetch_xor;
+    And(current, operand) = current & operand, in hardware by fetch_and, many by Some(Fold::And);
+    Or(current, operand) = current | operand, in hardware by fetch_or, many by Some(Fold::Or);
+    Xor(current, operand) = current ^ operand, in hardware by fetch_xor, many by Some(Fold::Xor);
+}
+
+const fn addition(size: usize) -> Option<Fold> {
+    match size {
+        1 => Some(Fold::Add8),
+        2 => Some(Fold::Add16),
+        4 => Some(Fold::Add32),
+        8 => Some(Fold::Add64),
+        _ => None,
+    }
+}
+
+const fn float(size: usize, single: Fold, double: Fold) -> Option<Fold> {
+    match size {
+        4 => Some(single),
+        8 => Some(double),
+        _ => None,
+    }
 }
 
 /// `REPLACE`: an exchange, or a store when nobody asks for the value before.

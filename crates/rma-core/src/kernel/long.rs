@@ -1,7 +1,8 @@
 //! Runs of naturally aligned words: in atomic steps, or in plain code where the exclusion allows it.
 //!
-//! Plain code never works on window memory itself, of which no slice may be formed: it copies a block of the target to private
-//! memory, combines there, in loops that the compiler makes vector code of, and copies back. A block, its operands and its
+//! Plain code works on window memory itself only in assembly (`mem/combine_x86_64.rs`), for what the processor does on many words
+//! at once; no slice may be formed of it. The rest copies a block of the target to private memory, combines there, in loops
+//! that the compiler makes vector code of, and copies back. A block, its operands and its
 //! old values stay in the first-level cache meanwhile, so that memory is read once and written once.
 
 use super::apply::{Work, combine_words, operand, update};
@@ -68,12 +69,30 @@ fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
     offset: usize,
     result: &mut R,
 ) {
+    let done = in_place::<W, F, S, R>(target, origin, offset, result);
+    let (target, offset) = (target.part(done, target.len() - done), offset + done);
+    if target.is_empty() {
+        return;
+    }
     // Clearing the buffers is no small part of a short run.
     if target.len() <= SHORT_BLOCK {
         in_blocks::<W, F, S, R>(target, origin, offset, result, &mut [0; SHORT_BLOCK], &mut [0; SHORT_BLOCK]);
     } else {
         in_blocks::<W, F, S, R>(target, origin, offset, result, &mut [0; BLOCK], &mut [0; BLOCK]);
     }
+}
+
+/// As [`plain`], for as many bytes as the processor changes many at once; answers for how many that is.
+fn in_place<W: Word, F: Function<W>, S: Source, R: Sink>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    result: &mut R,
+) -> usize {
+    let Some(fold) = F::FOLD else { return 0 };
+    let before = result.span(offset, target.len());
+    // Old values that cannot be stored where they belong are copied out in blocks, with the rest.
+    if R::IS_READ && before.is_none() { 0 } else { origin.combine_into(offset, target, fold, before) }
 }
 
 #[inline(never)]

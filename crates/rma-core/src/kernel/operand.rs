@@ -1,6 +1,6 @@
 //! Where operands come from and old values go: plain slices, raw spans, nothing.
 
-use crate::mem::{ReadSpan, Word, WriteSpan};
+use crate::mem::{Fold, ReadSpan, Word, WriteSpan};
 
 /// Consecutive operands, at any alignment.
 pub trait Source: Copy {
@@ -36,6 +36,17 @@ pub trait Source: Copy {
     /// # Panics
     /// When they do not lie within the source.
     fn copy_to(self, offset: usize, into: WriteSpan);
+
+    /// Combines the words of `into` with the bytes from byte `offset` on in place, as far as the processor does many at once, and
+    /// stores in `before` what they were; answers for how many bytes it has.
+    ///
+    /// # Panics
+    /// When they do not lie within the source.
+    #[doc(hidden)]
+    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
+        let _ = (offset, into, fold, before);
+        0
+    }
 }
 
 /// Room for consecutive old values, at any alignment.
@@ -63,6 +74,12 @@ pub trait Sink {
     /// # Panics
     /// When they do not lie within the sink.
     fn copy_at(&mut self, offset: usize, from: ReadSpan);
+
+    /// The bytes from byte `offset` on as a span; `None` when they have to be copied there.
+    ///
+    /// # Panics
+    /// When they do not lie within the sink.
+    fn span(&mut self, offset: usize, len: usize) -> Option<WriteSpan>;
 }
 
 impl Source for &[u8] {
@@ -90,6 +107,10 @@ impl Source for &[u8] {
     fn copy_to(self, offset: usize, into: WriteSpan) {
         into.write(&self[offset..offset + into.len()]);
     }
+
+    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
+        into.combine_with(fold, &self[offset..offset + into.len()], before)
+    }
 }
 
 impl Source for ReadSpan {
@@ -109,6 +130,10 @@ impl Source for ReadSpan {
 
     fn copy_to(self, offset: usize, into: WriteSpan) {
         into.write_from(self.part(offset, into.len()));
+    }
+
+    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
+        into.combine(fold, self.part(offset, into.len()), before)
     }
 }
 
@@ -130,6 +155,10 @@ impl Sink for &mut [u8] {
     fn copy_at(&mut self, offset: usize, from: ReadSpan) {
         from.read(&mut self[offset..offset + from.len()]);
     }
+
+    fn span(&mut self, _: usize, _: usize) -> Option<WriteSpan> {
+        None
+    }
 }
 
 impl Sink for WriteSpan {
@@ -149,6 +178,10 @@ impl Sink for WriteSpan {
 
     fn copy_at(&mut self, offset: usize, from: ReadSpan) {
         self.part(offset, from.len()).write_from(from);
+    }
+
+    fn span(&mut self, offset: usize, len: usize) -> Option<WriteSpan> {
+        Some(self.part(offset, len))
     }
 }
 
@@ -170,4 +203,8 @@ impl Sink for Nowhere {
     fn set_bytes_at(&mut self, _: usize, _: &[u8]) {}
 
     fn copy_at(&mut self, _: usize, _: ReadSpan) {}
+
+    fn span(&mut self, _: usize, _: usize) -> Option<WriteSpan> {
+        None
+    }
 }

@@ -9,7 +9,7 @@ use super::exclusion::{Admission, Exclusion};
 use super::operand::{Sink, Source};
 use super::wide;
 use crate::datatype::{BasicType, Gather, Scatter, WriteBlocks};
-use crate::mem::{ReadSpan, Word, WriteSpan};
+use crate::mem::{Fold, ReadSpan, Word, WriteSpan};
 
 /// Bytes of the buffers in between: small enough for the stack, a multiple of every word.
 const STAGE_BYTES: usize = 1024;
@@ -322,6 +322,13 @@ impl Source for Taken<'_> {
         match self {
             Self::Bytes(bytes) => bytes.copy_to(offset, into),
             Self::Span(span) => span.copy_to(offset, into),
+        }
+    }
+
+    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.combine_into(offset, into, fold, before),
+            Self::Span(span) => span.combine_into(offset, into, fold, before),
         }
     }
 }

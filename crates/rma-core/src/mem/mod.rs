@@ -9,15 +9,20 @@
 //! read are then any mix of old and new).
 
 mod atomic;
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "combine_x86_64.rs")]
+mod combine;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "copy_x86_64.rs")]
 mod copy;
 #[cfg(test)]
 mod copy_tests;
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "ordering_x86_64.rs")]
+mod ordering;
 mod span;
 mod strided;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use atomic::{Element, Elements, Word};
-pub use span::{ReadSpan, WriteSpan};
+pub(crate) use ordering::{full_ordering, full_ordering_beside_step};
+pub use span::{Fold, ReadSpan, WriteSpan};
 pub(crate) use strided::{Side, copy_blocks};

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of windows, layouts or packets.
 
+use super::combine::combine_bytes;
 use super::copy::copy_bytes;
 use std::fmt;
 
@@ -17,6 +18,33 @@ pub struct ReadSpan {
 pub struct WriteSpan {
     start: *mut u8,
     len: usize,
+}
+
+/// What processors do with many words at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// Sums of bytes.
+    Add8,
+    /// Sums of words of 16 bits.
+    Add16,
+    /// Sums of words of 32 bits.
+    Add32,
+    /// Sums of words of 64 bits.
+    Add64,
+    /// Sums of floats.
+    AddF32,
+    /// Sums of doubles.
+    AddF64,
+    /// Products of floats.
+    MultiplyF32,
+    /// Products of doubles.
+    MultiplyF64,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
 }
 
 // SAFETY: a span is an address and a length; the constructor's caller promised that the memory may be accessed from any
@@ -166,6 +194,30 @@ impl WriteSpan {
         // SAFETY: both sides are long enough by the constructors' promises and the check above; `copy_bytes` allows
         // overlap.
         unsafe { copy_bytes(self.start, from.start, from.len) }
+    }
+
+    /// Combines the words from the start of the span with those of `operand`, as far as the processor does many at once, and
+    /// stores in `before` what they were; answers for how many bytes it has. The words are not changed in atomic steps.
+    ///
+    /// # Panics
+    /// When the span or `before` is shorter than `operand`.
+    pub(crate) fn combine(self, fold: Fold, operand: ReadSpan, before: Option<Self>) -> usize {
+        check_part(0, operand.len, self.len);
+        let before = before.map_or(std::ptr::null_mut(), |before| {
+            check_part(0, operand.len, before.len);
+            before.start
+        });
+        // SAFETY: all sides are long enough by the constructors' promises and the checks above.
+        unsafe { combine_bytes(fold, self.start, operand.start, before, operand.len) }
+    }
+
+    /// [`WriteSpan::combine`] with operands in private memory.
+    ///
+    /// # Panics
+    /// As [`WriteSpan::combine`].
+    pub(crate) fn combine_with(self, fold: Fold, operand: &[u8], before: Option<Self>) -> usize {
+        // SAFETY: the bytes are borrowed until the call is over, which only reads them.
+        self.combine(fold, unsafe { ReadSpan::new(operand.as_ptr(), operand.len()) }, before)
     }
 
     /// Sets every byte to zero.

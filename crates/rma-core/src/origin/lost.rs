@@ -16,6 +16,7 @@ use crate::window::WindowState;
 pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, failure: &Failure) {
     let Some(rank) = window.shared.group.rank(peer) else { return };
     window.rounds.forget(rank);
+    window.has_lost = true;
     let state = window.epoch.state();
     let is_locked = window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
     // Waiters look again whatever was lost.

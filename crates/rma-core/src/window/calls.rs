@@ -394,6 +394,7 @@ impl Window {
     ) -> Result<Option<Operation>> {
         self.shared.check_rank(target, call)?;
         let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
+        window.absorb();
         let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
             Err(error) => Err(error),
             // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).

@@ -15,6 +15,7 @@
 use super::calls::Window;
 use super::hints::Hints;
 use super::latch::{Door, Gate, Latch};
+use super::quick::QuickSync;
 use super::regions::Regions;
 use super::shared::{Flavor, Member, Shared};
 use super::spec::WindowSpec;
@@ -384,6 +385,7 @@ impl WindowCreation {
             uniform,
             door: Door::default(),
             latch: Latch::new(),
+            active: QuickSync::new(),
             no_locks: AtomicBool::new(self.hints.no_locks()),
             hints: Mutex::new(self.hints.clone()),
             _segment: segment,

@@ -34,7 +34,8 @@ impl WindowFree {
             core.state.begun = true;
             match core.state.windows.take(window.id()) {
                 None => Err(gone(CALL)),
-                Some(state) => {
+                Some(mut state) => {
+                    state.absorb();
                     let legal = state.check(&core.state.pools, Call::Free, CALL);
                     core.state.windows.put_back(state);
                     legal

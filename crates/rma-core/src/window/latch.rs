@@ -15,6 +15,11 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire
 
 /// Set while lock calls have to take the long way.
 const LONG_WAY: u64 = 1 << 63;
+/// Set while the epoch of a start call is open that was made without the engine's lock ([`super::quick`]).
+const START_OPEN: u64 = 1 << 62;
+/// Set while a complete call ends that epoch.
+const COMPLETING: u64 = 1 << 61;
+const FLAGS: u64 = LONG_WAY | START_OPEN | COMPLETING;
 
 /// Number of single locks of mapped ranks, and whether further ones may be taken without the engine's lock.
 #[derive(Debug)]
@@ -30,7 +35,7 @@ impl Latch {
     #[inline]
     pub(crate) fn try_enter(&self) -> Option<u64> {
         let mut word = self.0.load(Relaxed);
-        while word & LONG_WAY == 0 {
+        while word & FLAGS == 0 {
             match self.0.compare_exchange_weak(word, word + 1, AcqRel, Relaxed) {
                 Ok(_) => return Some(word),
                 Err(found) => word = found,
@@ -52,12 +57,15 @@ impl Latch {
 
     /// Makes lock calls take the long way until the flag is recomputed.
     pub(crate) fn close(&self) {
-        self.0.fetch_or(LONG_WAY, AcqRel);
+        // Whoever changes the flag holds the engine's lock, so one that is set stays set.
+        if self.0.load(Acquire) & LONG_WAY == 0 {
+            self.0.fetch_or(LONG_WAY, AcqRel);
+        }
     }
 
     /// Sets the flag to what is right now.
     pub(crate) fn set_long_way(&self, is_long: bool) {
-        // Other threads change the count only.
+        // Other threads do not change this flag.
         match (self.is_long_way(), is_long) {
             (false, true) => self.close(),
             (true, false) => {
@@ -75,7 +83,41 @@ impl Latch {
 
     /// Number of single locks of mapped ranks held or being taken.
     pub(crate) fn count(&self) -> u64 {
-        self.0.load(Acquire) & !LONG_WAY
+        self.0.load(Acquire) & !FLAGS
+    }
+
+    /// Opens the epoch of a start call; `false` when the call has to take the long way.
+    #[inline]
+    pub(super) fn try_start(&self) -> bool {
+        self.0.compare_exchange(0, START_OPEN, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Whether a start call may open its epoch, at some moment.
+    #[inline]
+    pub(super) fn may_start(&self) -> bool {
+        self.0.load(Relaxed) == 0
+    }
+
+    /// Begins to end the epoch of [`Latch::try_start`]; `false` when the call has to take the long way.
+    #[inline]
+    pub(super) fn try_complete(&self) -> bool {
+        self.0.compare_exchange(START_OPEN, COMPLETING, AcqRel, Relaxed).is_ok()
+    }
+
+    /// The epoch has ended.
+    #[inline]
+    pub(super) fn end_complete(&self) {
+        self.0.fetch_and(!COMPLETING, AcqRel);
+    }
+
+    /// Whether the epoch of [`Latch::try_start`] is open.
+    pub(super) fn is_started(&self) -> bool {
+        self.0.load(Relaxed) & START_OPEN != 0
+    }
+
+    /// Takes the epoch of [`Latch::try_start`] over, if it is open. Under the engine's lock, while the latch is closed.
+    pub(super) fn take_started(&self) -> bool {
+        self.is_started() && self.0.fetch_and(!START_OPEN, AcqRel) & START_OPEN != 0
     }
 }
 
@@ -96,6 +138,15 @@ impl Door {
     /// Whether a communication call has come through.
     pub(crate) fn is_used(&self) -> bool {
         self.0.load(Relaxed) == USED
+    }
+
+    /// Opens the epoch of another fence, if that of the last one is still open.
+    #[inline]
+    pub(super) fn renew(&self) {
+        if self.is_used() {
+            // Another thread's call may have shut it: what that says counts.
+            let _ = self.0.compare_exchange(USED, OPEN, Relaxed, Relaxed);
+        }
     }
 
     /// Whether a communication call may come through; the first that may is noted.

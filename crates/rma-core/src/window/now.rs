@@ -1,14 +1,17 @@
-//! Puts and gets that are nothing but a copy: what a caller tries first when every instruction counts.
+//! Puts and gets that are nothing but a copy, flushes that are nothing but an order, and locks that are free: what a caller tries
+//! first when every instruction counts.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
-//! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, or the rank has to be searched for. The
+//! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, the rank has to be searched for, or it
+//! is time to serve the channels. The
 //! caller then makes the ordinary call, which sees to all of that. They do not panic, so that a caller across a language boundary needs no frame
 //! around them.
 
 use super::calls::Window;
 use super::shared::Member;
+use crate::control::LockKind;
 use crate::ids::{Disp, Rank};
-use crate::mem::{ReadSpan, WriteSpan};
+use crate::mem::{ReadSpan, WriteSpan, full_ordering};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Window {
@@ -26,6 +29,27 @@ impl Window {
         let Some(place) = self.place_now(target, disp, result.len()) else { return false };
         result.write_from(place.as_read());
         true
+    }
+
+    /// [`Window::flush`], where operations are complete when they return and only their order is left to see to; says whether it
+    /// has been done.
+    #[inline(always)] // as above
+    pub fn flush_now(&self, target: Rank) -> bool {
+        let is_locked = self.shared().quick_by_distance(target).is_some_and(|member| member.gate.is_locked());
+        if !is_locked || !self.engine().pass_poll() {
+            return false;
+        }
+        full_ordering();
+        true
+    }
+
+    /// [`Window::lock`] without assertions, where the lock is free and nothing else goes on; says whether it has been done.
+    #[inline(always)] // as above
+    pub fn lock_now(&self, kind: LockKind, target: Rank) -> bool {
+        let shared = self.shared();
+        shared
+            .quick_by_distance(target)
+            .is_some_and(|member| self.engine().pass_poll() && shared.try_lock(member, kind, false))
     }
 
     /// The bytes of an open target that is mapped.

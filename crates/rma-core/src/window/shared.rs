@@ -5,17 +5,18 @@
 
 use super::hints::Hints;
 use super::latch::{Door, Gate, Latch};
+use super::quick::QuickSync;
 use super::regions::{NO_SIZE, Regions, Use};
 use crate::control::{ControlBlock, Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, SegmentSet};
 use crate::ids::{Disp, Rank, WindowId};
-use crate::mem::WriteSpan;
+use crate::mem::{WriteSpan, full_ordering_beside_step};
 use crate::wire::{Area, Place};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// How a window came by its memory (MPI 3.1 §11.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) door: Door,
     /// Single locks of mapped ranks.
     pub(crate) latch: Latch,
+    /// Active synchronization without the engine's lock.
+    pub(crate) active: QuickSync,
     /// What the program has told of its use of the window.
     pub(crate) hints: Mutex<Hints>,
     /// The hint that makes lock calls errors.
@@ -280,8 +283,8 @@ impl Shared {
             self.latch.leave();
             return false;
         }
-        // SYNC POINT L2
-        fence(SeqCst);
+        // SYNC POINT L2: the gate's step is just before it.
+        full_ordering_beside_step();
         member.gate.set_held((!no_check).then_some(kind));
         true
     }
@@ -297,8 +300,8 @@ impl Shared {
     #[inline]
     pub(crate) fn unlock(&self, member: &Member) -> Option<Option<Wake>> {
         let held = member.gate.begin_release()?;
-        // SYNC POINT L1
-        fence(SeqCst);
+        // SYNC POINT L1: as L2.
+        full_ordering_beside_step();
         let wake = held.and_then(|kind| member.control.release(kind, self.holder).ok().flatten());
         member.gate.close();
         self.latch.leave();

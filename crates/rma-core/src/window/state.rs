@@ -33,8 +33,6 @@ pub(crate) struct WindowState {
     pub(crate) rounds: Rounds,
     /// The barrier of a fence that did not wait for it.
     pub(crate) opening: Option<HostRequest>,
-    /// Fences so far that were meetings in shared memory.
-    pub(crate) meetings: u64,
     /// Lock calls of mapped ranks that wait in line.
     pub(crate) in_line: u32,
     /// Something may be issued: look at the table.
@@ -47,6 +45,8 @@ pub(crate) struct WindowState {
     pub(crate) error: Option<Error>,
     /// A target that the open lock_all epoch depended on is lost: what flush_all and unlock_all say.
     pub(crate) lost: Option<Error>,
+    /// A rank of the group is lost.
+    pub(crate) has_lost: bool,
     pub(crate) target: TargetRole,
     /// What was done for this window alone; the engine's own have the rest.
     pub(crate) counters: Counters,
@@ -67,7 +67,7 @@ impl WindowState {
             target_share,
             rounds: Rounds::default(),
             opening: None,
-            meetings: 0,
+            has_lost: false,
             in_line: 0,
             dirty: false,
             packing: None,

@@ -16,11 +16,12 @@ use crate::epoch::{
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Group;
 use crate::ids::Rank;
+use crate::mem::full_ordering;
 use crate::progress::{Core, State};
 use crate::target::locks;
 use crate::trace::CallSpan;
 use crate::window::{Hints, WindowCreation, WindowSpec};
-use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::Ordering::Relaxed;
 
 impl Engine {
     /// Begins a collective window creation over `group`; see [`WindowCreation::poll`].
@@ -80,9 +81,21 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` while locks are held; errors of operations since the last synchronization.
     pub fn fence(&self, assert: Assert) -> Result<()> {
+        match self.fence_quickly(assert) {
+            Some(outcome) => outcome,
+            None => self.fence_slowly(assert),
+        }
+    }
+
+    fn fence_slowly(&self, assert: Assert) -> Result<()> {
         let _call = self.trace("fence", None);
         let mut sync = self.begin_fence(assert)?;
-        let outcome = self.finish("fence", &mut sync);
+        self.finish_fence(&mut sync)
+    }
+
+    #[cold]
+    pub(super) fn finish_fence(&self, sync: &mut Sync) -> Result<()> {
+        let outcome = self.finish("fence", sync);
         if outcome.is_err() {
             // Others that wait for the same dead rank hear of it now.
             self.engine().poll();
@@ -289,7 +302,7 @@ impl Window {
             && member.gate.is_locked()
         {
             // Direct operations are complete when they return; only their order is left to see to.
-            fence(SeqCst);
+            full_ordering();
             self.poll_now_and_then();
             return Ok(());
         }
@@ -314,8 +327,9 @@ impl Window {
         self.engine().with(|core| {
             core.state.begun = true;
             let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
-            // Until it is put back: no lock call slips in between the check and what follows.
+            // Until it is put back no lock call slips in between the check and what follows.
             window.shared.latch.close();
+            window.absorb();
             let begun = check_hints(&window, call, name)
                 .and_then(|()| window.check(&core.state.pools, call, name))
                 .and_then(|()| start(&mut core.state, &mut window));

@@ -121,6 +121,7 @@ impl Windows {
         }
         // The index may still be listed for the window that had it before.
         window.shared.latch.set_long_way(window.needs_long_way());
+        window.shared.active.set_calls(window.quick_calls());
         self.entries[at].generation = id.generation;
         self.entries[at].window = Some(Box::new(window));
         self.live += 1;
@@ -153,6 +154,7 @@ impl Windows {
 
     pub(crate) fn put_back(&mut self, window: Box<WindowState>) {
         window.shared.latch.set_long_way(window.needs_long_way());
+        window.shared.active.set_calls(window.quick_calls());
         let index = window.shared.id.index;
         let entry = &mut self.entries[usize::from(index)];
         if window.is_active() && !entry.is_listed {

@@ -1,0 +1,198 @@
+//! Combining runs of words in place on x86-64, by AVX2: defined also when others write the bytes meanwhile.
+//!
+//! As with copies, instructions of an `asm!` block access memory as the processor does, whoever else does: what is read is some
+//! value that was stored there, and nothing is read twice. Each word of the target is loaded once and stored once, wherever
+//! it lies; a word that is naturally aligned is not torn, because the blocks begin at one.
+
+use super::span::Fold;
+use std::arch::asm;
+
+/// Bytes that a turn of the loop combines.
+const BLOCK: usize = 128;
+
+/// One loop for one instruction.
+type Combine = unsafe fn(*mut u8, *const u8, *mut u8, usize);
+
+/// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
+/// it is null, what they were; answers for how many bytes it has.
+///
+/// # Safety
+/// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes. Others may access all of them at the same
+/// time.
+pub(super) unsafe fn combine_bytes(
+    fold: Fold,
+    to: *mut u8,
+    from: *const u8,
+    before: *mut u8,
+    len: usize,
+) -> usize {
+    let whole = len - len % BLOCK;
+    if whole == 0 || !is_x86_feature_detected!("avx2") {
+        return 0;
+    }
+    let (alone, keeping) = loops(fold);
+    // SAFETY: the processor has AVX2; `whole` is blocks, of which there is one at least, and not more than the caller promises.
+    unsafe {
+        if before.is_null() { alone(to, from, before, whole) } else { keeping(to, from, before, whole) }
+    }
+    whole
+}
+
+/// The loop that only combines, and the one that keeps what was there.
+fn loops(fold: Fold) -> (Combine, Combine) {
+    match fold {
+        Fold::Add8 => (add_8::alone, add_8::keeping),
+        Fold::Add16 => (add_16::alone, add_16::keeping),
+        Fold::Add32 => (add_32::alone, add_32::keeping),
+        Fold::Add64 => (add_64::alone, add_64::keeping),
+        Fold::AddF32 => (add_f32::alone, add_f32::keeping),
+        Fold::AddF64 => (add_f64::alone, add_f64::keeping),
+        Fold::MultiplyF32 => (multiply_f32::alone, multiply_f32::keeping),
+        Fold::MultiplyF64 => (multiply_f64::alone, multiply_f64::keeping),
+        Fold::And => (and::alone, and::keeping),
+        Fold::Or => (or::alone, or::keeping),
+        Fold::Xor => (xor::alone, xor::keeping),
+    }
+}
+
+macro_rules! loops {
+    ($($name:ident: $instruction:literal;)*) => {$(
+        mod $name {
+            use super::asm;
+
+            /// # Safety
+            /// The processor has AVX2; `to` is writable and `from` readable for `len` bytes, a multiple of the block and not 0.
+            pub(super) unsafe fn alone(to: *mut u8, from: *const u8, _: *mut u8, len: usize) {
+                // SAFETY: the caller's promise; `left` bytes are left at the loop's start, of which a turn takes a block.
+                unsafe {
+                    asm!(
+                        ".p2align 5",
+                        "2:",
+                        "vmovdqu ymm0, [{to}]",
+                        "vmovdqu ymm1, [{to} + 32]",
+                        "vmovdqu ymm2, [{to} + 64]",
+                        "vmovdqu ymm3, [{to} + 96]",
+                        concat!($instruction, " ymm0, ymm0, [{from}]"),
+                        concat!($instruction, " ymm1, ymm1, [{from} + 32]"),
+                        concat!($instruction, " ymm2, ymm2, [{from} + 64]"),
+                        concat!($instruction, " ymm3, ymm3, [{from} + 96]"),
+                        "vmovdqu [{to}], ymm0",
+                        "vmovdqu [{to} + 32], ymm1",
+                        "vmovdqu [{to} + 64], ymm2",
+                        "vmovdqu [{to} + 96], ymm3",
+                        "sub {to}, -128",
+                        "sub {from}, -128",
+                        "sub {left}, 128",
+                        "jnz 2b",
+                        "vzeroupper",
+                        to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _,
+                        out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
+                        out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
+                        out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
+                        out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                        options(nostack),
+                    );
+                }
+            }
+
+            /// # Safety
+            /// As [`alone`], and `before` is writable for `len` bytes.
+            pub(super) unsafe fn keeping(to: *mut u8, from: *const u8, before: *mut u8, len: usize) {
+                // SAFETY: as in `alone`.
+                unsafe {
+                    asm!(
+                        ".p2align 5",
+                        "2:",
+                        "vmovdqu ymm0, [{to}]",
+                        "vmovdqu ymm1, [{to} + 32]",
+                        "vmovdqu ymm2, [{to} + 64]",
+                        "vmovdqu ymm3, [{to} + 96]",
+                        concat!($instruction, " ymm4, ymm0, [{from}]"),
+                        concat!($instruction, " ymm5, ymm1, [{from} + 32]"),
+                        concat!($instruction, " ymm6, ymm2, [{from} + 64]"),
+                        concat!($instruction, " ymm7, ymm3, [{from} + 96]"),
+                        "vmovdqu [{before}], ymm0",
+                        "vmovdqu [{before} + 32], ymm1",
+                        "vmovdqu [{before} + 64], ymm2",
+                        "vmovdqu [{before} + 96], ymm3",
+                        "vmovdqu [{to}], ymm4",
+                        "vmovdqu [{to} + 32], ymm5",
+                        "vmovdqu [{to} + 64], ymm6",
+                        "vmovdqu [{to} + 96], ymm7",
+                        "sub {to}, -128",
+                        "sub {from}, -128",
+                        "sub {before}, -128",
+                        "sub {left}, 128",
+                        "jnz 2b",
+                        "vzeroupper",
+                        to = inout(reg) to => _, from = inout(reg) from => _, before = inout(reg) before => _,
+                        left = inout(reg) len => _,
+                        out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
+                        out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
+                        out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
+                        out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                        options(nostack),
+                    );
+                }
+            }
+        }
+    )*};
+}
+
+loops! {
+    add_8: "vpaddb";
+    add_16: "vpaddw";
+    add_32: "vpaddd";
+    add_64: "vpaddq";
+    add_f32: "vaddps";
+    add_f64: "vaddpd";
+    multiply_f32: "vmulps";
+    multiply_f64: "vmulpd";
+    and: "vpand";
+    or: "vpor";
+    xor: "vpxor";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks a fold of words at a length that is no whole number of blocks, between bytes that must stay.
+    fn check<const N: usize>(fold: Fold, apply: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
+        const LEN: usize = 3 * BLOCK + 8;
+        let byte = |at: usize, by: usize| ((at * by + 3) % 251) as u8;
+        let start: Vec<u8> = (0..LEN + 16).map(|at| byte(at, 7)).collect();
+        let operand: Vec<u8> = (0..LEN).map(|at| byte(at, 13)).collect();
+        for keeps in [false, true] {
+            let (mut target, mut kept) = (start.clone(), vec![0; LEN]);
+            let before = if keeps { kept.as_mut_ptr() } else { std::ptr::null_mut() };
+            // SAFETY: all have `LEN` bytes from there on.
+            let done =
+                unsafe { combine_bytes(fold, target[8..].as_mut_ptr(), operand.as_ptr(), before, LEN) };
+            assert_eq!(done, if is_x86_feature_detected!("avx2") { 3 * BLOCK } else { 0 });
+            let mut expected = start.clone();
+            for at in (0..done).step_by(N) {
+                let word = |bytes: &[u8]| <[u8; N]>::try_from(&bytes[..N]).unwrap();
+                let new = apply(word(&start[8 + at..]), word(&operand[at..]));
+                expected[8 + at..][..N].copy_from_slice(&new);
+            }
+            assert!(target == expected, "{fold:?}");
+            assert!(!keeps || kept[..done] == start[8..8 + done], "{fold:?}");
+        }
+    }
+
+    #[test]
+    fn every_loop_computes_what_its_name_says() {
+        check::<1>(Fold::Add8, |[a], [b]| [a.wrapping_add(b)]);
+        check(Fold::Add16, |a, b| u16::from_ne_bytes(a).wrapping_add(u16::from_ne_bytes(b)).to_ne_bytes());
+        check(Fold::Add32, |a, b| u32::from_ne_bytes(a).wrapping_add(u32::from_ne_bytes(b)).to_ne_bytes());
+        check(Fold::Add64, |a, b| u64::from_ne_bytes(a).wrapping_add(u64::from_ne_bytes(b)).to_ne_bytes());
+        check(Fold::AddF32, |a, b| (f32::from_ne_bytes(a) + f32::from_ne_bytes(b)).to_ne_bytes());
+        check(Fold::AddF64, |a, b| (f64::from_ne_bytes(a) + f64::from_ne_bytes(b)).to_ne_bytes());
+        check(Fold::MultiplyF32, |a, b| (f32::from_ne_bytes(a) * f32::from_ne_bytes(b)).to_ne_bytes());
+        check(Fold::MultiplyF64, |a, b| (f64::from_ne_bytes(a) * f64::from_ne_bytes(b)).to_ne_bytes());
+        check::<1>(Fold::And, |[a], [b]| [a & b]);
+        check::<1>(Fold::Or, |[a], [b]| [a | b]);
+        check::<1>(Fold::Xor, |[a], [b]| [a ^ b]);
+    }
+}

@@ -1,0 +1,375 @@
+//! Active synchronization of ranks that all map each other, without the engine's lock: fence, and post, start, complete and wait
+//! of a few ranks.
+//!
+//! Such a call tells other ranks something in shared memory and looks there for what they have told; while nothing else goes
+//! on, the engine has no part in it. When that is so is decided where a window is put back under the engine's lock
+//! ([`WindowState::quick_calls`]) and noted in [`QuickCalls`]. Each call first looks whether what it waits for is there, for about
+//! as long as another rank needs that is in its own call already, and changes nothing before it is. When it is not there, or
+//! not quick, the call takes the long way: under the lock, where deaths are noticed and a process may sleep.
+//!
+//! What of a window's state has come about without the lock:
+//!
+//! * fence: nothing but the door. The window's epoch is that of a fence before and after;
+//! * start and complete: the latch says that the epoch is open, `started` which ranks it reaches;
+//! * post and wait: `exposed` says both.
+//!
+//! Calls that need the engine's view of it take it over first ([`WindowState::absorb`]): from then on the epoch is one like
+//! any other, and is ended on the long way.
+
+use super::calls::Window;
+use super::shared::{Member, Shared};
+use super::state::WindowState;
+use crate::control::{Marks, Sleep, Taken};
+use crate::epoch::{Assert, Call, Epoch, FenceSync, Sync, SyncStep};
+use crate::error::Result;
+use crate::ids::Rank;
+use crate::progress::State;
+use crate::target::locks;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed};
+
+/// Looks in a row: a few hundred nanoseconds.
+const LOOKS: u32 = 200;
+
+/// Looks with a pause in between: a few microseconds.
+const PATIENT_LOOKS: u32 = 40;
+
+/// Most ranks of a group.
+const MOST: usize = 4;
+
+/// Bits of a place in a list of few.
+const PLACE_BITS: usize = 12;
+const _: () = assert!(Marks::PLACES < 1 << PLACE_BITS && MOST * PLACE_BITS < 63);
+
+/// Set in a word of [`QuickSync::exposed`] while the epoch is open.
+const EXPOSED: u64 = 1 << 63;
+
+const FENCE: u8 = 1;
+const START: u8 = 2;
+const POST: u8 = 4;
+
+/// Which calls may be made without the engine's lock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct QuickCalls(u8);
+
+/// What active synchronization without the engine's lock knows of a window.
+#[derive(Debug)]
+pub(crate) struct QuickSync {
+    calls: AtomicU8,
+    /// The ranks that the epoch of start reaches, while the latch says that there is one.
+    started: AtomicU64,
+    /// The origins of the exposure epoch, and whether there is one.
+    exposed: AtomicU64,
+    /// Posts that this rank has seen.
+    pub(crate) posts: Taken,
+    /// Ranks that this one has seen to be done.
+    pub(crate) dones: Taken,
+}
+
+/// Up to four members that have marks, in one word: their places + 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Few(u64);
+
+impl Few {
+    /// The ranks of a group; `None` when they are too many, named twice, not all mapped, or this one is among them.
+    #[inline]
+    fn of(shared: &Shared, group: &[Rank]) -> Option<Self> {
+        if group.len() > MOST {
+            return None;
+        }
+        let mut few = Self::default();
+        for rank in group {
+            let place = rank.0.wrapping_sub(shared.first.0) as usize;
+            let is_there = shared.members.get(place).is_some_and(|member| member.rank == *rank);
+            if !is_there
+                || place.max(shared.own) >= Marks::PLACES
+                || place == shared.own
+                || few.places().any(|other| other == place)
+            {
+                return None;
+            }
+            few.0 = few.0 << PLACE_BITS | (place as u64 + 1);
+        }
+        Some(few)
+    }
+
+    #[inline]
+    fn places(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let place = (rest & ((1 << PLACE_BITS) - 1)).checked_sub(1)?;
+            rest >>= PLACE_BITS;
+            Some(place as usize)
+        })
+    }
+
+    /// Ascending.
+    fn ranks(self, shared: &Shared) -> Box<[Rank]> {
+        let mut ranks: Box<[Rank]> = self.places().map(|place| shared.members[place].rank).collect();
+        ranks.sort_unstable();
+        ranks
+    }
+}
+
+impl QuickSync {
+    pub(super) fn new() -> Self {
+        Self {
+            calls: AtomicU8::new(0),
+            started: AtomicU64::new(0),
+            exposed: AtomicU64::new(0),
+            posts: Taken::new(),
+            dones: Taken::new(),
+        }
+    }
+
+    /// Notes which calls are quick from now on.
+    pub(super) fn set_calls(&self, calls: QuickCalls) {
+        if self.calls.load(Relaxed) != calls.0 {
+            self.calls.store(calls.0, Relaxed);
+        }
+    }
+
+    #[inline]
+    fn has(&self, call: u8) -> bool {
+        self.calls.load(Relaxed) & call != 0
+    }
+
+    /// Whether an exposure epoch is open that the engine does not know of.
+    #[inline]
+    fn is_exposed(&self) -> bool {
+        self.exposed.load(Relaxed) & EXPOSED != 0
+    }
+
+    fn take_exposed(&self) -> Option<Few> {
+        if !self.is_exposed() {
+            return None;
+        }
+        let word = self.exposed.swap(0, AcqRel);
+        (word & EXPOSED != 0).then_some(Few(word & !EXPOSED))
+    }
+}
+
+impl WindowState {
+    /// Which calls find nothing but what they change themselves.
+    pub(super) fn quick_calls(&self) -> QuickCalls {
+        let may = self.shared.are_all_quick() && self.error.is_none() && !self.has_lost;
+        if !may {
+            return QuickCalls::default();
+        }
+        let is_exposed = self.target.exposure.is_open();
+        let fence = self.epoch.state() == Epoch::FenceGranted && self.opening.is_none() && !is_exposed;
+        // The latch says the rest.
+        let start = self.epoch.state() == Epoch::Unset && !self.epoch.access.has_early();
+        let bit = |call, is_quick| if is_quick { call } else { 0 };
+        QuickCalls(bit(FENCE, fence) | bit(START, start) | bit(POST, !is_exposed))
+    }
+
+    /// Takes over what was opened without the engine's lock. If there is something, the latch is closed until the window is put
+    /// back.
+    pub(super) fn absorb(&mut self) {
+        if !self.shared.latch.is_started() && !self.shared.active.is_exposed() {
+            return;
+        }
+        self.shared.latch.close();
+        if self.shared.latch.take_started() {
+            let group = Few(self.shared.active.started.load(Relaxed)).ranks(&self.shared);
+            self.epoch.open_posted(group);
+        }
+        if let Some(origins) = self.shared.active.take_exposed() {
+            self.target.exposure.open(&origins.ranks(&self.shared));
+        }
+    }
+}
+
+impl Window {
+    /// A fence without the engine's lock; `None` when the call has to take the long way, as if this one had not been made.
+    #[inline]
+    pub(super) fn fence_quickly(&self, assert: Assert) -> Option<Result<()>> {
+        let shared = &**self.shared();
+        let known = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE);
+        if !shared.active.has(FENCE) || shared.active.is_exposed() || !known.has(assert) {
+            return None;
+        }
+        // SYNC POINT F1, F2: arriving and seeing that others have is the order that the picture in `epoch/fence.rs` asks for.
+        let number = shared.own().control.meeting().arrive();
+        let mut absent = shared.absent(number, 0);
+        if absent.is_none() {
+            if shared.members.iter().any(|member| member.control.is_asleep(Sleep::Fence)) {
+                self.ring(|_| true, Sleep::Fence);
+            }
+        } else if !self.soon(|| {
+            absent = shared.absent(number, absent.unwrap_or(0));
+            absent.is_none()
+        }) {
+            let mut sync = Sync(SyncStep::Fence(FenceSync::arrived(assert, number)), Call::Fence);
+            return Some(self.finish_fence(&mut sync));
+        }
+        shared.door.renew();
+        self.poll_now_and_then();
+        Some(Ok(()))
+    }
+
+    /// A start call without the engine's lock; `false` when it has to take the long way.
+    #[inline]
+    pub(super) fn start_quickly(&self, group: &[Rank], assert: Assert) -> bool {
+        let shared = &**self.shared();
+        let quick = &shared.active;
+        if !quick.has(START) || assert != Assert::NONE || !shared.latch.may_start() {
+            return false;
+        }
+        let Some(targets) = Few::of(shared, group) else { return false };
+        let posts = shared.own().control.posts();
+        if !self.soon(|| targets.places().all(|place| posts.is_set(place, &quick.posts))) {
+            return false;
+        }
+        quick.started.store(targets.0, Relaxed);
+        // SYNC POINT P2: the posts were seen.
+        if !shared.latch.try_start() {
+            return false;
+        }
+        for place in targets.places() {
+            posts.take(place, &quick.posts);
+            shared.members[place].gate.set_started();
+        }
+        self.poll_now_and_then();
+        true
+    }
+
+    /// A complete call without the engine's lock; `false` when it has to take the long way.
+    #[inline]
+    pub(super) fn complete_quickly(&self) -> bool {
+        let shared = &**self.shared();
+        if !shared.active.has(START) || !shared.latch.try_complete() {
+            return false;
+        }
+        let targets = Few(shared.active.started.load(Relaxed));
+        let mut sleeps = false;
+        for place in targets.places() {
+            let member = &shared.members[place];
+            member.gate.close();
+            // SYNC POINT P3: telling is the order.
+            member.control.dones().set(shared.own);
+            sleeps |= member.control.is_asleep(Sleep::Wait);
+        }
+        shared.latch.end_complete();
+        if sleeps {
+            self.ring(|place| targets.places().any(|told| told == place), Sleep::Wait);
+        }
+        self.poll_now_and_then();
+        true
+    }
+
+    /// A post call without the engine's lock; `false` when it has to take the long way.
+    #[inline]
+    pub(super) fn post_quickly(&self, group: &[Rank], assert: Assert) -> bool {
+        let shared = &**self.shared();
+        if !shared.active.has(POST) || !Assert::NO_STORE.with(Assert::NO_PUT).has(assert) {
+            return false;
+        }
+        let Some(origins) = Few::of(shared, group) else { return false };
+        let exposed = &shared.active.exposed;
+        if exposed.compare_exchange(0, EXPOSED | origins.0, AcqRel, Relaxed).is_err() {
+            return false;
+        }
+        let mut sleeps = false;
+        for place in origins.places() {
+            let control = &shared.members[place].control;
+            // SYNC POINT P1: telling is the order.
+            control.posts().set(shared.own);
+            sleeps |= control.is_asleep(Sleep::Start);
+        }
+        if sleeps {
+            self.ring(|place| origins.places().any(|told| told == place), Sleep::Start);
+        }
+        self.poll_now_and_then();
+        true
+    }
+
+    /// A wait call without the engine's lock, or a test, which looks once; `false` when it has to take the long way.
+    #[inline]
+    pub(super) fn wait_quickly(&self, is_test: bool) -> bool {
+        let shared = &**self.shared();
+        let quick = &shared.active;
+        let word = quick.exposed.load(Relaxed);
+        if word & EXPOSED == 0 || !quick.has(POST) {
+            return false;
+        }
+        let (origins, dones) = (Few(word & !EXPOSED), shared.own().control.dones());
+        let are_done = || origins.places().all(|place| dones.is_set(place, &quick.dones));
+        // SYNC POINT P4: all are seen to be done.
+        let is_over = if is_test { are_done() } else { self.soon(are_done) };
+        if !is_over || quick.exposed.compare_exchange(word, 0, AcqRel, Relaxed).is_err() {
+            return false;
+        }
+        for place in origins.places() {
+            dones.take(place, &quick.dones);
+        }
+        self.poll_now_and_then();
+        true
+    }
+
+    /// Looks for something that another rank is about to do; `false` when it takes long.
+    #[inline]
+    fn soon(&self, mut look: impl FnMut() -> bool) -> bool {
+        if look() {
+            return true;
+        }
+        // Who wants no wait to spin gets none that does.
+        if self.engine().patience().0 == 0 {
+            return false;
+        }
+        for _ in 0..LOOKS {
+            if look() {
+                return true;
+            }
+        }
+        for _ in 0..PATIENT_LOOKS {
+            std::hint::spin_loop();
+            if look() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Makes members look again that sleep in a call.
+    #[cold]
+    fn ring(&self, mut concerns: impl FnMut(usize) -> bool, call: Sleep) {
+        let shared = self.shared();
+        self.engine().with(|core| {
+            let State { nudges, counters, .. } = &mut core.state;
+            let sleeps = |member: &Member| member.control.is_asleep(call);
+            for (place, member) in shared.members.iter().enumerate() {
+                if concerns(place) && sleeps(member) {
+                    locks::ring(nudges, counters, shared, shared.group.peer(member.rank));
+                }
+            }
+        });
+        // They hear of it now: the caller may compute for long.
+        self.engine().poll();
+    }
+}
+
+impl Shared {
+    /// The place of a rank that has not come to a meeting, the first one from `from` on.
+    #[inline]
+    pub(crate) fn absent(&self, number: u64, from: usize) -> Option<usize> {
+        (from..self.members.len()).find(|place| !self.members[*place].control.meeting().has_come(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_few_holds_the_first_and_the_last_place() {
+        let places = [0, Marks::PLACES - 1, 7, 1];
+        let few =
+            places.iter().fold(Few::default(), |few, place| Few(few.0 << PLACE_BITS | (*place as u64 + 1)));
+        let mut found: Vec<_> = few.places().collect();
+        found.reverse();
+        assert_eq!(found, places);
+        assert_eq!(few.0 & EXPOSED, 0);
+        assert_eq!(Few::default().places().count(), 0);
+    }
+}

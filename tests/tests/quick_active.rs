@@ -1,0 +1,270 @@
+//! Active target synchronization of ranks that map each other, which needs no engine while nothing else goes on
+//! (`rma-core`, `window/quick.rs`): that it does without, that the engine can take over at any point, and that nobody is left
+//! asleep. The calls of a [`Stepped`] world are made in turn by one thread, so none of them waits.
+
+use rma_core::epoch::{Assert, LockKind::Exclusive};
+use rma_core::ids::{Disp, Rank};
+use rma_core::{Error, ErrorClass};
+use rma_tests::stepped::Stepped;
+use rma_tests::world::{Setup, from, into, local, run};
+
+const ROUNDS: u64 = 320;
+
+/// Steps of an engine that a loop of calls may make to serve the channels.
+const FEW: u64 = ROUNDS / 4;
+
+fn steps(world: &Stepped, rank: u32) -> u64 {
+    world.engine(rank).counters().progress_steps
+}
+
+fn refused(outcome: Result<(), Error>, words: &[&str]) {
+    let error = outcome.expect_err("the call is wrong");
+    assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
+    let text = error.to_string();
+    words.iter().for_each(|word| assert!(text.contains(word), "{word:?} is not said: {text}"));
+}
+
+#[test]
+fn post_start_complete_and_wait_take_no_step_of_the_engine() {
+    let world = Stepped::new(&Setup::direct(3), 31);
+    let windows = world.allocate(4);
+    let before: Vec<_> = (0..3).map(|rank| steps(&world, rank)).collect();
+    for round in 1..=ROUNDS {
+        let value = [round];
+        windows[1].post_to(&[Rank(2), Rank(0)], Assert::NONE).unwrap();
+        for origin in [0, 2] {
+            windows[origin].start(&[Rank(1)], Assert::NONE).unwrap();
+            windows[origin].put(from(&value), Rank(1), Disp(origin as u64)).unwrap();
+            windows[origin].complete().unwrap();
+        }
+        windows[1].wait().unwrap();
+        assert_eq!([local(&windows[1], 0), local(&windows[1], 2)], [round; 2]);
+    }
+    for rank in 0..3 {
+        let taken = steps(&world, rank) - before[rank as usize];
+        assert!(taken < FEW, "rank {rank}: {taken} steps in {ROUNDS} epochs");
+    }
+}
+
+#[test]
+fn fence_takes_no_step_of_the_engine() {
+    let world = Stepped::new(&Setup::direct(1), 32);
+    let windows = world.allocate(4);
+    windows[0].fence(Assert::NONE).unwrap();
+    let before = steps(&world, 0);
+    for round in 1..=ROUNDS {
+        let value = [round];
+        windows[0].put(from(&value), Rank(0), Disp(1)).unwrap();
+        windows[0].fence([Assert::NONE, Assert::NO_STORE, Assert::NO_PUT][round as usize % 3]).unwrap();
+        assert_eq!(local(&windows[0], 1), round);
+    }
+    let taken = steps(&world, 0) - before;
+    assert!(taken < FEW, "{taken} steps in {ROUNDS} fences");
+    // What was put is over, so another kind of epoch may replace the fence's; and after a put it may not.
+    let lock = || windows[0].lock(Exclusive, Rank(0), Assert::NONE);
+    windows[0].put(from(&[1]), Rank(0), Disp(1)).unwrap();
+    refused(lock(), &["call fence first"]);
+    windows[0].fence(Assert::NONE).unwrap();
+    lock().unwrap();
+    refused(windows[0].fence(Assert::NONE), &["fence", "lock"]);
+    windows[0].unlock(Rank(0)).unwrap();
+    windows[0].fence(Assert::NO_SUCCEED).unwrap();
+    refused(windows[0].put(from(&[1]), Rank(0), Disp(1)), &["no epoch is open"]);
+    let illegal = windows[0].fence(Assert::NO_CHECK).unwrap_err();
+    assert_eq!(illegal.class(), ErrorClass::Assert);
+}
+
+#[test]
+fn the_engine_takes_an_access_epoch_over_at_any_call() {
+    let world = Stepped::new(&Setup::direct(3), 33);
+    let windows = world.allocate(4);
+    let (origin, value) = (&windows[0], [9]);
+    let wrong: [&dyn Fn(); 7] = [
+        &|| {
+            refused(
+                origin.put(from(&value), Rank(2), Disp(0)),
+                &["group of the start call", "opened by start"],
+            )
+        },
+        &|| refused(origin.lock(Exclusive, Rank(2), Assert::NONE), &["complete first", "opened by start"]),
+        &|| refused(origin.start(&[Rank(1)], Assert::NONE), &["complete first", "opened by start"]),
+        &|| refused(origin.fence(Assert::NONE), &["complete first"]),
+        &|| refused(origin.flush(Rank(1)), &["opened by start"]),
+        &|| refused(origin.lock_all(Assert::NONE), &["complete first"]),
+        &|| refused(origin.clone().free(), &["complete first"]),
+    ];
+    for is_wrong in wrong {
+        for takes_over in [true, false] {
+            windows[1].post_to(&[Rank(0)], Assert::NONE).unwrap();
+            origin.start(&[Rank(1)], Assert::NONE).unwrap();
+            if takes_over {
+                is_wrong();
+                world.pump();
+            }
+            origin.put(from(&value), Rank(1), Disp(1)).unwrap();
+            origin.complete().unwrap();
+            refused(origin.complete(), &["start has not been called"]);
+            windows[1].wait().unwrap();
+            assert_eq!(local(&windows[1], 1), 9);
+        }
+    }
+    // Locks and the epochs of start exclude each other on the quick ways too.
+    origin.lock(Exclusive, Rank(2), Assert::NONE).unwrap();
+    windows[1].post_to(&[Rank(0)], Assert::NONE).unwrap();
+    refused(origin.start(&[Rank(1)], Assert::NONE), &["unlock", "opened by lock"]);
+    origin.unlock(Rank(2)).unwrap();
+    origin.start(&[Rank(1)], Assert::NONE).unwrap();
+    origin.complete().unwrap();
+    windows[1].wait().unwrap();
+}
+
+#[test]
+fn the_engine_takes_an_exposure_epoch_over_at_any_call() {
+    let world = Stepped::new(&Setup::direct(2), 34);
+    let windows = world.allocate(4);
+    let (target, origin, value) = (&windows[1], &windows[0], [7]);
+    let others: [&dyn Fn(); 5] = [
+        &|| refused(target.post_to(&[Rank(0)], Assert::NONE), &["opened by post", "wait"]),
+        &|| refused(target.fence(Assert::NONE), &["opened by post"]),
+        &|| refused(target.clone().free(), &["opened by post"]),
+        &|| assert!(!target.test().unwrap()),
+        &|| {
+            target.lock(Exclusive, Rank(0), Assert::NONE).unwrap();
+            target.unlock(Rank(0)).unwrap();
+        },
+    ];
+    for other in others {
+        for is_test in [true, false] {
+            target.post_to(&[Rank(0)], Assert::NONE).unwrap();
+            other();
+            world.pump();
+            origin.start(&[Rank(1)], Assert::NONE).unwrap();
+            origin.put(from(&value), Rank(1), Disp(1)).unwrap();
+            origin.complete().unwrap();
+            if is_test {
+                assert!(target.test().unwrap());
+            } else {
+                target.wait().unwrap();
+            }
+            refused(target.wait(), &["no exposure epoch is open"]);
+        }
+    }
+    // Between fences too, which the exposure excludes.
+    let mut fences: Vec<_> = windows.iter().map(|window| window.begin_fence(Assert::NONE).unwrap()).collect();
+    world.until("a fence", || {
+        let open =
+            windows.iter().zip(&mut fences).filter_map(|(window, fence)| match window.poll_sync(fence) {
+                Ok(is_over) => (!is_over).then_some(()),
+                Err(error) => panic!("{error}"),
+            });
+        open.count() == 0
+    });
+    target.post_to(&[Rank(0)], Assert::NONE).unwrap();
+    refused(target.fence(Assert::NONE), &["opened by post"]);
+}
+
+#[test]
+fn an_epoch_that_was_opened_quickly_says_who_is_lost() {
+    let mut world = Stepped::new(&Setup::direct(3), 35);
+    let mut windows = world.allocate(4);
+    windows[2].post_to(&[Rank(0)], Assert::NONE).unwrap();
+    windows[1].post_to(&[Rank(0), Rank(2)], Assert::NONE).unwrap();
+    windows[0].start(&[Rank(1), Rank(2)], Assert::NONE).unwrap();
+    // Contact is made by calls that wait for a rank; there was none.
+    let mut wait = windows[1].begin_wait().unwrap();
+    assert!(!windows[1].poll_sync(&mut wait).unwrap());
+    let mut rest = windows[0].begin_fence(Assert::NONE);
+    assert!(rest.as_mut().is_err());
+    world.settle();
+    windows.remove(2);
+    world.engines[2] = None;
+    world.settle();
+    windows[0].complete().map_or_else(|error| assert!(error.to_string().contains("rank 2"), "{error}"), drop);
+    let error = world.finish(&windows[1], "wait", wait).unwrap_err();
+    assert!(error.class() == ErrorClass::ProcAborted && error.to_string().contains("rank 2"), "{error}");
+}
+
+/// A setup whose ranks spin for a while, as they do by default.
+fn spinning(ranks: u32) -> Setup {
+    let mut setup = Setup::direct(ranks);
+    setup.engine.spin_us = 30;
+    setup
+}
+
+#[test]
+fn ranks_that_run_ahead_and_ranks_that_fall_asleep_meet_in_every_fence() {
+    for setup in [spinning(2), spinning(3), Setup::direct(3), Setup::direct(3).smallest()] {
+        run(&setup, |rank| {
+            let window = rank.allocate(8);
+            let right = (rank.me + 1) % rank.size;
+            window.fence(Assert::NONE).unwrap();
+            for round in 1..400u64 {
+                let value = [round];
+                window.put(from(&value), Rank(right), Disp(u64::from(rank.me))).unwrap();
+                if round % 7 == u64::from(rank.me) {
+                    // Behind the others, who are asleep by the time it comes.
+                    (0..300).for_each(|_| std::thread::yield_now());
+                }
+                window.fence(Assert::NONE).unwrap();
+                let left = (rank.me + rank.size - 1) % rank.size;
+                assert_eq!(local(&window, left as usize), round);
+                let mut seen = [0];
+                window.get(into(&mut seen), Rank(right), Disp(u64::from(rank.me))).unwrap();
+                window.fence(Assert::NO_STORE).unwrap();
+                assert_eq!(seen, [round]);
+            }
+            window.fence(Assert::NO_SUCCEED).unwrap();
+            window.free().unwrap();
+        });
+    }
+}
+
+#[test]
+fn origins_and_targets_that_fall_asleep_are_rung() {
+    for setup in [spinning(3), Setup::direct(3), Setup::direct(3).smallest()] {
+        run(&setup, |rank| {
+            let window = rank.allocate(8);
+            let others: Vec<_> = (0..rank.size).filter(|other| *other != rank.me).map(Rank).collect();
+            for round in 1..200u64 {
+                if round % 5 == u64::from(rank.me) {
+                    (0..300).for_each(|_| std::thread::yield_now());
+                }
+                let value = [round];
+                window.post_to(&others, Assert::NONE).unwrap();
+                window.start(&others, Assert::NONE).unwrap();
+                for other in &others {
+                    window.put(from(&value), *other, Disp(u64::from(rank.me))).unwrap();
+                }
+                window.complete().unwrap();
+                window.wait().unwrap();
+                assert!(others.iter().all(|other| local(&window, other.0 as usize) == round));
+            }
+            window.free().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_thread_may_expose_while_another_one_accesses() {
+    run(&spinning(2), |rank| {
+        let window = rank.allocate(8);
+        let other = Rank(1 - rank.me);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..300 {
+                    window.post_to(&[other], Assert::NONE).unwrap();
+                    window.wait().unwrap();
+                }
+            });
+            for round in 1..=300u64 {
+                let value = [round];
+                window.start(&[other], Assert::NONE).unwrap();
+                window.put(from(&value), other, Disp(3)).unwrap();
+                window.complete().unwrap();
+            }
+        });
+        rank.barrier();
+        assert_eq!(local(&window, 3), 300);
+        window.free().unwrap();
+    });
+}
