@@ -43,3 +43,4 @@ pub use lock::{Grant, NotHeld, Ticket, Wake};
 pub use marks::Marks;
 pub use meeting::{Attendance, Meeting};
 pub use state::{Holder, LockKind, LockRequest, LockState};
+pub(crate) use thread_address::thread_address;
