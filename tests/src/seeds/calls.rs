@@ -181,13 +181,13 @@ pub(super) fn local(window: &Window) -> WriteSpan {
     unsafe { window.local() }
 }
 
-/// The memory of a rank that is mapped here.
+/// The memory of a rank that is mapped here, or of the lowest one that has any.
 ///
 /// # Errors
 /// Those of the call.
-pub(super) fn mapped(window: &Window, rank: u32) -> Result<WriteSpan> {
+pub(super) fn mapped(window: &Window, rank: Option<u32>) -> Result<WriteSpan> {
     // SAFETY: used only while the window is not freed.
-    unsafe { window.shared_query(Some(Rank(rank))) }.map(|(span, _)| span)
+    unsafe { window.shared_query(rank.map(Rank)) }.map(|(span, _)| span)
 }
 
 /// Whether elements of a type can be compared and swapped.

@@ -5,7 +5,9 @@
 //! once are judged after the run: by their final value when the operation commutes, else by [`super::chains`].
 
 use super::operations::{Prepared, prepare};
-use super::program::{EQUALS, Flavor, Item, Kind, LockPlan, Op, Phase, Program, Region, STORES, WindowPlan};
+use super::program::{
+    Awaited, EQUALS, Flavor, Item, Kind, LockPlan, Op, Phase, Program, Region, STORES, WindowPlan,
+};
 use crate::random::Random;
 use rma_core::epoch::Assert;
 use std::sync::Arc;
@@ -65,6 +67,7 @@ pub enum Step {
     },
     Operate(Arc<Prepared>),
     Requests {
+        how: Awaited,
         seed: u64,
     },
     /// Puts what the equal numbers that were got last should become.
@@ -119,8 +122,6 @@ pub enum Step {
 pub struct Compiled {
     /// By actor, and behind them one observer for each rank, which only looks at its memory.
     pub steps: Vec<Vec<Step>>,
-    /// Final bytes by window and rank.
-    pub memory: Vec<Vec<Vec<u8>>>,
     /// Increments of the counter by window and rank.
     pub counts: Vec<Vec<u64>>,
 }
@@ -157,7 +158,9 @@ pub fn compile(program: &Program) -> Compiled {
     for (at, phase) in program.phases.iter().enumerate() {
         compiler.phase(at, phase);
     }
-    Compiled { steps: compiler.steps, memory: compiler.memory, counts: compiler.counts }
+    compiler.all(Step::Meet);
+    compiler.look();
+    Compiled { steps: compiler.steps, counts: compiler.counts }
 }
 
 impl Compiler<'_> {
@@ -371,7 +374,9 @@ impl Compiler<'_> {
                     self.step(actor, Step::FlushAll { window: *window, is_local: *is_local });
                 }
                 Item::Sync { window } => self.step(actor, Step::Sync { window: *window }),
-                Item::Requests { seed } => self.step(actor, Step::Requests { seed: *seed }),
+                Item::Requests { how, seed } => {
+                    self.step(actor, Step::Requests { how: *how, seed: *seed });
+                }
                 Item::Increment { window, target } => {
                     self.get_equals(actor, *window, *target);
                     let is_local = self.number.is_multiple_of(2);

@@ -1,7 +1,8 @@
 //! Which accesses are still under way, and would conflict with another one: puts and gets of one actor on one location need
 //! synchronization between them (MPI 3.1 §11.7). The generator asks before it adds an operation, and whoever takes something
-//! out of a program asks whether it is legal still.
+//! out of a program, or changes it, asks whether it is legal still.
 
+use super::operations::base_of;
 use super::program::{Action, Item, Op, Program, Region};
 use std::collections::HashMap;
 
@@ -50,13 +51,31 @@ fn range(op: &Op) -> Option<Access> {
     Some((start, start + (high - low) as u64, is_put))
 }
 
+/// Whether the area of an operation lies in its region, and where a displacement can name it.
+fn fits(program: &Program, op: &Op) -> bool {
+    let (region, at, area) = match op.action {
+        Action::Put { region, at, area, .. }
+        | Action::Get { region, at, area, .. }
+        | Action::Accumulate { region, at, area, .. }
+        | Action::GetAccumulate { region, at, area, .. } => (region, at, area),
+        _ => return true,
+    };
+    let plan = &program.windows[op.window];
+    let (low, high) = area.bounds();
+    let (_, len) = plan.place(region, program.actors());
+    let base = base_of(program, op.window, region, at, &area);
+    at + (high - low) as u64 <= len
+        && base >= 0
+        && (base as u64).is_multiple_of(plan.units[op.target as usize])
+}
+
 /// Whether all accesses of a program are legal.
 pub fn are_legal(program: &Program) -> bool {
     let mut busy = (0..program.actors()).map(|_| Busy::default()).collect::<Vec<_>>();
     for phase in &program.phases {
         for bodies in &phase.rounds {
             for (busy, body) in busy.iter_mut().zip(bodies) {
-                if !walk(busy, body) {
+                if !walk(program, busy, body) {
                     return false;
                 }
             }
@@ -67,10 +86,10 @@ pub fn are_legal(program: &Program) -> bool {
     true
 }
 
-fn walk(busy: &mut Busy, items: &[Item]) -> bool {
+fn walk(program: &Program, busy: &mut Busy, items: &[Item]) -> bool {
     items.iter().all(|item| match item {
         Item::Op(op) => {
-            let is_legal = busy.allows(op);
+            let is_legal = busy.allows(op) && fits(program, op);
             busy.add(op);
             is_legal
         }
@@ -83,12 +102,12 @@ fn walk(busy: &mut Busy, items: &[Item]) -> bool {
             true
         }
         Item::Locks { window, locks, items, .. } => {
-            let is_legal = walk(busy, items);
+            let is_legal = walk(program, busy, items);
             locks.iter().for_each(|lock| busy.complete(*window, Some(lock.target)));
             is_legal
         }
         Item::LockAll { window, items, .. } => {
-            let is_legal = walk(busy, items);
+            let is_legal = walk(program, busy, items);
             busy.complete(*window, None);
             is_legal
         }

@@ -1,15 +1,13 @@
 //! Draws a program.
 
-use super::calls::{can_be_swapped, is_defined};
 use super::conflicts::Busy;
-use super::operations::base_of;
-use super::program::{Action, CELLS, Item, Kind, LockPlan, Op, Phase, Program, Region, STORES, Shape};
-use super::values::operations_on;
+use super::program::{Action, Awaited, Item, Kind, LockPlan, Op, Phase, Program, Region};
 use super::windows;
 use crate::random::Random;
-use rma_core::datatype::BasicType;
 use rma_core::epoch::LockKind;
 use rma_core::kernel::ReduceOp;
+
+mod actions;
 
 /// Draws a program; windows that all ranks map only where all ranks are on one node.
 pub(super) fn generate(random: &mut Random, ranks: u32, threads: u32, is_one_node: bool) -> Program {
@@ -24,6 +22,7 @@ pub(super) fn generate(random: &mut Random, ranks: u32, threads: u32, is_one_nod
         is_crowded: false,
         quiet: Vec::new(),
         busy: Vec::new(),
+        before: Vec::new(),
     };
     for _ in 0..1 + maker.random.below(5) {
         let phases = maker.phases();
@@ -44,6 +43,8 @@ struct Maker<'a> {
     /// Actors that do not put in this round.
     quiet: Vec<bool>,
     busy: Vec<Busy>,
+    /// How windows were locked in the round before.
+    before: Vec<Locking>,
 }
 
 impl Maker<'_> {
@@ -90,7 +91,6 @@ impl Maker<'_> {
             },
             _ => Kind::Passive,
         };
-        let count = if kind == Kind::Passive { 1 } else { count };
         let rounds = (0..count).map(|at| self.round(&kind, at)).collect();
         let looks = (0..count).map(|_| self.random.coin()).collect();
         Phase { kind, rounds, looks, stores, is_tight: false }
@@ -100,18 +100,28 @@ impl Maker<'_> {
         let actors = self.program.actors();
         self.quiet = (0..actors).map(|_| self.random.below(3) == 0).collect();
         self.busy = (0..actors).map(|_| Busy::default()).collect();
-        self.is_crowded = self.random.below(3) == 0;
-        let lockers = self.lockers();
+        self.is_crowded = self.random.below(3) == 0 || ranks_of_crowds(&self.program) && self.random.coin();
+        let lockers = self.lockers(at);
+        self.before.clone_from(&lockers);
         (0..actors).map(|actor| self.body(kind, at, actor, &lockers)).collect()
     }
 
     /// How windows are locked in a passive round.
-    fn lockers(&mut self) -> Vec<Locking> {
+    fn lockers(&mut self, round: usize) -> Vec<Locking> {
+        let count = self.program.windows.len();
+        if round > 0 && (self.before[0] == Locking::Unchecked || self.random.coin()) {
+            // Locks that the round before has not kept, or has given back twice, are missed now.
+            return vec![Locking::Contended; count];
+        }
+        if !self.is_crowded && self.random.below(3) == 0 {
+            return vec![Locking::Unchecked; count];
+        }
         let kinds =
             [Locking::Single, Locking::Single, Locking::Unchecked, Locking::All, Locking::AllUnchecked];
-        if self.is_crowded && self.random.coin() {
-            // Some hold the locks of all ranks, or will, and others wait for one.
-            return vec![Locking::All; self.program.windows.len()];
+        if self.is_crowded && self.random.below(3) > 0 {
+            // Some hold the locks of several ranks, or will, and others wait for one.
+            let locking = self.random.pick(&[Locking::All, Locking::All, Locking::Crossing]);
+            return vec![locking; count];
         }
         (0..self.program.windows.len()).map(|_| self.random.pick(&kinds)).collect()
     }
@@ -145,8 +155,10 @@ impl Maker<'_> {
                     self.epoch(actor, window, lockers[window], &mut items);
                 }
                 let window = self.window();
-                if lockers[window] == Locking::Single && self.random.coin() {
-                    self.last_word(actor, window, &mut items);
+                match lockers[window] {
+                    Locking::Single if self.random.coin() => self.last_word(actor, window, &mut items),
+                    Locking::Unchecked if self.random.coin() => self.forgotten(window, &mut items),
+                    _ => {}
                 }
             }
         }
@@ -157,15 +169,26 @@ impl Maker<'_> {
     fn epoch(&mut self, actor: u32, window: usize, locking: Locking, items: &mut Vec<Item>) {
         let (ranks, threads) = (self.program.ranks, self.program.threads);
         let thread = actor % threads;
-        if matches!(locking, Locking::All | Locking::AllUnchecked) {
+        if locking == Locking::Contended {
+            return self.contended(window, items);
+        }
+        if matches!(locking, Locking::All | Locking::AllUnchecked | Locking::Crossing) {
             // One epoch of lock_all at a time: the window is one thread's.
             if thread != window as u32 % threads {
+                return;
+            }
+            if locking == Locking::Crossing {
+                self.crossing(window, items);
                 return;
             }
             // Nobody who holds an exclusive lock waits for another.
             if locking == Locking::All && self.random.below(if self.is_crowded { 2 } else { 3 }) == 0 {
                 let target = self.crowded();
-                self.locked(actor, window, &[target], false, items);
+                if self.is_crowded && self.random.coin() {
+                    items.push(briefly(window, target, LockKind::Exclusive));
+                } else {
+                    self.locked(actor, window, &[target], false, items);
+                }
                 return;
             }
             let mut inner = Vec::new();
@@ -183,24 +206,47 @@ impl Maker<'_> {
             });
             return;
         }
-        // Several locks are taken in ascending order, so that programs have no deadlock of their own. A rank is locked by one
-        // thread of a rank at a time.
+        // Several locks are taken in ascending order, so that programs have no deadlock of their own, also where the threads of
+        // a rank wait for each other, since a rank is locked by one of them at a time.
         let first = self.crowded();
         let is_nested = !self.is_crowded || locking == Locking::Unchecked;
         let count = if is_nested { 1 + self.random.below(3) as usize } else { 1 };
-        let targets =
-            (first..ranks).filter(|target| target % threads == thread).take(count).collect::<Vec<_>>();
-        if !targets.is_empty() {
-            self.locked(actor, window, &targets, locking == Locking::Unchecked, items);
+        let mut targets = vec![first];
+        targets.extend((first + 1..ranks).filter(|_| self.random.below(3) > 0));
+        targets.truncate(count);
+        self.locked(actor, window, &targets, locking == Locking::Unchecked, items);
+    }
+
+    /// The equal numbers of one of the first two ranks, changed or read.
+    fn contended(&mut self, window: usize, items: &mut Vec<Item>) {
+        let target = self.below(2);
+        let (kind, item) = match self.random.below(3) {
+            0 => (LockKind::Shared, Item::ReadEquals { window, target }),
+            _ => (LockKind::Exclusive, Item::Increment { window, target }),
+        };
+        let locks = vec![LockPlan { target, kind, is_unchecked: false }];
+        items.push(Item::Locks { window, locks, items: vec![item], seed: 0 });
+    }
+
+    /// Shared locks of the first two ranks in either order, or one exclusive lock: whoever holds one lock and asks for another
+    /// must not wait for those who wait for what it holds.
+    fn crossing(&mut self, window: usize, items: &mut Vec<Item>) {
+        let (first, second) = if self.random.coin() { (0, 1) } else { (1, 0) };
+        if self.random.below(5) < 2 {
+            items.push(briefly(window, first, LockKind::Exclusive));
+            return;
         }
+        let Item::Locks { locks, items: mut inner, .. } = briefly(window, first, LockKind::Shared) else {
+            unreachable!("an epoch of locks")
+        };
+        inner.push(Item::Flush { window, target: first, is_local: false });
+        inner.push(briefly(window, second, LockKind::Shared));
+        items.push(Item::Locks { window, locks, items: inner, seed: self.random.next() });
     }
 
     /// Stores under an exclusive lock, so that the actor is over as soon as the lock is released.
     fn last_word(&mut self, actor: u32, window: usize, items: &mut Vec<Item>) {
         let target = self.below(self.program.ranks);
-        if target % self.program.threads != actor % self.program.threads {
-            return;
-        }
         let mut inner = Vec::new();
         for _ in 0..3 {
             let region = Region::Ordered(actor);
@@ -212,6 +258,27 @@ impl Maker<'_> {
         }
         let locks = vec![LockPlan { target, kind: LockKind::Exclusive, is_unchecked: false }];
         items.push(Item::Locks { window, locks, items: inner, seed: 0 });
+    }
+
+    /// Two ranks locked without checks, the first of them unlocked last, when its element may be gone, and then the actor is
+    /// over: a release that nobody waits for is under way when others lock the rank.
+    fn forgotten(&mut self, window: usize, items: &mut Vec<Item>) {
+        let first = self.below(2);
+        let second = (first + 1 + self.below(self.program.ranks - 1)) % self.program.ranks;
+        let mut targets = [second, first];
+        if self.program.threads > 1 {
+            // In ascending order, like all that threads lock.
+            targets.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        let mut epoch = Vec::new();
+        for target in targets {
+            let locks = vec![LockPlan { target, kind: LockKind::Shared, is_unchecked: true }];
+            let op = Op { window, target, action: Action::Count, has_request: false };
+            let mut inner = vec![Item::Op(op), Item::Flush { window, target, is_local: false }];
+            inner.append(&mut epoch);
+            epoch.push(Item::Locks { window, locks, items: inner, seed: 0 });
+        }
+        items.append(&mut epoch);
     }
 
     /// A rank; where it is crowded, one of the first two.
@@ -288,194 +355,15 @@ impl Maker<'_> {
 
     fn wait(&mut self, items: &mut Vec<Item>) {
         let has_requests = |item: &Item| matches!(item, Item::Op(op) if op.has_request);
-        if items.iter().any(has_requests) {
-            items.push(Item::Requests { seed: self.random.next() });
+        // What nobody waits for is complete with the epoch, and may be waited for after it.
+        if items.iter().any(has_requests) && self.random.below(4) > 0 {
+            items.push(self.requests());
         }
     }
 
-    fn operations(&mut self, actor: u32, window: usize, targets: &[u32], most: u64, items: &mut Vec<Item>) {
-        if targets.is_empty() {
-            return;
-        }
-        for _ in 0..self.random.below(most + 1) {
-            let target = self.random.pick(targets);
-            let action = self.action(actor, window, target);
-            let is_single = matches!(
-                action,
-                Action::FetchOp { .. } | Action::CompareSwap { .. } | Action::Count | Action::SwapIf { .. }
-            );
-            let is_cells = matches!(action, Action::Swap { .. } | Action::Peek { .. });
-            let has_request = self.can_flush && !is_single && !is_cells && self.random.below(4) == 0;
-            let op = Op { window, target, action, has_request };
-            if !self.busy[actor as usize].allows(&op) {
-                if !self.can_flush {
-                    continue;
-                }
-                items.push(Item::Flush { window, target, is_local: false });
-                self.busy[actor as usize].complete(window, Some(target));
-            }
-            self.busy[actor as usize].add(&op);
-            items.push(Item::Op(op));
-            if self.can_flush {
-                self.between(actor, window, target, items);
-            }
-        }
-    }
-
-    /// What may come between two operations of a passive epoch.
-    fn between(&mut self, actor: u32, window: usize, target: u32, items: &mut Vec<Item>) {
-        match self.random.below(16) {
-            0 => {
-                items.push(Item::Flush { window, target, is_local: false });
-                self.busy[actor as usize].complete(window, Some(target));
-            }
-            1 => items.push(Item::Flush { window, target, is_local: true }),
-            // Flush_all waits for what other threads have called, too: for locks that others hold until they have flushed.
-            2 if self.program.threads == 1 || !self.is_locked => {
-                items.push(Item::FlushAll { window, is_local: false });
-                self.busy[actor as usize].complete(window, None);
-            }
-            3 if self.program.threads == 1 || !self.is_locked => {
-                items.push(Item::FlushAll { window, is_local: true });
-            }
-            4 => items.push(Item::Sync { window }),
-            5 => items.push(Item::Requests { seed: self.random.next() }),
-            _ => {}
-        }
-    }
-
-    fn action(&mut self, actor: u32, window: usize, target: u32) -> Action {
-        let data = self.random.next();
-        match self.random.below(14) {
-            0..=2 if !self.quiet[actor as usize] => {
-                let region = Region::Own(actor);
-                let basic = self.any_basic();
-                let (at, area) = self.area(window, target, region, basic, false);
-                let origin = self.beside(area);
-                Action::Put { region, at, area, origin, data }
-            }
-            0..=4 => {
-                let region = self.readable(actor);
-                let basic = if region == Region::Stores { BasicType::U64 } else { self.any_basic() };
-                let (at, area) = self.area(window, target, region, basic, false);
-                let result = self.beside(area);
-                Action::Get { region, at, area, result }
-            }
-            5 => Action::Count,
-            6 => {
-                let cell = self.random.below(CELLS);
-                let len = 1 + self.random.below(CELLS - cell);
-                Action::Swap { cell, len, is_single: self.random.coin() }
-            }
-            7 => Action::SwapIf { cell: self.random.below(CELLS) },
-            8 => {
-                let cell = self.random.below(CELLS);
-                Action::Peek { cell, len: 1 + self.random.below(CELLS - cell), is_single: self.random.coin() }
-            }
-            9 => self.accumulate(actor, window, target, Region::Shared, data),
-            _ => self.accumulate(actor, window, target, Region::Ordered(actor), data),
-        }
-    }
-
-    fn accumulate(&mut self, actor: u32, window: usize, target: u32, region: Region, data: u64) -> Action {
-        let plan = &self.program.windows[window];
-        let (basic, op) = match region {
-            Region::Shared => (plan.shared_basic, plan.shared_op),
-            _ => (plan.basic, self.random.pick(&operations_on(plan.basic))),
-        };
-        let op = if self.random.below(6) == 0 { ReduceOp::NoOp } else { op };
-        debug_assert!(is_defined(op, basic));
-        let (at, area) = self.area(window, target, region, basic, true);
-        let (origin, result) = (self.beside(area), self.beside(area));
-        let is_word = basic.is_word();
-        match self.random.below(6) {
-            0 | 1 => {
-                let at = self.single(window, target, region, basic);
-                Action::FetchOp { region, op, at, data }
-            }
-            2 if is_word && can_be_swapped(basic) && region == Region::Ordered(actor) => {
-                let at = self.single(window, target, region, basic);
-                Action::CompareSwap { at, hits: self.random.coin(), data }
-            }
-            3 | 4 if op != ReduceOp::NoOp => Action::Accumulate { region, op, at, area, origin, data },
-            _ => Action::GetAccumulate { region, op, at, area, origin, result, data },
-        }
-    }
-
-    /// Where one element may be that a displacement can name.
-    fn single(&mut self, window: usize, target: u32, region: Region, basic: BasicType) -> u64 {
-        let extent = basic.extent() as u64;
-        let (_, len) = self.program.windows[window].place(region, self.program.actors());
-        let unit = self.program.windows[window].units[target as usize];
-        let places = (0..len / extent).map(|at| at * extent).filter(|at| at.is_multiple_of(unit));
-        let places = places.collect::<Vec<_>>();
-        self.random.pick(&places)
-    }
-
-    /// Elements within a region, whose type begins where a displacement can name it: any of them, or on the grid of the
-    /// region's elements.
-    fn area(
-        &mut self,
-        window: usize,
-        target: u32,
-        region: Region,
-        basic: BasicType,
-        on_grid: bool,
-    ) -> (u64, Shape) {
-        let extent = basic.extent() as u64;
-        let (_, len) = self.program.windows[window].place(region, self.program.actors());
-        let unit = self.program.windows[window].units[target as usize];
-        let room = len / extent;
-        for _ in 0..4 {
-            let longest = if self.random.coin() { room.min(4) } else { room };
-            let elements = self.random.below(longest + 1);
-            let seed = if self.random.coin() || elements == 0 { 0 } else { 1 + self.random.below(1 << 40) };
-            let shape = Shape { basic, elements, seed };
-            let (low, high) = shape.bounds();
-            let span = (high - low) as u64;
-            let places = shape.listed().places;
-            let is_apart = on_grid && places.iter().any(|place| (place - low) % extent as i64 != 0);
-            if span > len || is_apart {
-                continue;
-            }
-            let step = if on_grid { extent } else { 1 };
-            let first = self.random.below((len - span) / step + 1) * step;
-            let fits = |at: &u64| {
-                let base = base_of(&self.program, window, region, *at, &shape);
-                base >= 0 && (base as u64).is_multiple_of(unit)
-            };
-            let at = (first..=len - span).step_by(step as usize).take(8).find(fits);
-            if let Some(at) = at {
-                return (at, shape);
-            }
-        }
-        (0, Shape::dense(basic, 1.min(room)))
-    }
-
-    /// As many elements elsewhere, laid out in another way.
-    fn beside(&mut self, area: Shape) -> Shape {
-        let seed = if self.random.coin() || area.elements == 0 { 0 } else { 1 + self.random.below(1 << 40) };
-        Shape { seed, ..area }
-    }
-
-    /// A region that an actor may get in this round.
-    fn readable(&mut self, actor: u32) -> Region {
-        let other = self.below(self.program.actors());
-        match self.random.below(4) {
-            0 => Region::Stores,
-            1 | 2 if self.quiet[other as usize] => Region::Own(other),
-            _ => Region::Own(actor),
-        }
-    }
-
-    fn any_basic(&mut self) -> BasicType {
-        self.random.pick(&[
-            BasicType::Byte,
-            BasicType::U16,
-            BasicType::F32,
-            BasicType::U64,
-            BasicType::DoubleInt,
-        ])
+    fn requests(&mut self) -> Item {
+        let how = self.random.pick(&[Awaited::InTurn, Awaited::All, Awaited::Any, Awaited::Some]);
+        Item::Requests { how, seed: self.random.next() }
     }
 }
 
@@ -489,6 +377,20 @@ enum Locking {
     /// All at once, or one rank and no other.
     All,
     AllUnchecked,
+    /// Shared ones in either order, or one that is exclusive.
+    Crossing,
+    /// The first two ranks, one at a time, for what is wrong if a lock is not kept.
+    Contended,
 }
 
-const _: () = assert!(STORES * 8 <= 64);
+/// Whether there are enough ranks that two can hold locks which two others wait for.
+fn ranks_of_crowds(program: &Program) -> bool {
+    program.ranks >= 4 && program.threads == 1
+}
+
+/// A lock for one increment.
+fn briefly(window: usize, target: u32, kind: LockKind) -> Item {
+    let locks = vec![LockPlan { target, kind, is_unchecked: false }];
+    let op = Op { window, target, action: Action::Count, has_request: false };
+    Item::Locks { window, locks, items: vec![Item::Op(op)], seed: 0 }
+}

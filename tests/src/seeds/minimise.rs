@@ -1,33 +1,49 @@
-//! Makes a failing program small: takes subtrees out as long as what is left still fails.
+//! Makes a failing program small: takes subtrees out as long as what is left still fails, then makes the rest plain.
 //!
-//! Large parts are tried first: phases, rounds, bodies, then epochs and single items, then settings. What is left is judged
-//! anew each time, because the outcome is no part of a program; what would not be a legal program is not tried.
+//! Large parts are tried first: phases, rounds, bodies, halves of them, then epochs and single items, then locks of several
+//! ranks and what operations are ([`plain`]), windows, ranks and threads, and settings. What is left is judged anew each time,
+//! because the outcome is no part of a program; what would not be a legal program is not tried.
 
 use super::conflicts::are_legal;
 use super::plan::Plan;
 use super::program::{Item, Kind, Program};
 
 /// Most runs spent on one program.
-const MOST_RUNS: u32 = 600;
+const MOST_RUNS: u32 = 3000;
+
+mod plain;
 
 struct Minimiser {
     best: Plan,
+    symptom: &'static str,
     runs: u32,
+    /// Changes that were taken over.
+    taken: u32,
 }
 
-/// A smaller plan that fails too.
+/// What kind of failure it is: a smaller program that fails for another reason explains nothing.
+fn symptom(cause: &str) -> &'static str {
+    const SYMPTOMS: [&str; 4] = ["nobody comes further", "invariant:", "must be", "lock of rank"];
+    SYMPTOMS.into_iter().find(|symptom| cause.contains(symptom)).unwrap_or("another")
+}
+
+/// A smaller plan that fails too, in the same way.
 pub fn minimise(plan: &Plan) -> Plan {
-    let mut minimiser = Minimiser { best: plan.clone(), runs: 0 };
+    let Some(symptom) = plan.simulate().err().map(|cause| symptom(&cause)) else { return plan.clone() };
+    let mut minimiser = Minimiser { best: plan.clone(), symptom, runs: 0, taken: 0 };
     loop {
-        let before = minimiser.best.program.items() + minimiser.best.program.phases.len();
+        let before = minimiser.taken;
         minimiser.pauses();
         minimiser.phases();
         minimiser.rounds();
         minimiser.bodies();
+        minimiser.halves();
         minimiser.items();
+        minimiser.plain();
         minimiser.ranks();
-        let after = minimiser.best.program.items() + minimiser.best.program.phases.len();
-        if after == before || minimiser.runs >= MOST_RUNS {
+        minimiser.windows();
+        if minimiser.taken == before || minimiser.runs >= MOST_RUNS {
+            minimiser.settings();
             return minimiser.best;
         }
     }
@@ -46,16 +62,17 @@ impl Minimiser {
             return false;
         }
         self.runs += 1;
-        let fails = plan.simulate().is_err();
+        let fails = plan.simulate().is_err_and(|cause| symptom(&cause) == self.symptom);
         if fails {
-            self.best = plan;
+            (self.best, self.taken) = (plan, self.taken + 1);
         }
         fails
     }
 
     fn pauses(&mut self) {
-        let plan = self.best.without_pauses();
-        self.attempt_plan(plan);
+        for plan in self.best.calmer() {
+            self.attempt_plan(plan);
+        }
     }
 
     fn phases(&mut self) {
@@ -70,7 +87,14 @@ impl Minimiser {
 
     fn rounds(&mut self) {
         for phase in 0..self.best.program.phases.len() {
-            self.attempt(|program| program.phases[phase].stores = 0);
+            if self.best.program.phases[phase].stores != 0 {
+                self.attempt(|program| program.phases[phase].stores = 0);
+            }
+            for at in 0..self.best.program.phases[phase].looks.len() {
+                if self.best.program.phases[phase].looks[at] {
+                    self.attempt(|program| program.phases[phase].looks[at] = false);
+                }
+            }
             for at in (0..self.best.program.phases[phase].rounds.len()).rev() {
                 if self.best.program.phases[phase].rounds.len() > 1 {
                     self.attempt(|program| {
@@ -87,29 +111,48 @@ impl Minimiser {
     }
 
     fn bodies(&mut self) {
-        for phase in 0..self.best.program.phases.len() {
-            for round in 0..self.best.program.phases[phase].rounds.len() {
-                for actor in 0..self.best.program.actors() as usize {
-                    if !self.best.program.phases[phase].rounds[round][actor].is_empty() {
-                        self.attempt(|program| program.phases[phase].rounds[round][actor].clear());
-                    }
+        for (phase, round, actor) in self.places() {
+            self.attempt(|program| program.phases[phase].rounds[round][actor].clear());
+        }
+    }
+
+    /// Takes out halves of bodies, quarters, and so on, down to two items.
+    fn halves(&mut self) {
+        for (phase, round, actor) in self.places() {
+            let mut len = self.best.program.phases[phase].rounds[round][actor].len().div_ceil(2);
+            while len > 1 {
+                let count = self.best.program.phases[phase].rounds[round][actor].len();
+                for start in (0..count).step_by(len).rev() {
+                    self.attempt(|program| {
+                        let body = &mut program.phases[phase].rounds[round][actor];
+                        body.drain(start..(start + len).min(body.len()));
+                    });
                 }
+                len = len.div_ceil(2).min(len - 1);
             }
         }
     }
 
+    /// Every body that is not empty: phase, round and actor.
+    fn places(&self) -> Vec<(usize, usize, usize)> {
+        let mut places = Vec::new();
+        for (phase, of) in self.best.program.phases.iter().enumerate() {
+            for (round, bodies) in of.rounds.iter().enumerate() {
+                let used = bodies.iter().enumerate().filter(|(_, body)| !body.is_empty());
+                places.extend(used.map(|(actor, _)| (phase, round, actor)));
+            }
+        }
+        places
+    }
+
     fn items(&mut self) {
-        for phase in 0..self.best.program.phases.len() {
-            for round in 0..self.best.program.phases[phase].rounds.len() {
-                for actor in 0..self.best.program.actors() as usize {
-                    let count = weight(&self.best.program.phases[phase].rounds[round][actor]);
-                    for at in (0..count).rev() {
-                        self.attempt(|program| {
-                            let mut at = at;
-                            remove(&mut program.phases[phase].rounds[round][actor], &mut at);
-                        });
-                    }
-                }
+        for (phase, round, actor) in self.places() {
+            let count = weight(&self.best.program.phases[phase].rounds[round][actor]);
+            for at in (0..count).rev() {
+                self.attempt(|program| {
+                    let mut at = at;
+                    remove(&mut program.phases[phase].rounds[round][actor], &mut at);
+                });
             }
         }
     }

@@ -16,6 +16,7 @@ pub mod check;
 pub mod compile;
 pub mod conflicts;
 mod generate;
+mod late;
 mod memory;
 pub mod minimise;
 mod operations;

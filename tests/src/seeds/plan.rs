@@ -46,18 +46,19 @@ pub struct Plan {
     pub(super) engine: EngineConfig,
     pub(super) latency: Latency,
     pub(super) pauses: Vec<Fault>,
+    /// How late a rank may hear of the end of a collective.
+    pub(super) lateness: Duration,
     /// What the job does.
     pub program: Program,
 }
 
 impl Plan {
-    /// The plan of a seed; `threads` 0 draws 1 or 4.
+    /// The plan of a seed; `threads` 0 draws 1, 2 or 4.
     pub fn new(seed: u64, pools: Pools, threads: u32) -> Self {
         let mut random = Random::new(seed);
-        let drawn = random.pick(&[1, 1, 1, 4]);
+        let drawn = random.pick(&[1, 1, 1, 2, 4]);
         let threads = if threads == 0 { drawn } else { threads };
-        let most = if threads == 1 { 4 } else { 2 };
-        let ranks = 2 + random.below(most) as u32;
+        let ranks = if threads == 1 { random.pick(&[2, 3, 4, 4, 5, 5]) } else { random.pick(&[2, 3, 4]) };
         let ranks_per_node = random.pick(&[1, 1, 1, 2, 0]);
         let program = generate(&mut random, ranks, threads, ranks_per_node == 0);
         Self::of_program(seed, random, pools, ranks_per_node, program)
@@ -86,7 +87,9 @@ impl Plan {
             at: micros(random.below(500)),
             length: micros(random.below(1000)),
         });
-        Self { seed, sim, engine, latency, pauses: pauses.collect(), program }
+        let pauses = pauses.collect();
+        let lateness = random.pick(&[0, 0, 10, 100]);
+        Self { seed, sim, engine, latency, pauses, lateness: micros(lateness), program }
     }
 
     /// The same job with another program, of as many ranks or fewer.
@@ -96,13 +99,56 @@ impl Plan {
         Self { program, pauses, ..self.clone() }
     }
 
-    /// The same job without pauses.
-    pub fn without_pauses(&self) -> Self {
-        Self { pauses: Vec::new(), ..self.clone() }
+    /// The same job with less that happens by itself: without pauses, with collectives that end for all at once.
+    pub fn calmer(&self) -> Vec<Self> {
+        let mut plans = Vec::new();
+        if !self.pauses.is_empty() {
+            plans.push(Self { pauses: Vec::new(), ..self.clone() });
+        }
+        if !self.lateness.is_zero() {
+            plans.push(Self { lateness: Duration::ZERO, ..self.clone() });
+        }
+        plans
+    }
+
+    /// The same job with one setting of channel or engine as users have it.
+    pub fn more_usual(&self) -> Vec<Self> {
+        let (sim, engine) = (SimConfig::default(), EngineConfig::default());
+        let mut plans = Vec::new();
+        let mut push = |change: &dyn Fn(&mut Self)| {
+            let mut plan = self.clone();
+            change(&mut plan);
+            if (&plan.sim, &plan.engine) != (&self.sim, &self.engine) {
+                plans.push(plan);
+            }
+        };
+        push(&|plan| plan.sim.lane_packets = sim.lane_packets);
+        push(&|plan| {
+            (plan.sim.max_packet, plan.sim.bulk_from) = (sim.max_packet, sim.bulk_from);
+        });
+        push(&|plan| plan.sim.body_step_bytes = sim.body_step_bytes);
+        push(&|plan| plan.engine.slots = engine.slots);
+        push(&|plan| {
+            plan.engine.op_pool_window = engine.op_pool_window;
+            plan.engine.op_pool_global = engine.op_pool_global;
+        });
+        push(&|plan| {
+            plan.engine.target_pool_window = engine.target_pool_window;
+            plan.engine.target_pool_global = engine.target_pool_global;
+        });
+        push(&|plan| plan.engine.piggyback_threshold = engine.piggyback_threshold);
+        push(&|plan| plan.engine.lock_data_bytes = engine.lock_data_bytes);
+        push(&|plan| plan.engine.lock_queue_bytes = engine.lock_queue_bytes);
+        push(&|plan| plan.engine.credits = engine.credits);
+        push(&|plan| plan.engine.unit_bytes = engine.unit_bytes);
+        push(&|plan| plan.engine.poll_packets = engine.poll_packets);
+        push(&|plan| plan.engine.poll_bytes = engine.poll_bytes);
+        plans
     }
 
     /// The settings, for reports.
     pub fn settings(&self) -> String {
-        format!("{:?}\n{:?}\n{:?}\n{:?}", self.sim, self.engine, self.latency, self.pauses)
+        let Self { sim, engine, latency, pauses, lateness, .. } = self;
+        format!("{sim:?}\n{engine:?}\n{latency:?}\n{pauses:?}\ncollectives end up to {lateness:?} late")
     }
 }

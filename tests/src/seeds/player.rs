@@ -16,7 +16,7 @@ use rma_core::epoch::Sync;
 use rma_core::error::Result;
 use rma_core::host::Group;
 use rma_core::window::{Detaching, OperationRequest, Window, WindowCreation, WindowFree, WindowSpec};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 mod judge;
@@ -65,6 +65,8 @@ pub(super) struct Player<G> {
     actors: Vec<Actor>,
     teams: Vec<u32>,
     live: Vec<Live>,
+    /// Ranks that a thread of this rank has locked, or is locking or unlocking, by window.
+    held: HashSet<(usize, u32)>,
     done: Vec<Buffers>,
     /// Operations that are no part of the tree.
     extra: u32,
@@ -142,6 +144,7 @@ impl<G: Ground> Player<G> {
             actors: actors.collect(),
             teams: Vec::new(),
             live: Vec::new(),
+            held: HashSet::new(),
             done: Vec::new(),
             extra: 0,
             stage: Stage::Creating(None),
@@ -162,7 +165,8 @@ impl<G: Ground> Player<G> {
             Some(Step::Operate(prepared)) => {
                 format!("operation {} on window {} to {}", prepared.number, prepared.window, prepared.target)
             }
-            Some(Step::Look { .. }) => "look".to_owned(),
+            Some(Step::Look { window, .. }) => format!("look at window {window}"),
+            Some(Step::Hear { actor, .. }) => format!("hear of actor {actor}"),
             Some(step) => format!("{step:?}"),
         };
         format!("rank {}: {}", self.me, self.actors.iter().map(at).collect::<Vec<_>>().join("; "))

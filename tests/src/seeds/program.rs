@@ -14,7 +14,7 @@ pub const CELLS: u64 = 4;
 /// Cells that only their owner stores to.
 pub const STORES: u64 = 4;
 /// Equal numbers that are changed under an exclusive lock.
-pub const EQUALS: u64 = 8;
+pub const EQUALS: u64 = 48;
 /// What regions are aligned to.
 const ALIGN: u64 = 32;
 
@@ -177,6 +177,19 @@ pub struct LockPlan {
     pub is_unchecked: bool,
 }
 
+/// Which requests are waited for, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// All, one after the other.
+    InTurn,
+    /// All, together.
+    All,
+    /// One, whichever ends first.
+    Any,
+    /// At least one, and all that have ended then.
+    Some,
+}
+
 /// What an actor does, one thing after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // calls
@@ -194,8 +207,9 @@ pub enum Item {
     Sync {
         window: usize,
     },
-    /// Waits for all requests of the actor, in an order drawn from the seed.
+    /// Waits for requests of the actor, in an order drawn from the seed.
     Requests {
+        how: Awaited,
         seed: u64,
     },
     /// Gets the equal numbers, checks them, and puts their successors; under an exclusive lock.

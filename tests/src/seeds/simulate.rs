@@ -2,9 +2,10 @@
 
 use super::chains::{self, Log};
 use super::compile::compile;
+use super::late::LateHost;
 use super::plan::Plan;
 use super::player::{Ground, Player, Turn};
-use rma_ch_sim::{Actor, Context, SimHost, SimWorld, Step};
+use rma_ch_sim::{Actor, Context, SimWorld, Step};
 use rma_core::Engine;
 use rma_core::error::Result;
 use rma_core::host::{Group, Host, HostRequest};
@@ -63,7 +64,7 @@ struct Field {
     /// Those who meet.
     actors: u32,
     group: Group,
-    host: Arc<SimHost>,
+    host: Arc<LateHost>,
     request: Option<HostRequest>,
     board: Rc<RefCell<Board>>,
 }
@@ -168,6 +169,8 @@ impl Plan {
             let host = Arc::new(net.host(Peer(me)));
             let channel = Box::new(net.channel(Peer(me)));
             let group = Group::strided(0, Rank(me), Peer(0), 1, ranks);
+            let late = self.seed ^ u64::from(me + 1) << 32;
+            let host = Arc::new(LateHost::new(host, self.lateness, late));
             let shared_host = Arc::clone(&host) as Arc<dyn Host>;
             let engine = Engine::new(self.engine.clone(), channel, shared_host, Box::new(NoUpper));
             let engine = engine.map_err(|error| error.to_string())?;

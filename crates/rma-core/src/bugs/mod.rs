@@ -37,9 +37,9 @@ pub enum Bug {
     PostLostInFence,
     /// The window protocol of lock_all does not count the locks that were asked for one by one.
     LateGrants,
-    /// No-check is forgotten with the target's element, and the target does not ask who holds the lock that is released.
+    /// No-check is forgotten with the target's element, and the target releases its lock without asking who holds it.
     UncheckedForgotten,
-    /// Locks are granted in strict order, also to those who hold others.
+    /// The locks of a lock_all epoch are granted in strict order, although it holds others.
     StrictOrder,
 }
 

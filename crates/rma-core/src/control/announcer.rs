@@ -7,7 +7,7 @@
 //! would cost each step a call of the loader.
 
 use super::bulk::ANNOUNCERS;
-use super::thread_address::thread_address;
+use super::thread_address;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 /// The address of the thread that has the word; 0 for none.

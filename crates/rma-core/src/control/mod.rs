@@ -43,3 +43,4 @@ pub use lock::{Grant, NotHeld, Ticket, Wake};
 pub use marks::{Marks, Taken};
 pub use meeting::{Attendance, Meeting, attendance};
 pub use state::{Holder, LockKind, LockRequest, LockState};
+pub(crate) use thread_address::thread_address;

@@ -3,7 +3,7 @@
 /// The calling thread's address; never 0.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 #[inline(always)]
-pub(super) fn thread_address() -> usize {
+pub(crate) fn thread_address() -> usize {
     let address: usize;
     // SAFETY: reads the first word of the thread's control block, which the psABI for ELF TLS on x86-64 puts at fs:0 in every
     // thread and makes the block's own address; nothing is written.
@@ -15,7 +15,7 @@ pub(super) fn thread_address() -> usize {
 
 /// The calling thread's address; never 0.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(miri))))]
-pub(super) fn thread_address() -> usize {
+pub(crate) fn thread_address() -> usize {
     thread_local! {
         static ANCHOR: u8 = const { 0 };
     }

@@ -18,6 +18,7 @@
 //! ```
 
 use super::assert::Assert;
+use super::caller::Caller;
 use super::expose::watch;
 use super::legal::Call;
 use super::state::Lock;
@@ -41,6 +42,7 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 #[derive(Debug)]
 pub(crate) struct LockSync {
     rank: Rank,
+    caller: Caller,
     kind: LockKind,
     no_check: bool,
     /// Contact with the target has been made, so that it notices this rank's death, and this rank the target's.
@@ -50,7 +52,7 @@ pub(crate) struct LockSync {
 
 #[derive(Debug)]
 enum Phase {
-    /// Waiting for the locks that were called for earlier.
+    /// Waiting for the locks that the caller called for earlier.
     Earlier,
     /// Waiting in line for a mapped target's lock.
     InLine(Ticket),
@@ -61,6 +63,8 @@ enum Phase {
 #[derive(Debug)]
 pub(crate) struct UnlockSync {
     rank: Rank,
+    /// Nothing has to be released.
+    no_check: bool,
     /// The element that carries the release; found or made by the first poll that can.
     target: Option<PoolKey>,
 }
@@ -68,11 +72,12 @@ pub(crate) struct UnlockSync {
 impl LockSync {
     /// Begins a lock call whose legality has been checked.
     ///
-    /// Locks are acquired in the order of the calls: a program that locks several targets in one global order never
+    /// Locks are acquired in the order of the caller's calls: a program that locks several targets in one global order never
     /// deadlocks, although some locks are taken inside the call and others by the first operation. So a lock call first
-    /// sees to the locks that were called for before it.
-    pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert) -> Self {
-        Self { rank, kind, no_check: assert.has(Assert::NO_CHECK), is_watching: false, phase: Phase::Earlier }
+    /// sees to the locks that its caller called for before it; to those alone, since between callers nothing is in order.
+    pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert, caller: Caller) -> Self {
+        let no_check = assert.has(Assert::NO_CHECK);
+        Self { rank, caller, kind, no_check, is_watching: false, phase: Phase::Earlier }
     }
 
     /// Answers whether the call is over: the lock is held, or promised for the first operation.
@@ -80,7 +85,7 @@ impl LockSync {
         match std::mem::replace(&mut self.phase, Phase::Held) {
             Phase::Held => Ok(true),
             Phase::InLine(ticket) => Ok(self.try_turn(state, window, ticket)),
-            Phase::Earlier if !self.no_check && !earlier_are_held(state, window) => {
+            Phase::Earlier if !self.no_check && !earlier_are_held(state, window, self.caller) => {
                 self.phase = Phase::Earlier;
                 Ok(false)
             }
@@ -99,8 +104,9 @@ impl LockSync {
         }
         let Some(member) = shared.member(self.rank) else {
             let state = if self.no_check { LockState::Granted } else { LockState::Called };
-            let (kind, no_check) = (self.kind, self.no_check);
-            window.epoch.add_lock(self.rank, Lock { kind, state, no_check, wanted: false, closing: false });
+            let (kind, no_check, caller) = (self.kind, self.no_check, Some(self.caller));
+            let lock = Lock { kind, state, caller, no_check, wanted: false, closing: false };
+            window.epoch.add_lock(self.rank, lock);
             return true;
         };
         if window.epoch.state().is_fence_or_unset() {
@@ -148,9 +154,9 @@ impl LockSync {
     }
 }
 
-/// Asks for the locks that have been called for but not asked for; answers whether all are held.
-fn earlier_are_held(state: &mut State, window: &mut WindowState) -> bool {
-    let mut ungranted = window.epoch.ungranted().collect::<SmallVec<[Rank; 4]>>();
+/// Asks for the locks that a caller has called for but not asked for; answers whether all are held.
+fn earlier_are_held(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
+    let mut ungranted = window.epoch.ungranted_of(caller).collect::<SmallVec<[Rank; 4]>>();
     // Nobody will ever answer for a lost rank; its unlock says so.
     ungranted.retain(|rank| !state.lost.contains_key(&window.shared.group.peer(*rank)));
     for rank in &ungranted {
@@ -162,8 +168,7 @@ fn earlier_are_held(state: &mut State, window: &mut WindowState) -> bool {
         let is_new = window.table.find(&state.pools.targets, *rank).is_none();
         window.dirty |= ensure_target(state, window, *rank).is_some() && is_new;
     }
-    // Mapped ranks are waited for inside the calls of other threads.
-    ungranted.is_empty() && window.in_line == 0
+    ungranted.is_empty()
 }
 
 impl UnlockSync {
@@ -180,7 +185,7 @@ impl UnlockSync {
         let lock = *lock;
         let target = window.table.find(&state.pools.targets, rank);
         if state.lost.contains_key(&shared.group.peer(rank)) {
-            return Some(Self { rank, target: None });
+            return Some(Self { rank, no_check: lock.no_check, target: None });
         }
         let no_check = lock.no_check && !(target.is_none() && has(Bug::UncheckedForgotten));
         if target.is_none() && (no_check || lock.state == LockState::Called) {
@@ -188,8 +193,8 @@ impl UnlockSync {
             window.epoch.remove_lock(rank);
             return None;
         }
-        let mut sync = Self { rank, target: None };
-        sync.close(state, window, no_check);
+        let mut sync = Self { rank, no_check, target: None };
+        sync.close(state, window);
         Some(sync)
     }
 
@@ -203,7 +208,7 @@ impl UnlockSync {
             return Err(error);
         }
         if self.target.is_none() {
-            self.close(state, window, lock.no_check);
+            self.close(state, window);
         }
         let Some(key) = self.target else { return Ok(false) };
         let Some(target) = state.pools.targets.get(key) else {
@@ -220,7 +225,7 @@ impl UnlockSync {
             self.finish(state, window);
             return Ok(true);
         }
-        let is_released = target.closing == Closing::Sent || lock.no_check;
+        let is_released = target.closing == Closing::Sent || self.no_check;
         if !is_released || !target.is_complete(&state.pools.ops, target.posted) || target.owes_ack() {
             // A lock that was called for but never needed is not asked for any more.
             if lock.state == LockState::Called && target.pending.is_empty() && target.issued.is_empty() {
@@ -234,13 +239,13 @@ impl UnlockSync {
     }
 
     /// Marks the target's element so that the release rides on its last packet.
-    fn close(&mut self, state: &mut State, window: &mut WindowState, no_check: bool) {
+    fn close(&mut self, state: &mut State, window: &mut WindowState) {
         // The element may have been reclaimed while it owed nothing; the release needs one again.
         let Some(key) = ensure_target(state, window, self.rank) else { return };
         let target = &mut state.pools.targets[key];
         let is_exclusive = window.epoch.lock(self.rank).is_some_and(|lock| lock.kind == LockKind::Exclusive);
         target.push(!(is_exclusive && has(Bug::UnlockBeforeCompletion)));
-        if !no_check {
+        if !self.no_check {
             target.closing = Closing::Wanted;
         }
         window.dirty = true;

@@ -6,6 +6,7 @@
 
 mod access;
 mod assert;
+mod caller;
 mod expose;
 mod fence;
 mod flush;
@@ -19,6 +20,7 @@ mod transition;
 
 pub use crate::control::LockKind;
 pub use assert::Assert;
+pub use caller::Caller;
 pub(crate) use expose::{WaitSync, expose};
 pub(crate) use fence::{FenceSync, is_open};
 pub(crate) use flush::{FlushAllSync, FlushSync, Reach};

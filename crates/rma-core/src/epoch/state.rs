@@ -5,6 +5,7 @@
 //! with, at most as many as there are target elements, and none at all once every lock is held.
 
 use super::access::Access;
+use super::caller::Caller;
 use super::transition::{Epoch, Event, LockEvent, LockState};
 use crate::control::LockKind;
 use crate::ids::Rank;
@@ -25,6 +26,8 @@ pub(crate) enum Stage {
 pub(crate) struct Lock {
     pub(crate) kind: LockKind,
     pub(crate) state: LockState,
+    /// Who called for it; `None` in a lock_all epoch, whose locks have no order.
+    pub(crate) caller: Option<Caller>,
     /// No lock is taken at the target, and none released.
     pub(crate) no_check: bool,
     /// A later lock call waits for this lock to be granted, so it is asked for without an operation.
@@ -38,6 +41,7 @@ impl Lock {
     pub(crate) const LAZY: Self = Self {
         kind: LockKind::Shared,
         state: LockState::Called,
+        caller: None,
         no_check: false,
         wanted: false,
         closing: false,
@@ -187,6 +191,12 @@ impl WindowEpoch {
     /// The ranks whose locks have been called for but are not held yet.
     pub(crate) fn ungranted(&self) -> impl Iterator<Item = Rank> + '_ {
         self.locks().filter(|(_, lock)| lock.state != LockState::Granted).map(|(rank, _)| rank)
+    }
+
+    /// Those of them that this caller has called for.
+    pub(crate) fn ungranted_of(&self, caller: Caller) -> impl Iterator<Item = Rank> + '_ {
+        let is_ungranted = move |lock: &Lock| lock.state != LockState::Granted && lock.caller == Some(caller);
+        self.locks().filter(move |(_, lock)| is_ungranted(lock)).map(|(rank, _)| rank)
     }
 
     /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.

@@ -3,9 +3,9 @@
 //! Needs a target element and an operation element. Neither is waited for here: running out is an answer, on which the
 //! window stops holding operations back until elements have come back (design §5.2), and the caller tries again.
 //!
-//! Gets that are held back go last (design note, "Performance optimizations"): their data acknowledge the stores before them,
-//! so that an epoch that gets something needs no packet for its acknowledgement. Gets have no order with other operations of
-//! their epoch (MPI 3.1 §11.7.2 orders accumulates only).
+//! What waits for a lock gives its elements back when another process releases it, which may wait for a lock that another
+//! thread of this process holds, and cannot use without elements. So whoever has called for locks can always have one
+//! element of each kind for them, whatever the locks of other threads wait for.
 
 use super::lost::error_of;
 use super::pack;
@@ -32,12 +32,17 @@ pub(crate) fn post(
         return Ok(Some(op));
     }
     let Some(target) = ensure_target(state, window, rank) else { return Ok(Some(op)) };
+    let mut is_extra = false;
     if !state.pools.ops.can_take(&window.op_share) {
         // Ask before the value moves in: it must come back whole.
         window.counters.on_op_pool_exhausted(1);
         // Only what is new is worth a step: the caller asks again after each.
         window.dirty |= !std::mem::replace(&mut window.pressure, true);
-        return Ok(Some(op));
+        is_extra =
+            has_none(state, window, rank, |target| target.pending.is_empty() && target.issued.is_empty());
+        if !is_extra {
+            return Ok(Some(op));
+        }
     }
     let element = &mut state.pools.targets[target];
     element.posted += 1;
@@ -51,7 +56,9 @@ pub(crate) fn post(
     let is_pack = op.kind == OpKind::Pack;
     let element = &mut state.pools.targets[target];
     state.is_pack_full |= is_pack && element.ends_in_pack(&state.pools.ops);
-    let Ok(key) = state.pools.ops.take(&mut window.op_share, op) else {
+    let (ops, share) = (&mut state.pools.ops, &mut window.op_share);
+    let taken = if is_extra { ops.take_extra(share, op) } else { ops.take(share, op) };
+    let Ok(key) = taken else {
         return Err(Error::new(
             ErrorClass::Intern,
             call,
@@ -77,15 +84,29 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
     if let Some(key) = window.table.find(&state.pools.targets, rank) {
         return Some(key);
     }
+    let mut is_extra = false;
     if !state.pools.targets.can_take(&window.target_share) && !free_idle_target(state, window) {
         window.counters.on_target_pool_exhausted(1);
         push_all(state, window);
-        return None;
+        is_extra = has_none(state, window, rank, |_| false);
+        if !is_extra {
+            return None;
+        }
     }
-    let peer = window.shared.group.peer(rank);
-    let key = state.pools.targets.take(&mut window.target_share, Target::new(rank, peer)).ok()?;
+    let (targets, share) = (&mut state.pools.targets, &mut window.target_share);
+    let target = Target::new(rank, window.shared.group.peer(rank));
+    let key = if is_extra { targets.take_extra(share, target) } else { targets.take(share, target) }.ok()?;
     window.table.insert(&mut state.pools.targets, key);
     Some(key)
+}
+
+/// Whether the caller that has called for the lock of `rank` has no element for any of its locks, but for those that do not
+/// count.
+fn has_none(state: &State, window: &WindowState, rank: Rank, counts_not: impl Fn(&Target) -> bool) -> bool {
+    let caller = window.epoch.lock(rank).and_then(|lock| lock.caller);
+    let targets = &state.pools.targets;
+    let has_any = |of: Rank| window.table.find(targets, of).is_some_and(|key| !counts_not(&targets[key]));
+    caller.is_some() && !window.epoch.locks().any(|(of, lock)| lock.caller == caller && has_any(of))
 }
 
 /// Gives every element that owes nothing back to the pool (end of an epoch).

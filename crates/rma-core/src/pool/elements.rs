@@ -110,6 +110,20 @@ impl<T> GlobalPool<T> {
         Ok(self.insert(share.id(), value))
     }
 
+    /// [`GlobalPool::take`], beyond the sizes of the pool if need be: for whoever has to move before those can give elements
+    /// back who have them all. The caller sees to it that these are few.
+    ///
+    /// # Errors
+    /// When there are as many elements as an index can count.
+    pub fn take_extra(&mut self, share: &mut LocalShare, value: T) -> Result<PoolKey, Exhausted> {
+        if self.can_take(share) || self.first_free == NONE && self.slots.len() >= NONE as usize {
+            return self.take(share, value);
+        }
+        share.charge_extra();
+        self.stats.on_take();
+        Ok(self.insert(share.id(), value))
+    }
+
     /// Takes the value out and returns the element, to the window's share unless that is full. `None`, and no change,
     /// for a stale key and for an element that another share took.
     #[inline]
@@ -322,6 +336,24 @@ mod tests {
         pool.invariants([&share]).unwrap();
         let share = pool.close_share(share).unwrap_err();
         assert_eq!(share.in_use(), 1, "a share in use cannot be closed");
+    }
+
+    #[test]
+    fn extra_elements_are_counted_and_given_back_first() {
+        let mut pool = GlobalPool::new(1);
+        let mut share = pool.open_share(1).unwrap();
+        let keys = ["own", "global", "extra", "extra"].map(|v| pool.take_extra(&mut share, v).unwrap());
+        assert_eq!((share.in_use(), share.borrowed(), pool.can_take(&share)), (4, 1, false));
+        pool.invariants([&share]).unwrap();
+        assert_eq!(pool.put_back(&mut share, keys[0]), Some("own"));
+        assert_eq!(pool.put_back(&mut share, keys[1]), Some("global"));
+        assert!(!pool.can_take(&share), "what was taken beyond the sizes of the pool is not there again");
+        pool.invariants([&share]).unwrap();
+        assert_eq!(pool.put_back(&mut share, keys[2]), Some("extra"));
+        assert!(pool.can_take(&share));
+        assert_eq!(pool.put_back(&mut share, keys[3]), Some("extra"));
+        assert_eq!((share.in_use(), share.borrowed()), (0, 0));
+        pool.invariants([&share]).unwrap();
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One window's side of a pool: what is reserved for it, and what it uses.
 //!
-//! Invariant: `own_used <= reserved`. The numbers change only in the two methods `charge` and `credit`.
+//! Invariant: `own_used <= reserved`. The numbers change only in the methods `charge`, `charge_extra`
+//! and `credit`.
 
 /// A window's reserved elements in one pool, made by [`super::GlobalPool::open_share`] and given back by
 /// [`super::GlobalPool::close_share`]. Holds numbers only; the elements live in the pool.
@@ -10,6 +11,7 @@ pub struct LocalShare {
     reserved: u32,
     own_used: u32,
     borrowed: u32,
+    extra: u32,
     most: u32,
 }
 
@@ -18,11 +20,13 @@ pub struct LocalShare {
 pub(super) enum Level {
     Window,
     Global,
+    /// At none: beyond what there is.
+    Extra,
 }
 
 impl LocalShare {
     pub(super) fn new(id: u32, reserved: u32) -> Self {
-        Self { id, reserved, own_used: 0, borrowed: 0, most: 0 }
+        Self { id, reserved, own_used: 0, borrowed: 0, extra: 0, most: 0 }
     }
 
     /// Elements that only this window may use.
@@ -30,9 +34,9 @@ impl LocalShare {
         self.reserved
     }
 
-    /// Elements the window holds, its own and borrowed ones.
+    /// Elements the window holds, its own, borrowed and extra ones.
     pub fn in_use(&self) -> u32 {
-        self.own_used + self.borrowed
+        self.own_used + self.borrowed + self.extra
     }
 
     /// Elements the window holds beyond its own.
@@ -71,9 +75,18 @@ impl LocalShare {
         level
     }
 
-    /// Counts one element less, the window's own first: an element goes back to the window until that is full.
+    /// Counts one element more, of which nobody else has one less.
+    pub(super) fn charge_extra(&mut self) {
+        self.extra += 1;
+        self.most = self.most.max(self.in_use());
+    }
+
+    /// Counts one element less: an extra one first, then the window's own, until the window has all of its own back.
     pub(super) fn credit(&mut self) -> Level {
-        if self.own_used > 0 {
+        if self.extra > 0 {
+            self.extra -= 1;
+            Level::Extra
+        } else if self.own_used > 0 {
             self.own_used -= 1;
             Level::Window
         } else {

@@ -94,6 +94,9 @@ pub(crate) fn answer(
     if request.flags.has(RequestFlags::UNLOCK) {
         match window.target.begin_release(&window.shared, from) {
             Ok(kind) => replies.push(from, Reply::Release(request.window, kind)),
+            Err(_) if bugs::has(bugs::Bug::UncheckedForgotten) => {
+                window.target.release_anybody(&window.shared);
+            }
             Err(reason) => return Delivery::Refused(reason),
         }
     }

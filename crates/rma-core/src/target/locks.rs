@@ -116,13 +116,20 @@ impl TargetRole {
             self.releasing = Some(from);
             return Ok(LockKind::Exclusive);
         }
-        if has(Bug::UncheckedForgotten)
-            && let Some(other) = self.shared_holders.keys().next().copied()
-        {
-            self.shared_holders.remove(&other);
-            return Ok(LockKind::Shared);
-        }
         Err("unlock by a process that holds no lock")
+    }
+
+    /// [`Bug::UncheckedForgotten`]: releases the lock without asking who holds it.
+    pub(super) fn release_anybody(&mut self, shared: &Shared) {
+        let control = &shared.own().control;
+        let (holder, kind) = match control.lock_state().owner() {
+            Some(owner) => (Some(owner), LockKind::Exclusive),
+            None => (self.shared_holders.keys().min().copied(), LockKind::Shared),
+        };
+        if let Some(holder) = holder.and_then(Holder::new) {
+            self.shared_holders.remove(&holder.peer());
+            let _ = control.release(kind, holder);
+        }
     }
 
     /// Gives memory back that only a crowd of origins has needed: an idle window weighs the same whatever was done on it.

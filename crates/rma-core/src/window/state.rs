@@ -122,7 +122,8 @@ impl WindowState {
 
     /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
     pub(crate) fn holds_another(&self, rank: Rank) -> bool {
-        (self.shared.latch.count() > 0 || self.epoch.holds_another(rank)) && !has(Bug::StrictOrder)
+        let is_strict = has(Bug::StrictOrder) && self.epoch.state().is_lock_all();
+        (self.shared.latch.count() > 0 || self.epoch.holds_another(rank)) && !is_strict
     }
 
     /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.

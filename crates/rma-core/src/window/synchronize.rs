@@ -11,7 +11,7 @@ use super::waits::{behind, waits_for};
 use crate::control::Wake;
 use crate::engine::Engine;
 use crate::epoch::{
-    Assert, Call, FenceSync, FlushSync, LockKind, LockSync, Reach, Sync, SyncStep, UnlockSync,
+    Assert, Call, Caller, FenceSync, FlushSync, LockKind, LockSync, Reach, Sync, SyncStep, UnlockSync,
 };
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Group;
@@ -145,12 +145,27 @@ impl Window {
     /// # Errors
     /// As [`Window::lock`].
     pub fn begin_lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<Sync> {
+        self.begin_lock_by(Caller::thread(), kind, target, assert)
+    }
+
+    /// [`Window::begin_lock`] in the name of a caller that need not be the thread: locks are acquired in the order of one
+    /// caller's calls, each of which is over before the next is begun.
+    ///
+    /// # Errors
+    /// As [`Window::lock`].
+    pub fn begin_lock_by(
+        &self,
+        caller: Caller,
+        kind: LockKind,
+        target: Rank,
+        assert: Assert,
+    ) -> Result<Sync> {
         self.shared().check_rank(target, "lock")?;
         let assert = assert.checked("lock", Assert::NO_CHECK)?;
         self.begin(Call::Lock(target), "lock", |state, window| {
             // What went wrong before is raised before anything is locked: an error of this call means no lock.
             window.raise("lock")?;
-            let mut lock = LockSync::begin(target, kind, assert);
+            let mut lock = LockSync::begin(target, kind, assert, caller);
             match lock.poll(state, window) {
                 Ok(true) => Ok(SyncStep::Held),
                 Ok(false) => Ok(SyncStep::Lock(lock)),

@@ -7,7 +7,7 @@
 use super::shared::Shared;
 use super::state::WindowState;
 use crate::control::Sleep;
-use crate::epoch::Call;
+use crate::epoch::{Call, Caller};
 use crate::host::Host;
 use crate::ids::Rank;
 use crate::progress::State;
@@ -29,7 +29,8 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
             format!("all {} ranks to enter the fence{}", shared.group.size(), behind(host))
         }),
         Call::Lock(rank) => {
-            let earlier: Vec<_> = window.epoch.ungranted().collect();
+            // It is the thread that waits who asks.
+            let earlier: Vec<_> = window.epoch.ungranted_of(Caller::thread()).collect();
             match shared.member(rank) {
                 _ if !earlier.is_empty() => {
                     format!("the locks of {} that were called for before", list(&earlier))

@@ -3,10 +3,10 @@
 use super::super::calls::{Buffers, Called, attach, call, local, mapped};
 use super::super::compile::Step;
 use super::super::operations::{Call, Judged, Prepared};
-use super::super::program::{EQUALS, Flavor, Region};
+use super::super::program::{Awaited, EQUALS, Flavor, Region};
 use super::{Ground, Live, Player};
 use crate::random::Random;
-use rma_core::epoch::Assert;
+use rma_core::epoch::{Assert, Caller};
 use rma_core::error::Result;
 use rma_core::ids::{Disp, Rank};
 use std::sync::Arc;
@@ -21,13 +21,21 @@ impl<G: Ground> Player<G> {
             }
             self.actors[who].sync = None;
             self.finish(who);
+            if let Step::Unlock { window, target } = step {
+                self.held.remove(&(*window, *target));
+            }
             return Ok(true);
         }
         let begun = match step {
             Step::Fence { window, assert } => self.windows[*window].begin_fence(*assert),
             Step::Lock { window, lock } => {
+                // A rank is locked by one thread at a time, which the threads see to by themselves.
+                if !self.held.insert((*window, lock.target)) {
+                    return Ok(false);
+                }
                 let assert = if lock.is_unchecked { Assert::NO_CHECK } else { Assert::NONE };
-                self.windows[*window].begin_lock(lock.kind, Rank(lock.target), assert)
+                let caller = Caller::task(who as u64);
+                self.windows[*window].begin_lock_by(caller, lock.kind, Rank(lock.target), assert)
             }
             Step::Unlock { window, target } => self.windows[*window].begin_unlock(Rank(*target)),
             Step::LockAll { window, assert } => self.windows[*window].begin_lock_all(*assert),
@@ -69,7 +77,8 @@ impl<G: Ground> Player<G> {
     fn attempt_at_once(&mut self, who: usize, step: &Step) -> Result<bool> {
         match step {
             Step::Operate(prepared) => self.operate(who, prepared),
-            Step::Requests { seed } => self.requests(who, *seed),
+            Step::Requests { how: Awaited::InTurn, seed } => self.requests_in_turn(who, *seed),
+            Step::Requests { how, seed } => self.requests(who, *how, *seed),
             Step::PutEquals { window, target } => self.put_equals(who, *window, *target),
             Step::Sync { window } => self.windows[*window].sync().map(|()| true),
             Step::Post { window, group, assert } => {
@@ -107,7 +116,10 @@ impl<G: Ground> Player<G> {
             }
             Step::Load { window, target, at, bytes } => {
                 let mut found = vec![0; bytes.len()];
-                let memory = mapped(&self.windows[*window], *target)?;
+                let memory = mapped(&self.windows[*window], Some(*target))?;
+                let (lowest, first) =
+                    (mapped(&self.windows[*window], None)?, mapped(&self.windows[*window], Some(0))?);
+                assert_eq!(lowest.as_mut_ptr(), first.as_mut_ptr(), "all ranks have memory");
                 memory.part(*at as usize, bytes.len()).as_read().read(&mut found);
                 self.compare(&found, bytes, || {
                     format!("window {window} of rank {target} at byte {at}, loaded")
@@ -208,7 +220,7 @@ impl<G: Ground> Player<G> {
     }
 
     /// Waits for all requests of an actor, one after the other.
-    fn requests(&mut self, who: usize, seed: u64) -> Result<bool> {
+    fn requests_in_turn(&mut self, who: usize, seed: u64) -> Result<bool> {
         let mut random = Random::new(seed);
         loop {
             let requests = &mut self.actors[who].requests;
@@ -224,6 +236,36 @@ impl<G: Ground> Player<G> {
             self.complete(number);
             random = Random::new(seed ^ u64::from(number));
         }
+    }
+
+    /// Looks at all requests of an actor, and takes those that have ended if they are enough.
+    fn requests(&mut self, who: usize, how: Awaited, seed: u64) -> Result<bool> {
+        if self.actors[who].requests.is_empty() {
+            return Ok(true);
+        }
+        self.engine.poll();
+        let requests = &mut self.actors[who].requests;
+        let first = Random::new(seed).below(requests.len() as u64) as usize;
+        requests.rotate_left(first);
+        let mut ended = Vec::new();
+        for (number, request) in requests.iter() {
+            if request.is_complete()? {
+                ended.push(*number);
+            }
+        }
+        let is_over = match how {
+            Awaited::All | Awaited::InTurn => ended.len() == requests.len(),
+            Awaited::Any | Awaited::Some => !ended.is_empty(),
+        };
+        if !is_over {
+            return Ok(false);
+        }
+        if how == Awaited::Any {
+            ended.truncate(1);
+        }
+        requests.retain(|(number, _)| !ended.contains(number));
+        ended.into_iter().for_each(|number| self.complete(number));
+        Ok(true)
     }
 }
 
