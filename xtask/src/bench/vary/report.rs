@@ -1,5 +1,6 @@
 //! What a variable does, as a plot of times relative to the default's, and as a table in Markdown.
 
+use super::super::cases::{Measure, rows};
 use super::super::figures::Figure;
 use super::super::results::{Measurement, write as write_file};
 use super::super::units;
@@ -13,12 +14,17 @@ use std::path::Path;
 #[derive(Debug)]
 struct Line {
     title: String,
+    /// Whether its numbers are parts of a core, not times.
+    is_share: bool,
     /// One for each value; nothing where the case failed.
     figures: Vec<Option<Figure>>,
 }
 
+/// Lines of a plot.
+const MOST_LINES: usize = 10;
+
 /// Colours that people with colour-blindness can tell apart.
-const COLOURS: [RGBColor; 8] = [
+const COLOURS: [RGBColor; MOST_LINES] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 114, 178),
     RGBColor(0, 158, 115),
@@ -27,6 +33,8 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(86, 180, 233),
     RGBColor(110, 80, 160),
     RGBColor(90, 90, 90),
+    RGBColor(120, 130, 20),
+    RGBColor(150, 90, 60),
 ];
 
 /// Writes `sweep-NAME.svg` and `sweep-NAME.md`; answers the table.
@@ -44,12 +52,25 @@ pub(super) fn write(
     }
     let labels: Vec<String> = values.iter().map(|value| variable.label(*value)).collect();
     let table = table(variable, &labels, &lines, default, repetitions);
-    let plot = draw(&variable.name, &labels, &lines, default)
+    let plot = draw(&variable.name, &labels, &most_moved(lines, default), default)
         .map_err(|error| format!("{} could not be drawn: {error}", variable.name))?;
     let file = |extension: &str| directory.join(format!("sweep-{}.{extension}", variable.name));
     write_file(&file("svg"), plot)?;
     write_file(&file("md"), &table)?;
     Ok(format!("{table}\n{}", file("svg").display()))
+}
+
+/// The lines that the variable moves most, in their order: a plot shows no more.
+fn most_moved(lines: Vec<Line>, default: usize) -> Vec<Line> {
+    let moves = |line: &Line| {
+        let ratios = (0..line.figures.len()).filter_map(|index| line.ratio(index, default));
+        ratios.map(|ratio| ratio.ln().abs()).fold(0.0, f64::max)
+    };
+    let mut by_move: Vec<(usize, Line)> = lines.into_iter().enumerate().collect();
+    by_move.sort_by(|(_, one), (_, other)| moves(other).total_cmp(&moves(one)));
+    by_move.truncate(MOST_LINES);
+    by_move.sort_by_key(|(index, _)| *index);
+    by_move.into_iter().map(|(_, line)| line).collect()
 }
 
 /// The lines of a trial: each case and size that is to be shown.
@@ -59,8 +80,7 @@ fn lines(outcome: &Outcome) -> Vec<Line> {
     let mut lines = Vec::new();
     for case in &trial.cases {
         let sizes: BTreeSet<u64> = all().filter(|m| m.case == *case).map(|m| m.size).collect();
-        let shown =
-            sizes.iter().filter(|size| trial.sizes.is_empty() || trial.sizes.contains(size) || **size == 0);
+        let shown = sizes.iter().filter(|size| trial.sizes.is_empty() || trial.sizes.contains(size));
         for &size in shown {
             let of = |measurements: &Vec<Measurement>| {
                 Figure::of(measurements.iter().filter(|m| m.case == *case && m.size == size))
@@ -68,10 +88,18 @@ fn lines(outcome: &Outcome) -> Vec<Line> {
             let ranks = if trial.ranks == 2 { String::new() } else { format!(", {} ranks", trial.ranks) };
             let bytes = if size == 0 { String::new() } else { format!(" {}", units::bytes(size)) };
             let title = format!("{case}{bytes}{ranks} ({})", trial.path.title());
-            lines.push(Line { title, figures: outcome.by_value.iter().map(of).collect() });
+            lines.push(Line {
+                title,
+                is_share: is_share(case),
+                figures: outcome.by_value.iter().map(of).collect(),
+            });
         }
     }
     lines
+}
+
+fn is_share(case: &str) -> bool {
+    rows().any(|row| row.case == case && row.measure == Measure::Share)
 }
 
 impl Line {
@@ -89,10 +117,11 @@ fn table(variable: &Variable, labels: &[String], lines: &[Line], default: usize,
     text +=
         &format!("| {} | {} |\n|{}\n", variable.name, labels.join(" | "), " --- |".repeat(labels.len() + 1));
     for line in lines {
+        let show = |time: f64| if line.is_share { units::share(time) } else { units::time(time) };
         let cell = |index: usize| match (line.figures[index], line.ratio(index, default)) {
-            (Some(figure), _) if index == default => units::time(figure.median),
-            (Some(figure), Some(ratio)) => format!("{} ({ratio:.2})", units::time(figure.median)),
-            (Some(figure), None) => units::time(figure.median),
+            (Some(figure), _) if index == default => show(figure.median),
+            (Some(figure), Some(ratio)) => format!("{} ({ratio:.2})", show(figure.median)),
+            (Some(figure), None) => show(figure.median),
             (None, _) => "–".to_owned(),
         };
         let cells: Vec<String> = (0..labels.len()).map(cell).collect();
@@ -161,7 +190,7 @@ mod tests {
     use crate::bench::figures::tests::measurement;
 
     fn outcome() -> Outcome {
-        let trial = trials("RMA_AGENT", &[]).remove(0);
+        let trial = trials("RMA_AGENT_TICK", &[]).remove(0);
         let of = |time: f64| vec![measurement("", "put", 8, time), measurement("", "put", 4096, time)];
         Outcome { trial, by_value: vec![of(10_000.0), of(11_000.0)] }
     }
@@ -177,6 +206,21 @@ mod tests {
         assert!(text.contains("| put 8 B (TCP) | 10.0 \u{b5}s | 11.0 \u{b5}s (1.10) |"), "{text}");
         let plot = draw("RMA_AGENT", &labels, &lines, 0).unwrap();
         assert!(plot.starts_with("<svg") && plot.contains("put 8 B (TCP)") && plot.len() < 20_000);
+    }
+
+    #[test]
+    fn a_plot_shows_what_moves_most() {
+        let line = |index: usize, time: f64| Line {
+            title: index.to_string(),
+            is_share: false,
+            figures: [10.0, time].map(|time| Figure::of([measurement("", "put", 8, time)].iter())).to_vec(),
+        };
+        let mut lines: Vec<Line> = (0..12).map(|index| line(index, 11.0)).collect();
+        lines[3] = line(3, 10.0);
+        lines[5] = line(5, 10.1);
+        lines[7] = line(7, 2.0);
+        let titles: Vec<String> = most_moved(lines, 0).into_iter().map(|line| line.title).collect();
+        assert_eq!(titles, ["0", "1", "2", "4", "6", "7", "8", "9", "10", "11"]);
     }
 
     #[test]

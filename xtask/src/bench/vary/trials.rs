@@ -48,9 +48,36 @@ type Line = (&'static str, Path, u32, &'static [&'static str], &'static [u64]);
 
 use Path::{Mapped, Shm, Tcp};
 
-const WORD: &[u64] = &[8];
+/// What has no size has 0.
+const WORD: &[u64] = &[0, 8];
 const EAGER: &[u64] = &[512, 4 << 10, 32 << 10, 256 << 10];
 const LARGE: &[u64] = &[8, 4 << 10, 256 << 10, 4 << 20];
+
+/// Whatever a thread beside the program could cost.
+const ALL: &[&str] = &[
+    "put",
+    "put-rate",
+    "get",
+    "get-rate",
+    "vector-put",
+    "acc",
+    "acc-rate",
+    "acc-double",
+    "fetch-op",
+    "cas",
+    "get-acc",
+    "lock-put",
+    "fence",
+    "pscw",
+    "passive-put",
+    "created-put",
+    "message",
+    "idle-wait",
+    "idle-away",
+    "mix",
+    "win-allocate",
+];
+const CONTENDED: &[&str] = &["counter", "counters", "lock-contended", "mix"];
 
 /// The first lines that fit a name are taken; names that only begin alike stand in order of length.
 const LINES: &[Line] = &[
@@ -67,8 +94,11 @@ const LINES: &[Line] = &[
     ("RMA_SPIN", Tcp, 2, &["put", "lock-put", "fence", "pscw", "message"], WORD),
     ("RMA_SPIN", Tcp, 4, &["counter"], WORD),
     ("RMA_SPIN", Mapped, 2, &["fence", "message"], WORD),
-    ("RMA_AGENT", Tcp, 2, &["passive-put", "put", "lock-put", "fence"], WORD),
-    ("RMA_AGENT", Mapped, 2, &["put", "fence"], WORD),
+    ("RMA_AGENT_TICK", Tcp, 2, &["passive-put", "put", "lock-put", "fence", "idle-away"], WORD),
+    ("RMA_AGENT", Mapped, 2, ALL, &[]),
+    ("RMA_AGENT", Mapped, 4, CONTENDED, &[]),
+    ("RMA_AGENT", Tcp, 2, ALL, &[]),
+    ("RMA_AGENT", Tcp, 4, CONTENDED, &[]),
     ("RMA_MESSAGE", Tcp, 2, &["message"], &[]),
     ("RMA_MESSAGE", Mapped, 2, &["message"], &[]),
     ("RMA_SHM_BULK", Shm, 2, &["put", "get"], EAGER),
