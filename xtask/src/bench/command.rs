@@ -56,13 +56,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RESULTS.json", conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "repetitions"])]
     from: Option<PathBuf>,
 
-    /// Put the table of budgets into docs/performance.md as well.
+    /// Put the table of budgets into docs/performance.md as well; with --sweep, plots and tables into docs/tuning.md.
     #[arg(long)]
     docs: bool,
 
-    /// Measure our library alone, with several values of this variable; writes a plot and a table.
-    #[arg(long, value_name = "VARIABLE", conflicts_with_all = ["quick", "ranks", "peers", "check", "from", "docs"])]
-    sweep: Option<String>,
+    /// Measure our library alone, with several values of these variables in turn; writes a plot and a table for each. The
+    /// word docs stands for all that docs/tuning.md shows.
+    #[arg(long, value_name = "VARIABLE", value_delimiter = ',', conflicts_with_all = ["quick", "ranks", "peers", "check", "from"])]
+    sweep: Vec<String>,
 
     /// The values to try; some around the default, when there are none.
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "sweep")]
@@ -99,8 +100,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         return peers::install(workspace.target());
     }
     let directory = workspace.target().join("bench");
-    if let Some(variable) = &args.sweep {
-        return sweep_variable(workspace, args, variable, &directory);
+    if !args.sweep.is_empty() {
+        return sweep_variables(workspace, args, &directory);
     }
     // Saved results are looked at first: an hour's measurement must not end in a file that cannot be read.
     let saved = args.check.as_deref().map(Results::load).transpose()?;
@@ -151,16 +152,24 @@ fn measure(workspace: &Workspace, args: &Args, directory: &Path) -> Result<Resul
     Ok(results)
 }
 
-/// Our library with several values of one variable.
-fn sweep_variable(workspace: &Workspace, args: &Args, variable: &str, directory: &Path) -> Outcome {
+/// Our library with several values of each of some variables.
+fn sweep_variables(workspace: &Workspace, args: &Args, directory: &Path) -> Outcome {
     let prefixes = with_ours(args, directory)?;
     let runner = Runner::new(directory.join("work"))?;
     let libraries = libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes)?;
     let ours = libraries.iter().find(|library| library.family == Family::Ours);
     let ours = ours.ok_or("our library does not build, so there is nothing to vary")?;
-    let Args { values, only, repetitions, .. } = args;
-    let request = vary::Request { variable, values, only, repetitions: *repetitions };
-    println!("{}", vary::run(&runner, ours, directory, &request)?);
+    let Args { sweep, values, only, repetitions, .. } = args;
+    let page = workspace.root().join(vary::PAGE);
+    let variables = if sweep == &["docs"] { vary::variables_of(&page)? } else { sweep.clone() };
+    for variable in &variables {
+        let request = vary::Request { variable, values, only, repetitions: *repetitions };
+        let files = vary::run(&runner, ours, directory, &request)?;
+        println!("{}\n{}\n", files.table, files.plot.display());
+        if args.docs {
+            vary::put_into(&page, variable, &files)?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -235,9 +244,7 @@ mod tests {
             assert!(parse(line).is_err(), "{line}");
         }
         let sweep = parse("bench --sweep RMA_SPIN --values 0,30 --only put").unwrap();
-        assert!(
-            sweep.sweep.as_deref() == Some("RMA_SPIN") && sweep.values == [0, 30] && sweep.only == ["put"]
-        );
+        assert!(sweep.sweep == ["RMA_SPIN"] && sweep.values == [0, 30] && sweep.only == ["put"]);
         for line in
             ["bench --values 1", "bench --sweep RMA_SPIN --quick", "bench --sweep RMA_SPIN --values x"]
         {

@@ -4,7 +4,7 @@ use super::super::columns::{Setup, setups};
 use super::super::job::{Question, Runner};
 use super::super::libraries::Library;
 use super::super::results::{Measurement, Transport};
-use super::report;
+use super::report::{self, Files};
 use super::trials::{Path, Trial, trials};
 use super::variable::Variable;
 use std::path::Path as File;
@@ -35,13 +35,13 @@ pub(super) struct Outcome {
     pub(super) by_value: Vec<Vec<Measurement>>,
 }
 
-/// Measures, and writes plot and table into `directory`. Answers what the terminal shows.
+/// Measures, and writes plot and table into `directory`.
 pub(crate) fn run(
     runner: &Runner,
     library: &Library,
     directory: &File,
     request: &Request<'_>,
-) -> Result<String, String> {
+) -> Result<Files, String> {
     let variable = look_up(runner, library, request.variable)?;
     let values = variable.values(request.values)?;
     let repetitions = request.repetitions.unwrap_or(REPETITIONS);

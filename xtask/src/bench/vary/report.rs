@@ -11,7 +11,7 @@ use super::measure::Outcome;
 use super::variable::Variable;
 use plotters::prelude::*;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A line of the plot and of the table.
 #[derive(Debug)]
@@ -21,6 +21,15 @@ struct Line {
     is_share: bool,
     /// One for each value; nothing where the case failed.
     figures: Vec<Option<Figure>>,
+}
+
+/// What a sweep leaves.
+#[derive(Debug)]
+pub(crate) struct Files {
+    /// In Markdown, with what it is about.
+    pub(crate) table: String,
+    /// The file of the plot.
+    pub(crate) plot: PathBuf,
 }
 
 /// Lines of a plot.
@@ -40,14 +49,14 @@ const COLOURS: [RGBColor; MOST_LINES] = [
     RGBColor(150, 90, 60),
 ];
 
-/// Writes `sweep-NAME.svg` and `sweep-NAME.md`; answers the table.
+/// Writes `sweep-NAME.svg` and `sweep-NAME.md`.
 pub(super) fn write(
     variable: &Variable,
     values: &[u64],
     outcomes: &[Outcome],
     repetitions: u32,
     directory: &Path,
-) -> Result<String, String> {
+) -> Result<Files, String> {
     let lines: Vec<Line> = outcomes.iter().flat_map(lines).collect();
     let default = values.iter().position(|value| *value == variable.default).unwrap_or(0);
     if !lines.iter().any(|line| line.figures[default].is_some()) {
@@ -60,7 +69,7 @@ pub(super) fn write(
     let file = |extension: &str| directory.join(format!("sweep-{}.{extension}", variable.name));
     write_file(&file("svg"), plot)?;
     write_file(&file("md"), &table)?;
-    Ok(format!("{table}\n{}", file("svg").display()))
+    Ok(Files { table, plot: file("svg") })
 }
 
 /// The lines that the variable moves most, in their order: a plot shows no more.
