@@ -174,8 +174,12 @@ static void run_accumulate_doubles(void)
 
 static void run_get_accumulate(void)
 {
-    measure_doubles("get-acc", 8, fetch_doubles);
-    measure_doubles("get-acc", MIB, fetch_doubles);
+    static const size_t all[] = { 8, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB };
+    static const size_t few[] = { 8, 4 * KIB, MIB };
+    size_t count = settings.quick ? sizeof few / sizeof *few : sizeof all / sizeof *all;
+
+    for (size_t i = 0; i < count; i++)
+        measure_doubles("get-acc", (settings.quick ? few : all)[i], fetch_doubles);
 }
 
 static const struct need accumulates[] = { NEED(MPI_Accumulate), NEED(MPI_Win_flush), { 0 } };

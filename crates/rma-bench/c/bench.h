@@ -8,7 +8,7 @@
  *   {"case": "put", "begin": true}                             so that a crash or a hang has a name
  *   {"case": "put", "size": 8, "ranks": 2, "operations": 1,    nanoseconds per iteration, one number per sample;
  *    "iterations": 70000, "median": ..., "min": ...,           operations: how many calls one iteration holds
- *    "max": ..., "samples": [...]}
+ *    "max": ..., "samples": [...]}                            size: bytes of an operation, where a case says nothing else
  *   {"case": "put", "size": 8, "error": "..."}                 a wrong value: no number is given
  *   {"case": "pscw", "missing": "MPI_Win_post ..."}            the library has no such call
  *   {"case": "put", "limit": 30}                               not done in time; the job ends
@@ -28,6 +28,7 @@
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
 #define MAX_SAMPLES 64
 
 /* How long to measure; the same for all cases. */
@@ -85,6 +86,7 @@ struct bench_case {
     int least_ranks;
     const struct need *needs; /* ends with a null name; MPI_Win_allocate, _free, _lock and _unlock need not be listed */
     void (*run)(void);
+    int is_threaded; /* needs MPI_THREAD_MULTIPLE, which is asked for when such a case comes first */
 };
 
 /* Tables of cases; each ends with a null name. */
@@ -93,7 +95,10 @@ extern const struct bench_case atomic_cases[];
 extern const struct bench_case synchronization_cases[];
 extern const struct bench_case contention_cases[];
 extern const struct bench_case window_cases[];
-
+extern const struct bench_case mix_cases[];
+extern const struct bench_case thread_cases[];
+extern const struct bench_case message_cases[];
+extern const struct bench_case idle_cases[];
 
 /* memory.c: ends with 0. */
 const size_t *transfer_sizes(void);

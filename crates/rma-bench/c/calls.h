@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #pragma weak MPI_Accumulate
+#pragma weak MPI_Comm_group
 #pragma weak MPI_Compare_and_swap
 #pragma weak MPI_Fetch_and_op
 #pragma weak MPI_Get
@@ -14,8 +15,10 @@
 #pragma weak MPI_Get_library_version
 #pragma weak MPI_Group_free
 #pragma weak MPI_Group_incl
-#pragma weak MPI_Comm_group
+#pragma weak MPI_Init_thread
 #pragma weak MPI_Put
+#pragma weak MPI_Recv
+#pragma weak MPI_Send
 #pragma weak MPI_Type_commit
 #pragma weak MPI_Type_free
 #pragma weak MPI_Type_vector
@@ -24,11 +27,14 @@
 #pragma weak MPI_Win_create
 #pragma weak MPI_Win_fence
 #pragma weak MPI_Win_flush
+#pragma weak MPI_Win_flush_all
 #pragma weak MPI_Win_free
 #pragma weak MPI_Win_lock
+#pragma weak MPI_Win_lock_all
 #pragma weak MPI_Win_post
 #pragma weak MPI_Win_start
 #pragma weak MPI_Win_unlock
+#pragma weak MPI_Win_unlock_all
 #pragma weak MPI_Win_wait
 
 int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -46,8 +52,11 @@ int MPI_Get_library_version(char *version, int *resultlen);
 int MPI_Group_free(MPI_Group *group);
 int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
             MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
+int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
+int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int MPI_Type_commit(MPI_Datatype *datatype);
 int MPI_Type_free(MPI_Datatype *datatype);
 int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
@@ -56,11 +65,14 @@ int MPI_Win_complete(MPI_Win win);
 int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
 int MPI_Win_fence(int assertion, MPI_Win win);
 int MPI_Win_flush(int rank, MPI_Win win);
+int MPI_Win_flush_all(MPI_Win win);
 int MPI_Win_free(MPI_Win *win);
 int MPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win win);
+int MPI_Win_lock_all(int assertion, MPI_Win win);
 int MPI_Win_post(MPI_Group group, int assertion, MPI_Win win);
 int MPI_Win_start(MPI_Group group, int assertion, MPI_Win win);
 int MPI_Win_unlock(int rank, MPI_Win win);
+int MPI_Win_unlock_all(MPI_Win win);
 int MPI_Win_wait(MPI_Win win);
 
 #endif

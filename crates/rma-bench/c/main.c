@@ -19,7 +19,8 @@ int my_rank;
 int rank_count;
 
 static const struct bench_case *const tables[] = { transfer_cases, atomic_cases, synchronization_cases,
-                                                   contention_cases, window_cases };
+                                                   contention_cases, window_cases, mix_cases, message_cases,
+                                                   idle_cases, thread_cases };
 #define TABLES (sizeof tables / sizeof *tables)
 
 /* What every case needs, besides what it lists. */
@@ -27,6 +28,9 @@ static const struct need basics[] = { NEED(MPI_Win_allocate), NEED(MPI_Win_free)
                                       NEED(MPI_Win_unlock), { 0 } };
 
 static char overrun[160];
+
+/* What MPI has granted. */
+static int has_threads;
 
 static void on_overrun(int signal)
 {
@@ -59,6 +63,8 @@ static void run_case(const struct bench_case *it)
 
     add_missing(missing, sizeof missing, basics);
     add_missing(missing, sizeof missing, it->needs);
+    if (it->is_threaded && !has_threads)
+        snprintf(missing, sizeof missing, "MPI_THREAD_MULTIPLE");
     if (*missing) {
         print_missing(it->name, missing);
         return;
@@ -87,7 +93,7 @@ static void list_cases(void)
             printf("%s %d\n", it->name, it->least_ranks);
 }
 
-/* Runs the named cases, or all. */
+/* Runs the named cases, or all but those that need threads. */
 static void run_cases(char *names)
 {
     for (char *name = names ? strtok(names, ",") : NULL; name; name = strtok(NULL, ",")) {
@@ -102,8 +108,25 @@ static void run_cases(char *names)
     }
     for (size_t i = 0; i < TABLES && !names; i++)
         for (const struct bench_case *it = tables[i]; it->name; it++)
-            if (it->least_ranks <= rank_count)
+            if (it->least_ranks <= rank_count && !it->is_threaded)
                 run_case(it);
+}
+
+/* With threads when the first of the named cases needs them. */
+static void init(int *argc, char ***argv, const char *names)
+{
+    char first[64] = "";
+    const struct bench_case *it;
+    int granted = MPI_THREAD_SINGLE;
+
+    if (names)
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(names, ","), names);
+    it = find_case(first);
+    if (it && it->is_threaded && MPI_Init_thread)
+        MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &granted);
+    else
+        MPI_Init(argc, argv);
+    has_threads = granted == MPI_THREAD_MULTIPLE;
 }
 
 static void run_raw(void)
@@ -154,7 +177,7 @@ int main(int argc, char **argv)
         run_raw();
         return 0;
     }
-    MPI_Init(&argc, &argv);
+    init(&argc, &argv, names);
     MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
     print_library();

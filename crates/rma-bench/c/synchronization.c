@@ -14,6 +14,8 @@ struct epochs {
     MPI_Win window;
     MPI_Group partner;
     uint64_t word;
+    uint64_t *local; /* what a put of several words takes them from */
+    int bytes;
 };
 
 static void put_word(struct epochs *e)
@@ -28,19 +30,33 @@ static void lock_put_unlock(void *context, long count)
 
     for (long i = 0; i < count; i++) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, e->window);
-        put_word(e);
+        e->local[0]++;
+        MPI_Put(e->local, e->bytes, MPI_BYTE, TARGET, 0, e->bytes, MPI_BYTE, e->window);
         MPI_Win_unlock(TARGET, e->window);
     }
 }
 
+static void measure_lock(size_t size)
+{
+    struct epochs e = { .bytes = (int)size };
+    const void *base = make_window(size, &e.window);
+    struct result result;
+
+    e.local = need_memory(size);
+    fill_pattern(e.local, size, 0);
+    result = measure_origin("lock-put", size, lock_put_unlock, &e);
+    settle(&result, window_has_pattern(e.window, base, size, TARGET, e.local[0]));
+    free_memory(e.local);
+    MPI_Win_free(&e.window);
+}
+
 static void run_lock(void)
 {
-    struct epochs e = { 0 };
-    const void *base = make_window(sizeof e.word, &e.window);
-    struct result result = measure_origin("lock-put", sizeof e.word, lock_put_unlock, &e);
+    static const size_t sizes[] = { 8, 512, 4 * KIB, 32 * KIB };
+    size_t count = settings.quick ? 1 : sizeof sizes / sizeof *sizes;
 
-    settle(&result, window_has_word(e.window, base, TARGET, e.word));
-    MPI_Win_free(&e.window);
+    for (size_t i = 0; i < count; i++)
+        measure_lock(sizes[i]);
 }
 
 static void fence_put_fence(void *context, long count)

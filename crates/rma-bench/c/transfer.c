@@ -139,8 +139,7 @@ static void run_get_rate(void)
         measure_gets("get-rate", *size, operations_per_flush(*size), many_gets);
 }
 
-/* A column of a matrix: 1,024 words, each followed by a gap of a word, on both sides. */
-#define VECTOR_WORDS 1024
+/* A column of a matrix: words, each followed by a gap of a word, on both sides. */
 
 static void vector_put_and_flush(void *context, long count)
 {
@@ -154,44 +153,54 @@ static void vector_put_and_flush(void *context, long count)
 }
 
 /* Whether the words arrived, and the gaps are untouched. */
-static int has_column(const uint64_t *words, uint64_t first)
+static int has_column(const uint64_t *words, size_t count, uint64_t first)
 {
-    for (size_t i = 0; i < VECTOR_WORDS; i++)
+    for (size_t i = 0; i < count; i++)
         if (words[2 * i] != (i ? i : first) || words[2 * i + 1] != 0)
             return 0;
     return 1;
 }
 
-static void run_vector_put(void)
+static void measure_vector(size_t words)
 {
     struct transfer t = { 0 };
-    size_t bytes = VECTOR_WORDS * 2 * sizeof(uint64_t);
+    size_t bytes = words * 2 * sizeof(uint64_t);
     const uint64_t *base = make_window(bytes, &t.window);
     uint64_t first;
     struct result result;
     int is_right = 1;
 
-    MPI_Type_vector(VECTOR_WORDS, 1, 2, MPI_DOUBLE, &t.type);
+    MPI_Type_vector((int)words, 1, 2, MPI_DOUBLE, &t.type);
     MPI_Type_commit(&t.type);
     t.local = need_memory(bytes);
-    for (size_t i = 0; i < VECTOR_WORDS; i++) {
+    for (size_t i = 0; i < words; i++) {
         t.local[2 * i] = i;
         t.local[2 * i + 1] = UINT64_MAX;
     }
     open_epoch(t.window);
-    result = measure_origin("vector-put", VECTOR_WORDS * sizeof(uint64_t), vector_put_and_flush, &t);
+    result = measure_origin("vector-put", words * sizeof(uint64_t), vector_put_and_flush, &t);
     close_epoch(t.window);
     first = t.local[0];
     MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (my_rank == TARGET) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, my_rank, 0, t.window);
-        is_right = has_column(base, first);
+        is_right = has_column(base, words, first);
         MPI_Win_unlock(my_rank, t.window);
     }
     settle(&result, is_right);
     free_memory(t.local);
     MPI_Type_free(&t.type);
     MPI_Win_free(&t.window);
+}
+
+static void run_vector_put(void)
+{
+    static const size_t all[] = { 16, 1024, 65536 };
+    static const size_t few[] = { 1024 };
+    size_t count = settings.quick ? sizeof few / sizeof *few : sizeof all / sizeof *all;
+
+    for (size_t i = 0; i < count; i++)
+        measure_vector((settings.quick ? few : all)[i]);
 }
 
 static const struct need puts[] = { NEED(MPI_Put), NEED(MPI_Win_flush), { 0 } };

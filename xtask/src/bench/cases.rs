@@ -14,33 +14,49 @@ pub(crate) struct Case {
     pub(crate) ranks: &'static [u32],
     /// What it measures, for the help text.
     pub(crate) title: &'static str,
+    /// Whether it needs `MPI_THREAD_MULTIPLE`, and so a job of its own: libraries take locks then that others do without.
+    pub(crate) is_threaded: bool,
+}
+
+const fn case(name: &'static str, ranks: &'static [u32], title: &'static str) -> Case {
+    Case { name, ranks, title, is_threaded: false }
 }
 
 /// All cases, in the order in which they are run.
 pub(crate) const CASES: &[Case] = &[
-    Case { name: "put", ranks: &[2], title: "one put and a flush, by size" },
-    Case { name: "put-rate", ranks: &[2], title: "up to 1,000 puts and one flush, by size" },
-    Case { name: "get", ranks: &[2], title: "one get and a flush, by size" },
-    Case { name: "get-rate", ranks: &[2], title: "up to 1,000 gets and one flush, by size" },
-    Case { name: "vector-put", ranks: &[2], title: "one put of 1,024 words with gaps, and a flush" },
-    Case { name: "acc", ranks: &[2], title: "one accumulate of a 64-bit integer and a flush" },
-    Case { name: "acc-rate", ranks: &[2], title: "1,000 accumulates of 64-bit integers and one flush" },
-    Case { name: "acc-double", ranks: &[2], title: "one accumulate of doubles and a flush, by size" },
-    Case { name: "fetch-op", ranks: &[2], title: "fetch_and_op and a flush" },
-    Case { name: "cas", ranks: &[2], title: "compare_and_swap and a flush" },
-    Case { name: "get-acc", ranks: &[2], title: "get_accumulate of doubles and a flush" },
-    Case { name: "lock-put", ranks: &[2], title: "exclusive lock, put, unlock" },
-    Case { name: "fence", ranks: &[2], title: "fence, put, fence" },
-    Case { name: "pscw", ranks: &[2], title: "post, start, put, complete, wait" },
+    case("put", &[2], "one put and a flush, by size"),
+    case("put-rate", &[2], "up to 1,000 puts and one flush, by size"),
+    case("get", &[2], "one get and a flush, by size"),
+    case("get-rate", &[2], "up to 1,000 gets and one flush, by size"),
+    case("vector-put", &[2], "one put of words with gaps, and a flush, by size"),
+    case("acc", &[2], "one accumulate of a 64-bit integer and a flush"),
+    case("acc-rate", &[2], "1,000 accumulates of 64-bit integers and one flush"),
+    case("acc-double", &[2], "one accumulate of doubles and a flush, by size"),
+    case("fetch-op", &[2], "fetch_and_op and a flush"),
+    case("cas", &[2], "compare_and_swap and a flush"),
+    case("get-acc", &[2], "get_accumulate of doubles and a flush, by size"),
+    case("lock-put", &[2], "exclusive lock, put, unlock, by size"),
+    case("fence", &[2], "fence, put, fence"),
+    case("pscw", &[2], "post, start, put, complete, wait"),
+    case("passive-put", &[2], "lock, put, unlock while the target computes for 200 ms"),
+    case("created-put", &[2], "put and flush on memory of MPI_Win_create"),
+    case("message", &[2], "a message and one back, by size"),
+    case("idle-wait", &[2], "CPU use of a rank that waits in a barrier"),
+    case("idle-away", &[2], "CPU use of a rank that sleeps outside the library"),
+    case("counter", &[2, 4, 8], "all ranks fetch_and_op one word"),
+    case("counters", &[4, 8], "all ranks fetch_and_op words of their own at one target"),
+    case("lock-contended", &[2, 4, 8], "all ranks lock one target exclusively, put, unlock"),
+    case(
+        "mix",
+        &[2, 4],
+        "90 % puts of 10 to 999 B, accumulates of 1 to 100 KiB, fetch_and_op, between all ranks",
+    ),
+    case("win-allocate", &[2, 8], "MPI_Win_allocate and MPI_Win_free, by size"),
+    case("win-allocate-large", &[2, 8], "MPI_Win_allocate of 1 GiB per rank and MPI_Win_free"),
     Case {
-        name: "passive-put",
-        ranks: &[2],
-        title: "lock, put, unlock while the target computes for 200 ms",
+        is_threaded: true,
+        ..case("threads-put", &[2], "1, 2 and 4 threads of one rank put, 100 puts and one flush each")
     },
-    Case { name: "created-put", ranks: &[2], title: "put and flush on memory of MPI_Win_create" },
-    Case { name: "counter", ranks: &[4], title: "all ranks fetch_and_op one word" },
-    Case { name: "lock-contended", ranks: &[4], title: "all ranks lock one target exclusively, put, unlock" },
-    Case { name: "win-allocate", ranks: &[2, 8], title: "MPI_Win_allocate and MPI_Win_free" },
 ];
 
 /// What a number of a row is.
@@ -52,6 +68,8 @@ pub(crate) enum Measure {
     Rate,
     /// Bytes per second.
     Bandwidth,
+    /// Part of a core: nanoseconds of CPU time per second.
+    Share,
 }
 
 /// The most that our time may be.
@@ -65,7 +83,12 @@ pub(crate) enum Budget {
     Both(f64, f64),
     /// So many nanoseconds.
     Time(f64),
+    /// That many times our own time for the same with two ranks.
+    Fewer(f64),
 }
+
+/// The number of ranks that [`Budget::Fewer`] compares with.
+pub(crate) const FEWER: u32 = 2;
 
 /// A raw limit: a case of the program's limits and its size.
 pub(crate) type Limit = (&'static str, u64);
@@ -103,6 +126,7 @@ impl Row {
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
 const ATOMIC: Option<Limit> = Some(("raw-atomic", 8));
 const SHARED_ATOMIC: Option<Limit> = Some(("raw-atomic-contended", 8));
 const FLAG: Option<Limit> = Some(("raw-flag", 8));
@@ -127,7 +151,14 @@ const fn within(time_ns: f64) -> Option<Budget> {
     Some(Budget::Time(time_ns))
 }
 
-use Measure::{Bandwidth, Rate, Time};
+const fn fewer(factor: f64) -> Option<Budget> {
+    Some(Budget::Fewer(factor))
+}
+
+/// One percent of a core.
+const PERCENT: Option<Budget> = within(1e7);
+
+use Measure::{Bandwidth, Rate, Share, Time};
 
 /// One row in one line: title, case, size, ranks, measure, shared memory, TCP.
 type Line = (
@@ -151,18 +182,37 @@ const LINES: &[Line] = &[
     ("put 4 MiB", ("put", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, raw(1.0 / 0.95))),
     ("get 4 MiB", ("get", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, both(1.0, 1.0 / 0.95))),
     ("accumulate double 4 MiB", ("acc-double", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, both(1.0, 1.0 / 0.9))),
+    ("get_accumulate double 8 B + flush", ("get-acc", 8, 2), Time, (ATOMIC, best(1.0)), (TRIP, best(1.0))),
+    ("get_accumulate double 4 KiB", ("get-acc", 4 * KIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
     ("get_accumulate double 1 MiB", ("get-acc", MIB, 2), Time, (None, best(0.7)), (None, None)),
     ("fence + put 8 B + fence", ("fence", 8, 2), Time, (FLAG, best(0.7)), (TRIP, raw(2.1))),
     ("post/start/put/complete/wait", ("pscw", 8, 2), Time, (FLAG, best(0.7)), (TRIP, raw(1.2))),
     ("vector put, 1,024 × 8 B", ("vector-put", 8 * KIB, 2), Time, (None, best(0.7)), (TRIP, raw(1.5))),
+    ("vector put, 65,536 × 8 B", ("vector-put", 512 * KIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
+    ("2 ranks, one counter", ("counter", 8, 2), Rate, (SHARED_ATOMIC, best(1.0)), (None, best(1.0))),
     ("4 ranks, one counter", ("counter", 8, 4), Rate, (SHARED_ATOMIC, best(0.5)), (None, best(0.5))),
+    ("8 ranks, one counter", ("counter", 8, 8), Rate, (SHARED_ATOMIC, fewer(2.0)), (None, fewer(2.0))),
+    ("4 ranks, a counter each", ("counters", 8, 4), Rate, (None, best(1.0)), (None, best(1.0))),
+    ("8 ranks, a counter each", ("counters", 8, 8), Rate, (None, best(1.0)), (None, best(1.0))),
+    ("2 ranks, one exclusive lock", ("lock-contended", 8, 2), Rate, (None, best(1.0)), (None, best(1.0))),
     ("4 ranks, one exclusive lock", ("lock-contended", 8, 4), Rate, (None, best(0.5)), (None, best(0.5))),
+    ("8 ranks, one exclusive lock", ("lock-contended", 8, 8), Rate, (None, fewer(2.0)), (None, fewer(2.0))),
+    ("chemistry mix, 2 ranks", ("mix", 0, 2), Rate, (None, best(1.0)), (None, best(1.0))),
+    ("chemistry mix, 4 ranks", ("mix", 0, 4), Rate, (None, best(1.0)), (None, best(1.0))),
+    ("1 thread puts 8 B", ("threads-put", 1, 2), Rate, (None, best(1.0)), (None, best(1.0))),
+    ("2 threads put 8 B", ("threads-put", 2, 2), Rate, (None, best(1.0)), (None, best(1.0))),
+    ("4 threads put 8 B", ("threads-put", 4, 2), Rate, (None, best(1.0)), (None, best(1.0))),
     ("passive put, target computes 200 ms", ("passive-put", 8, 2), Time, (None, within(100e3)), (TRIP, within(500e3))),
     ("window allocate + free 1 KiB, 2 ranks", ("win-allocate", KIB, 2), Time, (None, best(1.0)), (None, None)),
     ("window allocate + free 16 MiB, 2 ranks", ("win-allocate", 16 * MIB, 2), Time, (None, best(1.0)), (None, None)),
+    ("window allocate + free 1 GiB, 2 ranks", ("win-allocate-large", GIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
     ("window allocate + free 1 KiB, 8 ranks", ("win-allocate", KIB, 8), Time, (None, best(0.7)), (None, None)),
     ("window allocate + free 16 MiB, 8 ranks", ("win-allocate", 16 * MIB, 8), Time, (None, best(0.7)), (None, None)),
+    ("window allocate + free 1 GiB, 8 ranks", ("win-allocate-large", GIB, 8), Time, (None, best(0.7)), (None, best(1.0))),
     ("MPI_Win_create memory: put 8 B + flush", ("created-put", 8, 2), Time, (FLAG, raw(1.5)), (TRIP, raw(1.15))),
+    ("message 8 B and back", ("message", 8, 2), Time, (FLAG, None), (TRIP, None)),
+    ("CPU use of a rank that waits", ("idle-wait", 0, 2), Share, (None, PERCENT), (None, PERCENT)),
+    ("CPU use of a rank that is away", ("idle-away", 0, 2), Share, (None, PERCENT), (None, PERCENT)),
 ];
 
 /// The rows of the tables, in order.

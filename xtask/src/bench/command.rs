@@ -6,7 +6,7 @@ use super::libraries::{self, Family, Library};
 use super::machine::{Machine, Ticks};
 use super::results::Results;
 use super::sweep::{self, Plan};
-use super::{cases, paths, peers, regression, report};
+use super::{cases, paths, peers, regression, report, vary};
 use crate::Outcome;
 use crate::workspace::Workspace;
 use clap::builder::PossibleValue;
@@ -56,6 +56,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RESULTS.json", conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "repetitions"])]
     from: Option<PathBuf>,
 
+    /// Put the table of budgets into docs/performance.md as well; with --sweep, plots and tables into docs/tuning.md.
+    #[arg(long)]
+    docs: bool,
+
+    /// Measure our library alone, with several values of these variables in turn; writes a plot and a table for each. The
+    /// word docs stands for all that docs/tuning.md shows.
+    #[arg(long, value_name = "VARIABLE", value_delimiter = ',', conflicts_with_all = ["quick", "ranks", "peers", "check", "from"])]
+    sweep: Vec<String>,
+
+    /// The values to try; some around the default, when there are none.
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "sweep")]
+    values: Vec<u64>,
+
     /// Install or update the newest MPICH and Open MPI from PyPI below the target directory, and do nothing else.
     #[arg(long, exclusive = true)]
     install_peers: bool,
@@ -86,14 +99,20 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     if args.install_peers {
         return peers::install(workspace.target());
     }
+    let directory = workspace.target().join("bench");
+    if !args.sweep.is_empty() {
+        return sweep_variables(workspace, args, &directory);
+    }
     // Saved results are looked at first: an hour's measurement must not end in a file that cannot be read.
     let saved = args.check.as_deref().map(Results::load).transpose()?;
-    let directory = workspace.target().join("bench");
     let results = match &args.from {
         Some(path) => Results::load(path)?,
         None => measure(workspace, args, &directory)?,
     };
     report::write(&results, &directory)?;
+    if args.docs {
+        report::put_into(&results, &workspace.root().join("docs/performance.md"))?;
+    }
     println!("{}", report::summary(&results, &directory));
     match saved {
         Some(saved) => check(&saved, &results),
@@ -113,10 +132,7 @@ fn measure(workspace: &Workspace, args: &Args, directory: &Path) -> Result<Resul
     if machine.was_busy() {
         eprintln!("The load of the machine is {:.2}: something else is running.", machine.load_before);
     }
-    let mut prefixes = args.prefix.clone();
-    if !prefixes.iter().any(|prefix| prefix.join("bin/rmacc").is_file()) {
-        prefixes.extend(install_ours(directory.join("prefix"))?);
-    }
+    let mut prefixes = with_ours(args, directory)?;
     prefixes.extend(peers::installed(workspace.target()));
     let runner = Runner::new(directory.join("work"))?;
     let mut libraries = libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes)?;
@@ -134,6 +150,36 @@ fn measure(workspace: &Workspace, args: &Args, directory: &Path) -> Result<Resul
     sweep::run(&runner, &plan, &libraries, &setups, &mut results)?;
     results.machine.stolen_percent = Ticks::now().stolen_percent_since(ticks);
     Ok(results)
+}
+
+/// Our library with several values of each of some variables.
+fn sweep_variables(workspace: &Workspace, args: &Args, directory: &Path) -> Outcome {
+    let prefixes = with_ours(args, directory)?;
+    let runner = Runner::new(directory.join("work"))?;
+    let libraries = libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes)?;
+    let ours = libraries.iter().find(|library| library.family == Family::Ours);
+    let ours = ours.ok_or("our library does not build, so there is nothing to vary")?;
+    let Args { sweep, values, only, repetitions, .. } = args;
+    let page = workspace.root().join(vary::PAGE);
+    let variables = if sweep == &["docs"] { vary::variables_of(&page)? } else { sweep.clone() };
+    for variable in &variables {
+        let request = vary::Request { variable, values, only, repetitions: *repetitions };
+        let files = vary::run(&runner, ours, directory, &request)?;
+        println!("{}\n{}\n", files.table, files.plot.display());
+        if args.docs {
+            vary::put_into(&page, variable, &files)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The directories that were named, and our library, installed if none of them has it.
+fn with_ours(args: &Args, directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut prefixes = args.prefix.clone();
+    if !prefixes.iter().any(|prefix| prefix.join("bin/rmacc").is_file()) {
+        prefixes.extend(install_ours(directory.join("prefix"))?);
+    }
+    Ok(prefixes)
 }
 
 /// Builds and installs our library below this prefix; nothing, with the reason on the terminal, when that does not work.
@@ -194,6 +240,13 @@ mod tests {
         let parts = parse("bench parts copy --quick").unwrap();
         assert!(matches!(parts.other, Some(Other::Parts { criterion }) if criterion == ["copy", "--quick"]));
         for line in ["bench --only putt", "bench --ranks 1", "bench --quick paths", "bench --from a --quick"]
+        {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        let sweep = parse("bench --sweep RMA_SPIN --values 0,30 --only put").unwrap();
+        assert!(sweep.sweep == ["RMA_SPIN"] && sweep.values == [0, 30] && sweep.only == ["put"]);
+        for line in
+            ["bench --values 1", "bench --sweep RMA_SPIN --quick", "bench --sweep RMA_SPIN --values x"]
         {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -3,7 +3,7 @@
 //! A figure is the median of its repetitions' medians; its low and high are the lowest and the highest of them, which is how
 //! far the machine's moods reach. Comparisons use times per operation, whatever is shown.
 
-use super::cases::{Budget, Row, rows};
+use super::cases::{Budget, FEWER, Row, rows};
 use super::results::{Column, Failure, Measurement, RAW, Results, Transport};
 
 /// One case and size in one column, over all repetitions. Times are nanoseconds per iteration.
@@ -68,8 +68,7 @@ impl Results {
     /// Whether a call over TCP came back before the target can have answered: sooner than the fastest round trip of a word
     /// that was seen, or, for large data, than half the fastest transfer of as much with an answer.
     pub(crate) fn is_local(&self, transport: Transport, case: &str, size: u64, figure: &Figure) -> bool {
-        // Ranks answer each other out of step in the first two, and the last one sends what it likes.
-        if transport == Transport::Shm || ["counter", "lock-contended", "win-allocate"].contains(&case) {
+        if transport == Transport::Shm || WITHOUT_TRIP.contains(&case) {
             return false;
         }
         let trip = self.raw("raw-tcp", 8).map_or(0.0, |raw| raw.fastest);
@@ -77,6 +76,18 @@ impl Results {
         figure.median < if figure.operations == 1 { trip.max(transfer) } else { trip }
     }
 }
+
+/// Cases whose time is not that of one round trip at least: ranks answer each other out of step, or send what they like.
+const WITHOUT_TRIP: [&str; 8] = [
+    "counter",
+    "counters",
+    "lock-contended",
+    "mix",
+    "win-allocate",
+    "win-allocate-large",
+    "idle-wait",
+    "idle-away",
+];
 
 /// What stands in a table at one row and column.
 #[derive(Clone, Debug)]
@@ -164,7 +175,11 @@ fn line(results: &Results, transport: Transport, row: Row) -> Line<'_> {
     let over = |other: Option<f64>| Some(ours? / other?);
     let to_peer = over(peer.map(|(_, time)| time));
     let to_limit = over(limit.map(|limit| limit.per_operation()));
-    let verdict = ours.and_then(|time| Some(judge(row.budget(transport)?, time, to_peer, to_limit)));
+    let fewer = our_cell
+        .and_then(|(index, _)| results.figure(&cells[index].column.key, row.case, row.size, FEWER))
+        .map(|figure| figure.per_operation());
+    let ratios = Ratios { to_peer, to_limit, to_fewer: over(fewer) };
+    let verdict = ours.and_then(|time| Some(judge(row.budget(transport)?, time, ratios)));
     Line {
         best: ours.into_iter().chain(peer.map(|(_, time)| time)).reduce(f64::min),
         ours: our_cell.map(|(index, _)| index),
@@ -178,7 +193,17 @@ fn line(results: &Results, transport: Transport, row: Row) -> Line<'_> {
     }
 }
 
-fn judge(budget: Budget, time_ns: f64, to_peer: Option<f64>, to_limit: Option<f64>) -> Verdict {
+/// Our time over that of others.
+#[derive(Clone, Copy, Debug)]
+struct Ratios {
+    to_peer: Option<f64>,
+    to_limit: Option<f64>,
+    /// Over our own with fewer ranks.
+    to_fewer: Option<f64>,
+}
+
+fn judge(budget: Budget, time_ns: f64, ratios: Ratios) -> Verdict {
+    let Ratios { to_peer, to_limit, to_fewer } = ratios;
     let keeps = |ratio: Option<f64>, most: f64| ratio.map(|ratio| ratio <= most * TOLERANCE);
     let is_met = match budget {
         Budget::Best(most) => keeps(to_peer, most),
@@ -187,6 +212,7 @@ fn judge(budget: Budget, time_ns: f64, to_peer: Option<f64>, to_limit: Option<f6
             (Some(peer), Some(limit)) => Some(peer && limit),
             (one, other) => one.or(other),
         },
+        Budget::Fewer(most) => keeps(to_fewer, most),
         Budget::Time(most) => Some(time_ns <= most * TOLERANCE),
     };
     Verdict { budget, is_met }
@@ -289,12 +315,30 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn many_ranks_are_held_against_few_of_our_own() {
+        let of = |column: &str, ranks: u32, median: f64| Measurement {
+            ranks,
+            operations: u64::from(ranks),
+            ..measurement(column, "counter", 8, median)
+        };
+        let all = vec![of("ours", 2, 20.0), of("ours", 8, 240.0), of("a", 2, 1.0)];
+        let results = results(Transport::Shm, &["ours", "a"], all);
+        let table = table(&results, Transport::Shm);
+        let line = table.iter().find(|line| line.row.ranks == 8).unwrap();
+        assert_eq!(line.verdict.unwrap().is_met, Some(false), "30 ns for each is more than twice 10 ns");
+    }
+
+    #[test]
     fn budgets_need_what_they_are_held_against() {
-        let met = |budget, peer, limit| judge(budget, 100.0, peer, limit).is_met;
+        let met = |budget, to_peer, to_limit| {
+            judge(budget, 100.0, Ratios { to_peer, to_limit, to_fewer: Some(1.5) }).is_met
+        };
         assert_eq!(met(Budget::Best(0.5), None, Some(1.0)), None);
         assert_eq!(met(Budget::Best(0.5), Some(0.52), None), Some(true), "within the tolerance");
         assert_eq!(met(Budget::Both(0.5, 2.0), Some(0.4), Some(3.0)), Some(false));
         assert_eq!(met(Budget::Both(0.5, 2.0), Some(0.4), None), Some(true));
         assert_eq!(met(Budget::Time(50.0), None, None), Some(false));
+        assert_eq!(met(Budget::Fewer(2.0), Some(9.0), None), Some(true));
+        assert_eq!(met(Budget::Fewer(1.2), None, None), Some(false));
     }
 }

@@ -54,7 +54,7 @@ const PAIRS: [(&str, &[&str]); 4] = [
 ];
 
 /// Options of the C compiler; the same for all.
-const FLAGS: [&str; 3] = ["-std=gnu11", "-O2", "-Wall"];
+const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-Wall", "-pthread"];
 
 /// Finds the libraries below these prefixes and in the path, and builds the program with each of them; ours comes
 /// first, then by name and version.

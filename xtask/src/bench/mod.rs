@@ -3,7 +3,8 @@
 //! One C program (`crates/rma-bench/c`) is built with every library found ([`libraries`]) and run by each one's launcher, in
 //! turn, several times over ([`sweep`]), with the settings that make it use shared memory or TCP ([`columns`]). What the
 //! program prints ([`job`]) becomes measurements ([`results`]), which are judged ([`figures`]), written as a page, a table
-//! and JSON ([`report`]), and compared with an earlier run ([`regression`]).
+//! and JSON ([`report`]), and compared with an earlier run ([`regression`]). `--sweep` measures our library alone, with several
+//! values of one variable ([`vary`]).
 //!
 //! `cargo xtask bench parts` runs the criterion benches, `cargo xtask bench paths` the quick look at our own paths.
 
@@ -16,10 +17,12 @@ mod libraries;
 mod machine;
 mod paths;
 mod peers;
+mod reasons;
 mod regression;
 mod report;
 mod results;
 mod sweep;
 mod units;
+mod vary;
 
 pub(crate) use command::{Args, run};

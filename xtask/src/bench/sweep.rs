@@ -74,7 +74,7 @@ impl Plan {
         arguments
     }
 
-    /// The numbers of ranks, with the cases for each.
+    /// The jobs: numbers of ranks, with the cases for each; those with threads are jobs of their own.
     fn groups(&self) -> Vec<(u32, Vec<&'static str>)> {
         let is_wanted = |case: &str| self.only.is_empty() || self.only.iter().any(|name| name == case);
         let mut counts: Vec<u32> = CASES.iter().flat_map(|case| case.ranks).copied().collect();
@@ -83,8 +83,11 @@ impl Plan {
         counts
             .into_iter()
             .filter(|ranks| self.ranks.is_empty() || self.ranks.contains(ranks))
-            .map(|ranks| {
-                let mine = CASES.iter().filter(|case| case.ranks.contains(&ranks) && is_wanted(case.name));
+            .flat_map(|ranks| [false, true].map(|is_threaded| (ranks, is_threaded)))
+            .map(|(ranks, is_threaded)| {
+                let mine = CASES.iter().filter(|case| {
+                    case.ranks.contains(&ranks) && case.is_threaded == is_threaded && is_wanted(case.name)
+                });
                 (ranks, mine.map(|case| case.name).collect::<Vec<_>>())
             })
             .filter(|(_, cases)| !cases.is_empty())
@@ -219,9 +222,11 @@ mod tests {
     fn every_case_has_its_numbers_of_ranks() {
         let groups = Plan::full().groups();
         let counts: Vec<u32> = groups.iter().map(|(ranks, _)| *ranks).collect();
-        assert_eq!(counts, [2, 4, 8]);
-        assert_eq!(groups[1].1, ["counter", "lock-contended"]);
-        assert_eq!(groups[2].1, ["win-allocate"]);
+        assert_eq!(counts, [2, 2, 4, 8]);
+        assert_eq!(groups[1].1, ["threads-put"]);
+        assert_eq!(groups[2].1, ["counter", "counters", "lock-contended", "mix"]);
+        let of_eight = ["counter", "counters", "lock-contended", "win-allocate", "win-allocate-large"];
+        assert_eq!(groups[3].1, of_eight);
     }
 
     #[test]

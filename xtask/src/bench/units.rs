@@ -27,6 +27,11 @@ pub(crate) fn rate(per_second: f64) -> String {
     scaled(per_second, &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")])
 }
 
+/// A part of a core, from nanoseconds per second.
+pub(crate) fn share(ns: f64) -> String {
+    format!("{} %", digits(ns / 1e7))
+}
+
 /// Bytes per second.
 pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
     scaled(bytes_per_second, &[(1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")])
@@ -35,6 +40,7 @@ pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
 /// A length in bytes, for powers of two.
 pub(crate) fn bytes(count: u64) -> String {
     match count {
+        _ if count >= 1 << 30 => format!("{} GiB", count >> 30),
         _ if count >= 1 << 20 => format!("{} MiB", count >> 20),
         _ if count >= 1 << 10 => format!("{} KiB", count >> 10),
         _ => format!("{count} B"),
@@ -55,6 +61,7 @@ pub(crate) fn show(measure: Measure, ns: f64, operations: u64, size: u64) -> Str
         Measure::Time => time(ns),
         Measure::Rate => rate(operations as f64 / ns * 1e9),
         Measure::Bandwidth => bandwidth((operations * size) as f64 / ns * 1e9),
+        Measure::Share => share(ns),
     }
 }
 
@@ -76,6 +83,8 @@ mod tests {
         assert_eq!(rate(227.4), "227 /s");
         assert_eq!(bandwidth(14.34e9), "14.3 GB/s");
         assert_eq!(bytes(4 << 20), "4 MiB");
+        assert_eq!(bytes(1 << 30), "1 GiB");
+        assert_eq!(share(4.2e6), "0.42 %");
         assert_eq!(bytes(512), "512 B");
         assert_eq!([0.5, 12.0, 0.0042].map(ratio), ["0.50 ×", "12.0 ×", "0.004 ×"]);
     }

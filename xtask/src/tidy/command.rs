@@ -1,7 +1,7 @@
 //! The command: reads the tree, applies every rule, prints what is broken.
 
 use super::tree::{Finding, Tree};
-use super::{dependencies, docs, length, shape, text, unsafety, variables, words};
+use super::{dependencies, docs, length, shape, text, tuning, unsafety, variables, words};
 use crate::Outcome;
 use crate::workspace::Workspace;
 use std::process::ExitCode;
@@ -21,6 +21,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     shape::check,
     text::check,
     unsafety::check,
+    tuning::check,
     variables::check,
     words::check,
 ];
@@ -62,6 +63,7 @@ mod tests {
             ("c.rs", "//! \tC.\n"),
             ("d.rs", "//! D.\nunsafe {}\n"),
             ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
+            ("docs/tuning.md", "`RMA_X`\n"),
         ]);
         tree.dependencies.push(Dependency {
             member: "c".to_owned(),
@@ -76,6 +78,7 @@ mod tests {
             ": tab",
             "unsafe in",
             "no crate has",
+            "no table has",
             "the word epoch",
             "needs mio",
         ] {

@@ -13,6 +13,7 @@ mod mask;
 mod shape;
 mod text;
 mod tree;
+mod tuning;
 mod unsafety;
 mod variables;
 mod words;

@@ -166,7 +166,7 @@ fn point(results: &Results, transport: Transport, subject: &Subject, size: u64, 
     let value = |ns: f64| {
         let operations = figure.operations as f64;
         match subject.measure {
-            Measure::Time => ns,
+            Measure::Time | Measure::Share => ns,
             Measure::Rate => operations / ns * 1e9,
             Measure::Bandwidth => operations * size as f64 / ns * 1e9,
         }
@@ -206,6 +206,7 @@ fn draw(subject: &Subject, series: &[Series]) -> Result<String, Failure> {
             Measure::Time => round(&units::time(*value)),
             Measure::Rate => round(&units::rate(*value)),
             Measure::Bandwidth => round(&units::bandwidth(*value)),
+            Measure::Share => round(&units::share(*value)),
         };
         chart
             .configure_mesh()

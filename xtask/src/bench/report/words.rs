@@ -1,6 +1,6 @@
 //! What the page and the tables say in words: cells, budgets, where we stand, how to read it.
 
-use super::super::cases::Budget;
+use super::super::cases::{Budget, FEWER};
 use super::super::figures::{Cell, Figure, Line, TOLERANCE, table};
 use super::super::results::{Results, Transport};
 use super::super::units;
@@ -47,7 +47,8 @@ pub(super) fn verdict(line: &Line<'_>) -> String {
         Budget::Best(most) => format!("{most:.2} × best"),
         Budget::Raw(most) => format!("{most:.2} × limit"),
         Budget::Both(best, raw) => format!("{best:.2} × best, {raw:.2} × limit"),
-        Budget::Time(most) => units::time(most),
+        Budget::Time(most) => units::show(line.row.measure, most, 1, line.row.size),
+        Budget::Fewer(most) => format!("{most:.2} × {FEWER} ranks"),
     };
     match verdict.is_met {
         Some(true) => format!("{budget}: met"),

@@ -1,0 +1,159 @@
+//! What limits us where a budget is missed: a sentence for each case, which reports show only beside a missed budget.
+//!
+//! A sentence says what the time is spent on, so that it stays true when the number changes; it goes when the cause goes.
+
+use super::results::Transport;
+
+/// Case, and the sentence: through shared memory, over TCP.
+type Line = (&'static str, &'static str, &'static str);
+
+const LINES: &[Line] = &[
+    (
+        "put",
+        "a flush is a full memory ordering, which is half of the time of a put of 8 bytes and more than the copy; large ones run \
+         at the speed of one core's copy loop",
+        "a put that nothing answers needs a request for an acknowledgement and its answer, both through the engine's lock and a \
+         step of it; the bare ping-pong has neither",
+    ),
+    (
+        "put-rate",
+        "each put checks the gate of its epoch and its bounds",
+        "each put is a packet with a head of its own; packets share writes, but not heads",
+    ),
+    (
+        "get",
+        "a flush is a full memory ordering, also after a get",
+        "the answer passes the engine's lock and a step of it on both sides",
+    ),
+    (
+        "lock-put",
+        "lock and unlock change a word in shared memory with a full memory ordering each, and count in the window's gate",
+        "request and answer pass the engine's lock and a step of it on both sides",
+    ),
+    (
+        "acc",
+        "a small accumulate announces itself to bulk ones before its atomic instruction",
+        "request and answer pass the engine's lock and a step of it on both sides",
+    ),
+    (
+        "acc-rate",
+        "a small accumulate announces itself to bulk ones before its atomic instruction",
+        "each accumulate is a packet with a head of its own",
+    ),
+    (
+        "fetch-op",
+        "announcement, bounds and the choice of operation and type cost more than the atomic instruction",
+        "request and answer pass the engine's lock and a step of it on both sides",
+    ),
+    (
+        "cas",
+        "announcement and bounds cost more than the atomic instruction",
+        "request and answer pass the engine's lock and a step of it on both sides",
+    ),
+    (
+        "acc-double",
+        "elements are copied to private memory, combined there and copied back, in blocks that fit the first-level cache",
+        "received pieces are combined with the window by the copy to private memory and back, one after another, by the core that also receives",
+    ),
+    (
+        "get-acc",
+        "elements are copied to private memory, combined there and copied back, and the old ones are copied out as well",
+        "pieces are combined and sent back one after another by the one core of the target",
+    ),
+    (
+        "fence",
+        "both ranks meet in shared memory, with the engine's lock and a step of it on the way",
+        "two barriers of packets, each with a step of the engine on both sides",
+    ),
+    (
+        "pscw",
+        "post, start, complete and wait meet in shared memory, with the engine's lock on the way",
+        "post, data and done are packets that each pass a step of the engine",
+    ),
+    (
+        "vector-put",
+        "the walk over the layout visits each element",
+        "the elements are gathered into packets, which are spread at the target, one element at a time",
+    ),
+    (
+        "counter",
+        "the word travels between the cores' caches",
+        "answers wait for the target's turn on a core when ranks outnumber cores",
+    ),
+    (
+        "counters",
+        "the lock word and the announcements of the ranks lie beside each other, not the counters",
+        "answers wait for the target's turn on a core when ranks outnumber cores",
+    ),
+    (
+        "lock-contended",
+        "a waiting rank sleeps, and waking it is two system calls and a switch of the core",
+        "each lock is granted by packets that wait for the target's turn on a core",
+    ),
+    (
+        "mix",
+        "accumulates of 1 to 100 KiB dominate: they are copied to private memory and back",
+        "accumulates of 1 to 100 KiB dominate: a flush after each waits for the target to combine them",
+    ),
+    (
+        "threads-put",
+        "threads share the window's counters of open accesses",
+        "all threads of a process take one engine lock for each operation",
+    ),
+    (
+        "passive-put",
+        "memory that is mapped needs nobody; what is measured is the lock's first use after a pause",
+        "a request waits until the target calls the library, or until its agent has been woken",
+    ),
+    (
+        "win-allocate",
+        "a segment is made, mapped and unmapped each time, and ranks that outnumber cores meet several times",
+        "three meetings of all ranks over packets",
+    ),
+    (
+        "win-allocate-large",
+        "a segment is made, mapped and unmapped each time, and ranks that outnumber cores meet several times",
+        "three meetings of all ranks over packets",
+    ),
+    (
+        "created-put",
+        "memory that the library did not allocate is reached by packets, which the target's core has to serve",
+        "a put needs a request for an acknowledgement and its answer",
+    ),
+    (
+        "message",
+        "messages pass the engine's lock and its rings, and are matched",
+        "messages pass the engine's lock and are matched",
+    ),
+    ("idle-wait", "a wait polls before it sleeps", "a wait polls before it sleeps"),
+    (
+        "idle-away",
+        "a thread of the library looks whether the program is away",
+        "a thread of the library looks whether the program is away",
+    ),
+];
+
+/// What limits a case, as a clause without a full stop.
+pub(crate) fn reason(transport: Transport, case: &str) -> &'static str {
+    let line = LINES.iter().find(|line| line.0 == case);
+    line.map_or("not looked into yet", |line| match transport {
+        Transport::Shm => line.1,
+        Transport::Tcp => line.2,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::rows;
+    use super::*;
+
+    #[test]
+    fn every_row_has_its_reasons() {
+        for row in rows() {
+            for transport in Transport::ALL {
+                let text = reason(transport, row.case);
+                assert!(text != "not looked into yet" && !text.ends_with('.'), "{}", row.case);
+            }
+        }
+    }
+}
