@@ -79,6 +79,11 @@ int main(int argc, char **argv)
     int is_idle = root == MPI_PROC_NULL;
     OK(MPI_Reduce(&check_rank, &sum, 1, is_idle ? MPI_DOUBLE : MPI_INT, is_idle ? MPI_BAND : MPI_SUM, root, inter));
     CHECK_EQ(sum, check_rank == 0 ? expected : -1);
+    /* Ranks that neither give nor take are asked for nothing: their arguments may be anything. */
+    int given = check_rank == 0 ? 77 : -1;
+    int is_asked = root != MPI_PROC_NULL;
+    OK(MPI_Bcast(is_asked ? &given : NULL, is_asked ? 1 : -3, is_asked ? MPI_INT : MPI_DATATYPE_NULL, root, inter));
+    CHECK_EQ(given, odd || check_rank == 0 ? 77 : -1);
 
     OK(MPI_Comm_dup(inter, &copied));
     OK(MPI_Comm_compare(inter, copied, &relation));

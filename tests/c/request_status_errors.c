@@ -1,4 +1,5 @@
-/* The error field of a status is written only where a call answers MPI_ERR_IN_STATUS; every other call leaves it as it was.
+/* The error field of a status is written only where a call answers MPI_ERR_IN_STATUS; every other call leaves it as it was,
+ * except that the empty status of a null request alone says that there is no error.
  *
  * ranks: 1 2
  * memcheck: yes
@@ -58,7 +59,11 @@ int main(int argc, char **argv)
     unwritten();
     post();
     OK(MPI_Wait(&requests[0], &status));
+    CHECK_EQ(status.MPI_ERROR, MARK);
+    /* A null request's status is the empty one, of which "no error" is a part (3.7.3). */
     OK(MPI_Wait(&requests[1], &status));
+    CHECK_EQ(status.MPI_ERROR, MPI_SUCCESS);
+    status.MPI_ERROR = MARK;
     for (flag = 0; !flag;)
         OK(MPI_Test(&requests[2], &flag, &status));
     unwritten();

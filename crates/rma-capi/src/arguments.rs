@@ -219,7 +219,7 @@ impl Memory {
     /// Checks that there is an address.
     #[inline]
     pub(crate) fn check(self, name: &str) -> Result<()> {
-        if self.0.is_null() { Err(bottom(name)) } else { Ok(()) }
+        if self.is_no_place() { Err(self.no_place(name)) } else { Ok(()) }
     }
 
     /// Checks that there is an address, or a type that names some.
@@ -234,11 +234,14 @@ impl Memory {
         }
     }
 
-    /// Whether it is one of the standard's numbers for addresses.
+    /// Whether it is one of the standard's numbers for addresses: `MPI_BOTTOM`, which is 0, or `MPI_IN_PLACE`, which is 1.
+    #[inline(always)]
     fn is_no_place(self) -> bool {
-        self.0.is_null() || self.address() == MPI_IN_PLACE
+        const { assert!(MPI_IN_PLACE == 1, "one comparison finds both") };
+        self.address() <= MPI_IN_PLACE
     }
 
+    #[cold]
     fn no_place(self, name: &str) -> Error {
         match self.0.is_null() {
             true => bottom(name),
@@ -267,27 +270,27 @@ impl Memory {
     /// The first `len` bytes, for the library to read until the operation is complete at the origin.
     #[inline]
     pub(crate) fn readable(self, name: &str, len: u64) -> Result<ReadSpan> {
-        self.readable_at_all(len).ok_or_else(|| bottom(name))
+        self.readable_at_all(len).ok_or_else(|| self.no_place(name))
     }
 
-    /// As [`Memory::readable`]; `None` for a null pointer to some bytes.
+    /// As [`Memory::readable`]; `None` for an address that is none, to some bytes.
     #[inline(always)]
     pub(crate) fn readable_at_all(self, len: u64) -> Option<ReadSpan> {
         // SAFETY: the memory is good for `len` bytes until the operation is complete (module contract).
-        (!self.0.is_null() || len == 0).then(|| unsafe { ReadSpan::new(self.0.cast(), len as usize) })
+        (!self.is_no_place() || len == 0).then(|| unsafe { ReadSpan::new(self.0.cast(), len as usize) })
     }
 
     /// The first `len` bytes, for the library to write until the operation is complete at the origin.
     #[inline]
     pub(crate) fn writable(self, name: &str, len: u64) -> Result<WriteSpan> {
-        self.writable_at_all(len).ok_or_else(|| bottom(name))
+        self.writable_at_all(len).ok_or_else(|| self.no_place(name))
     }
 
-    /// As [`Memory::writable`]; `None` for a null pointer to some bytes.
+    /// As [`Memory::writable`]; `None` for an address that is none, to some bytes.
     #[inline(always)]
     pub(crate) fn writable_at_all(self, len: u64) -> Option<WriteSpan> {
         // SAFETY: as for `readable_at_all`.
-        (!self.0.is_null() || len == 0).then(|| unsafe { WriteSpan::new(self.0.cast(), len as usize) })
+        (!self.is_no_place() || len == 0).then(|| unsafe { WriteSpan::new(self.0.cast(), len as usize) })
     }
 
     /// `count` elements of a datatype, for the library to read until the operation is complete at the origin. The address

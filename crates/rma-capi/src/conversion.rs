@@ -12,6 +12,7 @@ use crate::errors::HANDLERS;
 use crate::group::GROUPS;
 use crate::handle::Handle;
 use crate::info::INFOS;
+use crate::message::MESSAGES;
 use crate::op::OPS;
 use crate::request::REQUESTS;
 use crate::window::WINDOWS;
@@ -35,6 +36,7 @@ conversions! {
     MPI_Errhandler in HANDLERS: MPI_Errhandler_toint, MPI_Errhandler_fromint;
     MPI_Group in GROUPS: MPI_Group_toint, MPI_Group_fromint;
     MPI_Info in INFOS: MPI_Info_toint, MPI_Info_fromint;
+    MPI_Message in MESSAGES: MPI_Message_toint, MPI_Message_fromint;
     MPI_Op in OPS: MPI_Op_toint, MPI_Op_fromint;
     MPI_Request in REQUESTS: MPI_Request_toint, MPI_Request_fromint;
     MPI_Datatype in TYPES: MPI_Type_toint, MPI_Type_fromint;

@@ -3,6 +3,7 @@
 //! Matching, ordering and flow are the runtime's; here ranks become processes and back, and buffers the bytes of a
 //! datatype. `MPI_PROC_NULL` ends here.
 
+mod buffered;
 mod envelope;
 mod exchange;
 mod probe;

@@ -5,7 +5,8 @@
 //! are linked with, and each says what is wrong: the call fails with `MPI_ERR_UNSUPPORTED_OPERATION` by the error handler
 //! of `MPI_COMM_SELF`, which ends the job and names the function unless the program has set another. Functions of the tool
 //! interface, which has no error handlers, answer `MPI_T_ERR_NOT_SUPPORTED`. `MPI_Pcontrol` does what a library without
-//! profiling does: nothing.
+//! profiling does: nothing. Handles of files and sessions and their numbers, which bindings turn into each other, are the
+//! null handles, and stay what they are.
 //!
 //! The list is `abi/unsupported.tsv`; functions that answer anything but an error code are not in it.
 
@@ -17,7 +18,7 @@ use std::ffi::c_int;
 
 /// Declares the functions; arguments are left where the caller has put them.
 macro_rules! unsupported {
-    (error { $($error:ident)* } code { $($code:ident)* } success { $($success:ident)* }) => {
+    (error { $($error:ident)* } code { $($code:ident)* } success { $($success:ident)* } number { $($number:ident)* }) => {
         $crate::entry::plain! {
             $(
                 #[doc = concat!("`", stringify!($error), "`: not supported.")]
@@ -30,6 +31,10 @@ macro_rules! unsupported {
             $(
                 #[doc = concat!("`", stringify!($success), "`: nothing to do.")]
                 fn $success() -> c_int { $crate::abi::MPI_SUCCESS }
+            )*
+            $(
+                #[doc = concat!("`", stringify!($number), "`: a predefined handle is its own number, and there are no others.")]
+                fn $number(word: usize) -> usize { word & c_int::MAX as usize }
             )*
         }
     };

@@ -120,7 +120,7 @@ pub(super) fn broadcast(
     root: c_int,
 ) -> Begun {
     if let Some(inter) = call.inter() {
-        return inter.broadcast(&Data::new("buffer", buffer, number, datatype)?, root);
+        return inter.broadcast(|| Data::new("buffer", buffer, number, datatype), root);
     }
     let root_rank = call.root(root)?;
     let data = Data::new("buffer", buffer, number, datatype)?;

@@ -35,11 +35,18 @@ impl InterCall {
         Ok(UnderWay::storing(self.call, self.comm.begin_barrier(), Ok))
     }
 
-    pub(super) fn broadcast(self, data: &Data, root: c_int) -> Begun {
+    /// The buffer is asked for where it matters: the arguments of ranks that neither give nor take may be anything.
+    pub(super) fn broadcast(self, data: impl FnOnce() -> Result<Data>, root: c_int) -> Begun {
         let root = self.root(root)?;
-        let own = if root == Root::Caller { data.pack()? } else { Vec::new() };
-        let mut room = matches!(root, Root::Remote(_)).then(|| data.room()).transpose()?;
-        let request = self.comm.begin_broadcast(root, own, data.len())?;
+        let (own, mut room, limit) = match root {
+            Root::Caller => (data()?.pack()?, None, 0),
+            Root::Remote(_) => {
+                let data = data()?;
+                (Vec::new(), Some(data.room()?), data.len())
+            }
+            Root::Neighbor => (Vec::new(), None, 0),
+        };
+        let request = self.comm.begin_broadcast(root, own, limit)?;
         Ok(UnderWay::storing(self.call, request, move |news| store_in(&mut room, news)))
     }
 

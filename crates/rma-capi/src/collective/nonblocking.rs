@@ -106,6 +106,6 @@ forms! {
 }
 
 /// Makes a collective a request of the program.
-fn start(begun: Begun, request: Out<MPI_Request>) -> Result<()> {
+pub(super) fn start(begun: Begun, request: Out<MPI_Request>) -> Result<()> {
     begun?.enter(request)
 }

@@ -26,6 +26,11 @@ entry! {
         status.set("status", MPI_UNDEFINED)
     }
 
+    /// `MPI_Comm_get_parent` (§11.8.2): nobody has spawned these processes, since the library has no calls that do.
+    fn MPI_Comm_get_parent(parent: Out<MPI_Comm>) raises Raiser::Nobody; |_| {
+        parent.set("parent", MPI_COMM_NULL)
+    }
+
     /// `MPI_Comm_compare` (§7.4.1).
     fn MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: Out<c_int>) raises Raiser::Comm(comm1); |process| {
         let (one, other) = (get(process, comm1)?, get(process, comm2)?);

@@ -1,7 +1,7 @@
 //! Sends (MPI 5.0 §3.2.1, §3.4, §3.7.2).
 
 use super::envelope::Address;
-use super::transfer::{Buffer, Sending, begin_send, begin_send_of};
+use super::transfer::{Buffer, Sending, begin_send};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::communicator::get;
@@ -26,19 +26,16 @@ forms! {
     fn MPI_Rsend | MPI_Rsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
     raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard) }
 
-    /// `MPI_Bsend` (§3.4): with memory of the library, as much as is needed (`MPI_BUFFER_AUTOMATIC`, §3.6).
-    fn MPI_Bsend | MPI_Bsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
-    raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
-        let address = Address::new(&comm.partners(), dest, tag)?;
-        // What is under way needs no request.
-        begin_send_of(comm, address, buffer((buf, count, datatype)))?;
-        process.poll();
-        Ok(())
-    }
-
     /// `MPI_Isend` (§3.7.2).
     fn MPI_Isend | MPI_Isend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        start(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard, request)
+    }
+
+    /// `MPI_Irsend` (§3.7.2): as a standard send, which the standard allows.
+    fn MPI_Irsend | MPI_Irsend_c(
         buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
@@ -54,7 +51,7 @@ forms! {
     }
 }
 
-type Elements<C> = (Memory, C, MPI_Datatype);
+pub(super) type Elements<C> = (Memory, C, MPI_Datatype);
 
 fn send<C: Wide>(
     process: &'static Process,
@@ -95,6 +92,6 @@ fn begin<C: Wide>(
     begin_send(comm, Address::new(&comm.partners(), dest, tag)?, buffer(elements), mode)
 }
 
-fn buffer<C: Wide>((address, count, datatype): Elements<C>) -> Buffer<C> {
+pub(super) fn buffer<C: Wide>((address, count, datatype): Elements<C>) -> Buffer<C> {
     Buffer { name: "buf", address, count, datatype }
 }

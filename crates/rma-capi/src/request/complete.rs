@@ -12,7 +12,7 @@ entry_of_any! {
     fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut); |process| {
         let handle = request.current().one("request")?;
         if handle == MPI_REQUEST_NULL {
-            Status::EMPTY.store(status);
+            Status::store_empty(status);
             return Ok(());
         }
         let found = get(handle)?;
@@ -26,7 +26,7 @@ entry_of_any! {
         flag.check("flag")?;
         process.poll();
         if handle == MPI_REQUEST_NULL {
-            Status::EMPTY.store(status);
+            Status::store_empty(status);
             return Ok(flag.set("flag", 1)?);
         }
         match get(handle)?.look() {
@@ -47,10 +47,12 @@ entry! {
         status: StatusOut,
     ) raises Raiser::Nobody; |process| {
         process.poll();
-        let end = match request {
-            MPI_REQUEST_NULL => Some(End::done()),
-            request => get(request)?.look(),
-        };
+        if request == MPI_REQUEST_NULL {
+            flag.set("flag", 1)?;
+            Status::store_empty(status);
+            return Ok(());
+        }
+        let end = get(request)?.look();
         flag.set("flag", end.is_some().into())?;
         if let Some(end) = end {
             end.status.store(status);

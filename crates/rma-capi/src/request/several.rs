@@ -152,7 +152,7 @@ entry! {
         indx.set("indx", found.as_ref().map_or(MPI_UNDEFINED, |(index, _)| *index as c_int))?;
         match found {
             Some((_, end)) => end.status.store(status),
-            None if active.is_empty() => Status::EMPTY.store(status),
+            None if active.is_empty() => Status::store_empty(status),
             None => {}
         }
         Ok(())
@@ -251,7 +251,7 @@ impl List {
         status: StatusOut,
     ) -> Result<(), Failure> {
         let Some((index, end)) = found else {
-            Status::EMPTY.store(status);
+            Status::store_empty(status);
             return Ok(indx.set("indx", MPI_UNDEFINED)?);
         };
         indx.set("indx", index as c_int)?;

@@ -50,6 +50,11 @@ impl Status {
         }
     }
 
+    /// Stores the empty status, of which the error field is a part (§3.7.3).
+    pub(crate) fn store_empty(place: StatusOut) {
+        Self::EMPTY.store_with(MPI_SUCCESS, place);
+    }
+
     /// As [`Status::store`], with an error code.
     fn store_with(self, error: c_int, place: StatusOut) {
         if !place.is_null() {

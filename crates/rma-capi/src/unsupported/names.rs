@@ -91,14 +91,12 @@ unsupported! {
         MPI_File_set_errhandler
         MPI_File_get_errhandler
         MPI_File_call_errhandler
-        MPI_File_toint
         MPI_File_get_type_extent
         MPI_File_get_type_extent_c
         MPI_Register_datarep
         MPI_Register_datarep_c
         MPI_Comm_spawn
         MPI_Comm_spawn_multiple
-        MPI_Comm_get_parent
         MPI_Open_port
         MPI_Close_port
         MPI_Comm_accept
@@ -120,7 +118,6 @@ unsupported! {
         MPI_Session_call_errhandler
         MPI_Session_flush_buffer
         MPI_Session_iflush_buffer
-        MPI_Session_toint
         MPI_Group_from_session_pset
         MPI_Comm_create_from_group
         MPI_Intercomm_create_from_groups
@@ -228,46 +225,8 @@ unsupported! {
         MPI_Pready_range
         MPI_Pready_list
         MPI_Parrived
-        MPI_Irsend
-        MPI_Irsend_c
-        MPI_Ibsend
-        MPI_Ibsend_c
-        MPI_Isendrecv
-        MPI_Isendrecv_c
-        MPI_Isendrecv_replace
-        MPI_Isendrecv_replace_c
-        MPI_Buffer_attach
-        MPI_Buffer_attach_c
-        MPI_Buffer_detach
-        MPI_Buffer_detach_c
-        MPI_Comm_attach_buffer
-        MPI_Comm_attach_buffer_c
-        MPI_Comm_detach_buffer
-        MPI_Comm_detach_buffer_c
-        MPI_Buffer_flush
-        MPI_Buffer_iflush
-        MPI_Comm_flush_buffer
-        MPI_Comm_iflush_buffer
         MPI_Grequest_start
         MPI_Grequest_complete
-        MPI_Igatherv
-        MPI_Igatherv_c
-        MPI_Iscatterv
-        MPI_Iscatterv_c
-        MPI_Iallgatherv
-        MPI_Iallgatherv_c
-        MPI_Ialltoallv
-        MPI_Ialltoallv_c
-        MPI_Ialltoallw
-        MPI_Ialltoallw_c
-        MPI_Ireduce_scatter
-        MPI_Ireduce_scatter_c
-        MPI_Ireduce_scatter_block
-        MPI_Ireduce_scatter_block_c
-        MPI_Iscan
-        MPI_Iscan_c
-        MPI_Iexscan
-        MPI_Iexscan_c
         MPI_Type_create_f90_integer
         MPI_Type_create_f90_real
         MPI_Type_create_f90_complex
@@ -330,5 +289,11 @@ unsupported! {
     }
     success {
         MPI_Pcontrol
+    }
+    number {
+        MPI_File_toint
+        MPI_File_fromint
+        MPI_Session_toint
+        MPI_Session_fromint
     }
 }

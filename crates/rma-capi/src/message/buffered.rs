@@ -1,0 +1,169 @@
+//! Buffered sends, and the buffers that programs give for them (MPI 5.0 §3.4, §3.6).
+//!
+//! The messages lie in memory of the library, as much as they need, whatever has been attached: a buffer is kept to be given
+//! back. Who takes one away, or flushes it, waits until the messages that would have been in it have left.
+
+use super::envelope::Address;
+use super::send::{Elements, buffer};
+use super::transfer::{Sending, begin_send_of};
+use crate::abi::*;
+use crate::arguments::{Memory, Out, Wide, count};
+use crate::communicator::get;
+use crate::entry::{entry, forms};
+use crate::errors::Raiser;
+use crate::request::{End, Pending, enter, wait_for};
+use crate::runtime::Process;
+use parking_lot::Mutex;
+use rma::{Error, ErrorClass, Result};
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+
+/// Whose buffer: that of a communicator, or that of the process, which the other communicators share.
+type Owner = Option<MPI_Comm>;
+
+/// What is attached: address and size. Handles come only once, so what a freed communicator had is nobody's.
+static BUFFERS: Mutex<BTreeMap<Owner, (usize, i64)>> = Mutex::new(BTreeMap::new());
+
+/// The messages that have not left yet.
+static LEAVING: Mutex<Vec<(Owner, Sending)>> = Mutex::new(Vec::new());
+
+/// A buffered send, or the wait for all of a buffer.
+struct Flush(Owner);
+
+impl Pending for Flush {
+    fn take_end(&mut self) -> Option<End> {
+        let mut leaving = LEAVING.lock();
+        leaving.retain_mut(|(_, sending)| sending.take_end().is_none());
+        (!leaving.iter().any(|(owner, _)| *owner == self.0)).then(End::done)
+    }
+}
+
+/// A message that is in a buffer: its send is over.
+struct Buffered;
+
+impl Pending for Buffered {
+    fn take_end(&mut self) -> Option<End> {
+        Some(End::done())
+    }
+}
+
+forms! {
+    /// `MPI_Bsend` (§3.4).
+    fn MPI_Bsend | MPI_Bsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
+    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm) }
+
+    /// `MPI_Ibsend` (§3.7.2): over at once.
+    fn MPI_Ibsend | MPI_Ibsend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        request.check("request")?;
+        send(process, (buf, count, datatype), dest, tag, comm)?;
+        request.set("request", enter(Box::new(Buffered), get(process, comm)?.raiser(comm))?)
+    }
+
+    /// `MPI_Buffer_attach` (§3.6).
+    fn MPI_Buffer_attach | MPI_Buffer_attach_c(buffer: Memory, size: Number) raises Raiser::Nobody; |_| {
+        attach(None, buffer, size)
+    }
+
+    /// `MPI_Buffer_detach` (§3.6).
+    fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>) raises Raiser::Nobody; |process| {
+        detach(process, None, buffer_addr, size)
+    }
+
+    /// `MPI_Comm_attach_buffer` (§3.6).
+    fn MPI_Comm_attach_buffer | MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: Memory, size: Number)
+    raises Raiser::Comm(comm); |process| {
+        get(process, comm)?;
+        attach(Some(comm), buffer, size)
+    }
+
+    /// `MPI_Comm_detach_buffer` (§3.6).
+    fn MPI_Comm_detach_buffer | MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: Out<*mut c_void>, size: Out<Number>)
+    raises Raiser::Comm(comm); |process| {
+        get(process, comm)?;
+        detach(process, Some(comm), buffer_addr, size)
+    }
+}
+
+entry! {
+    /// `MPI_Buffer_flush` (§3.6).
+    fn MPI_Buffer_flush() raises Raiser::Nobody; |process| { wait_for(process, &mut Flush(None), None) }
+
+    /// `MPI_Buffer_iflush` (§3.6).
+    fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::Nobody; |_| {
+        request.check("request")?;
+        request.set("request", enter(Box::new(Flush(None)), Raiser::Nobody)?)
+    }
+
+    /// `MPI_Comm_flush_buffer` (§3.6).
+    fn MPI_Comm_flush_buffer(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
+        get(process, comm)?;
+        wait_for(process, &mut Flush(Some(comm)), None)
+    }
+
+    /// `MPI_Comm_iflush_buffer` (§3.6).
+    fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>) raises Raiser::Comm(comm); |process| {
+        request.check("request")?;
+        let raiser = get(process, comm)?.raiser(comm);
+        request.set("request", enter(Box::new(Flush(Some(comm))), raiser)?)
+    }
+}
+
+fn send<C: Wide>(
+    process: &'static Process,
+    elements: Elements<C>,
+    dest: c_int,
+    tag: c_int,
+    handle: MPI_Comm,
+) -> Result<()> {
+    let comm = get(process, handle)?;
+    let address = Address::new(&comm.partners(), dest, tag)?;
+    let sending = begin_send_of(comm, address, buffer(elements))?;
+    let owner = Some(handle).filter(|_| BUFFERS.lock().contains_key(&Some(handle)));
+    let mut leaving = LEAVING.lock();
+    leaving.retain_mut(|(_, sending)| sending.take_end().is_none());
+    leaving.push((owner, sending));
+    drop(leaving);
+    process.poll();
+    Ok(())
+}
+
+fn attach(owner: Owner, memory: Memory, size: impl Wide) -> Result<()> {
+    // For `MPI_BUFFER_AUTOMATIC` the size does not matter.
+    let is_automatic = memory.address() == MPI_BUFFER_AUTOMATIC;
+    let len = if is_automatic { 0 } else { count("size", size)? as i64 };
+    if len > 0 {
+        memory.check("buffer")?;
+    }
+    let mut buffers = BUFFERS.lock();
+    if buffers.contains_key(&owner) {
+        return Err(Error::new(ErrorClass::Buffer, "", "a buffer is attached already"));
+    }
+    buffers.insert(owner, (memory.address(), len));
+    Ok(())
+}
+
+fn detach<C: Wide>(
+    process: &'static Process,
+    owner: Owner,
+    address: Out<*mut c_void>,
+    size: Out<C>,
+) -> Result<()> {
+    address.check("buffer_addr")?;
+    size.check("size")?;
+    let (buffer, len) = BUFFERS.lock().get(&owner).copied().ok_or_else(none_attached)?;
+    let len = C::narrow(len).ok_or_else(|| {
+        Error::new(ErrorClass::Count, "", format!("the buffer has {len} bytes, which size cannot tell"))
+    })?;
+    wait_for(process, &mut Flush(owner), None)?;
+    BUFFERS.lock().remove(&owner);
+    address.set("buffer_addr", std::ptr::with_exposed_provenance_mut(buffer))?;
+    size.set("size", len)
+}
+
+#[cold]
+fn none_attached() -> Error {
+    Error::new(ErrorClass::Buffer, "", "no buffer is attached")
+}
