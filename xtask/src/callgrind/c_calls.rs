@@ -14,7 +14,7 @@ const CALLS: &[(&str, &str, f64, bool)] = &[
     ("accumulate", "MPI_Accumulate", 320.0, true),
     ("fetch_and_op", "MPI_Fetch_and_op", 300.0, true),
     ("compare_and_swap", "MPI_Compare_and_swap", 240.0, true),
-    ("flush", "MPI_Win_flush", 150.0, false),
+    ("flush", "MPI_Win_flush", 80.0, false),
     ("lock_unlock", "MPI_Win_lock + MPI_Win_unlock", 320.0, false),
 ];
 

@@ -23,6 +23,6 @@ mod strided;
 pub(crate) mod testing;
 
 pub use atomic::{Element, Elements, Word};
-pub(crate) use ordering::{full_ordering, full_ordering_beside_step};
+pub(crate) use ordering::full_ordering_beside_step;
 pub use span::{Fold, ReadSpan, WriteSpan};
 pub(crate) use strided::{Side, copy_blocks};

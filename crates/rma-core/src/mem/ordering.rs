@@ -1,15 +1,10 @@
-//! Full orderings of a thread's memory accesses, as every processor has them.
+//! Full orderings of a thread's memory accesses beside atomic steps, as every processor has them.
 
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
-/// Orders all accesses of the calling thread before it before all after it: as `fence(SeqCst)`.
-#[inline(always)]
-pub(crate) fn full_ordering() {
-    fence(SeqCst);
-}
-
-/// The same where an atomic step of the calling thread lies between the accesses to be ordered too, just before it or just after
-/// it. Some processors order with each such step.
+/// Orders all accesses of the calling thread before it before all after it, where an atomic read-modify-write of the calling
+/// thread lies between the accesses to be ordered too, just before it or just after it: some processors order with each such
+/// step.
 #[inline(always)]
 pub(crate) fn full_ordering_beside_step() {
     fence(SeqCst);

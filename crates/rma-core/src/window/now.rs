@@ -11,8 +11,8 @@ use super::calls::Window;
 use super::shared::Member;
 use crate::control::LockKind;
 use crate::ids::{Disp, Rank};
-use crate::mem::{ReadSpan, WriteSpan, full_ordering};
-use std::sync::atomic::Ordering::Relaxed;
+use crate::mem::{ReadSpan, WriteSpan};
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
 impl Window {
     /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
@@ -39,7 +39,7 @@ impl Window {
         if !is_locked || !self.engine().pass_poll() {
             return false;
         }
-        full_ordering();
+        fence(SeqCst);
         true
     }
 

@@ -3,7 +3,7 @@
 use super::calls::Window;
 use crate::epoch::{Assert, Call, FlushAllSync, LockAllSync, Reach, Sync, SyncStep, UnlockAllSync};
 use crate::error::Result;
-use crate::mem::full_ordering;
+use std::sync::atomic::{Ordering::SeqCst, fence};
 
 impl Window {
     /// `MPI_Win_lock_all` (MPI 3.1 §11.5.3): opens a shared access epoch to every rank of the window. Locks of mapped ranks
@@ -113,7 +113,7 @@ impl Window {
                 window.raise("win_sync").map(|()| SyncStep::Done)
             })?;
         }
-        full_ordering();
+        fence(SeqCst);
         self.poll_now_and_then();
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Window {
         // Only lock_all and locks open the gate of single members; if the own rank's is open and no rank needs packets,
         // everything that was done is complete, and its order is all that is left to see to.
         if shared.are_all_quick() && shared.own().gate.is_locked() {
-            full_ordering();
+            fence(SeqCst);
             self.poll_now_and_then();
             return Ok(());
         }

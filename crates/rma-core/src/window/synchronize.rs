@@ -16,12 +16,11 @@ use crate::epoch::{
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Group;
 use crate::ids::Rank;
-use crate::mem::full_ordering;
 use crate::progress::{Core, State};
 use crate::target::locks;
 use crate::trace::CallSpan;
 use crate::window::{Hints, WindowCreation, WindowSpec};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
 impl Engine {
     /// Begins a collective window creation over `group`; see [`WindowCreation::poll`].
@@ -317,7 +316,7 @@ impl Window {
             && member.gate.is_locked()
         {
             // Direct operations are complete when they return; only their order is left to see to.
-            full_ordering();
+            fence(SeqCst);
             self.poll_now_and_then();
             return Ok(());
         }
