@@ -3,8 +3,9 @@
 use super::super::columns::{Setup, setups};
 use super::super::job::{Question, Runner};
 use super::super::libraries::Library;
+use super::super::machine::Machine;
 use super::super::results::{Measurement, Transport};
-use super::report::{self, Files};
+use super::report::{self, Extent, Files};
 use super::trials::{Path, Trial, trials};
 use super::variable::Variable;
 use std::path::Path as File;
@@ -44,6 +45,7 @@ pub(crate) fn run(
 ) -> Result<Files, String> {
     let variable = look_up(runner, library, request.variable)?;
     let values = variable.values(request.values)?;
+    let load_before = Machine::look().load_before;
     let repetitions = request.repetitions.unwrap_or(REPETITIONS);
     let setups = setups(std::slice::from_ref(library), true);
     let mut outcomes: Vec<Outcome> = trials(&variable.name, request.only)
@@ -60,7 +62,7 @@ pub(crate) fn run(
             }
         }
     }
-    report::write(&variable, &values, &outcomes, repetitions, directory)
+    report::write(&variable, &values, &outcomes, Extent { repetitions, load_before }, directory)
 }
 
 /// Asks the library itself, with nothing set: what it says of the default must not be what the environment says.

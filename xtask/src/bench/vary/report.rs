@@ -23,6 +23,13 @@ struct Line {
     figures: Vec<Option<Figure>>,
 }
 
+/// How much was measured, and how busy the machine was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub(super) repetitions: u32,
+    pub(super) load_before: f64,
+}
+
 /// What a sweep leaves.
 #[derive(Debug)]
 pub(crate) struct Files {
@@ -54,7 +61,7 @@ pub(super) fn write(
     variable: &Variable,
     values: &[u64],
     outcomes: &[Outcome],
-    repetitions: u32,
+    extent: Extent,
     directory: &Path,
 ) -> Result<Files, String> {
     let lines: Vec<Line> = outcomes.iter().flat_map(lines).collect();
@@ -63,7 +70,7 @@ pub(super) fn write(
         return Err(format!("nothing could be measured with {}={}", variable.name, variable.default));
     }
     let labels: Vec<String> = values.iter().map(|value| variable.label(*value)).collect();
-    let table = table(variable, &labels, &lines, default, repetitions);
+    let table = table(variable, &labels, &lines, default, extent);
     let plot = draw(&variable.name, &labels, &most_moved(lines, default), default)
         .map_err(|error| format!("{} could not be drawn: {error}", variable.name))?;
     let file = |extension: &str| directory.join(format!("sweep-{}.{extension}", variable.name));
@@ -121,10 +128,10 @@ impl Line {
     }
 }
 
-fn table(variable: &Variable, labels: &[String], lines: &[Line], default: usize, repetitions: u32) -> String {
+fn table(variable: &Variable, labels: &[String], lines: &[Line], default: usize, extent: Extent) -> String {
     let mut text = format!(
-        "{} ({}): {}.\n\nTimes of one iteration, the fastest sample of {repetitions} repetitions, and times over that with the default, {}.\n\n",
-        variable.name, variable.unit, variable.text, labels[default]
+        "{} ({}): {}.\n\nTimes of one iteration, the fastest sample of {} repetitions on a machine with a load of {:.1} before, and times over that with the default, {}.\n\n",
+        variable.name, variable.unit, variable.text, extent.repetitions, extent.load_before, labels[default]
     );
     text +=
         &format!("| {} | {} |\n|{}\n", variable.name, labels.join(" | "), " --- |".repeat(labels.len() + 1));
@@ -201,6 +208,8 @@ mod tests {
     use super::*;
     use crate::bench::figures::tests::measurement;
 
+    const EXTENT: Extent = Extent { repetitions: 7, load_before: 0.0 };
+
     fn outcome() -> Outcome {
         let trial = trials("RMA_AGENT_TICK", &[]).remove(0);
         let of = |time: f64| vec![measurement("", "put", 8, time), measurement("", "put", 4096, time)];
@@ -213,7 +222,7 @@ mod tests {
         let titles: Vec<&str> = lines.iter().map(|line| line.title.as_str()).collect();
         assert_eq!(titles, ["put 8 B (TCP)"], "other sizes are not shown for this variable");
         let labels = ["0", "1"].map(str::to_owned);
-        let text = table(&variable("RMA_AGENT"), &labels, &lines, 0, 7);
+        let text = table(&variable("RMA_AGENT"), &labels, &lines, 0, EXTENT);
         assert!(text.contains("| RMA_AGENT | 0 | 1 |\n| --- | --- | --- |\n"), "{text}");
         assert!(text.contains("| put 8 B (TCP) | 9.00 \u{b5}s | 9.90 \u{b5}s (1.10) |"), "{text}");
         let plot = draw("RMA_AGENT", &labels, &lines, 0).unwrap();
@@ -239,13 +248,13 @@ mod tests {
     fn files_are_written_and_nothing_to_compare_with_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let variable = variable("RMA_AGENT");
-        write(&variable, &[0, 1], &[outcome()], 7, directory.path()).unwrap();
+        write(&variable, &[0, 1], &[outcome()], EXTENT, directory.path()).unwrap();
         for extension in ["svg", "md"] {
             assert!(directory.path().join(format!("sweep-RMA_AGENT.{extension}")).is_file());
         }
         let mut empty = outcome();
         empty.by_value[0].clear();
-        let error = write(&variable, &[0, 1], &[empty], 7, directory.path()).unwrap_err();
+        let error = write(&variable, &[0, 1], &[empty], EXTENT, directory.path()).unwrap_err();
         assert_eq!(error, "nothing could be measured with RMA_AGENT=0");
     }
 }

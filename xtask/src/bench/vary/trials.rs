@@ -99,6 +99,7 @@ const LINES: &[Line] = &[
     ("RMA_AGENT", Mapped, 4, CONTENDED, &[]),
     ("RMA_AGENT", Tcp, 2, ALL, &[]),
     ("RMA_AGENT", Tcp, 4, CONTENDED, &[]),
+    ("RMA_YIELDS", Tcp, 4, CONTENDED, &[]),
     ("RMA_MESSAGE", Tcp, 2, &["message"], &[]),
     ("RMA_MESSAGE", Mapped, 2, &["message"], &[]),
     ("RMA_SHM_BULK", Shm, 2, &["put", "get"], EAGER),
