@@ -38,6 +38,23 @@ struct Quiet {
     left: AtomicU32,
     /// Calls between the last two polls.
     interval: AtomicU32,
+    /// Polls in a row that have moved nothing.
+    idle: AtomicU32,
+}
+
+/// Where ranks outnumber cores, the polls in a row that move nothing before a turn is given away: a program that tests again
+/// and again keeps the process from running that it waits for, and one that tests between pieces of work is not held up by
+/// every test.
+const IDLE_POLLS_OF_A_TURN: u32 = 8;
+
+impl Quiet {
+    /// Notes a poll; answers whether it is time to give a turn away.
+    fn on_poll(&self, moved: bool) -> bool {
+        // Threads that poll at once may count one poll less.
+        let idle = if moved { 0 } else { self.idle.load(Relaxed) + 1 };
+        self.idle.store(idle % IDLE_POLLS_OF_A_TURN, Relaxed);
+        idle == IDLE_POLLS_OF_A_TURN
+    }
 }
 
 impl Engine {
@@ -80,10 +97,16 @@ impl Engine {
     }
 
     /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.
+    ///
+    /// Who polls in vain again and again, in an engine that does not spin, gives the processor to others now and then.
     pub fn poll(&self) -> bool {
         let mut core = self.0.core.lock();
         let moved = core.step(&*self.0.host);
         self.0.waiting.on_stepped(&mut core, moved);
+        drop(core);
+        if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 {
+            std::thread::yield_now();
+        }
         moved
     }
 
@@ -302,5 +325,21 @@ impl Engine {
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine").field("config", &self.0.config).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_polls_in_vain_gives_the_turn_away() {
+        let quiet = Quiet::default();
+        let turns = |polls: u32, moved| (0..polls).filter(|_| quiet.on_poll(moved)).count();
+        assert_eq!(turns(3 * IDLE_POLLS_OF_A_TURN, false), 3);
+        assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0);
+        assert_eq!(turns(100, true), 0, "who moves something keeps its turn");
+        assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0, "and it is counted from there");
+        assert_eq!(turns(1, false), 1);
     }
 }
