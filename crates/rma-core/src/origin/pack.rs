@@ -68,6 +68,7 @@ impl Small {
     }
 
     /// The first byte at the target, if the origin can tell; `None` when the store is outside the window.
+    #[inline]
     fn start(&self, shared: &Shared) -> Option<Option<u64>> {
         let Some((size, unit)) = shared.uniform else { return Some(None) };
         let start = self.disp.0.checked_mul(unit)?;
@@ -75,6 +76,7 @@ impl Small {
         (end <= size).then_some(Some(start))
     }
 
+    #[inline]
     fn add_to(&self, pack: &mut Pack, shared: &Shared) -> bool {
         self.start(shared).is_some_and(|start| pack.add(self.store, self.disp, start, self.data))
     }

@@ -91,8 +91,13 @@ impl Pack {
 
 #[inline]
 fn append(bytes: &mut Vec<u8>, len: usize, fill: impl FnOnce(&mut [u8])) {
+    // Most stores are a word: its room is cleared without a call for it.
     let at = bytes.len();
-    bytes.resize(at + len, 0);
+    if len == 8 {
+        bytes.extend_from_slice(&[0; 8]);
+    } else {
+        bytes.resize(at + len, 0);
+    }
     fill(&mut bytes[at..]);
 }
 

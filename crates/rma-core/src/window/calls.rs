@@ -89,7 +89,11 @@ impl Window {
         if let Some(member) = self.direct(target, "put", origin.len()) {
             return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
         }
-        self.post_or_join(target, "put", Small::new(Store::Put, disp, origin), || {
+        let small = Small::new(Store::Put, disp, origin);
+        if self.joins(target, small.as_ref()) {
+            return Ok(());
+        }
+        self.post_or_join(target, "put", small, || {
             let data = OpData::Memory(Gather::span(origin));
             Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0))
         })
@@ -148,6 +152,9 @@ impl Window {
                 .map_err(|range| range.into_error("accumulate", target));
         }
         let small = Small::new(Store::Accumulate(kernel), disp, origin);
+        if self.joins(target, small.as_ref()) {
+            return Ok(());
+        }
         self.post_or_join(target, "accumulate", small, || accumulate_operation(origin, kernel, disp))
     }
 
@@ -331,6 +338,13 @@ impl Window {
         self.post_or_join(target, call, None, make)
     }
 
+    /// Whether the store has joined others that wait: the quick way of a stream of stores. While somebody looks, the ordinary
+    /// way finds out.
+    fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
+        let Some(small) = small.filter(|_| !self.engine.sight().is_on()) else { return false };
+        self.engine.with(|core| pack::join(&mut core.state, &self.shared, target, small))
+    }
+
     /// [`Window::post`] of a store that need not become an operation of its own.
     #[cold]
     fn post_or_join(
@@ -341,12 +355,13 @@ impl Window {
         make: impl FnOnce() -> Operation,
     ) -> Result<()> {
         let _call = self.engine.sight().call(call, Some(self.shared.id), Some(target));
-        let (rest, is_pack_full) = self.engine.with(|core| {
+        let mut rest = None;
+        let is_pack_full = self.engine.with(|core| {
             if small.is_some_and(|small| pack::join(&mut core.state, &self.shared, target, &small)) {
-                return Ok((None, false));
+                return Ok(false);
             }
-            let rest = self.post_once(core, target, call, make())?;
-            Ok((rest, std::mem::take(&mut core.state.is_pack_full)))
+            rest = self.post_once(core, target, call, make())?;
+            Ok(std::mem::take(&mut core.state.is_pack_full))
         })?;
         if is_pack_full {
             // The target can begin on it while the next is being filled.
