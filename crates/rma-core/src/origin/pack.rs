@@ -22,6 +22,8 @@ use smallvec::SmallVec;
 const MOST_DATA: usize = 256;
 /// Longest pack: the target can begin on the first while the next is being filled.
 const MOST_BYTES: usize = 8192;
+/// Lines of more than so many times `RMA_PACK_FROM` operations are left as they are.
+const LONG_LINE: u64 = 4;
 
 /// A contiguous store that may be packed.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +68,7 @@ impl Small {
     }
 
     /// The first byte at the target, if the origin can tell; `None` when the store is outside the window.
+    #[inline]
     fn start(&self, shared: &Shared) -> Option<Option<u64>> {
         let Some((size, unit)) = shared.uniform else { return Some(None) };
         let start = self.disp.0.checked_mul(unit)?;
@@ -73,6 +76,7 @@ impl Small {
         (end <= size).then_some(Some(start))
     }
 
+    #[inline]
     fn add_to(&self, pack: &mut Pack, shared: &Shared) -> bool {
         self.start(shared).is_some_and(|start| pack.add(self.store, self.disp, start, self.data))
     }
@@ -120,19 +124,26 @@ pub(super) fn begin(
         Some(left) if newest.start(&window.shared).is_some() => left,
         _ => return op,
     };
-    let line = target.pending.iter(ops).collect::<SmallVec<[PoolKey; 64]>>();
+    let may_be_taken = |op: &Operation| Small::of(op).filter(|_| op.order > target.push_to);
+    let line = match target.pending.tail().map(|key| &ops[key]) {
+        // A pack that is full, or nothing.
+        Some(Operation { kind: OpKind::Pack, .. }) | None => SmallVec::<[PoolKey; 64]>::new(),
+        // A long line is one whose stores have others among them: it is not walked again and again.
+        Some(last) if may_be_taken(last).is_none() => return op,
+        Some(_) if target.pending.len() > LONG_LINE * state.config.pack_from => return op,
+        Some(_) => target.pending.iter(ops).collect(),
+    };
     let mut taken = SmallVec::<[(PoolKey, Small); 64]>::new();
     for key in line.iter().rev() {
-        let small = Small::of(&ops[*key]).filter(|_| ops[*key].order > target.push_to);
-        let Some(small) = small else { break };
+        let Some(small) = may_be_taken(&ops[*key]) else { break };
         let Some(rest) = left.checked_sub(needs(&small)) else { break };
         left = rest;
         taken.push((*key, small));
     }
     let mut pack = Pack::new(room.min(MOST_BYTES));
-    target.pending = OpList::default();
-    line[..line.len() - taken.len()].iter().for_each(|key| target.pending.push_back(ops, *key));
     if !taken.is_empty() {
+        target.pending = OpList::default();
+        line[..line.len() - taken.len()].iter().for_each(|key| target.pending.push_back(ops, *key));
         // Another thread may wait for one of their elements, and no step tells it.
         state.told = true;
         window.pressure = false;

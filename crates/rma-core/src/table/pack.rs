@@ -7,6 +7,9 @@ use crate::ids::Disp;
 use crate::mem::ReadSpan;
 use crate::wire::{PACK_ENTRY_LEN, Store, set_entry_len};
 
+/// What memory is made for at first: a few dozen small stores.
+const FIRST_BYTES: usize = 2048;
+
 /// Stores that leave in one packet.
 #[derive(Debug)]
 pub(crate) struct Pack {
@@ -33,32 +36,43 @@ impl Pack {
     pub(crate) fn new(most: usize) -> Self {
         // Lengths of entries have 16 bits.
         let most = most.min(usize::from(u16::MAX));
-        Self { bytes: Vec::with_capacity(most), most, stores: 0, last: None }
+        Self { bytes: Vec::with_capacity(most.min(FIRST_BYTES)), most, stores: 0, last: None }
     }
 
     /// Adds a store, unless there is no room. `start` is the byte of the target's window at `disp`, if the origin can tell.
     pub(crate) fn add(&mut self, store: Store, disp: Disp, start: Option<u64>, data: ReadSpan) -> bool {
+        self.add_bytes(store, disp, start, data.len(), |bytes| data.read(bytes))
+    }
+
+    fn add_bytes(
+        &mut self,
+        store: Store,
+        disp: Disp,
+        start: Option<u64>,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> bool {
         let at = self.bytes.len();
-        let end = start.and_then(|start| start.checked_add(data.len() as u64));
+        let end = start.and_then(|start| start.checked_add(len as u64));
         if let Some(last) = &mut self.last
             && start.is_some()
             && last.end == start
             && last.store == store
         {
-            if at + data.len() > self.most {
+            if at + len > self.most {
                 return false;
             }
-            append(&mut self.bytes, data);
+            append(&mut self.bytes, len, fill);
             // At most `most`, which is such a number.
-            let len = self.bytes.len() - last.at - PACK_ENTRY_LEN;
-            set_entry_len(&mut self.bytes[last.at..], len as u16);
+            let longer = self.bytes.len() - last.at - PACK_ENTRY_LEN;
+            set_entry_len(&mut self.bytes[last.at..], longer as u16);
             last.end = end;
         } else {
-            if at + PACK_ENTRY_LEN + data.len() > self.most {
+            if at + PACK_ENTRY_LEN + len > self.most {
                 return false;
             }
-            self.bytes.extend_from_slice(&store.entry_head(disp, data.len() as u16));
-            append(&mut self.bytes, data);
+            self.bytes.extend_from_slice(&store.entry_head(disp, len as u16));
+            append(&mut self.bytes, len, fill);
             self.last = Some(Last { at, store, end });
         }
         self.stores += 1;
@@ -75,10 +89,16 @@ impl Pack {
     }
 }
 
-fn append(bytes: &mut Vec<u8>, data: ReadSpan) {
+#[inline]
+fn append(bytes: &mut Vec<u8>, len: usize, fill: impl FnOnce(&mut [u8])) {
+    // Most stores are a word: its room is cleared without a call for it.
     let at = bytes.len();
-    bytes.resize(at + data.len(), 0);
-    data.read(&mut bytes[at..]);
+    if len == 8 {
+        bytes.extend_from_slice(&[0; 8]);
+    } else {
+        bytes.resize(at + len, 0);
+    }
+    fill(&mut bytes[at..]);
 }
 
 #[cfg(test)]
@@ -90,8 +110,7 @@ mod tests {
 
     fn add(pack: &mut Pack, store: Store, start: Option<u64>, data: &[u8]) -> bool {
         let disp = Disp(start.unwrap_or(7));
-        // SAFETY: the data outlives the call, which copies it.
-        pack.add(store, disp, start, unsafe { ReadSpan::new(data.as_ptr(), data.len()) })
+        pack.add_bytes(store, disp, start, data.len(), |bytes| bytes.copy_from_slice(data))
     }
 
     fn entries(pack: &Pack) -> Vec<(u64, usize)> {

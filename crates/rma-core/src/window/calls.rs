@@ -4,11 +4,9 @@
 //! instead, for callers that drive the engine themselves. A call returns when the operation has been queued or, for mapped
 //! targets, carried out; buffers stay the operation's until a synchronization call completes it.
 
-use super::shared::{Flavor, Member, OutOfRange, Shared};
-use super::state::WindowState;
+use super::shared::{Flavor, Member, Shared};
 use crate::datatype::{Gather, Scatter};
 use crate::engine::Engine;
-use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank, WindowId};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
@@ -16,8 +14,7 @@ use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
 use crate::origin::pack::{self, Small};
 use crate::origin::post::post;
-use crate::progress::{Core, Pools};
-use crate::table::{OpArea, OpData, OpKind, Operation};
+use crate::table::{OpData, OpKind, Operation};
 use crate::wire::Store;
 use std::fmt;
 use std::sync::Arc;
@@ -92,7 +89,11 @@ impl Window {
         if let Some(member) = self.direct(target, "put", origin.len()) {
             return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
         }
-        self.post_or_join(target, "put", Small::new(Store::Put, disp, origin), || {
+        let small = Small::new(Store::Put, disp, origin);
+        if self.joins(target, small.as_ref()) {
+            return Ok(());
+        }
+        self.post_or_join(target, "put", small, || {
             let data = OpData::Memory(Gather::span(origin));
             Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0))
         })
@@ -151,6 +152,9 @@ impl Window {
                 .map_err(|range| range.into_error("accumulate", target));
         }
         let small = Small::new(Store::Accumulate(kernel), disp, origin);
+        if self.joins(target, small.as_ref()) {
+            return Ok(());
+        }
         self.post_or_join(target, "accumulate", small, || accumulate_operation(origin, kernel, disp))
     }
 
@@ -334,6 +338,13 @@ impl Window {
         self.post_or_join(target, call, None, make)
     }
 
+    /// Whether the store has joined others that wait: the quick way of a stream of stores. While somebody looks, the ordinary
+    /// way finds out.
+    fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
+        let Some(small) = small.filter(|_| !self.engine.sight().is_on()) else { return false };
+        self.engine.with(|core| pack::join(&mut core.state, &self.shared, target, small))
+    }
+
     /// [`Window::post`] of a store that need not become an operation of its own.
     #[cold]
     fn post_or_join(
@@ -344,12 +355,13 @@ impl Window {
         make: impl FnOnce() -> Operation,
     ) -> Result<()> {
         let _call = self.engine.sight().call(call, Some(self.shared.id), Some(target));
-        let (rest, is_pack_full) = self.engine.with(|core| {
+        let mut rest = None;
+        let is_pack_full = self.engine.with(|core| {
             if small.is_some_and(|small| pack::join(&mut core.state, &self.shared, target, &small)) {
-                return Ok((None, false));
+                return Ok(false);
             }
-            let rest = self.post_once(core, target, call, make())?;
-            Ok((rest, std::mem::take(&mut core.state.is_pack_full)))
+            rest = self.post_once(core, target, call, make())?;
+            Ok(std::mem::take(&mut core.state.is_pack_full))
         })?;
         if is_pack_full {
             // The target can begin on it while the next is being filled.
@@ -383,64 +395,6 @@ impl Window {
         op: Operation,
     ) -> Result<Option<Operation>> {
         self.engine.with(|core| self.post_once(core, target, call, op))
-    }
-
-    fn post_once(
-        &self,
-        core: &mut Core,
-        target: Rank,
-        call: &'static str,
-        mut op: Operation,
-    ) -> Result<Option<Operation>> {
-        self.shared.check_rank(target, call)?;
-        let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
-        window.absorb();
-        let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
-            Err(error) => Err(error),
-            // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
-            Ok(()) if op.len == 0 => {
-                op.signal_end(Ok(()));
-                Ok(None)
-            }
-            Ok(()) => post(&mut core.state, &mut window, &*core.channel, target, op, call),
-        };
-        core.state.windows.put_back(window);
-        core.state.begun = true;
-        posted
-    }
-
-    fn check_operation(
-        &self,
-        pools: &Pools,
-        window: &WindowState,
-        target: Rank,
-        call: &'static str,
-        op: &Operation,
-    ) -> Result<()> {
-        window.check(pools, Call::Operation(target), call)?;
-        if self.shared.member(target).is_some() {
-            // The table of legal calls has an epoch open, but the direct path was closed: the lock is still waited for.
-            let cause = format!("the epoch to rank {target} is being opened by another thread");
-            return Err(Error::new(ErrorClass::RmaSync, call, cause));
-        }
-        let Some((size, unit)) = self.shared.uniform else { return Ok(()) };
-        let start = op.disp.0.checked_mul(unit);
-        let outside = match &op.area {
-            OpArea::Run(offset) => {
-                let start = start.and_then(|start| start.checked_add(*offset));
-                let end = start.and_then(|start| start.checked_add(op.len));
-                let range = OutOfRange { start: start.unwrap_or(u64::MAX), len: op.len, size };
-                end.is_none_or(|end| end > size).then_some(range)
-            }
-            OpArea::Shape(layout) => {
-                let (low, high) = layout.bounds();
-                let at = |offset: i64| start.map(|start| i128::from(start) + i128::from(offset));
-                let is_inside =
-                    at(low).is_some_and(|low| low >= 0) && at(high).is_some_and(|high| high <= size.into());
-                (!is_inside).then(|| OutOfRange::of_layout(start, layout, size))
-            }
-        };
-        outside.map_or(Ok(()), |range| Err(range.into_error(call, target)))
     }
 }
 

@@ -14,6 +14,7 @@ mod latch;
 mod now;
 mod passive;
 mod query;
+mod queue;
 mod quick;
 mod regions;
 mod request;

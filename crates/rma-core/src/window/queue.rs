@@ -1,0 +1,73 @@
+//! Queuing one communication call: whether it is legal, whether it is inside the target's window, and into the table.
+
+use super::calls::{Window, gone};
+use super::shared::OutOfRange;
+use super::state::WindowState;
+use crate::epoch::Call;
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::Rank;
+use crate::origin::post::post;
+use crate::progress::{Core, Pools};
+use crate::table::{OpArea, Operation};
+
+impl Window {
+    /// Checks that a communication call is legal and inside the window, and queues it; hands it back when no element is to be
+    /// had.
+    pub(super) fn post_once(
+        &self,
+        core: &mut Core,
+        target: Rank,
+        call: &'static str,
+        mut op: Operation,
+    ) -> Result<Option<Operation>> {
+        self.shared().check_rank(target, call)?;
+        let Some(mut window) = core.state.windows.take(self.shared().id) else { return Err(gone(call)) };
+        window.absorb();
+        let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
+            Err(error) => Err(error),
+            // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
+            Ok(()) if op.len == 0 => {
+                op.signal_end(Ok(()));
+                Ok(None)
+            }
+            Ok(()) => post(&mut core.state, &mut window, &*core.channel, target, op, call),
+        };
+        core.state.windows.put_back(window);
+        core.state.begun = true;
+        posted
+    }
+
+    fn check_operation(
+        &self,
+        pools: &Pools,
+        window: &WindowState,
+        target: Rank,
+        call: &'static str,
+        op: &Operation,
+    ) -> Result<()> {
+        window.check(pools, Call::Operation(target), call)?;
+        if self.shared().member(target).is_some() {
+            // The table of legal calls has an epoch open, but the direct path was closed: the lock is still waited for.
+            let cause = format!("the epoch to rank {target} is being opened by another thread");
+            return Err(Error::new(ErrorClass::RmaSync, call, cause));
+        }
+        let Some((size, unit)) = self.shared().uniform else { return Ok(()) };
+        let start = op.disp.0.checked_mul(unit);
+        let outside = match &op.area {
+            OpArea::Run(offset) => {
+                let start = start.and_then(|start| start.checked_add(*offset));
+                let end = start.and_then(|start| start.checked_add(op.len));
+                let range = OutOfRange { start: start.unwrap_or(u64::MAX), len: op.len, size };
+                end.is_none_or(|end| end > size).then_some(range)
+            }
+            OpArea::Shape(layout) => {
+                let (low, high) = layout.bounds();
+                let at = |offset: i64| start.map(|start| i128::from(start) + i128::from(offset));
+                let is_inside =
+                    at(low).is_some_and(|low| low >= 0) && at(high).is_some_and(|high| high <= size.into());
+                (!is_inside).then(|| OutOfRange::of_layout(start, layout, size))
+            }
+        };
+        outside.map_or(Ok(()), |range| Err(range.into_error(call, target)))
+    }
+}
