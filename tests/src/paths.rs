@@ -47,7 +47,7 @@ pub const PATHS: [Path; 6] = [
 pub const PURE_PATHS: [Path; 3] = [PATHS[0], PATHS[1], PATHS[3]];
 
 /// Everything that has a size, at its smallest. Limits in time are left alone, except that no wait spins.
-pub const SMALLEST: [(&str, &str); 29] = [
+pub const SMALLEST: [(&str, &str); 30] = [
     ("RMA_SLOTS", "1"),
     ("RMA_OP_POOL_WINDOW", "1"),
     ("RMA_OP_POOL_GLOBAL", "0"),
@@ -62,6 +62,7 @@ pub const SMALLEST: [(&str, &str); 29] = [
     ("RMA_POLL_BYTES", "1"),
     ("RMA_DIRECT_POLL_INTERVAL", "1"),
     ("RMA_SPIN", "0"),
+    ("RMA_YIELDS", "0"),
     ("RMA_MESSAGE_EAGER", "0"),
     ("RMA_MESSAGE_WINDOW", "1"),
     ("RMA_SHM_RING_BYTES", "256"),

@@ -35,7 +35,11 @@ impl Setup {
     /// Ranks that reach each other by packets only.
     pub fn packets(ranks: u32) -> Self {
         let sim = SimConfig { ranks_per_node: 1, ..SimConfig::default() };
-        Self { ranks, engine: EngineConfig { spin_us: 0, wait_report_s: 20, ..EngineConfig::default() }, sim }
+        Self {
+            ranks,
+            engine: EngineConfig { spin_us: 0, yields: 0, wait_report_s: 20, ..EngineConfig::default() },
+            sim,
+        }
     }
 
     /// Ranks that map each other's memory.

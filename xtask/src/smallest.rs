@@ -22,6 +22,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("RMA_POLL_PACKETS", "1"),
     ("RMA_POLL_BYTES", "1"),
     ("RMA_DIRECT_POLL_INTERVAL", "1"),
+    ("RMA_YIELDS", "0"),
     // Messages.
     ("RMA_MESSAGE_EAGER", "0"),
     ("RMA_MESSAGE_WINDOW", "1"),

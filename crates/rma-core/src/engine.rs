@@ -238,9 +238,9 @@ impl Engine {
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let (spin_us, wait_report_s) = self.patience();
-        let patience =
-            Patience { spin: Duration::from_micros(spin_us), report: Duration::from_secs(wait_report_s) };
-        let Inner { core, waiting, host, sight, .. } = &*self.0;
+        let Inner { core, waiting, host, config, sight, .. } = &*self.0;
+        let spin = Duration::from_micros(spin_us);
+        let patience = Patience { spin, yields: config.yields, report: Duration::from_secs(wait_report_s) };
         Wait { core, waiting, host: &**host, patience, sight, call }.until(describe, ready)
     }
 

@@ -1,20 +1,23 @@
-//! A job in which all ranks want one lock, again and again: `rma-test-contend all|others MILLISECONDS`. It is the lock of rank
-//! 0, which with `others` wants none and only serves. Each rank prints how many locks it had, the longest time that it waited
-//! for one, and the CPU time that it used.
+//! A job in which all ranks want one lock, again and again: `rma-test-contend all|others held|whole MILLISECONDS`. It is the
+//! lock of rank 0, which with `others` wants none and only serves. A lock is held while the result of its operation comes back,
+//! or the whole epoch is one request and its answer. Each rank prints how many locks it had, the longest time that an epoch
+//! took, and the CPU time that it used.
 
-use rma::World;
+use rma::{ReduceOp, World};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let everybody = words.next().and_then(|word| Some(word == "all").filter(|all| *all || word == "others"));
+    let held = words.next().and_then(|word| Some(word == "held").filter(|held| *held || word == "whole"));
     let length = words.next().and_then(|text| text.parse().ok());
-    let (Some(everybody), Some(length)) = (everybody, length.map(Duration::from_millis)) else {
-        eprintln!("usage: rma-test-contend all|others MILLISECONDS");
+    let (Some(everybody), Some(is_held), Some(length)) = (everybody, held, length.map(Duration::from_millis))
+    else {
+        eprintln!("usage: rma-test-contend all|others held|whole MILLISECONDS");
         return ExitCode::from(2);
     };
-    match run(everybody, length) {
+    match run(everybody, is_held, length) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("rma-test-contend: {error}");
@@ -23,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(everybody: bool, length: Duration) -> rma::Result<()> {
+fn run(everybody: bool, is_held: bool, length: Duration) -> rma::Result<()> {
     let world = World::init()?;
     let mut window = world.allocate::<u64>(1)?;
     world.barrier()?;
@@ -32,9 +35,9 @@ fn run(everybody: bool, length: Duration) -> rma::Result<()> {
     while (everybody || world.rank() > 0) && begin.elapsed() < length {
         let asked = Instant::now();
         window.exclusive(0, |rank0| {
-            longest = longest.max(asked.elapsed());
-            rank0.fetch_add(0, 1).map(drop)
+            if is_held { rank0.fetch_add(0, 1).map(drop) } else { rank0.accumulate(&[1], ReduceOp::Sum, 0) }
         })?;
+        longest = longest.max(asked.elapsed());
         locks += 1;
     }
     // Everybody serves until the last one is done, and that is a part of the cost.
@@ -45,7 +48,7 @@ fn run(everybody: bool, length: Duration) -> rma::Result<()> {
         assert_eq!(window.local().get(0), had, "as many additions as locks");
     }
     println!(
-        "rank {} had {locks} locks, waited at most {} ms and used {used} us of CPU",
+        "rank {} had {locks} locks, took at most {} ms and used {used} us of CPU",
         world.rank(),
         longest.as_millis()
     );

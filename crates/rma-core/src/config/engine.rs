@@ -59,6 +59,10 @@ crate::variables! {
         spin_us: u64 = 30u64, "RMA_SPIN", Microseconds, 0..=1_000_000,
             "how long a wait polls before it sleeps, when ranks do not outnumber cores",
             "longer than a round trip between two processes, shorter than a scheduler tick";
+        /// Turns that a wait gives away before it sleeps.
+        yields: u64 = 16u64, "RMA_YIELDS", Count, 0..=1 << 20,
+            "times that a wait lets other processes run, polling in between, before it sleeps",
+            "a turn costs less than a sleep and a wake-up; more would take the processor from those who compute";
         /// How long a wait may last before it says who it waits for; 0 is never.
         wait_report_s: u64 = 60u64, "RMA_WAIT_REPORT", Seconds, 0..=1 << 20,
             "a wait that lasts longer says once for whom, in which call and window; 0 turns it off",

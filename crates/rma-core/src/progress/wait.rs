@@ -17,6 +17,10 @@
 //! Both wake-ups are sticky: a poller woken before it sleeps does not sleep, and the generation is compared under the lock
 //! that the notifier takes.
 //!
+//! While it spins a wait gives its turn away now and then, and before it sleeps a few times in a row, and looks after each:
+//! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. A turn that lasts long
+//! went to a process that computes; then waits keep their turns for a while, since a sleeper is sooner back on such a core.
+//!
 //! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
 //! thread that steps the engine while another one sleeps in the poller renews the promise before it lets go of the engine.
 
@@ -30,7 +34,7 @@ use crate::error::Result;
 use crate::host::{Host, LongWait};
 use crate::trace::Sight;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
 /// Who sleeps, and how they are woken.
@@ -43,6 +47,8 @@ pub(crate) struct Waiting {
     look_again: Condvar,
     sleeping_idle: AtomicU32,
     generation: AtomicU64,
+    /// Until when no turn is given away, in nanoseconds of the host's clock.
+    keeps_turns_until: AtomicU64,
     /// How often a step has rung those who sleep in the poller or outside.
     rings: AtomicU64,
     /// The thread that drives the engine while the application is away, if there is one.
@@ -53,12 +59,22 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     pub(crate) spin: Duration,
+    /// Turns given away between spinning and sleeping.
+    pub(crate) yields: u64,
     /// Zero is never.
     pub(crate) report: Duration,
 }
 
 /// Steps after which a wait that always moves something looks at the clock: often enough for reports in seconds.
 const LOOK_EVERY: u32 = 1024;
+
+/// A turn given away that lasts longer went to a process that computes.
+const LONG_TURN: Duration = Duration::from_micros(200);
+/// After a long turn none is given away for so many times as long.
+const REST_OF_LONG_TURN: u32 = 16;
+/// How long a wait spins between two turns that it gives away: short for who shares the core with what it waits for, long
+/// beside the system call.
+const SPIN_BETWEEN_TURNS: Duration = Duration::from_micros(6);
 
 /// When a wait reports: after the limit, then each time that it has lasted twice as long.
 struct Reports {
@@ -88,6 +104,7 @@ impl Waiting {
             look_again: Condvar::new(),
             sleeping_idle: AtomicU32::new(0),
             generation: AtomicU64::new(0),
+            keeps_turns_until: AtomicU64::new(0),
             rings: AtomicU64::new(0),
             agent: AgentState::new(),
         }
@@ -112,6 +129,18 @@ impl Waiting {
     /// What waiters compare to find out whether anything has moved.
     pub(crate) fn news(&self) -> News {
         News(self.generation.load(SeqCst))
+    }
+
+    fn gives_turns(&self, now: Duration) -> bool {
+        now.as_nanos() as u64 >= self.keeps_turns_until.load(Relaxed)
+    }
+
+    /// A turn that was given away at `given` has come back.
+    fn on_turn(&self, now: Duration, given: Duration) {
+        let turn = now.saturating_sub(given);
+        if turn > LONG_TURN {
+            self.keeps_turns_until.store((now + turn * REST_OF_LONG_TURN).as_nanos() as u64, Relaxed);
+        }
     }
 
     /// Somebody is about to sleep on the poller's descriptor instead of in the poller. Called under the engine's lock, after
@@ -178,10 +207,12 @@ impl Wait<'_> {
         describe: &dyn Fn(&State) -> String,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        let mut idle_since = None;
+        let (mut idle_since, mut next_turn) = (None, None);
+        let mut yields = self.patience.yields;
         // The round before a sleep is made for others to learn of it: what is waited for in shared memory wakes nobody by
         // itself.
-        let mut is_last_round = self.patience.spin.is_zero();
+        let sleeps_at_once = self.patience.spin.is_zero() && self.patience.yields == 0;
+        let mut is_last_round = sleeps_at_once;
         let mut reports = Reports { after: self.patience.report, begun: None };
         let (mut span, mut rounds) = (None, 0u32);
         loop {
@@ -206,12 +237,24 @@ impl Wait<'_> {
                 if rounds % LOOK_EVERY == 0 {
                     reports.look(self, &core.state, self.host.now(), describe);
                 }
-                idle_since = None;
-                is_last_round = self.patience.spin.is_zero();
+                (idle_since, next_turn) = (None, None);
+                yields = self.patience.yields;
+                is_last_round = sleeps_at_once;
                 continue;
             }
             let now = self.host.now();
-            if now < *idle_since.get_or_insert(now) + self.patience.spin {
+            let is_spinning = now < *idle_since.get_or_insert(now) + self.patience.spin;
+            let has_spun = now >= *next_turn.get_or_insert(now + SPIN_BETWEEN_TURNS);
+            let gives_turn = if is_spinning { has_spun && self.patience.yields > 0 } else { yields > 0 };
+            if gives_turn && self.waiting.gives_turns(now) {
+                yields -= u64::from(!is_spinning);
+                drop(core);
+                std::thread::yield_now();
+                self.waiting.on_turn(self.host.now(), now);
+                next_turn = None;
+                continue;
+            }
+            if is_spinning {
                 drop(core);
                 std::hint::spin_loop();
                 continue;
@@ -228,8 +271,8 @@ impl Wait<'_> {
             core.state.counters.on_sleeps(1);
             self.sight.sleep();
             self.sleep(core, seen, until_report);
-            idle_since = None;
-            is_last_round = self.patience.spin.is_zero();
+            (idle_since, next_turn) = (None, None);
+            is_last_round = sleeps_at_once;
         }
     }
 
