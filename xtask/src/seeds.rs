@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 
-    /// Threads of each rank; 0 draws 1 or 4 from the seed.
+    /// Threads of each rank; 0 draws 1, 2 or 4 from the seed.
     #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=8))]
     threads: u32,
 

@@ -20,6 +20,12 @@ pub enum Step {
         window: usize,
         assert: Assert,
     },
+    /// Waits until no other thread of the rank has reserved one of these, and reserves them, each until its unlock: a rank is
+    /// locked by one thread at a time, and nobody waits for a thread of its own while it holds a lock.
+    Reserve {
+        window: usize,
+        targets: Vec<u32>,
+    },
     Lock {
         window: usize,
         lock: LockPlan,
@@ -138,6 +144,8 @@ pub(super) struct Compiler<'a> {
     pub(super) round: u32,
     /// Operations so far.
     pub(super) number: u32,
+    /// In an epoch of locks.
+    is_inside: bool,
 }
 
 /// Works out steps and outcome.
@@ -154,6 +162,7 @@ pub fn compile(program: &Program) -> Compiled {
         steps: vec![Vec::new(); (actors + program.ranks) as usize],
         round: 0,
         number: 0,
+        is_inside: false,
     };
     for (at, phase) in program.phases.iter().enumerate() {
         compiler.phase(at, phase);
@@ -394,6 +403,13 @@ impl Compiler<'_> {
                 }
                 Item::ReadEquals { window, target } => self.get_equals(actor, *window, *target),
                 Item::Locks { window, locks, items, seed } => {
+                    if !std::mem::replace(&mut self.is_inside, true) {
+                        let targets = item.locked();
+                        self.step(actor, Step::Reserve { window: *window, targets });
+                        self.body(actor, std::slice::from_ref(item));
+                        self.is_inside = false;
+                        continue;
+                    }
                     // Items are done as soon as the last lock is held; a lock call in between would only wait for them.
                     for lock in locks {
                         self.step(actor, Step::Lock { window: *window, lock: *lock });

@@ -22,6 +22,7 @@ pub(super) fn generate(random: &mut Random, ranks: u32, threads: u32, is_one_nod
         is_crowded: false,
         quiet: Vec::new(),
         busy: Vec::new(),
+        takes_turns: false,
         before: Vec::new(),
     };
     for _ in 0..1 + maker.random.below(5) {
@@ -43,6 +44,8 @@ struct Maker<'a> {
     /// Actors that do not put in this round.
     quiet: Vec<bool>,
     busy: Vec<Busy>,
+    /// Rounds of this phase are short: locks without checks, and then locks that are kept, by turns.
+    takes_turns: bool,
     /// How windows were locked in the round before.
     before: Vec<Locking>,
 }
@@ -91,6 +94,8 @@ impl Maker<'_> {
             },
             _ => Kind::Passive,
         };
+        self.takes_turns = kind == Kind::Passive && self.random.below(3) == 0;
+        let count = if self.takes_turns { 6 + 2 * count } else { count };
         let rounds = (0..count).map(|at| self.round(&kind, at)).collect();
         let looks = (0..count).map(|_| self.random.coin()).collect();
         Phase { kind, rounds, looks, stores, is_tight: false }
@@ -109,6 +114,10 @@ impl Maker<'_> {
     /// How windows are locked in a passive round.
     fn lockers(&mut self, round: usize) -> Vec<Locking> {
         let count = self.program.windows.len();
+        if self.takes_turns {
+            let locking = if round.is_multiple_of(2) { Locking::Unchecked } else { Locking::Contended };
+            return vec![locking; count];
+        }
         if round > 0 && (self.before[0] == Locking::Unchecked || self.random.coin()) {
             // Locks that the round before has not kept, or has given back twice, are missed now.
             return vec![Locking::Contended; count];
@@ -149,7 +158,12 @@ impl Maker<'_> {
             Kind::FenceAhead { .. } => {}
             Kind::Passive => {
                 self.can_flush = true;
-                let count = 1 + self.random.below(if self.is_crowded { 9 } else { 5 });
+                let most = if self.is_crowded { 9 } else { 5 };
+                let count = match (self.takes_turns, at % 2) {
+                    (false, _) => 1 + self.random.below(most),
+                    (true, 0) => 0,
+                    (true, _) => 1 + self.random.below(2),
+                };
                 for _ in 0..count {
                     let window = self.window();
                     self.epoch(actor, window, lockers[window], &mut items);
@@ -157,7 +171,9 @@ impl Maker<'_> {
                 let window = self.window();
                 match lockers[window] {
                     Locking::Single if self.random.coin() => self.last_word(actor, window, &mut items),
-                    Locking::Unchecked if self.random.coin() => self.forgotten(window, &mut items),
+                    Locking::Unchecked if self.takes_turns || self.random.coin() => {
+                        self.forgotten(actor, window, &mut items)
+                    }
                     _ => {}
                 }
             }
@@ -262,16 +278,13 @@ impl Maker<'_> {
 
     /// Two ranks locked without checks, the first of them unlocked last, when its element may be gone, and then the actor is
     /// over: a release that nobody waits for is under way when others lock the rank.
-    fn forgotten(&mut self, window: usize, items: &mut Vec<Item>) {
-        let first = self.below(2);
-        let second = (first + 1 + self.below(self.program.ranks - 1)) % self.program.ranks;
-        let mut targets = [second, first];
-        if self.program.threads > 1 {
-            // In ascending order, like all that threads lock.
-            targets.sort_unstable_by(|a, b| b.cmp(a));
-        }
+    fn forgotten(&mut self, actor: u32, window: usize, items: &mut Vec<Item>) {
+        let me = actor / self.program.threads;
+        let first = if me < 2 { 1 - me } else { self.below(2) };
+        let others = (0..self.program.ranks).filter(|rank| *rank != first && *rank != me).collect::<Vec<_>>();
+        let second = if others.is_empty() { me } else { self.random.pick(&others) };
         let mut epoch = Vec::new();
-        for target in targets {
+        for target in [second, first] {
             let locks = vec![LockPlan { target, kind: LockKind::Shared, is_unchecked: true }];
             let op = Op { window, target, action: Action::Count, has_request: false };
             let mut inner = vec![Item::Op(op), Item::Flush { window, target, is_local: false }];

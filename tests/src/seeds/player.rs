@@ -65,7 +65,7 @@ pub(super) struct Player<G> {
     actors: Vec<Actor>,
     teams: Vec<u32>,
     live: Vec<Live>,
-    /// Ranks that a thread of this rank has locked, or is locking or unlocking, by window.
+    /// Ranks that a thread of this rank locks, or will, by window.
     held: HashSet<(usize, u32)>,
     done: Vec<Buffers>,
     /// Operations that are no part of the tree.

@@ -295,6 +295,16 @@ impl Program {
 }
 
 impl Item {
+    /// The ranks that are locked in it.
+    pub(super) fn locked(&self) -> Vec<u32> {
+        let Self::Locks { locks, items, .. } = self else { return Vec::new() };
+        let inner = items.iter().flat_map(Self::locked);
+        let mut ranks = locks.iter().map(|lock| lock.target).chain(inner).collect::<Vec<_>>();
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
+    }
+
     /// Operations and calls in it.
     fn weight(&self) -> usize {
         match self {

@@ -29,10 +29,6 @@ impl<G: Ground> Player<G> {
         let begun = match step {
             Step::Fence { window, assert } => self.windows[*window].begin_fence(*assert),
             Step::Lock { window, lock } => {
-                // A rank is locked by one thread at a time, which the threads see to by themselves.
-                if !self.held.insert((*window, lock.target)) {
-                    return Ok(false);
-                }
                 let assert = if lock.is_unchecked { Assert::NO_CHECK } else { Assert::NONE };
                 let caller = Caller::task(who as u64);
                 self.windows[*window].begin_lock_by(caller, lock.kind, Rank(lock.target), assert)
@@ -85,6 +81,14 @@ impl<G: Ground> Player<G> {
                 self.windows[*window].try_post_to(&ranks(group), *assert).map(|()| true)
             }
             Step::Wait { window, .. } => self.windows[*window].test(),
+            Step::Reserve { window, targets } => {
+                let places = targets.iter().map(|target| (*window, *target));
+                let is_free = places.clone().all(|place| !self.held.contains(&place));
+                if is_free {
+                    self.held.extend(places);
+                }
+                Ok(is_free)
+            }
             Step::Team => Ok(self.team(who)),
             Step::Meet => {
                 let actor = &mut self.actors[who];
