@@ -21,6 +21,7 @@ mod agent;
 pub mod collective;
 mod communicator;
 pub mod config;
+mod cores;
 #[doc(hidden)]
 pub mod demo;
 mod elements;

@@ -65,7 +65,7 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         configuration.warnings(names).iter().for_each(|line| eprintln!("rma: warning: {line}"));
     }
     let places = places(&identity, launcher.as_deref(), &configuration)?;
-    if places.on_this_machine() > std::thread::available_parallelism().map_or(1, usize::from) {
+    if places.on_this_machine() > crate::cores::shared_by_ranks() {
         // Whoever spins keeps the one that it waits for from running.
         configuration.engine.spin_us = 0;
         // And whoever sleeps between polls is told what there is to read: it need not try.

@@ -77,7 +77,10 @@ impl Target {
         }
     }
 
-    /// Queues the newest operation; a store before the gets at the end that no call has pushed, whose order nobody knows.
+    /// Queues the newest operation. Gets that are held back go last (design note, "Performance optimizations"): their data
+    /// acknowledge the stores before them, so that an epoch that gets something needs no packet for its acknowledgement, and
+    /// gets have no order with other operations of their epoch (MPI 3.1 §11.7.2 orders accumulates only). So a store
+    /// goes before the gets at the end that no call has pushed, whose order nobody knows.
     pub(crate) fn queue_before_gets(&mut self, pool: &mut OpPool, key: PoolKey) {
         let mut gets = SmallVec::<[PoolKey; 8]>::new();
         if !pool[key].kind.fetches() {
