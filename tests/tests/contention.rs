@@ -7,11 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const LENGTH_MS: u64 = 500;
 /// The CPU time per lock of 8 ranks is at most so many times that of 2 ranks.
 const MOST_COST: f64 = 2.0;
-/// What else the machine does in the one run or in the other can make either look dear. A cost of ours is there each time: the
-/// least of some ratios tells it from a neighbour's.
+/// What else the machine does in the one run or in the other can make either look dear, or a rank starve. What is ours is
+/// there each time.
 const ATTEMPTS: usize = 5;
-/// Packets of all kinds for each that a lock is for: start, barriers and end are packets too.
-const MOST_REST: f64 = 1.01;
+/// Packets of a rank that are for no lock.
+const MOST_REST: u64 = 16;
 
 /// What a rank says.
 struct Rank {
@@ -51,30 +51,26 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Eight ranks of which none starves. The target is left out: its own lock costs no packet, and it may have many more.
-fn contended_by_eight(what: &str, path: &Path) -> Vec<Rank> {
+/// Eight ranks of which none starves, or `None`. The target is left out: its own lock costs no packet, and it may have many more.
+fn contended_by_eight(what: &str, path: &Path) -> Option<Vec<Rank>> {
     let eight = contend(8, what, path);
-    let locks = eight.iter().map(|rank| rank.locks).skip(1);
-    let locks = locks.collect::<Vec<_>>();
+    let locks = eight.iter().skip(1).map(|rank| rank.locks).collect::<Vec<_>>();
     let longest = eight.iter().map(|rank| rank.longest_ms).max().unwrap_or_default();
     println!("{}, {what}: locks by rank {locks:?}, longest epoch {longest} ms", path.name);
     let mean = locks.iter().sum::<u64>() / locks.len() as u64;
-    assert!(locks.iter().all(|locks| *locks * 4 >= mean), "{}: a rank starves: {locks:?}", path.name);
-    assert!(longest < LENGTH_MS, "{}: an epoch took {longest} ms", path.name);
-    eight
+    (locks.iter().all(|locks| *locks * 4 >= mean) && longest < LENGTH_MS).then_some(eight)
 }
 
-/// Packets that all ranks sent for each lock, start and end of the job among them.
-fn packets_per_lock(ranks: u32, what: &str, path: &Path) -> f64 {
+/// Packets that all ranks sent, and their locks.
+fn packets_and_locks(ranks: u32, what: &str, path: &Path) -> (u64, u64) {
     let ended = job(ranks, what, path).variables(&[("RMA_STATS", "1")]).run();
     assert!(ended.status.success(), "{ended:#?}");
-    let locks =
-        ended.stdout.lines().filter_map(|line| line.split(' ').nth(3)?.parse::<u64>().ok()).sum::<u64>();
+    let locks = ended.stdout.lines().filter_map(|line| line.split(' ').nth(3)?.parse::<u64>().ok()).sum();
     let counted =
         ended.stderr.lines().find_map(|line| line.split_once("packets_sent ")?.1.split_whitespace().next());
-    let packets: u64 = counted.and_then(|total| total.parse().ok()).unwrap_or_else(|| panic!("{ended:#?}"));
+    let packets = counted.and_then(|total| total.parse().ok()).unwrap_or_else(|| panic!("{ended:#?}"));
     println!("{}, {what}: {packets} packets for {locks} locks of {ranks} ranks", path.name);
-    packets as f64 / locks as f64
+    (packets, locks)
 }
 
 #[test]
@@ -84,16 +80,16 @@ fn a_lock_in_shared_memory_costs_no_more_when_more_ranks_want_it() {
     }
     let _alone = alone();
     let (what, path) = ("all held", &PURE_PATHS[0]);
-    let mut ratios = Vec::new();
-    while ratios.len() < ATTEMPTS {
-        let (of_two, of_eight) = (cost_us(&contend(2, what, path)), cost_us(&contended_by_eight(what, path)));
+    let is_cheap = |_| {
+        let Some(eight) = contended_by_eight(what, path) else { return false };
+        let (of_two, of_eight) = (cost_us(&contend(2, what, path)), cost_us(&eight));
         println!("{of_two:.2} us of CPU per lock with 2 ranks, {of_eight:.2} us with 8");
-        if of_eight <= MOST_COST * of_two {
-            return;
-        }
-        ratios.push(of_eight / of_two);
-    }
-    panic!("locks of 8 ranks cost so many times those of 2: {ratios:.2?}");
+        of_eight <= MOST_COST * of_two
+    };
+    assert!(
+        (0..ATTEMPTS).any(is_cheap),
+        "a rank starves, or locks of 8 ranks cost more than {MOST_COST} of 2"
+    );
 }
 
 /// Nobody asks twice, however many wait: the target serves only, since its own lock costs no packet.
@@ -105,10 +101,11 @@ fn a_lock_by_packets_takes_no_more_of_them_when_more_ranks_want_it() {
     let _alone = alone();
     for path in &PURE_PATHS[1..] {
         // A request and its answer, and a release if the lock was held in between.
-        for (what, most) in [("others whole", 2.0), ("others held", 3.0)] {
+        for (what, each) in [("others whole", 2), ("others held", 3)] {
             for ranks in [2, 8] {
-                let packets = packets_per_lock(ranks, what, path);
-                assert!(packets < most * MOST_REST, "{}, {what}: {packets:.2} packets per lock", path.name);
+                let (packets, locks) = packets_and_locks(ranks, what, path);
+                assert!(packets >= each * locks, "a release may not be left out");
+                assert!(packets <= each * locks + MOST_REST * u64::from(ranks), "{}, {what}", path.name);
             }
         }
     }
@@ -122,7 +119,8 @@ fn nobody_starves_that_asks_by_packets() {
     let _alone = alone();
     for path in &PURE_PATHS[1..] {
         for what in ["others held", "all held"] {
-            contended_by_eight(what, path);
+            let is_fair = |_| contended_by_eight(what, path).is_some();
+            assert!((0..ATTEMPTS).any(is_fair), "{}, {what}: a rank starves", path.name);
         }
     }
 }

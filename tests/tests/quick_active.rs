@@ -2,8 +2,10 @@
 //! (`rma-core`, `window/quick.rs`): that it does without, that the engine can take over at any point, and that nobody is left
 //! asleep. The calls of a [`Stepped`] world are made in turn by one thread, so none of them waits.
 
+use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::ids::{Disp, Rank};
+use rma_core::window::{Origin, TargetArea};
 use rma_core::{Error, ErrorClass};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, local, run};
@@ -79,7 +81,15 @@ fn the_engine_takes_an_access_epoch_over_at_any_call() {
     let world = Stepped::new(&Setup::direct(3), 33);
     let windows = world.allocate(4);
     let (origin, value) = (&windows[0], [9]);
-    let wrong: [&dyn Fn(); 7] = [
+    let ty = Datatype::basic(BasicType::U64);
+    let wrong: [&dyn Fn(); 8] = [
+        &|| {
+            let words = Origin { base: value.as_ptr().cast(), count: 1, ty: &ty };
+            let area = TargetArea { disp: Disp(1), count: 1, ty: &ty };
+            // SAFETY: the value lives until the end of the test.
+            let request = unsafe { origin.rput(words, Rank(1), area) };
+            refused(request.map(drop), &["requests are for epochs of lock", "start"]);
+        },
         &|| {
             refused(
                 origin.put(from(&value), Rank(2), Disp(0)),

@@ -247,6 +247,38 @@ fn a_window_is_freed_after_a_fence_epoch_lost_a_target() {
 }
 
 #[test]
+fn a_release_that_comes_after_all_have_met_finds_the_window() {
+    let world = Stepped::new(&Setup::packets(2), 35);
+    let mut windows = world.allocate(4);
+    let (target, origin) = (windows.pop().unwrap(), windows.pop().unwrap());
+    let value = [1];
+    for kind in [Exclusive, Shared] {
+        world.finish(&origin, "lock", origin.begin_lock(kind, ONE, Assert::NONE).unwrap()).unwrap();
+        assert!(origin.try_put(from(&value), ONE, Disp(0)).unwrap());
+        world.finish(&origin, "flush", origin.begin_flush(ONE).unwrap()).unwrap();
+        if kind == Exclusive {
+            world.finish(&origin, "unlock", origin.begin_unlock(ONE).unwrap()).unwrap();
+        }
+    }
+    let mut unlock = origin.begin_unlock(ONE).unwrap();
+    // A release has no answer: its origin goes on.
+    while !origin.poll_sync(&mut unlock).unwrap() {
+        world.pump_only(|rank| rank == 0);
+    }
+    let mut frees = [origin, target].map(|window| window.begin_free().map_err(|(_, error)| error).unwrap());
+    for _ in 0..100 {
+        // The target looks whether all have met, and not at what has come.
+        frees[0].poll().unwrap();
+        assert!(!frees[1].poll().unwrap(), "the release is under way");
+        world.pump_only(|rank| rank == 0);
+    }
+    world.until("free", || frees[1].poll().unwrap());
+    assert_eq!(world.engine(1).live_windows(), 0);
+    world.settle();
+    assert!(frees[0].poll().unwrap(), "nobody has refused anything");
+}
+
+#[test]
 fn a_packet_that_comes_before_the_end_of_creation_finds_the_unit() {
     let world = Stepped::new(&Setup::packets(2), 12);
     let spec = WindowSpec::Allocate { len: 64, unit: 8 };

@@ -36,8 +36,8 @@ macro_rules! counters {
 counters! {
     packets_sent, on_packets_sent, "One-sided packets committed to channels, bulk heads included.";
     packets_received, on_packets_received, "One-sided packets taken from channels, bulk heads included.";
-    bytes_sent, on_bytes_sent, "Bytes of operation data sent.";
-    bytes_received, on_bytes_received, "Bytes of operation data received.";
+    bytes_sent, on_bytes_sent, "Bytes of operation data sent, with the heads of those that share a packet.";
+    bytes_received, on_bytes_received, "Bytes of operation data received, with the heads of those that share a packet.";
     ops_queued, on_ops_queued, "Operations that went through the operation table.";
     ops_issued, on_ops_issued, "Operations of the table whose last packet has been sent.";
     piggybacked_locks, on_piggybacked_locks, "Lock requests that rode on an operation.";

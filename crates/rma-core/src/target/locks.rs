@@ -53,6 +53,13 @@ struct Waiter {
 }
 
 impl TargetRole {
+    /// Whether somebody holds the lock, or the release has yet to be carried out.
+    pub(crate) fn is_locked(&self, shared: &Shared) -> bool {
+        !self.shared_holders.is_empty()
+            || self.releasing.is_some()
+            || shared.own().control.lock_state().owner().is_some()
+    }
+
     /// Whether packet origins wait for the lock.
     pub(crate) fn has_waiters(&self) -> bool {
         !self.waiters.is_empty()

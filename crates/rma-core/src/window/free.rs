@@ -1,9 +1,14 @@
-//! Freeing a window: collective (MPI 3.1 §11.2.5), own operations done, replies out, everybody met, then the memory.
+//! Freeing a window: collective (MPI 3.1 §11.2.5), own operations done, replies out, everybody met, every lock given back, then
+//! the memory.
+//!
+//! A release has no answer. It left its origin before that one came to the meeting, but what the ranks meet by may go round by
+//! others and overtake it; and it must not find the window gone.
 //!
 //! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this rank's memory
 //! without asking: then the engine keeps it, so that no later window gets it.
 
 use super::calls::{Window, gone};
+use super::quick::QuickCalls;
 use super::waits::waits_to_free;
 use crate::epoch::{Call, is_open};
 use crate::error::{Error, Result};
@@ -20,6 +25,8 @@ pub struct WindowFree {
 enum Phase {
     Draining,
     Meeting(HostRequest),
+    /// All have met; releases may still be under way to here.
+    Releasing,
     /// Over but for what others still do with the memory.
     Failing(Error),
     Over,
@@ -93,9 +100,17 @@ impl WindowFree {
                         self.phase = Phase::Meeting(request);
                         return Ok(false);
                     }
-                    Ok(Some(_)) => return self.end(core, None),
+                    Ok(Some(_)) => Phase::Releasing,
                     Err(error) => Phase::Failing(error),
                 },
+                Phase::Releasing => {
+                    let window = core.state.windows.get_mut(self.window.id());
+                    if window.is_some_and(|window| window.target.is_locked(&window.shared)) {
+                        self.phase = Phase::Releasing;
+                        return Ok(false);
+                    }
+                    return self.end(core, None);
+                }
                 // Nobody has met, so others may be in the middle of an access: the memory must be theirs until then.
                 Phase::Failing(error) => {
                     if is_accessed(core, &self.window) {
@@ -112,8 +127,9 @@ impl WindowFree {
     fn end(&mut self, core: &mut Core, error: Option<Error>) -> Result<bool> {
         let shared = self.window.shared();
         shared.door.set_open(false);
-        // No lock call gets past this any more.
+        // No lock call gets past this any more, nor any other that needs no engine's lock.
         shared.latch.close();
+        shared.active.set_calls(QuickCalls::default());
         if error.is_some() {
             core.state.keep(shared);
         }

@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire
 const LONG_WAY: u64 = 1 << 63;
 /// Set while the epoch of a start call is open that was made without the engine's lock ([`super::quick`]).
 const START_OPEN: u64 = 1 << 62;
-/// Set while a complete call ends that epoch.
-const COMPLETING: u64 = 1 << 61;
-const FLAGS: u64 = LONG_WAY | START_OPEN | COMPLETING;
+/// Set while a start or complete call that takes no lock opens or ends that epoch: a few steps that wait for nothing.
+const CHANGING: u64 = 1 << 61;
+const FLAGS: u64 = LONG_WAY | START_OPEN | CHANGING;
 
 /// Number of single locks of mapped ranks, and whether further ones may be taken without the engine's lock.
 #[derive(Debug)]
@@ -86,10 +86,16 @@ impl Latch {
         self.0.load(Acquire) & !FLAGS
     }
 
-    /// Opens the epoch of a start call; `false` when the call has to take the long way.
+    /// Begins to open the epoch of a start call; `false` when the call has to take the long way. [`Latch::end_start`] follows.
     #[inline]
     pub(super) fn try_start(&self) -> bool {
-        self.0.compare_exchange(0, START_OPEN, AcqRel, Relaxed).is_ok()
+        self.0.compare_exchange(0, CHANGING, AcqRel, Relaxed).is_ok()
+    }
+
+    /// The epoch is open.
+    #[inline]
+    pub(super) fn end_start(&self) {
+        self.0.fetch_xor(CHANGING | START_OPEN, AcqRel);
     }
 
     /// Whether a start call may open its epoch, at some moment.
@@ -99,15 +105,28 @@ impl Latch {
     }
 
     /// Begins to end the epoch of [`Latch::try_start`]; `false` when the call has to take the long way.
+    /// [`Latch::end_complete`] follows.
     #[inline]
     pub(super) fn try_complete(&self) -> bool {
-        self.0.compare_exchange(START_OPEN, COMPLETING, AcqRel, Relaxed).is_ok()
+        self.0.compare_exchange(START_OPEN, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
     /// The epoch has ended.
     #[inline]
     pub(super) fn end_complete(&self) {
-        self.0.fetch_and(!COMPLETING, AcqRel);
+        self.0.fetch_and(!CHANGING, AcqRel);
+    }
+
+    /// Waits for the end of a change by another thread that takes no lock. None begins while the latch is closed.
+    pub(super) fn settle(&self) {
+        while self.0.load(Acquire) & CHANGING != 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Whether the epoch of [`Latch::try_start`] is open, or being opened or ended.
+    pub(super) fn may_be_started(&self) -> bool {
+        self.0.load(Relaxed) & (START_OPEN | CHANGING) != 0
     }
 
     /// Whether the epoch of [`Latch::try_start`] is open.

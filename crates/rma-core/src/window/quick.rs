@@ -23,7 +23,7 @@ use crate::control::{Marks, Sleep, Taken};
 use crate::epoch::{Assert, Call, Epoch, FenceSync, Sync, SyncStep};
 use crate::error::Result;
 use crate::ids::Rank;
-use crate::progress::State;
+use crate::progress::{Core, State};
 use crate::target::locks;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed};
 
@@ -166,10 +166,12 @@ impl WindowState {
     /// Takes over what was opened without the engine's lock. If there is something, the latch is closed until the window is put
     /// back.
     pub(super) fn absorb(&mut self) {
-        if !self.shared.latch.is_started() && !self.shared.active.is_exposed() {
+        if !self.shared.latch.may_be_started() && !self.shared.active.is_exposed() {
             return;
         }
         self.shared.latch.close();
+        // Calls that change the access epoch from two threads at once are an error, but one that is to be told.
+        self.shared.latch.settle();
         if self.shared.latch.take_started() {
             let group = Few(self.shared.active.started.load(Relaxed)).ranks(&self.shared);
             self.epoch.open_posted(group);
@@ -195,6 +197,12 @@ impl Window {
         if absent.is_none() {
             if shared.members.iter().any(|member| member.control.is_asleep(Sleep::Fence)) {
                 self.ring(|_| true, Sleep::Fence);
+                // They are told before this call returns, since nobody else tells them.
+                let describe = |_: &State| "room to tell the ranks that sleep in a fence".to_owned();
+                let told = &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(()));
+                if let Err(error) = self.engine().wait("fence", &describe, told) {
+                    return Some(Err(error));
+                }
             }
         } else if !self.soon(|| {
             absent = shared.absent(number, absent.unwrap_or(0));
@@ -221,15 +229,16 @@ impl Window {
         if !self.soon(|| targets.places().all(|place| posts.is_set(place, &quick.posts))) {
             return false;
         }
-        quick.started.store(targets.0, Relaxed);
         // SYNC POINT P2: the posts were seen.
         if !shared.latch.try_start() {
             return false;
         }
+        quick.started.store(targets.0, Relaxed);
         for place in targets.places() {
             posts.take(place, &quick.posts);
             shared.members[place].gate.set_started();
         }
+        shared.latch.end_start();
         self.poll_now_and_then();
         true
     }

@@ -253,12 +253,13 @@ impl Window {
     /// Requests are for passive epochs; the table of legal calls has the rest.
     fn check_passive(&self, call: &'static str) -> Result<()> {
         self.engine().with(|core| {
-            let Some(window) = core.state.windows.get_mut(self.shared().id) else {
+            let Some(mut window) = core.state.windows.take(self.shared().id) else {
                 return Err(super::calls::gone(call));
             };
-            let state = window.epoch.state();
+            window.absorb();
+            let (state, opened_by) = (window.epoch.state(), window.epoch.opened_by());
+            core.state.windows.put_back(window);
             if state.is_pscw() || (state.is_fence_or_unset() && state != Epoch::Unset) {
-                let opened_by = window.epoch.opened_by();
                 let cause = format!("in the epoch that {opened_by} opened: requests are for epochs of lock");
                 return Err(Error::new(ErrorClass::RmaSync, call, cause));
             }

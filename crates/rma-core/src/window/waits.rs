@@ -87,7 +87,9 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
 /// A free call's clause.
 pub(super) fn waits_to_free(window: Option<&WindowState>, host: &dyn Host) -> String {
     let Some(window) = window else { return "the end of the window".to_owned() };
-    format!("all {} ranks to free the window{}", window.shared.group.size(), behind(host))
+    let locks =
+        if window.target.is_locked(&window.shared) { ", and the release of this rank's lock" } else { "" };
+    format!("all {} ranks to free the window{}{locks}", window.shared.group.size(), behind(host))
 }
 
 /// What the host's collectives wait for next, if it knows, as the end of a sentence.
