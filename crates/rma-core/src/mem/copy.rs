@@ -41,6 +41,8 @@ fn are_aligned(to: *mut u8, from: *const u8, size: usize) -> bool {
     (to as usize | from as usize).is_multiple_of(size)
 }
 
+/// # Safety
+/// `to` is writable and `from` readable for `len` bytes.
 unsafe fn copy_ascending(to: *mut u8, from: *const u8, len: usize) {
     let mut at = 0;
     if (to as usize) % WORD == (from as usize) % WORD {
@@ -66,6 +68,8 @@ unsafe fn copy_ascending(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// # Safety
+/// As for [`copy_ascending`].
 unsafe fn copy_descending(to: *mut u8, from: *const u8, len: usize) {
     for at in (0..len).rev() {
         // SAFETY: `at < len`.
@@ -73,6 +77,8 @@ unsafe fn copy_descending(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// # Safety
+/// `to` is writable and `from` readable at `at`.
 unsafe fn copy_byte(to: *mut u8, from: *const u8, at: usize) {
     // SAFETY: the caller has checked `at` against the length both sides are valid for.
     unsafe {

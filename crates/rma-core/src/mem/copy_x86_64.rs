@@ -40,6 +40,8 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// # Safety
+/// `to` is writable and `from` readable for 8 bytes.
 #[inline(always)]
 unsafe fn copy_8(to: *mut u8, from: *const u8) {
     // SAFETY: the caller promises 8 bytes on both sides.
@@ -53,6 +55,8 @@ unsafe fn copy_8(to: *mut u8, from: *const u8) {
     }
 }
 
+/// # Safety
+/// `to` is writable and `from` readable for 4 bytes.
 #[inline(always)]
 unsafe fn copy_4(to: *mut u8, from: *const u8) {
     // SAFETY: the caller promises 4 bytes on both sides.
@@ -67,6 +71,9 @@ unsafe fn copy_4(to: *mut u8, from: *const u8) {
 }
 
 /// At most [`MAX_SHORT`] bytes: first part and last part, overlapping in the middle.
+///
+/// # Safety
+/// `to` is writable and `from` readable for `len` bytes, at most [`MAX_SHORT`].
 #[inline(never)]
 unsafe fn copy_short(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller's promise; each block touches the first and the last bytes of the length its branch has checked.
@@ -136,6 +143,9 @@ unsafe fn copy_short(to: *mut u8, from: *const u8, len: usize) {
 }
 
 /// More than [`MAX_SHORT`] bytes.
+///
+/// # Safety
+/// `to` is writable and `from` readable for `len` bytes, more than [`MAX_SHORT`].
 #[inline]
 unsafe fn copy_long(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the pointer was made of a `CopyLong`, here or in `choose_copy_long`; they all ask for what the caller of
@@ -146,6 +156,8 @@ unsafe fn copy_long(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// # Safety
+/// As for [`copy_long`].
 #[cold]
 unsafe fn choose_copy_long(to: *mut u8, from: *const u8, len: usize) {
     let copy: CopyLong = if is_x86_feature_detected!("avx") { copy_long_avx } else { copy_long_sse };
@@ -154,6 +166,8 @@ unsafe fn choose_copy_long(to: *mut u8, from: *const u8, len: usize) {
     unsafe { copy(to, from, len) }
 }
 
+/// # Safety
+/// As for [`copy_long`], and the processor has AVX.
 unsafe fn copy_long_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller's promise; each function gets a length it is made for, in an order that overlap allows.
     unsafe {
@@ -167,6 +181,8 @@ unsafe fn copy_long_avx(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// # Safety
+/// As for [`copy_long`].
 unsafe fn copy_long_sse(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: as in `copy_long_avx`.
     unsafe {
@@ -185,6 +201,9 @@ fn is_ascending(to: *mut u8, from: *const u8, len: usize) -> bool {
 }
 
 /// From 64 to 128 bytes: first part and last part, overlapping in the middle.
+///
+/// # Safety
+/// The processor has AVX; `to` is writable and `from` readable for `len` bytes, 64 to 128.
 #[inline(always)]
 unsafe fn copy_medium_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len` bytes on both sides, at least 64.
@@ -211,6 +230,9 @@ unsafe fn copy_medium_avx(to: *mut u8, from: *const u8, len: usize) {
 
 /// Blocks of 128 bytes to whole cache lines; the first 64 and the last 128 bytes wait in registers until the end, so that
 /// their overlap with the blocks is stored twice with the same values.
+///
+/// # Safety
+/// The processor has AVX; `to` is writable and `from` readable for `len` bytes, more than 128.
 #[inline(always)]
 unsafe fn copy_ascending_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len > 128` bytes on both sides. At the loop's start `left` bytes remain and
@@ -269,6 +291,9 @@ unsafe fn copy_ascending_avx(to: *mut u8, from: *const u8, len: usize) {
 }
 
 /// Blocks of 128 bytes from the end; the first 128 bytes wait in registers.
+///
+/// # Safety
+/// As for [`copy_ascending_avx`].
 #[inline(always)]
 unsafe fn copy_descending_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len > 128` bytes on both sides; a block is moved only while more than 128 are left.
@@ -306,6 +331,9 @@ unsafe fn copy_descending_avx(to: *mut u8, from: *const u8, len: usize) {
 }
 
 /// As [`copy_ascending_avx`], in blocks of 64 bytes and without aligning.
+///
+/// # Safety
+/// `to` is writable and `from` readable for `len` bytes, more than 64.
 #[inline(always)]
 unsafe fn copy_ascending_sse(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len > 64` bytes on both sides; a block is moved only while more than 64 are left.
@@ -342,6 +370,9 @@ unsafe fn copy_ascending_sse(to: *mut u8, from: *const u8, len: usize) {
 }
 
 /// As [`copy_descending_avx`], in blocks of 64 bytes.
+///
+/// # Safety
+/// As for [`copy_ascending_sse`].
 #[inline(always)]
 unsafe fn copy_descending_sse(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len > 64` bytes on both sides; a block is moved only while more than 64 are left.
