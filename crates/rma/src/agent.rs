@@ -1,11 +1,12 @@
 //! The thread that serves other ranks while the program computes (`RMA_AGENT`).
 //!
 //! What it does is the engine's business ([`Engine::run_agent`]). Here stands that it is started, that it ends before the
-//! channels do, and what it leaves to the program's own threads: collectives that were begun, whose steps may call functions
-//! that the user has written.
+//! channels do, and what it leaves to the program's own threads: signals, whose handlers the program expects there, and
+//! collectives that were begun, whose steps may call functions that the user has written.
 
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -27,15 +28,19 @@ impl Agent {
     /// When the system has no thread left.
     pub(crate) fn start(engine: &Engine, tick_us: u64) -> Result<Self> {
         let serves = engine.clone();
-        let thread = Builder::new().name("rma-agent".to_owned()).spawn(move || {
-            IS_AGENT.set(true);
-            serves.run_agent(Duration::from_micros(tick_us));
+        let thread = with_signals_blocked(|| {
+            Builder::new().name("rma-agent".to_owned()).spawn(move || {
+                IS_AGENT.set(true);
+                serves.run_agent(Duration::from_micros(tick_us));
+            })
         });
         let thread = thread.map_err(|error| {
             Error::new(
                 ErrorClass::Other,
                 "init",
-                format!("the thread of RMA_AGENT cannot be started: {error}"),
+                format!(
+                    "the progress agent's thread cannot be started: {error}; RMA_AGENT=0 does without it"
+                ),
             )
         })?;
         Ok(Self { engine: engine.clone(), thread: Some(thread) })
@@ -55,4 +60,43 @@ impl Drop for Agent {
 /// Whether the calling thread is the agent.
 pub(crate) fn is_agent() -> bool {
     IS_AGENT.get()
+}
+
+/// Runs `start` with every signal blocked that can be; a thread inherits that. Those that come meanwhile are handled afterwards.
+fn with_signals_blocked<T>(start: impl FnOnce() -> T) -> T {
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: both sets live on this frame; `sigfillset` initializes the one, `pthread_sigmask` the other before it is read
+    // below. It changes only this thread's mask, and fails only when its first argument is wrong.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+    }
+    let outcome = start();
+    // SAFETY: `before` was initialized above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_signals_blocked;
+
+    /// The signals that a thread blocks, as the system shows them.
+    fn blocked() -> u64 {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap()
+    }
+
+    #[test]
+    fn a_thread_started_with_signals_blocked_handles_none_and_the_starter_handles_what_it_did() {
+        const USR1: u64 = 1 << (libc::SIGUSR1 - 1);
+        const ALARM: u64 = 1 << (libc::SIGALRM - 1);
+        let before = blocked();
+        let thread = with_signals_blocked(|| std::thread::spawn(blocked)).join().unwrap();
+        assert_eq!(thread & (USR1 | ALARM), USR1 | ALARM);
+        assert_eq!(blocked(), before);
+        assert_eq!(before & (USR1 | ALARM), 0);
+    }
 }

@@ -27,13 +27,13 @@ rma_core::variables! {
             "0: window memory of other processes is reached by packets only, but for MPI_Win_allocate_shared",
             "loads and stores are a hundred times faster than packets";
         /// Whether a thread serves other ranks while the program computes.
-        agent: bool = false, "RMA_AGENT", Switch, (),
-            "1: a thread of the library serves other ranks while the program is away from the library for longer than RMA_AGENT_TICK",
-            "programs that never compute for long while others access their memory by packets do not need it";
+        agent: bool = true, "RMA_AGENT", Switch, (),
+            "1: a thread of the library serves other ranks while the program is away from the library for longer than RMA_AGENT_TICK; 0: they wait until it calls the library",
+            "one-sided operations complete although their target computes, which is what they are for";
         /// How long a program is away before that thread takes over.
         agent_tick_us: u64 = 400u64, "RMA_AGENT_TICK", Microseconds, 50..=1_000_000,
-            "how long the program must be away from the library before the thread of RMA_AGENT serves in its place, once or twice over",
-            "a passive put to a rank that computes takes less than a millisecond, and looking costs less than one percent of a core";
+            "how long the program must be away from the library before the thread of RMA_AGENT serves in its place, once or twice over; up to eight times as long when it has been calling all the time",
+            "a passive put to a rank that computes waits for milliseconds once, and looking costs less than one percent of a core";
         /// Ranks that make a virtual node.
         ranks_per_node: u64 = 0u64, "RMA_RANKS_PER_NODE", Count, 0..=1 << 20,
             "so many consecutive ranks count as a node of their own; 0: nodes are the machines",

@@ -17,7 +17,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_rma-test-sight");
 
 fn run(ranks: &str, action: &str, variables: &[(&str, &str)]) -> common::Run {
     let mut command = rmarun(["-n", ranks, PROGRAM, action]);
-    command.env("RMA_AGENT", "1").envs(variables.iter().copied());
+    command.envs(variables.iter().copied());
     let run = Running::start(command).finish();
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{action} {variables:?}: {run:?}");
     run
@@ -57,16 +57,16 @@ fn an_agent_that_has_nothing_to_do_uses_no_cpu() {
     }
 }
 
-/// Everything that others test without it.
+/// Everything that others test with the usual tick.
 #[test]
-fn programs_do_what_they_do_without_it() {
+fn programs_do_the_same_with_a_hasty_agent_and_without_one() {
     let _alone = alone();
     for variables in [&[][..], &[("RMA_CHANNEL", "shm")], &[("RMA_CHANNEL", "tcp")], &[("RMA_DIRECT", "0")]] {
-        for tick in ["50", "400"] {
-            let variables = [variables, &[("RMA_AGENT_TICK", tick)]].concat();
+        for agent in [("RMA_AGENT_TICK", "50"), ("RMA_AGENT", "0")] {
+            let variables = [variables, &[agent]].concat();
             run("3", "traffic", &variables);
             let mut command = rmarun(["-n", "4", env!("CARGO_BIN_EXE_rma-test-world"), "messages"]);
-            command.env("RMA_AGENT", "1").envs(variables.iter().copied());
+            command.envs(variables.iter().copied());
             let run = Running::start(command).finish();
             assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{variables:?}");
         }

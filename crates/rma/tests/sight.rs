@@ -317,7 +317,9 @@ fn reports(kind: &str, variables: Variables, reports: usize) -> (Vec<String>, Ru
     let directory = tempfile::tempdir().unwrap();
     let go = directory.path().join("go");
     let mut command = rmarun(["-n", "2", SIGHT, "late", kind]);
-    command.envs(variables.iter().copied()).env("RMA_TEST_GO", &go).env("RMA_WAIT_REPORT", "1");
+    // Nobody serves in place of the late rank.
+    command.env("RMA_AGENT", "0").env("RMA_TEST_GO", &go).env("RMA_WAIT_REPORT", "1");
+    command.envs(variables.iter().copied());
     let mut running = Running::start(command);
     let errors = BufReader::new(running.child.stderr.take().unwrap());
     let (say, said) = mpsc::channel();

@@ -302,7 +302,6 @@ impl Wait<'_> {
         }
         self.waiting.in_poller.fetch_sub(1, SeqCst);
         drop(poller);
-        self.waiting.agent.on_woken();
         self.waiting.ring_on(rings);
         self.waiting.pass_on();
     }
