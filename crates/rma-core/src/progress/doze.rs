@@ -1,9 +1,9 @@
 //! Sleeping outside: for a library around the engine that has a wait of its own.
 //!
 //! [`Engine::arm`] makes for the whole engine the promise that a channel makes in clause C6: from then on, until the [`Doze`]
-//! is dropped, whatever a step would act on makes [`Engine::wait_descriptor`] readable. A doze counts as a sleeper in the
-//! poller, so steps of other threads keep the promise up (see [`super::wait`]). When it ends, what made the descriptor
-//! readable is taken out of it: the sources are edge-triggered, and it would stay readable for ever.
+//! is dropped, whatever a step would act on makes [`Engine::wait_descriptor`] readable. A doze counts as a sleeper, so steps of
+//! other threads keep the promise up (see [`super::wait`]). When it ends, what made the descriptor readable is taken out of it
+//! (see [`super::outside`]).
 
 use super::step::Core;
 use super::wait::Waiting;
@@ -23,18 +23,20 @@ impl Doze {
     /// Counts a sleeper, unless something has moved since `seen` or a step would find something to do. `core` is the
     /// engine's own, locked.
     pub(crate) fn begin(engine: &Engine, waiting: &Waiting, core: &mut Core, seen: News) -> Option<Self> {
+        // Without descriptors there is nothing to sleep on; whoever asks for them hears why.
+        waiting.registrar().descriptor().ok()?;
         if core.is_due() || core.channel.arm() == Armed::Busy {
             return None;
         }
         // First counted, then compared: SYNC POINT W1 of the waits inside.
-        let doze = Self(engine.clone(), waiting.begin_outside());
+        let doze = Self(engine.clone(), waiting.registrar().outside().lie_down());
         (waiting.news() == seen).then_some(doze)
     }
 }
 
 impl Drop for Doze {
     fn drop(&mut self) {
-        self.0.waiting().end_outside(self.1);
+        self.0.waiting().registrar().outside().get_up(self.1);
     }
 }
 

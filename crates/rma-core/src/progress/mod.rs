@@ -8,6 +8,7 @@ mod agent;
 mod dispatch;
 mod doze;
 mod invariants;
+mod outside;
 mod poller;
 mod protocol;
 mod state;

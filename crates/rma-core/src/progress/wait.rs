@@ -49,8 +49,6 @@ pub(crate) struct Waiting {
     generation: AtomicU64,
     /// Until when no turn is given away, in nanoseconds of the host's clock.
     keeps_turns_until: AtomicU64,
-    /// How often a step has rung those who sleep in the poller or outside.
-    rings: AtomicU64,
     /// The thread that drives the engine while the application is away, if there is one.
     pub(crate) agent: AgentState,
 }
@@ -105,7 +103,6 @@ impl Waiting {
             sleeping_idle: AtomicU32::new(0),
             generation: AtomicU64::new(0),
             keeps_turns_until: AtomicU64::new(0),
-            rings: AtomicU64::new(0),
             agent: AgentState::new(),
         }
     }
@@ -119,9 +116,10 @@ impl Waiting {
         // Whoever is about to sleep in the poller counts itself under the engine's lock, after arming the channel. The step
         // has polled the channel, so that promise is over.
         if self.agent.on_step() {
-            self.registrar.wake_handle().wake();
+            self.registrar.wake_inside();
         }
-        if moved || (self.in_poller.load(SeqCst) > 0 && core.channel.arm() == Armed::Busy) {
+        let is_watched = || self.in_poller.load(SeqCst) > 0 || self.registrar.outside().has_sleepers();
+        if moved || (is_watched() && core.channel.arm() == Armed::Busy) {
             self.on_moved();
         }
     }
@@ -143,38 +141,8 @@ impl Waiting {
         }
     }
 
-    /// Somebody is about to sleep on the poller's descriptor instead of in the poller. Called under the engine's lock, after
-    /// the channel was armed.
-    /// Answers what [`Waiting::end_outside`] is told.
-    pub(super) fn begin_outside(&self) -> u64 {
-        self.in_poller.fetch_add(1, SeqCst);
-        self.rings.load(SeqCst)
-    }
-
-    /// The end of that sleep: takes what is ready out of the descriptor.
-    pub(super) fn end_outside(&self, rings: u64) {
-        self.in_poller.fetch_sub(1, SeqCst);
-        // Whoever holds the poller sleeps in it, and takes out what is ready when it wakes.
-        if let Some(mut poller) = self.poller.try_lock() {
-            // A poller that fails has nothing to take out.
-            let _ = poller.sleep(Some(Duration::ZERO));
-            drop(poller);
-            self.ring_on(rings);
-            self.pass_on();
-        }
-    }
-
-    /// One sleeper in the poller or outside has woken, and with what it took out of the descriptor it may have taken a ring
-    /// that was for all of them. It rings again if there was a ring since it lay down; those who lay down later do not, so it
-    /// ends.
-    fn ring_on(&self, rings: u64) {
-        if self.rings.load(SeqCst) != rings && self.in_poller.load(SeqCst) > 0 {
-            self.registrar.wake_handle().wake();
-        }
-    }
-
     /// The poller is free: somebody else must take it, or nobody would watch the channels. Those who sleep outside watch them
-    /// still, and are not woken: two sleepers would wake each other for ever.
+    /// still, and are not woken.
     pub(super) fn pass_on(&self) {
         self.generation.fetch_add(1, SeqCst);
         self.notify_idle();
@@ -193,8 +161,10 @@ impl Waiting {
         // the generation.
         self.generation.fetch_add(1, SeqCst);
         if self.in_poller.load(SeqCst) > 0 {
-            self.rings.fetch_add(1, SeqCst);
-            self.registrar.wake_handle().wake();
+            self.registrar.wake_inside();
+        }
+        if self.registrar.outside().has_sleepers() {
+            self.registrar.outside().ring();
         }
         self.notify_idle();
     }
@@ -293,7 +263,6 @@ impl Wait<'_> {
         if core.channel.arm() == Armed::Busy {
             return;
         }
-        let rings = self.waiting.rings.load(SeqCst);
         self.waiting.in_poller.fetch_add(1, SeqCst);
         drop(core);
         if !self.has_news(seen) {
@@ -302,7 +271,6 @@ impl Wait<'_> {
         }
         self.waiting.in_poller.fetch_sub(1, SeqCst);
         drop(poller);
-        self.waiting.ring_on(rings);
         self.waiting.pass_on();
     }
 
