@@ -1,7 +1,10 @@
 /* Parts of both groups of an intercommunicator become intercommunicators of their own: by colors, ordered by keys, and by a
  * group that each side names. Who has no partner on the other side gets none.
  *
- * ranks: 2 4 5 8 */
+ * ranks: 2 4 5 8
+ * peers: not openmpi, whose ranks wait for the one with a wrong argument
+ * peers: not mpich, likewise
+ * peers: not mpich-abi, likewise */
 #include "check.h"
 
 /* Every rank of both groups hears of every rank of the other one, by messages and by a collective. */
