@@ -1,4 +1,4 @@
-/* Sizes and extents of the predefined types are those of C.
+/* Sizes and extents of the predefined types are those of C, and types are found by their size.
  *
  * ranks: 1
  * memcheck: yes */
@@ -32,6 +32,16 @@ static void pair(MPI_Datatype type, const char *name, size_t first, size_t struc
 }
 
 #define PAIR(type, c_type) pair(type, #type, sizeof(c_type), sizeof(struct { c_type value; int index; }))
+
+/* A type of a class and a size is one of that size. */
+static void matching(int class, size_t bytes)
+{
+    MPI_Datatype found = MPI_DATATYPE_NULL;
+    int size = -1;
+    OK(MPI_Type_match_size(class, (int)bytes, &found));
+    OK(MPI_Type_size(found, &size));
+    CHECK_EQ((size_t)size, bytes);
+}
 
 int main(int argc, char **argv)
 {
@@ -76,5 +86,11 @@ int main(int argc, char **argv)
     PAIR(MPI_2INT, int);
     PAIR(MPI_SHORT_INT, short);
     PAIR(MPI_LONG_DOUBLE_INT, long double);
+    matching(MPI_TYPECLASS_INTEGER, sizeof(short));
+    matching(MPI_TYPECLASS_INTEGER, sizeof(long long));
+    matching(MPI_TYPECLASS_REAL, sizeof(float));
+    matching(MPI_TYPECLASS_REAL, sizeof(long double));
+    matching(MPI_TYPECLASS_COMPLEX, sizeof(float complex));
+    matching(MPI_TYPECLASS_COMPLEX, sizeof(double complex));
     return check_end();
 }

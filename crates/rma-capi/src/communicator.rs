@@ -62,7 +62,8 @@ impl Comm {
     /// # Errors
     /// `MPI_ERR_NO_MEM` when no handle is left.
     pub(crate) fn enter_inter(&self, inter: Intercommunicator, hints: Hints) -> Result<MPI_Comm> {
-        self.offspring(hints).enter_itself(Arc::clone(&self.inner), Some(Arc::new(inter)))
+        let local = Arc::new(inter.local_ranks());
+        self.offspring(hints).enter_itself(local, Some(Arc::new(inter)))
     }
 
     /// What a communicator made from this one has before its ranks are known.

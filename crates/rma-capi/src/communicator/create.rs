@@ -8,6 +8,7 @@ use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::runtime::Process;
 use crate::{group, info};
+use rma::raw::Intercommunicator;
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
@@ -26,11 +27,14 @@ entry! {
         duplicate(process, comm, info::get_optional(info).map(Hints::from), newcomm)
     }
 
-    /// `MPI_Comm_create`.
+    /// `MPI_Comm_create`: between two groups, all ranks of a group name the same part of it.
     fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
         let old = get(process, comm)?;
         let group = group::get(group)?;
-        make(old, newcomm, || old.intra()?.create(group))
+        match &old.inter {
+            None => make(old, newcomm, || old.inner.create(group)),
+            Some(inter) => make_inter(old, newcomm, || inter.create(group)),
+        }
     }
 
     /// `MPI_Comm_create_group`: who is not a member of the group gets `MPI_COMM_NULL` at once.
@@ -47,7 +51,7 @@ entry! {
         make(old, newcomm, || group.rank(me).map(|_| old.intra()?.create_group(group, tag)).transpose())
     }
 
-    /// `MPI_Comm_split`.
+    /// `MPI_Comm_split`: a rank whose argument is wrong takes part, so that all ranks get an error.
     fn MPI_Comm_split(
         comm: MPI_Comm,
         color: c_int,
@@ -62,7 +66,12 @@ entry! {
                 Error::new(ErrorClass::Arg, "", cause)
             }),
         };
-        split(old, newcomm, wish, |color| old.intra()?.split(color, key.into()))
+        match (&old.inter, newcomm.check("newcomm").and_then(|()| wish())) {
+            (None, Ok(color)) => make(old, newcomm, || old.inner.split(color, key.into())),
+            (None, Err(fault)) => Err(old.inner.refuse_split(fault)),
+            (Some(inter), Ok(color)) => make_inter(old, newcomm, || inter.split(color, key.into())),
+            (Some(inter), Err(fault)) => Err(inter.refuse_split(fault)),
+        }
     }
 
     /// `MPI_Comm_split_type`: by shared memory. The library knows no other hardware, so what asks for such makes no
@@ -87,7 +96,11 @@ entry! {
                 Err(Error::new(ErrorClass::Arg, "", cause))
             }
         };
-        split(old, newcomm, is_by_node, |is_by_node| old.intra()?.split_by_node(is_by_node.then_some(key.into())))
+        let comm = old.intra()?;
+        match newcomm.check("newcomm").and_then(|()| is_by_node()) {
+            Ok(is_by_node) => make(old, newcomm, || comm.split_by_node(is_by_node.then_some(key.into()))),
+            Err(fault) => Err(comm.refuse_split(fault)),
+        }
     }
 
     /// `MPI_Comm_free`. Operations under way on it end as if it were still there.
@@ -140,20 +153,6 @@ fn adopt_attributes(process: &'static Process, comm: MPI_Comm, new: MPI_Comm) ->
     copied
 }
 
-/// Splits a communicator as `wish` says, or takes part with the error that it is, so that all ranks get one.
-fn split<W>(
-    old: &Comm,
-    newcomm: Out<MPI_Comm>,
-    wish: impl FnOnce() -> Result<W>,
-    new: impl FnOnce(W) -> Result<Option<Communicator>>,
-) -> Result<()> {
-    let comm = old.intra()?;
-    match newcomm.check("newcomm").and_then(|()| wish()) {
-        Ok(wish) => make(old, newcomm, || new(wish)),
-        Err(fault) => Err(comm.refuse_split(fault)),
-    }
-}
-
 /// Stores the handle of a communicator that may not be for this rank.
 fn make(
     old: &Comm,
@@ -163,6 +162,20 @@ fn make(
     newcomm.check("newcomm")?;
     let made = match new()? {
         Some(inner) => old.enter(inner, Hints::default())?,
+        None => MPI_COMM_NULL,
+    };
+    newcomm.set("newcomm", made)
+}
+
+/// As [`make`], of one between two groups.
+fn make_inter(
+    old: &Comm,
+    newcomm: Out<MPI_Comm>,
+    new: impl FnOnce() -> Result<Option<Intercommunicator>>,
+) -> Result<()> {
+    newcomm.check("newcomm")?;
+    let made = match new()? {
+        Some(inter) => old.enter_inter(inter, Hints::default())?,
         None => MPI_COMM_NULL,
     };
     newcomm.set("newcomm", made)

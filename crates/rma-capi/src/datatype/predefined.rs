@@ -1,7 +1,8 @@
 //! The predefined datatypes: one table from the ABI's number to the engine's basic type and the name.
 
 use crate::abi::*;
-use rma_core::datatype::{BasicType, Datatype};
+use rma_core::datatype::{BasicType, BasicType::*, Datatype};
+use std::ffi::c_char;
 use std::sync::OnceLock;
 
 /// The first predefined handle, and the number of them.
@@ -13,11 +14,15 @@ const KINDS: [Option<BasicType>; COUNT] = kinds();
 /// Bytes of an element where elements lie without gaps; 0 for everything else.
 static DENSE_SIZES: [u8; COUNT] = dense_sizes();
 
+/// What C's `char` is to operations: a small integer. The standard lists `MPI_CHAR` for none of them, so no correct program can
+/// tell; but other libraries compute with it, and programs rely on that.
+const C_CHAR: BasicType = if c_char::MIN == 0 { U8 } else { I8 };
+
 macro_rules! predefined {
     ($($handle:ident = $basic:ident;)*) => {
         const fn kinds() -> [Option<BasicType>; COUNT] {
             let mut kinds = [None; COUNT];
-            $(kinds[$handle.0 - FIRST] = Some(BasicType::$basic);)*
+            $(kinds[$handle.0 - FIRST] = Some($basic);)*
             kinds
         }
 
@@ -74,7 +79,7 @@ predefined! {
     MPI_WCHAR = WChar;
     MPI_INT8_T = I8;
     MPI_UINT8_T = U8;
-    MPI_CHAR = Char;
+    MPI_CHAR = C_CHAR;
     MPI_SIGNED_CHAR = I8;
     MPI_UNSIGNED_CHAR = U8;
     MPI_BYTE = Byte;
@@ -158,6 +163,7 @@ mod tests {
                 "{bits:#x}"
             );
         }
+        assert_eq!(basic_type(MPI_CHAR).map(|basic| basic.size()), Some(1));
         assert_eq!(name(MPI_2INT), Some("MPI_2INT"));
     }
 }

@@ -132,7 +132,7 @@ entry! {
         tell(&recipe, array_of_addresses, array_of_datatypes)
     }
 
-    /// `MPI_Type_match_size` (§19.1.8).
+    /// `MPI_Type_match_size` (§19.1.8). For sizes that no Fortran type here has, a type of C.
     fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: Out<MPI_Datatype>) raises Raiser::Nobody; |_| {
         let found = match (typeclass, size) {
             (MPI_TYPECLASS_INTEGER, 1) => MPI_INTEGER1,
@@ -141,10 +141,21 @@ entry! {
             (MPI_TYPECLASS_INTEGER, 8) => MPI_INTEGER8,
             (MPI_TYPECLASS_REAL, 4) => MPI_REAL4,
             (MPI_TYPECLASS_REAL, 8) => MPI_REAL8,
+            (MPI_TYPECLASS_REAL, 16) => MPI_LONG_DOUBLE,
             (MPI_TYPECLASS_COMPLEX, 8) => MPI_COMPLEX8,
             (MPI_TYPECLASS_COMPLEX, 16) => MPI_COMPLEX16,
+            (MPI_TYPECLASS_COMPLEX, 32) => MPI_C_LONG_DOUBLE_COMPLEX,
             _ => {
-                let cause = format!("no datatype of class {typeclass} has size {size}");
+                let class = match typeclass {
+                    MPI_TYPECLASS_INTEGER => "integer",
+                    MPI_TYPECLASS_REAL => "real",
+                    MPI_TYPECLASS_COMPLEX => "complex",
+                    other => {
+                        let cause = format!("typeclass is {other}, which is no class of types");
+                        return Err(Error::new(ErrorClass::Arg, "", cause));
+                    }
+                };
+                let cause = format!("no {class} datatype has size {size}");
                 return Err(Error::new(ErrorClass::Arg, "", cause));
             }
         };

@@ -8,6 +8,7 @@ use rma_core::datatype::BasicType;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
+use rma_core::{ErrorClass, Result};
 use std::sync::Arc;
 
 const SIZES: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 17];
@@ -101,6 +102,42 @@ fn a_broadcast_gives_everybody_the_roots_message() {
             }
         }
     });
+}
+
+#[test]
+fn a_message_that_is_too_long_for_one_rank_reaches_the_others() {
+    for_all(|net, size, dice| {
+        for short in 1..size {
+            let machines = (0..size).map(|rank| {
+                let own = (rank == 0).then(|| vec![7; 100]);
+                let machine = Broadcast::new(
+                    link(net, rank, u64::from(short)),
+                    0,
+                    own,
+                    if rank == short { 99 } else { 100 },
+                );
+                Kept(machine)
+            });
+            let machines = machines.collect();
+            for (rank, output) in (0..size).zip(run(net, machines, dice)) {
+                match output {
+                    Ok(message) => assert!(rank != short && message == [7; 100]),
+                    Err(error) => assert!(rank == short && error.class() == ErrorClass::Truncate, "{error}"),
+                }
+            }
+        }
+    });
+}
+
+/// A machine whose error is a result like any other.
+struct Kept<M>(M);
+
+impl<M: Machine> Machine for Kept<M> {
+    type Output = Result<M::Output>;
+
+    fn step(&mut self) -> Result<Option<Self::Output>> {
+        Ok(self.0.step().transpose())
+    }
 }
 
 #[test]

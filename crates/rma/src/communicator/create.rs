@@ -1,20 +1,15 @@
 //! Communicators made from communicators.
 
-use super::context::{Creation, accept, propose};
+use super::context::{Creation, accept};
 use super::handle::Communicator;
+use super::wish::Wish;
 use crate::collective::{AllGather, CollectiveRequest, Link};
-use crate::elements::{as_bytes, from_bytes};
 use crate::group::Group;
 use crate::message::Plane;
 use rma_core::host::Locality;
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result, host};
 use std::sync::Arc;
-
-/// Color of a rank that wants to be in no communicator; no color that a caller gives is so high.
-const NO_COLOR: u64 = u64::MAX;
-/// Color of a rank that takes part only so that nobody waits for it.
-const REFUSED: u64 = u64::MAX - 1;
 
 impl Communicator {
     /// Makes a communicator of the same ranks.
@@ -88,7 +83,7 @@ impl Communicator {
     /// # Errors
     /// `MPI_ERR_OTHER` when a rank has refused ([`Communicator::refuse_split`]); when a rank is lost.
     pub fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>> {
-        self.split_by("comm_split", color.map_or(NO_COLOR, u64::from), key)
+        self.split_by("comm_split", Wish::of(self.runtime(), color, key))
     }
 
     /// Makes a communicator for each node, of the ranks that can share memory there, ordered by `key` and then by rank
@@ -103,53 +98,38 @@ impl Communicator {
         };
         // The lowest rank of a node, which is the same for all of them, stands for the node.
         let node = (0..self.size()).find(is_here).unwrap_or_else(|| self.rank());
-        let color = if key.is_some() { u64::from(node) } else { NO_COLOR };
-        self.split_by("comm_split_type", color, key.unwrap_or_default())
+        let wish = Wish::of(self.runtime(), key.map(|_| node), key.unwrap_or_default());
+        self.split_by("comm_split_type", wish)
     }
 
     /// Takes part in a split with arguments that the caller has found wrong, so that the other ranks get an error and do not
     /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
     pub fn refuse_split(&self, fault: Error) -> Error {
         const CALL: &str = "comm_split";
-        match self.proposals(CALL, REFUSED, 0) {
+        match self.wishes(CALL, Wish::refused(self.runtime())) {
             Ok(_) => fault.in_call(CALL),
             Err(error) => error,
         }
     }
 
-    fn split_by(&self, call: &'static str, color: u64, key: i64) -> Result<Option<Self>> {
-        let all = self.proposals(call, color, key)?;
-        if let Some(rank) = all.iter().position(|words| words[0] == REFUSED) {
-            let cause =
-                format!("rank {rank} has called it with a wrong argument, so no communicator was made");
-            return Err(Error::new(ErrorClass::Other, call, cause));
-        }
-        if color == NO_COLOR {
-            return Ok(None);
-        }
-        let same = all.iter().enumerate().filter(|(_, words)| words[0] == color);
-        let mut members: Vec<(i64, u32)> = same.map(|(rank, words)| (words[1] as i64, rank as u32)).collect();
-        members.sort_unstable();
-        let first = members.first().map_or(self.rank(), |(_, rank)| *rank);
-        let context = self.runtime().noted(accept(all[first as usize][2]))?;
-        let me = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or_default();
+    fn split_by(&self, call: &'static str, mine: Wish) -> Result<Option<Self>> {
+        let all = self.wishes(call, mine)?;
+        Wish::none_refused(&all, call, "")?;
+        let Some(color) = mine.color() else { return Ok(None) };
+        let members = Wish::chosen(&all, color);
+        let first = members.first().map_or(self.rank(), |rank| *rank);
+        let context = self.runtime().noted(accept(all[first as usize].context()))?;
+        let me = members.iter().position(|rank| *rank == self.rank()).unwrap_or_default();
         let own = self.group();
-        let peers: Vec<Peer> = members.iter().map(|(_, rank)| own.peer(Rank(*rank))).collect();
+        let peers: Vec<Peer> = members.iter().map(|rank| own.peer(Rank(*rank))).collect();
         let group = host::Group::of(context, Rank(me as u32), &peers);
         Ok(Some(Self::new(Arc::clone(self.runtime()), group)))
     }
 
-    /// What every rank says: its color, its key, and a context. That of the first rank of each new communicator is taken.
-    fn proposals(&self, call: &'static str, color: u64, key: i64) -> Result<Vec<Vec<u64>>> {
-        let mine = [color, key as u64, propose(self.runtime())];
-        let machine = AllGather::new(self.link(), as_bytes(&mine).to_vec());
-        let blocks = self.runtime().run(call, machine)?;
-        let all = blocks.iter().map(|block| from_bytes::<u64>(block, call)).collect::<Result<Vec<_>>>()?;
-        if all.iter().any(|words| words.len() != mine.len()) {
-            let error = Error::new(ErrorClass::Intern, call, "a rank called another collective");
-            return self.runtime().noted(Err(error));
-        }
-        Ok(all)
+    /// What every rank says.
+    fn wishes(&self, call: &'static str, mine: Wish) -> Result<Vec<Wish>> {
+        let blocks = self.runtime().run(call, AllGather::new(self.link(), mine.emit()))?;
+        self.runtime().noted(blocks.iter().map(|block| Wish::parse(block, call)).collect())
     }
 
     fn checked<'g>(&self, call: &'static str, group: &'g Group) -> Result<&'g Group> {

@@ -8,6 +8,7 @@ mod context;
 mod create;
 mod handle;
 mod messages;
+mod wish;
 
 #[cfg(test)]
 mod tests;
@@ -15,3 +16,4 @@ mod tests;
 pub(crate) use context::{accept, propose};
 pub use handle::Communicator;
 pub use messages::{Envelope, Message, Receiving, Sending};
+pub(crate) use wish::Wish;

@@ -1,6 +1,7 @@
 //! What an intercommunicator is: two groups, and a context.
 
 use crate::collective::Link;
+use crate::communicator::Communicator;
 use crate::group::{Comparison, Group};
 use crate::message::{Plane, Scope};
 use crate::runtime::Runtime;
@@ -65,6 +66,11 @@ impl Intercommunicator {
     /// The local group.
     pub fn members(&self) -> Group {
         Group::from(&self.local)
+    }
+
+    /// The local group as a communicator, to ask about its ranks. It has no context of its own: nothing must be sent on it.
+    pub fn local_ranks(&self) -> Communicator {
+        Communicator::new(Arc::clone(&self.runtime), self.local.clone())
     }
 
     /// The group that calls reach.

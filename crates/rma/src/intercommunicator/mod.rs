@@ -9,6 +9,7 @@
 mod collectives;
 mod create;
 mod handle;
+mod split;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::*;
 use crate::World;
 use crate::collective::{Combine, ElementWise};
 use crate::communicator::Communicator;
-use crate::group::Comparison;
+use crate::group::{Comparison, Group};
 use crate::message::Plane;
 use crate::window::ReduceOp;
 use rma_core::{ErrorClass, Result};
@@ -76,6 +76,48 @@ fn groups_become_one_in_the_order_they_wish() {
         let copy = inter.duplicate()?;
         assert_eq!(copy.compare(inter), Comparison::Congruent);
         assert_eq!(copy.compare(&copy), Comparison::Identical);
+        Ok(())
+    });
+}
+
+#[test]
+fn parts_of_both_groups_become_intercommunicators() {
+    between(|world, local, inter, is_one| {
+        let (rank, remote) = (inter.rank(), inter.remote().size());
+        // The other way round in the one group; the other group has only an even part, and a color of its own.
+        let color = if is_one || rank % 2 == 0 { rank % 2 } else { 7 };
+        let part = inter.split(Some(color), if is_one { -i64::from(rank) } else { 0 })?;
+        assert_eq!(part.is_some(), color == 0, "an even rank has partners");
+        let evens = |size: u32| (0..size).filter(|rank| rank % 2 == 0).collect::<Vec<_>>();
+        if let Some(part) = part {
+            let mut theirs = evens(remote);
+            if !is_one {
+                theirs.reverse();
+            }
+            let heard = part.begin_allgather(vec![rank as u8]).wait()?;
+            assert_eq!(heard, theirs.iter().map(|rank| vec![*rank as u8]).collect::<Vec<_>>());
+            assert_eq!(part.local_ranks().size() as usize, evens(inter.size()).len());
+            let merged = part.merge(is_one)?;
+            assert_eq!(merged.allreduce(ReduceOp::Sum, &[1u32])?, [part.size() + part.remote().size()]);
+        }
+        // A group on each side; when one of them is empty there is nothing.
+        let first = local.members().incl(&[0])?;
+        let pair = inter.create(&first)?;
+        assert_eq!(pair.is_some(), rank == 0);
+        if let Some(pair) = pair {
+            assert_eq!(pair.begin_allgather(vec![u8::from(is_one)]).wait()?, [[u8::from(!is_one)]]);
+        }
+        assert!(inter.create(&if is_one { first } else { Group::empty() })?.is_none());
+        // Who is called with a wrong argument takes part, so the others get an error.
+        let is_wrong = world.rank() == 0;
+        let error = match is_wrong {
+            true => inter.refuse_split(rma_core::Error::new(ErrorClass::Arg, "", "a wrong color")),
+            false => inter.split(None, 0).unwrap_err(),
+        };
+        assert_eq!(error.class(), if is_wrong { ErrorClass::Arg } else { ErrorClass::Other }, "{error}");
+        let strangers = Group::of(inter.remote().peers());
+        let error = inter.create(if is_one { &strangers } else { inter.remote() }).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Group);
         Ok(())
     });
 }

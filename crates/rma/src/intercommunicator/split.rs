@@ -1,0 +1,84 @@
+//! Intercommunicators made from parts of both groups of one (MPI 4.1 §7.4.2).
+//!
+//! ```text
+//!   locally     every rank tells its group what it wishes
+//!   leaders     exchange what their groups wish
+//!   locally     each tells its group what the other one wishes; then every rank computes the same new groups
+//! ```
+
+use super::handle::{Intercommunicator, Sides};
+use crate::collective::{AllGather, Broadcast, Mapped, Swap, Then, join, split};
+use crate::communicator::{Wish, accept};
+use crate::group::Group;
+use rma_core::{Error, ErrorClass, Result};
+use std::sync::Arc;
+
+impl Intercommunicator {
+    /// Makes an intercommunicator for each color that ranks of both groups give, of these ranks, ordered by `key` and then by
+    /// rank. A rank that gives `None`, or a color that nobody in the other group gives, is in none of them.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OTHER` when a rank has refused ([`Intercommunicator::refuse_split`]); when a rank is lost.
+    pub fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>> {
+        self.split_by("comm_split", Wish::of(self.runtime(), color, key))
+    }
+
+    /// Makes an intercommunicator of a part of each group: all ranks of a group name the same part of it. Ranks that are in
+    /// neither part get `None`, and so do all when one of the parts is empty.
+    ///
+    /// # Errors
+    /// `MPI_ERR_GROUP` when a member is not one of the local group; as [`Intercommunicator::split`].
+    pub fn create(&self, group: &Group) -> Result<Option<Self>> {
+        const CALL: &str = "comm_create";
+        if let Some(stranger) = group.difference(&self.members()).peer(0) {
+            let cause = format!("process {stranger} is not one of the communicator's local group");
+            return Err(self.refuse_split(Error::new(ErrorClass::Group, CALL, cause)));
+        }
+        let place = group.rank(self.runtime().me);
+        self.split_by(CALL, Wish::of(self.runtime(), place.map(|_| 0), place.unwrap_or_default().into()))
+    }
+
+    /// Takes part in a split with arguments that the caller has found wrong, so that the other ranks get an error and do not
+    /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
+    pub fn refuse_split(&self, fault: Error) -> Error {
+        const CALL: &str = "comm_split";
+        match self.wishes(CALL, Wish::refused(self.runtime())) {
+            Ok(_) => fault.in_call(CALL),
+            Err(error) => error,
+        }
+    }
+
+    fn split_by(&self, call: &'static str, mine: Wish) -> Result<Option<Self>> {
+        let wishes = self.wishes(call, mine)?;
+        Wish::none_refused(&wishes[0], call, "")?;
+        Wish::none_refused(&wishes[1], call, " of the remote group")?;
+        let Some(color) = mine.color() else { return Ok(None) };
+        let [ours, theirs] = wishes.each_ref().map(|wishes| Wish::chosen(wishes, color));
+        let [Some(our_first), Some(their_first)] = [ours.first(), theirs.first()] else { return Ok(None) };
+        // Both groups take the word of the same rank.
+        let first =
+            if self.is_first() { &wishes[0][*our_first as usize] } else { &wishes[1][*their_first as usize] };
+        let context = self.runtime().noted(accept(first.context()))?;
+        let (local, remote) = (self.members().incl(&ours)?, self.remote().incl(&theirs)?);
+        let sides = Sides { context, local, remote, is_first: self.is_first() };
+        Self::new(Arc::clone(self.runtime()), sides).map(Some)
+    }
+
+    /// What the ranks of the local group wish, and those of the remote one.
+    fn wishes(&self, call: &'static str, mine: Wish) -> Result<[Vec<Wish>; 2]> {
+        let (link, partner) = (self.link(), self.partner());
+        let (first, last) = (self.local(&link, 0), self.local(&link, 2));
+        let (size, remote_size) = (self.size(), self.remote().size());
+        let machine = Then::new(AllGather::new(first, mine.emit()), move |ours: Vec<Vec<u8>>| {
+            let ours = join(&ours);
+            let swap = Swap::with(link.step(1), partner, ours.clone());
+            let told = Then::new(swap, move |news| Ok(Broadcast::new(last, 0, news, u64::MAX)));
+            Ok(Mapped::new(told, move |theirs: Vec<u8>| Ok([ours.clone(), theirs])))
+        });
+        let [ours, theirs] = self.runtime().run(call, machine)?;
+        let parse = |blocks: &[u8], count| {
+            split(blocks, count)?.iter().map(|block| Wish::parse(block, call)).collect::<Result<Vec<_>>>()
+        };
+        self.runtime().noted(parse(&ours, size).and_then(|ours| Ok([ours, parse(&theirs, remote_size)?])))
+    }
+}
