@@ -145,8 +145,8 @@ impl Exclusion for Domain<'_> {
         let can_turn = is_long && !matches!(self.siblings.barriers, Barriers::Own);
         let turns = can_turn && !bulk.is_plain() && self.siblings.is_turn_due(bytes);
         // Where the regime is turned already an announcement would be made in vain.
-        let announces = !turns && !(is_long && bulk.is_turned());
-        if announces && let Some(entry) = self.announce() {
+        let locks = turns || (is_long && bulk.is_turned());
+        if !locks && let Some(entry) = self.announce() {
             return Admission { entry, reach: usize::MAX, is_plain: false };
         }
         if turns {
