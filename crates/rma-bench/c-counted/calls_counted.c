@@ -29,6 +29,12 @@ static int call_accumulate(void)
     return MPI_Accumulate(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, MPI_SUM, window);
 }
 
+static int call_get_accumulate(void)
+{
+    return MPI_Get_accumulate(&value, 1, MPI_LONG_LONG, &result, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, MPI_SUM,
+                              window);
+}
+
 static int call_fetch_and_op(void)
 {
     return MPI_Fetch_and_op(&value, &result, MPI_LONG_LONG, TARGET, AT, MPI_SUM, window);
@@ -59,6 +65,7 @@ static const struct {
     {"put", call_put, 1},
     {"get", call_get, 1},
     {"accumulate", call_accumulate, 1},
+    {"get_accumulate", call_get_accumulate, 1},
     {"fetch_and_op", call_fetch_and_op, 1},
     {"compare_and_swap", call_compare_and_swap, 1},
     {"flush", call_flush, 1},

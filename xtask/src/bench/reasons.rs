@@ -52,12 +52,12 @@ const LINES: &[Line] = &[
     ),
     (
         "acc-double",
-        "elements are copied to private memory, combined there and copied back, in blocks that fit the first-level cache",
+        "sums are combined in place, so memory is read and written once; what is left is the lock of a stripe for each 16 KiB",
         "received pieces are combined with the window by the copy to private memory and back, one after another, by the core that also receives",
     ),
     (
         "get-acc",
-        "elements are copied to private memory, combined there and copied back, and the old ones are copied out as well",
+        "the old elements are copied out, in pieces that fit the first-level cache, before the new ones are combined in place",
         "pieces are combined and sent back one after another by the one core of the target",
     ),
     (
@@ -87,12 +87,12 @@ const LINES: &[Line] = &[
     ),
     (
         "lock-contended",
-        "a waiting rank sleeps, and waking it is two system calls and a switch of the core",
+        "the lock moves from one core to the other, and whoever has looked for it in vain joins the line through the engine",
         "each lock is granted by packets that wait for the target's turn on a core",
     ),
     (
         "mix",
-        "accumulates of 1 to 100 KiB dominate: they are copied to private memory and back",
+        "accumulates of 1 to 100 KiB dominate: they run at the speed of memory",
         "accumulates of 1 to 100 KiB dominate: a flush after each waits for the target to combine them",
     ),
     (

@@ -1,7 +1,8 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
 use super::transfer::{
-    Origin, Target, accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, get_now, put, put_now,
+    Origin, Target, accumulate, accumulate_now, compare_and_swap, fetch_and_op, fetch_and_op_now, get,
+    get_accumulate, get_accumulate_now, get_now, put, put_now,
 };
 use crate::abi::*;
 use crate::arguments::Memory;
@@ -35,7 +36,8 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win); |_| {
+    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
+    |_| {
         accumulate(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), op, win)
     }
 
@@ -45,7 +47,8 @@ forms! {
         result_count: Number, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint,
         target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win); |_| {
+    raises Raiser::Win(win), first get_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
+    |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -63,7 +66,8 @@ entry! {
         target_disp: MPI_Aint,
         op: MPI_Op,
         win: MPI_Win,
-    ) raises Raiser::Win(win); |_| {
+    ) raises Raiser::Win(win), first fetch_and_op_now(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win).is_some();
+    |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         fetch_and_op(origin_addr, result_addr, target, op, win)
     }

@@ -60,6 +60,52 @@ pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_
     window.inner.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
 }
 
+/// `MPI_Accumulate`, where it can be no more than one atomic instruction, likewise.
+#[inline(always)]
+pub(super) fn accumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let (len, kernel) = one_element(origin, target, op)?;
+    let (rank, disp) = target.place()?;
+    window.inner.accumulate_now(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
+}
+
+/// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin, goes the ordinary way.
+#[inline(always)]
+pub(super) fn get_accumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let window =
+        super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
+    let (len, kernel) = one_element(origin, target, op)?;
+    let (rank, disp) = target.place()?;
+    let (from, old) = (origin.address.readable_at_all(len)?, result.address.writable_at_all(len)?);
+    window.inner.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
+}
+
+/// `MPI_Fetch_and_op`, likewise.
+#[inline(always)]
+pub(super) fn fetch_and_op_now(
+    origin: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let count = target.count;
+    let (origin, result) =
+        (Origin::new(origin, count, target.datatype), Origin::new(result, count, target.datatype));
+    get_accumulate_now(&origin, &result, target, op, win)
+}
+
 pub(super) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
     let window = super::get(win)?;
     match (dense(&origin, &target), target.place()) {
@@ -108,6 +154,20 @@ pub(super) fn get_accumulate<C: Wide>(
 ) -> Result<()> {
     let window = super::get(win)?;
     let op = predefined(op)?;
+    if let Some((len, kernel)) = words(&result, &target, op)
+        && (op == ReduceOp::NoOp || is_same(&origin, &target))
+        && let Some((rank, disp)) = target.place()
+    {
+        let old = result.address.writable("result_addr", len)?;
+        // MPI_NO_OP reads no operand: any address will do that has as many bytes.
+        let from = match op {
+            ReduceOp::NoOp => old.as_read(),
+            _ => origin.address.readable("origin_addr", len)?,
+        };
+        if window.inner.get_accumulate_direct(from, old, kernel, rank, disp)? {
+            return Ok(());
+        }
+    }
     let there = Elements::at_target(&target)?;
     let back = Elements::of_result(&result, &target)?;
     let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
@@ -273,9 +333,7 @@ impl<C: Wide> Target<C> {
 #[inline(always)]
 fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
     let here = dense_bytes(origin.count, origin.datatype)?;
-    // Most calls say the same twice.
-    let is_same = origin.datatype == target.datatype && origin.count.wide() == target.count.wide();
-    (is_same || dense_bytes(target.count, target.datatype)? == here).then_some(here)
+    (is_same(origin, target) || dense_bytes(target.count, target.datatype)? == here).then_some(here)
 }
 
 #[inline(always)]
@@ -289,6 +347,30 @@ fn dense_bytes<C: Wide>(count: C, datatype: MPI_Datatype) -> Option<u64> {
         // An `int` times the size of an element.
         false => Some(count as u64 * size),
     }
+}
+
+/// Bytes and kernel of a call on one element of a predefined type.
+#[inline(always)]
+fn one_element<C: Wide>(origin: &Origin<C>, target: &Target<C>, op: MPI_Op) -> Option<(u64, Kernel)> {
+    if !is_same(origin, target) || target.count.wide() != 1 {
+        return None;
+    }
+    let basic = datatype::basic_type(target.datatype)?;
+    Some((dense_size(target.datatype), Kernel::new(op::reduce_op(op)?, basic)?))
+}
+
+/// Bytes and kernel of a call on words of a predefined type, of which the other side is given.
+#[inline]
+fn words<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<(u64, Kernel)> {
+    let len = dense_bytes(target.count, target.datatype).filter(|_| is_same(side, target))?;
+    let basic = datatype::basic_type(target.datatype).filter(|basic| basic.is_word())?;
+    Some((len, Kernel::new(op, basic)?))
+}
+
+/// Whether both sides are as many elements of one type: most calls say the same twice.
+#[inline(always)]
+fn is_same<C: Wide>(side: &Origin<C>, target: &Target<C>) -> bool {
+    side.datatype == target.datatype && side.count.wide() == target.count.wide()
 }
 
 #[inline]

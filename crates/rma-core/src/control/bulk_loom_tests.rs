@@ -6,7 +6,7 @@
 //! does it schedule fairly: three threads of which two wait for a stripe have runs without end, so turning back, which holds all
 //! stripes, is checked with two threads, and with more in `domain_tests`.
 
-use super::bulk::{ANNOUNCERS, Bulk, CHUNK};
+use super::bulk::{ANNOUNCERS, Bulk, CHUNK, Entry};
 use super::layout::BulkFields;
 use super::shim::{AtomicU64, Ordering::Relaxed};
 use super::state::Holder;
@@ -36,22 +36,35 @@ impl World {
         self.elements[element].fetch_add(1, Relaxed);
     }
 
-    /// An addition in plain code where the regime allows it.
-    fn plain(&self, rank: usize, element: usize) {
+    /// An addition for a run that is plain code where the regime is turned already, and turns nothing itself.
+    fn run(&self, rank: usize, element: usize) {
         let bulk = self.bulk(rank);
-        let mut entry = bulk.lock(element * CHUNK);
-        if !bulk.is_plain() {
-            drop(entry);
-            bulk.turn_to_plain(NAME, Barriers::Even, self.announced.iter());
-            entry = bulk.lock(element * CHUNK);
+        if !bulk.is_turned()
+            && let Some(_entry) = bulk.announce(&self.announced[rank][0], NAME, Barriers::Even)
+        {
+            self.elements[element].fetch_add(1, Relaxed);
+            return;
         }
+        self.under_lock(element, &bulk.lock(element * CHUNK), bulk);
+    }
+
+    /// An addition by who holds the element's stripe.
+    fn under_lock(&self, element: usize, _entry: &Entry<'_>, bulk: Bulk<'_>) {
         if bulk.is_plain() {
             let before = self.elements[element].load(Relaxed);
             self.elements[element].store(before + 1, Relaxed);
         } else {
             self.elements[element].fetch_add(1, Relaxed);
         }
-        drop(entry);
+    }
+
+    /// An addition in plain code where the regime allows it, for which it is turned before the stripe is locked.
+    fn plain(&self, rank: usize, element: usize) {
+        let bulk = self.bulk(rank);
+        if !bulk.is_plain() {
+            bulk.turn_to_plain(NAME, Barriers::Even, self.announced.iter());
+        }
+        self.under_lock(element, &bulk.lock(element * CHUNK), bulk);
     }
 }
 
@@ -105,6 +118,41 @@ fn plain_code_on_two_chunks() {
     explore(2, [2, 2], |world, rank| {
         world.plain(rank, rank);
         world.plain(rank, 1 - rank);
+    });
+}
+
+#[test]
+fn a_run_that_finds_the_regime_as_it_is_beside_plain_code() {
+    explore(2, [4, 0], |world, rank| {
+        if rank == 0 {
+            world.run(0, 0);
+            world.run(0, 0);
+        } else {
+            world.plain(1, 0);
+            world.plain(1, 0);
+        }
+    });
+}
+
+#[test]
+fn a_run_beside_turns_there_and_back() {
+    explore(2, [3, 0], |world, rank| {
+        if rank == 0 {
+            world.run(0, 0);
+            world.run(0, 0);
+        } else {
+            world.plain(1, 0);
+            world.bulk(1).turn_to_steps();
+        }
+    });
+}
+
+#[test]
+fn a_run_and_a_step_beside_plain_code() {
+    explore(3, [3, 0], |world, rank| match rank {
+        0 => world.step(0, 0),
+        1 => world.run(1, 0),
+        _ => world.plain(2, 0),
     });
 }
 

@@ -12,16 +12,19 @@ use crate::host::Barriers;
 use crate::ids::Rank;
 use crate::kernel::{Admission, Exclusion};
 use crate::mem::WriteSpan;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-/// From so many bytes on a run is worth turning the regime for: a turn costs about as much as 500 atomic instructions.
+/// Runs of so many bytes are worth turning the regime for: a turn costs about as much as 500 atomic instructions.
 const BULK_BYTES: usize = 4 << 10;
 
-/// From so many bytes on plain code is faster where it is allowed.
-const PLAIN_BYTES: usize = 256;
+/// From so many bytes on plain code under a stripe's lock is faster than steps.
+const LONG_BYTES: usize = 64;
 
-/// Small runs of this process that lock, one after the other without a bulk one, before it turns the regime back: together
-/// they have cost as much as the two turns.
+/// Bytes that are changed by plain code for what the lock costs a small run.
+const BYTES_PER_SMALL_RUN: usize = 8;
+
+/// Small runs of this process that lock before it turns the regime back, beyond those that long ones make up for: together they
+/// have cost as much as the two turns.
 const SMALL_RUNS: u32 = 256;
 
 /// What the domains of one window have in common in one process.
@@ -33,8 +36,10 @@ pub struct Siblings {
     own: ControlBlock,
     holder: Holder,
     barriers: Barriers,
-    /// Small runs since the last bulk one.
+    /// Small runs that have locked, less those that long ones have made up for.
     small_runs: AtomicU32,
+    /// Bytes of long runs that were changed in steps since the last turn.
+    stepped: AtomicUsize,
 }
 
 /// The domain of one target.
@@ -53,7 +58,25 @@ impl Siblings {
     pub fn new(blocks: Box<[ControlBlock]>, own: ControlBlock, holder: Holder, barriers: Barriers) -> Self {
         // Borrowing a word allocates, which the thread that makes the window need not do in its first accumulate.
         announcer::own_word();
-        Self { blocks, own, holder, barriers, small_runs: AtomicU32::new(0) }
+        Self { blocks, own, holder, barriers, small_runs: AtomicU32::new(0), stepped: AtomicUsize::new(0) }
+    }
+
+    /// Counts a long run that cannot be plain code yet; whether it is time to turn the regime, for what steps have cost since
+    /// the last turn. Like the other count it is a guess at costs, so a count that threads lose does not matter.
+    fn is_turn_due(&self, bytes: usize) -> bool {
+        let stepped = self.stepped.load(Relaxed).saturating_add(bytes);
+        let is_due = stepped >= BULK_BYTES;
+        self.stepped.store(if is_due { 0 } else { stepped }, Relaxed);
+        is_due
+    }
+
+    /// Counts a long run of plain code against the small ones that had to lock for it.
+    fn make_up(&self, bytes: usize) {
+        let small_runs = self.small_runs.load(Relaxed);
+        if small_runs > 0 {
+            let made_up = u32::try_from(bytes / BYTES_PER_SMALL_RUN).unwrap_or(u32::MAX);
+            self.small_runs.store(small_runs.saturating_sub(made_up), Relaxed);
+        }
     }
 
     /// The domain of a rank's memory, of which the first byte is that of `memory`; empty memory begins at address 0.
@@ -117,26 +140,26 @@ impl Exclusion for Domain<'_> {
     }
 
     fn enter_run(&self, first: WriteSpan, bytes: usize) -> Admission<Entry<'_>> {
-        let is_bulk = bytes >= BULK_BYTES && !matches!(self.siblings.barriers, Barriers::Own);
-        if !is_bulk && let Some(entry) = self.announce() {
+        let bulk = self.control.bulk(self.siblings.holder);
+        let is_long = bytes >= LONG_BYTES;
+        let can_turn = is_long && !matches!(self.siblings.barriers, Barriers::Own);
+        let turns = can_turn && !bulk.is_plain() && self.siblings.is_turn_due(bytes);
+        // Where the regime is turned already an announcement would be made in vain.
+        let locks = turns || (is_long && bulk.is_turned());
+        if !locks && let Some(entry) = self.announce() {
             return Admission { entry, reach: usize::MAX, is_plain: false };
         }
-        let offset = self.offset(first);
-        let reach = CHUNK - offset % CHUNK;
-        if !is_bulk {
-            let entry = self.lock(first);
-            let is_plain = bytes >= PLAIN_BYTES && self.control.bulk(self.siblings.holder).is_plain();
-            return Admission { entry, reach, is_plain };
-        }
-        let bulk = self.control.bulk(self.siblings.holder);
-        self.siblings.small_runs.store(0, Relaxed);
-        let mut entry = bulk.lock(offset);
-        if !bulk.is_plain() {
-            drop(entry);
+        if turns {
             self.turn_to_plain();
-            entry = bulk.lock(offset);
         }
+        let offset = self.offset(first);
+        let entry = if is_long {
+            self.siblings.make_up(bytes);
+            bulk.lock(offset)
+        } else {
+            self.lock(first)
+        };
         // Somebody may have turned it back, or a step not have ended: then this piece is done in steps, under the lock.
-        Admission { entry, reach, is_plain: bulk.is_plain() }
+        Admission { entry, reach: CHUNK - offset % CHUNK, is_plain: bulk.is_plain() }
     }
 }

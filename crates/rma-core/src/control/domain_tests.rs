@@ -48,9 +48,12 @@ fn round(work: u32, domain: &Domain<'_>, target: WriteSpan, ones: &[u8], round: 
             }
         }
         3 => {
-            for run in (0..words).step_by(96) {
-                let len = 8 * 96.min(words - run);
+            // Of different lengths, so that some turn the regime and some do not.
+            let (mut run, step) = (0, [96, 8, 7, 33][round % 4]);
+            while run < words {
+                let len = 8 * step.min(words - run);
                 sum().accumulate(target.part(8 * run, len), &ones[..len], domain);
+                run += step;
             }
         }
         // Every other word, then the rest, as blocks of a vector, and with old values that count up.
@@ -172,6 +175,44 @@ fn the_regime_turns_for_bulk_and_turns_back_after_many_small_ones() {
     sum().accumulate(target, &ones[..], &domain);
     assert_eq!(HEAVY.load(Relaxed), 2);
     assert!(is_turned());
+}
+
+#[test]
+fn the_regime_turns_for_many_runs_of_some_elements_too() {
+    static HEAVY: AtomicU32 = AtomicU32::new(0);
+    let count = || {
+        HEAVY.fetch_add(1, Relaxed);
+        true
+    };
+    let (blocks, siblings) = processes(1, |_| Barriers::Remote(count));
+    let target = memory(8 << 10);
+    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ones = 1u64.to_ne_bytes().repeat(64);
+    let is_turned = || blocks[0].bulk(holder(0)).is_turned();
+    let run =
+        |len, count| (0..count).for_each(|_| sum().accumulate(target.part(8, len), &ones[..len], &domain));
+    run(512, 7);
+    assert!(!is_turned(), "seven times 512 bytes cost less than a turn");
+    run(512, 1);
+    assert!(is_turned());
+    // Each of the long runs makes up for 64 of the small ones.
+    for _ in 0..20 {
+        run(8, 64);
+        run(512, 1);
+    }
+    assert!(is_turned());
+    assert_eq!(HEAVY.load(Relaxed), 1);
+    run(8, 256);
+    assert!(!is_turned());
+    run(32, 1000);
+    assert!(!is_turned(), "runs of a few elements stay steps");
+    run(64, 63);
+    assert!(!is_turned());
+    run(64, 1);
+    assert!(is_turned());
+    let mut first = [0; 8];
+    target.as_read().part(8, 8).read(&mut first);
+    assert_eq!(u64::from_ne_bytes(first), 8 + 20 * 65 + 256 + 1000 + 64);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! # Protocol
 //! - A newcomer who would overtake nobody changes the word in one step: `Exclusive` when the word is 0, `Shared` when there
 //!   is neither an owner nor a waiter.
+//!   A newcomer may look at a lock that is held for a while and try again before it joins, as `Window::lock` does; it stops as
+//!   soon as somebody stands in line.
 //! - While the head of the line is being woken the lock is not left idle: an `Exclusive` newcomer may take it. The release
 //!   that leaves the lock free with somebody in line marks the head as *rung* and rings it; releases that follow find the
 //!   mark and ring nobody. A head that comes, was rung, and finds the lock taken *claims* it: from then on no newcomer

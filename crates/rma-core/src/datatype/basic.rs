@@ -161,6 +161,16 @@ impl BasicType {
         SIZES[self as usize] as usize
     }
 
+    /// Whether so many bytes are whole elements.
+    #[inline]
+    pub(crate) const fn divides(self, len: usize) -> bool {
+        // Words have sizes that are powers of two, which spares the division.
+        match self.word_size() {
+            0 => len.is_multiple_of(self.size()),
+            word => len & (word - 1) == 0,
+        }
+    }
+
     /// Whether elements lie without holes, so that a number of them is a run of bytes.
     #[inline]
     pub const fn is_dense(self) -> bool {
@@ -211,6 +221,9 @@ mod tests {
             assert!(end <= ty.extent() as i64 && ty.size() <= BasicType::MAX_SIZE, "{ty}");
             assert_eq!((end as usize).next_multiple_of(ty.align()), ty.extent(), "{ty}");
             assert!(!ty.is_word() || (ty.is_dense() && ty.size() == ty.align()), "{ty}");
+            for len in 0..100 {
+                assert_eq!(ty.divides(len), len % ty.size() == 0, "{len} bytes of {ty}");
+            }
         }
     }
 

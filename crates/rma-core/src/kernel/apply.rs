@@ -9,7 +9,7 @@ use super::op::ReduceOp;
 use super::operand::{Nowhere, Sink, Source};
 use super::wide;
 use crate::datatype::{BasicType, TypeClass};
-use crate::mem::{Element, Word, WriteSpan};
+use crate::mem::{Element, ReadSpan, Word, WriteSpan};
 
 /// Elements changed under one guard, so that a long transfer lets others in.
 const ELEMENTS_PER_GUARD: usize = 64;
@@ -62,6 +62,64 @@ impl Kernel {
         exclusion: &impl Exclusion,
     ) {
         self.run(target, origin, result, exclusion);
+    }
+
+    /// As [`Kernel::accumulate`], for one aligned word; `false`, and nothing done, when `target` is not one or `origin` is of
+    /// another length.
+    #[inline]
+    pub(crate) fn accumulate_word(
+        self,
+        target: WriteSpan,
+        origin: ReadSpan,
+        exclusion: &impl Exclusion,
+    ) -> bool {
+        target.len() == origin.len() && self.step(target, origin, Nowhere, exclusion)
+    }
+
+    /// As [`Kernel::accumulate_word`], and stores in `result` what the word was before; likewise for its length.
+    #[inline]
+    pub(crate) fn fetch_accumulate_word(
+        self,
+        target: WriteSpan,
+        origin: ReadSpan,
+        result: WriteSpan,
+        exclusion: &impl Exclusion,
+    ) -> bool {
+        let are_equal = target.len() == origin.len() && target.len() == result.len();
+        are_equal && self.step(target, origin, result, exclusion)
+    }
+
+    /// Out of line: what several entry points would each have a copy of, and be slower for.
+    #[inline(never)]
+    fn step(
+        self,
+        target: WriteSpan,
+        origin: ReadSpan,
+        result: impl Sink,
+        exclusion: &impl Exclusion,
+    ) -> bool {
+        match (target.len(), self.ty.word_size()) {
+            (8, 8) => self.step_width::<u64>(target, origin, result, exclusion),
+            (4, 4) => self.step_width::<u32>(target, origin, result, exclusion),
+            (2, 2) => self.step_width::<u16>(target, origin, result, exclusion),
+            (1, 1) => self.step_width::<u8>(target, origin, result, exclusion),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn step_width<W: Number>(
+        self,
+        target: WriteSpan,
+        origin: ReadSpan,
+        result: impl Sink,
+        exclusion: &impl Exclusion,
+    ) -> bool {
+        let Some(element) = target.element::<W>(0) else { return false };
+        let operand = if self.reads_operand() { origin.word_at(0) } else { W::default() };
+        let _entry = exclusion.enter(target);
+        self.choose::<W, _>(One { element, operand, result });
+        true
     }
 
     #[inline]

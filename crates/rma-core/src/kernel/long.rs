@@ -14,6 +14,9 @@ use crate::mem::{Word, WriteSpan};
 /// Bytes of a block: it, its operands and its old values lie in the first-level cache together.
 const BLOCK: usize = 4 << 10;
 
+/// Words that are changed one by one.
+const FEW: usize = 16;
+
 /// Bytes of a block of short runs.
 const SHORT_BLOCK: usize = 512;
 
@@ -74,11 +77,35 @@ fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
     if target.is_empty() {
         return;
     }
-    // Clearing the buffers is no small part of a short run.
-    if target.len() <= SHORT_BLOCK {
+    // Clearing the buffers is no small part of a short run, and more than all of a few words.
+    if target.len() <= FEW * W::SIZE {
+        words::<W, F, S, R>(target, origin, offset, result);
+    } else if target.len() <= SHORT_BLOCK {
         in_blocks::<W, F, S, R>(target, origin, offset, result, &mut [0; SHORT_BLOCK], &mut [0; SHORT_BLOCK]);
     } else {
         in_blocks::<W, F, S, R>(target, origin, offset, result, &mut [0; BLOCK], &mut [0; BLOCK]);
+    }
+}
+
+/// As [`plain`], word by word.
+fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    result: &mut R,
+) {
+    for (index, element) in
+        target.elements::<W>().into_iter().flat_map(|elements| elements.iter()).enumerate()
+    {
+        let offset = offset + index * W::SIZE;
+        let before = element.load();
+        let new = F::apply(before, operand::<W, F>(origin, offset));
+        if R::IS_READ {
+            result.set_word_at(offset, before);
+        }
+        if F::READS_OPERAND {
+            element.store(new);
+        }
     }
 }
 

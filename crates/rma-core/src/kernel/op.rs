@@ -88,6 +88,25 @@ impl ReduceOp {
     /// Whether the operation is defined on elements of this type.
     #[inline]
     pub const fn is_defined_on(self, ty: BasicType) -> bool {
+        // A bit for each type, found by one load: each small accumulate asks.
+        const DEFINED: [u32; ReduceOp::ALL.len() + 1] = {
+            assert!(BasicType::ALL.len() <= u32::BITS as usize);
+            let mut table = [0; ReduceOp::ALL.len() + 1];
+            let mut at = 0;
+            while at < ReduceOp::ALL.len() {
+                let (op, mut ty) = (ReduceOp::ALL[at], 0);
+                while ty < BasicType::ALL.len() {
+                    table[op as usize] |= (op.takes(BasicType::ALL[ty]) as u32) << BasicType::ALL[ty] as u32;
+                    ty += 1;
+                }
+                at += 1;
+            }
+            table
+        };
+        DEFINED[self as usize] >> ty as u32 & 1 != 0
+    }
+
+    const fn takes(self, ty: BasicType) -> bool {
         use TypeClass as C;
         match self.operands() {
             Operands::Numbers => matches!(ty.class(), C::Signed | C::Unsigned | C::Float | C::Complex),

@@ -218,6 +218,68 @@ fn every_kernel_equals_the_reference_at_every_alignment() {
 }
 
 #[test]
+fn runs_of_every_short_length_and_single_words_equal_the_words_of_a_long_run() {
+    const MOST: usize = 40;
+    for kernel in word_kernels() {
+        let (size, values) = (kernel.ty().size(), edges(kernel.ty()));
+        let word = |i: usize| &values[i % values.len()][..];
+        let targets: Vec<u8> = (0..MOST).flat_map(word).copied().collect();
+        let origins: Vec<u8> = (0..MOST).flat_map(|i| word(i / 3 + 1)).copied().collect();
+        let (target, origin, old) = (memory(8 * MOST), memory(8 * MOST), memory(8 * MOST));
+        target.write(&targets);
+        origin.write(&origins);
+        kernel.accumulate(target.part(0, size * MOST), origin.as_read(), &Sole);
+        let right = bytes(target.part(0, size * MOST));
+        for len in 0..=MOST {
+            let (bytes_len, name) = (size * len, format!("{} on {len} of {}", kernel.op(), kernel.ty()));
+            target.write(&targets);
+            kernel.fetch_accumulate(
+                target.part(0, bytes_len),
+                origin.as_read(),
+                old.part(0, bytes_len),
+                &Sole,
+            );
+            let found = bytes(target.part(0, size * MOST));
+            assert_eq!(bytes(old.part(0, bytes_len)), targets[..bytes_len], "{name}");
+            assert_eq!(found[bytes_len..], targets[bytes_len..], "{name}: behind the run");
+            for at in (0..bytes_len).step_by(size) {
+                assert!(same(kernel.ty(), &found[at..at + size], &right[at..at + size]), "{name}");
+            }
+        }
+        for at in (0..size * MOST).step_by(size) {
+            let (element, operand) = (target.part(at, size), origin.part(at, size).as_read());
+            for keeps in [false, true] {
+                target.write(&targets);
+                let is_done = match keeps {
+                    true => kernel.fetch_accumulate_word(element, operand, old.part(0, size), &Sole),
+                    false => kernel.accumulate_word(element, operand, &Sole),
+                };
+                assert!(is_done && same(kernel.ty(), &bytes(element), &right[at..at + size]));
+            }
+            assert_eq!(bytes(old.part(0, size)), targets[at..at + size]);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_one_aligned_word_on_all_sides_is_left_alone() {
+    let sum = Kernel::new(ReduceOp::Sum, BasicType::I32).unwrap();
+    let pair = Kernel::new(ReduceOp::MinLoc, BasicType::IntInt).unwrap();
+    let (target, one) = (memory(16), memory(16));
+    one.write(&[1; 16]);
+    let part = |at, len| (target.part(at, len), one.part(0, len).as_read());
+    for (kernel, (target, origin)) in
+        [(sum, part(0, 8)), (sum, part(1, 4)), (sum, part(0, 2)), (sum, part(0, 0)), (pair, part(0, 8))]
+    {
+        assert!(!kernel.accumulate_word(target, origin, &Sole));
+        assert!(!kernel.fetch_accumulate_word(target, origin, memory(target.len()), &Sole));
+    }
+    assert!(!sum.accumulate_word(target.part(0, 4), one.part(0, 8).as_read(), &Sole));
+    assert!(!sum.fetch_accumulate_word(target.part(0, 4), one.part(0, 4).as_read(), memory(8), &Sole));
+    assert_eq!(bytes(target), [0; 16]);
+}
+
+#[test]
 fn float_extremes_do_not_depend_on_the_order_of_arrival() {
     for (op, right) in [(ReduceOp::Min, f64::NEG_INFINITY), (ReduceOp::Max, f64::INFINITY)] {
         let kernel = Kernel::new(op, BasicType::F64).unwrap();

@@ -1,17 +1,24 @@
 //! Combining runs of words in place on x86-64, by AVX2: defined also when others write the bytes meanwhile.
 //!
 //! As with copies, instructions of an `asm!` block access memory as the processor does, whoever else does: what is read is some
-//! value that was stored there, and nothing is read twice. Each word of the target is loaded once and stored once, wherever
-//! it lies; a word that is naturally aligned is not torn, because the blocks begin at one.
+//! value that was stored there. Each word of the target is loaded once to be combined, and once more if the old value is kept,
+//! and stored once, wherever it lies; a word that is naturally aligned is not torn, because the blocks begin at one.
 
+use super::copy::copy_bytes;
 use super::span::Fold;
 use std::arch::asm;
 
 /// Bytes that a turn of the loop combines.
 const BLOCK: usize = 128;
 
+/// Bytes of which old values are kept at a time: they are copied to where they belong and combined then, while they lie in the
+/// first-level cache. One loop that loads a word, stores it there and stores the new one takes half as long again, because
+/// it writes to two places in turns.
+const PIECE: usize = 4 << 10;
+const _: () = assert!(PIECE.is_multiple_of(BLOCK));
+
 /// One loop for one instruction.
-type Combine = unsafe fn(*mut u8, *const u8, *mut u8, usize);
+type Combine = unsafe fn(*mut u8, *const u8, usize);
 
 /// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
 /// it is null, what they were; answers for how many bytes it has.
@@ -30,28 +37,39 @@ pub(super) unsafe fn combine_bytes(
     if whole == 0 || !is_x86_feature_detected!("avx2") {
         return 0;
     }
-    let (alone, keeping) = loops(fold);
-    // SAFETY: the processor has AVX2; `whole` is blocks, of which there is one at least, and not more than the caller promises.
-    unsafe {
-        if before.is_null() { alone(to, from, before, whole) } else { keeping(to, from, before, whole) }
+    let combine = loop_of(fold);
+    if before.is_null() {
+        // SAFETY: the processor has AVX2; `whole` is blocks, of which there is one at least, and not more than the caller promises.
+        unsafe { combine(to, from, whole) }
+        return whole;
+    }
+    let mut at = 0;
+    while at < whole {
+        let len = PIECE.min(whole - at);
+        // SAFETY: as above, for `len` bytes from `at` on, which are blocks because a piece is.
+        unsafe {
+            let to = to.add(at);
+            copy_bytes(before.add(at), to, len);
+            combine(to, from.add(at), len);
+        }
+        at += len;
     }
     whole
 }
 
-/// The loop that only combines, and the one that keeps what was there.
-fn loops(fold: Fold) -> (Combine, Combine) {
+fn loop_of(fold: Fold) -> Combine {
     match fold {
-        Fold::Add8 => (add_8::alone, add_8::keeping),
-        Fold::Add16 => (add_16::alone, add_16::keeping),
-        Fold::Add32 => (add_32::alone, add_32::keeping),
-        Fold::Add64 => (add_64::alone, add_64::keeping),
-        Fold::AddF32 => (add_f32::alone, add_f32::keeping),
-        Fold::AddF64 => (add_f64::alone, add_f64::keeping),
-        Fold::MultiplyF32 => (multiply_f32::alone, multiply_f32::keeping),
-        Fold::MultiplyF64 => (multiply_f64::alone, multiply_f64::keeping),
-        Fold::And => (and::alone, and::keeping),
-        Fold::Or => (or::alone, or::keeping),
-        Fold::Xor => (xor::alone, xor::keeping),
+        Fold::Add8 => add_8::combine,
+        Fold::Add16 => add_16::combine,
+        Fold::Add32 => add_32::combine,
+        Fold::Add64 => add_64::combine,
+        Fold::AddF32 => add_f32::combine,
+        Fold::AddF64 => add_f64::combine,
+        Fold::MultiplyF32 => multiply_f32::combine,
+        Fold::MultiplyF64 => multiply_f64::combine,
+        Fold::And => and::combine,
+        Fold::Or => or::combine,
+        Fold::Xor => xor::combine,
     }
 }
 
@@ -62,7 +80,7 @@ macro_rules! loops {
 
             /// # Safety
             /// The processor has AVX2; `to` is writable and `from` readable for `len` bytes, a multiple of the block and not 0.
-            pub(super) unsafe fn alone(to: *mut u8, from: *const u8, _: *mut u8, len: usize) {
+            pub(super) unsafe fn combine(to: *mut u8, from: *const u8, len: usize) {
                 // SAFETY: the caller's promise; `left` bytes are left at the loop's start, of which a turn takes a block.
                 unsafe {
                     asm!(
@@ -86,47 +104,6 @@ macro_rules! loops {
                         "jnz 2b",
                         "vzeroupper",
                         to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _,
-                        out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
-                        out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
-                        out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
-                        out("xmm13") _, out("xmm14") _, out("xmm15") _,
-                        options(nostack),
-                    );
-                }
-            }
-
-            /// # Safety
-            /// As [`alone`], and `before` is writable for `len` bytes.
-            pub(super) unsafe fn keeping(to: *mut u8, from: *const u8, before: *mut u8, len: usize) {
-                // SAFETY: as in `alone`.
-                unsafe {
-                    asm!(
-                        ".p2align 5",
-                        "2:",
-                        "vmovdqu ymm0, [{to}]",
-                        "vmovdqu ymm1, [{to} + 32]",
-                        "vmovdqu ymm2, [{to} + 64]",
-                        "vmovdqu ymm3, [{to} + 96]",
-                        concat!($instruction, " ymm4, ymm0, [{from}]"),
-                        concat!($instruction, " ymm5, ymm1, [{from} + 32]"),
-                        concat!($instruction, " ymm6, ymm2, [{from} + 64]"),
-                        concat!($instruction, " ymm7, ymm3, [{from} + 96]"),
-                        "vmovdqu [{before}], ymm0",
-                        "vmovdqu [{before} + 32], ymm1",
-                        "vmovdqu [{before} + 64], ymm2",
-                        "vmovdqu [{before} + 96], ymm3",
-                        "vmovdqu [{to}], ymm4",
-                        "vmovdqu [{to} + 32], ymm5",
-                        "vmovdqu [{to} + 64], ymm6",
-                        "vmovdqu [{to} + 96], ymm7",
-                        "sub {to}, -128",
-                        "sub {from}, -128",
-                        "sub {before}, -128",
-                        "sub {left}, 128",
-                        "jnz 2b",
-                        "vzeroupper",
-                        to = inout(reg) to => _, from = inout(reg) from => _, before = inout(reg) before => _,
-                        left = inout(reg) len => _,
                         out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
                         out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
                         out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
@@ -159,7 +136,7 @@ mod tests {
 
     /// Checks a fold of words at a length that is no whole number of blocks, between bytes that must stay.
     fn check<const N: usize>(fold: Fold, apply: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
-        const LEN: usize = 3 * BLOCK + 8;
+        const LEN: usize = PIECE + 3 * BLOCK + 8;
         let byte = |at: usize, by: usize| ((at * by + 3) % 251) as u8;
         let start: Vec<u8> = (0..LEN + 16).map(|at| byte(at, 7)).collect();
         let operand: Vec<u8> = (0..LEN).map(|at| byte(at, 13)).collect();
@@ -169,7 +146,7 @@ mod tests {
             // SAFETY: all have `LEN` bytes from there on.
             let done =
                 unsafe { combine_bytes(fold, target[8..].as_mut_ptr(), operand.as_ptr(), before, LEN) };
-            assert_eq!(done, if is_x86_feature_detected!("avx2") { 3 * BLOCK } else { 0 });
+            assert_eq!(done, if is_x86_feature_detected!("avx2") { PIECE + 3 * BLOCK } else { 0 });
             let mut expected = start.clone();
             for at in (0..done).step_by(N) {
                 let word = |bytes: &[u8]| <[u8; N]>::try_from(&bytes[..N]).unwrap();

@@ -144,7 +144,7 @@ impl Window {
     /// As [`Window::put`]; `MPI_ERR_COUNT` when `origin` is not whole elements, `MPI_ERR_OP` for `MPI_NO_OP`.
     #[inline]
     pub fn accumulate(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> Result<()> {
-        if !origin.len().is_multiple_of(kernel.ty().size()) || !kernel.op().is_accumulate() {
+        if !kernel.ty().divides(origin.len()) || !kernel.op().is_accumulate() {
             return Err(bad_accumulate(origin.len(), kernel));
         }
         if let Some(member) = self.direct(target, "accumulate", origin.len()) {
@@ -166,7 +166,7 @@ impl Window {
         if self.reachable(target).is_some() {
             return self.accumulate(origin, kernel, target, disp).map(|()| true);
         }
-        if !origin.len().is_multiple_of(kernel.ty().size()) || !kernel.op().is_accumulate() {
+        if !kernel.ty().divides(origin.len()) || !kernel.op().is_accumulate() {
             return Err(bad_accumulate(origin.len(), kernel));
         }
         self.try_post(target, "accumulate", accumulate_operation(origin, kernel, disp))

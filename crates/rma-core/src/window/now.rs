@@ -1,4 +1,5 @@
-//! Puts and gets that are nothing but a copy, flushes that are nothing but an order, and locks that are free: what a caller tries
+//! Puts and gets that are nothing but a copy, accumulates that are one atomic instruction, flushes that are nothing but an order,
+//! and locks that are free: what a caller tries
 //! first when every instruction counts.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
@@ -11,6 +12,7 @@ use super::calls::Window;
 use super::shared::Member;
 use crate::control::LockKind;
 use crate::ids::{Disp, Rank};
+use crate::kernel::Kernel;
 use crate::mem::{ReadSpan, WriteSpan};
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
@@ -29,6 +31,27 @@ impl Window {
         let Some(place) = self.place_now(target, disp, result.len()) else { return false };
         result.write_from(place.as_read());
         true
+    }
+
+    /// [`Window::accumulate`], where it is one atomic instruction on one aligned word; says whether it has been done.
+    #[inline(always)] // as above
+    pub fn accumulate_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
+        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
+        kernel.op().is_accumulate() && kernel.accumulate_word(place, origin, &self.shared().domain(member))
+    }
+
+    /// [`Window::fetch_and_op`] or [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
+    #[inline(always)] // as above
+    pub fn fetch_and_op_now(
+        &self,
+        origin: ReadSpan,
+        result: WriteSpan,
+        kernel: Kernel,
+        target: Rank,
+        disp: Disp,
+    ) -> bool {
+        let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
+        kernel.fetch_accumulate_word(place, origin, result, &self.shared().domain(member))
     }
 
     /// [`Window::flush`], where operations are complete when they return and only their order is left to see to; says whether it
@@ -55,9 +78,15 @@ impl Window {
     /// The bytes of an open target that is mapped.
     #[inline(always)]
     fn place_now(&self, target: Rank, disp: Disp, len: usize) -> Option<WriteSpan> {
+        self.reach_now(target, disp, len).map(|(_, place)| place)
+    }
+
+    /// As [`Window::place_now`], with whose they are.
+    #[inline(always)]
+    fn reach_now(&self, target: Rank, disp: Disp, len: usize) -> Option<(&Member, WriteSpan)> {
         let shared = self.shared();
         let member = shared.quick_by_distance(target).filter(|member| shared.is_open(member))?;
-        member.place_now(disp, len)
+        Some((member, member.place_now(disp, len)?))
     }
 }
 

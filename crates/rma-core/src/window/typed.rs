@@ -202,18 +202,43 @@ impl Window {
             && result.ty.basic_type() == Some(ty)
             && (op == ReduceOp::NoOp || origin.ty.basic_type() == Some(ty))
             && let Some(kernel) = Kernel::new(op, ty)
-            && let Some(member) = self.direct(target, "get_accumulate", len)
         {
-            let _pin = member.pin();
-            let place = member.locate(area.disp, len as u64);
-            let place = place.map_err(|range| range.into_error("get_accumulate", target))?;
             // SAFETY: the caller's promise, for bytes that lie side by side; those of a no-op's origin are not used.
             let (from, old) = unsafe { (ReadSpan::new(origin.base, len), WriteSpan::new(result.base, len)) };
-            kernel.fetch_accumulate(place, from, old, &self.shared().domain(member));
-            return Ok(());
+            if self.get_accumulate_direct(from, old, kernel, target, area.disp)? {
+                return Ok(());
+            }
         }
         // SAFETY: the caller's promise.
         unsafe { self.get_accumulate_scattered(origin, result, op, target, area, Mode::Wait) }.map(|_| ())
+    }
+
+    /// [`Window::get_accumulate`] of elements that lie side by side on all sides, where the target is mapped and open; answers
+    /// `false`, and has done nothing, otherwise. `origin` is not read for `MPI_NO_OP`.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_RANGE` when the elements do not lie within the window; `MPI_ERR_COUNT` when `result` is not whole elements, or
+    /// `origin` is of another length.
+    #[inline]
+    pub fn get_accumulate_direct(
+        &self,
+        origin: ReadSpan,
+        result: WriteSpan,
+        kernel: Kernel,
+        target: Rank,
+        disp: Disp,
+    ) -> Result<bool> {
+        const CALL: &str = "get_accumulate";
+        if !kernel.ty().divides(result.len()) || origin.len() != result.len() {
+            let cause = format!("{} and {} bytes of {}", origin.len(), result.len(), kernel.ty());
+            return Err(Error::new(ErrorClass::Count, CALL, cause));
+        }
+        let Some(member) = self.direct(target, CALL, result.len()) else { return Ok(false) };
+        let _pin = member.pin();
+        let place = member.locate(disp, result.len() as u64);
+        let place = place.map_err(|range| range.into_error(CALL, target))?;
+        kernel.fetch_accumulate(place, origin, result, &self.shared().domain(member));
+        Ok(true)
     }
 
     /// [`Window::get_accumulate`] that answers `false` instead of waiting for an operation element.
