@@ -3,7 +3,7 @@
 
 use rma_core::config::EngineConfig;
 use rma_tests::scale::weigh::Weighing;
-use rma_tests::scale::{measure, phases};
+use rma_tests::scale::{PHASES, measure};
 
 #[global_allocator]
 static ALLOCATOR: Weighing = Weighing;
@@ -33,12 +33,12 @@ fn an_idle_window_weighs_the_same_at_2_and_256_and_10_000_ranks() {
         }
         // What traffic leaves behind follows the traffic, which is the same for each rank, and at the first rank that all
         // others have sent to the same as elsewhere, but for a few queues.
-        for found in found.iter().skip(2).take(phases(ranks).len()) {
+        for found in found.iter().skip(2).take(PHASES.len()) {
             let (each, first) = ((found.engines - before.engines) / others, found.first - before.first);
             let what = found.phase.expect("a phase").name();
             assert!(each <= window + LEFT_BEHIND, "{ranks} ranks, {what}: {each} bytes each");
             assert!(first <= window + LEFT_BEHIND, "{ranks} ranks, {what}: {first} bytes at rank 0");
         }
-        assert_eq!(found.len(), phases(ranks).len() + 3);
+        assert_eq!(found.len(), PHASES.len() + 3);
     }
 }
