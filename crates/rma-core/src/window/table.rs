@@ -264,7 +264,8 @@ impl Windows {
             if is_promising != (window.epoch.promised() > 0) || is_promising != entry.is_promising {
                 return Err(format!("window index {index} has promised locks, or is listed, but not both"));
             }
-            if !window.shared.latch.is_long_way() && !(self.promising.is_empty() && entry.is_unlatched) {
+            let may_be_open = self.promising.is_empty() && entry.is_unlatched;
+            if !may_be_open && !window.shared.latch.is_long_way() {
                 return Err(format!("the latch of window index {index} is open, and should not be"));
             }
         }
