@@ -8,6 +8,9 @@ use rma_tests::scale::{PHASES, measure};
 #[global_allocator]
 static ALLOCATOR: Weighing = Weighing;
 
+/// Most bytes of a simulated channel of a rank in contact with seven others: jobs of 10⁵ ranks fit into memory.
+const CHANNEL: i64 = 12 << 10;
+
 /// Most bytes of pools, tables and queues that are kept when a script's traffic is over.
 const LEFT_BEHIND: i64 = 32 << 10;
 
@@ -40,5 +43,8 @@ fn an_idle_window_weighs_the_same_at_2_and_256_and_10_000_ranks() {
             assert!(first <= window + LEFT_BEHIND, "{ranks} ranks, {what}: {first} bytes at rank 0");
         }
         assert_eq!(found.len(), PHASES.len() + 3);
+        let channel =
+            found.iter().map(|found| found.channels).max().expect("measurements") / i64::from(ranks);
+        assert!(channel <= CHANNEL, "{ranks} ranks: {channel} bytes for each channel");
     }
 }
