@@ -8,8 +8,8 @@ use rma_tests::scale::{PHASES, measure};
 #[global_allocator]
 static ALLOCATOR: Weighing = Weighing;
 
-/// Most bytes of a simulated channel of a rank in contact with seven others: jobs of 10⁵ ranks fit into memory.
-const CHANNEL: i64 = 12 << 10;
+/// Most bytes of a simulated channel of a rank in contact with thirteen others: jobs of 10⁵ ranks fit into memory.
+const CHANNEL: i64 = 20 << 10;
 
 /// Most bytes of pools, tables and queues that are kept when a script's traffic is over.
 const LEFT_BEHIND: i64 = 32 << 10;
