@@ -1,4 +1,4 @@
-//! Locks are acquired in the order of one caller's calls; between the threads of a process nothing is in order, so that
+//! Locks are acquired in the order of one caller's calls, over all windows; between the threads of a process nothing is in order, so that
 //! programs whose threads each lock several ranks in one global order do not deadlock, however few elements there are.
 
 use rma_core::epoch::{Assert, Caller, LockKind::Exclusive, Sync};
@@ -94,6 +94,102 @@ fn a_lock_call_waits_for_the_locks_that_its_own_thread_has_called_for() {
     world.finish(a.window, "the lock of 3", second).unwrap();
     a.unlock(3);
     a.unlock(2);
+}
+
+#[test]
+fn a_lock_call_waits_for_the_locks_that_its_thread_has_called_for_on_other_windows() {
+    let world = Stepped::new(&Setup::packets(RANKS), 4);
+    let (first, second) = (world.allocate(1), world.allocate(1));
+    let on = |windows: &'static str, rank: usize| match windows {
+        "first" => Task::new(&world, &first[rank], 1),
+        _ => Task::new(&world, &second[rank], 1),
+    };
+    // Both lock rank 2 on the first window, then on the second, and one of them operates on the second window first.
+    let (a, b) = (on("first", 0), on("first", 1));
+    let (a_next, b_next) = (on("second", 0), on("second", 1));
+    b.lock(2);
+    b.put(2);
+    b.flush(2);
+    a.lock(2);
+    let mut next = a_next.begin_lock(2);
+    world.settle();
+    assert!(!a_next.window.poll_sync(&mut next).unwrap(), "rank 2 is locked by another process");
+    // Had the call returned, this process could now hold the lock of the second window and wait for that of the first.
+    b_next.lock(2);
+    b_next.put(2);
+    b_next.flush(2);
+    b_next.unlock(2);
+    b.unlock(2);
+    world.finish(a_next.window, "the lock on the second window", next).unwrap();
+    a_next.put(2);
+    a_next.flush(2);
+    a.put(2);
+    a_next.unlock(2);
+    a.unlock(2);
+    assert_eq!((local(&first[2], 0), local(&second[2], 0)), (VALUE[0], VALUE[0]));
+}
+
+#[test]
+fn lock_all_waits_for_the_locks_that_its_thread_has_called_for_on_other_windows() {
+    let world = Stepped::new(&Setup::packets(RANKS), 5);
+    let (first, second) = (world.allocate(1), world.allocate(1));
+    let (a, b) = (Task::new(&world, &first[0], 1), Task::new(&world, &first[1], 1));
+    b.lock(2);
+    b.put(2);
+    b.flush(2);
+    a.lock(2);
+    let mut all = second[0].begin_lock_all_by(a.caller, Assert::NONE).unwrap();
+    // Another thread has called for nothing.
+    let other = world.allocate(1);
+    let free = other[0].begin_lock_all_by(Caller::task(2), Assert::NONE).unwrap();
+    world.finish(&other[0], "lock_all of another thread", free).unwrap();
+    world.settle();
+    assert!(!second[0].poll_sync(&mut all).unwrap(), "rank 2 is locked by another process");
+    b.unlock(2);
+    world.finish(&second[0], "lock_all", all).unwrap();
+    world.finish(&second[0], "unlock_all", second[0].begin_unlock_all().unwrap()).unwrap();
+    world.finish(&other[0], "unlock_all", other[0].begin_unlock_all().unwrap()).unwrap();
+    a.unlock(2);
+}
+
+#[test]
+fn a_lock_of_mapped_memory_waits_for_those_of_other_windows_too() {
+    // Ranks 0 and 1 share a node; rank 2 is reached by packets.
+    rma_tests::world::run(&Setup::mixed(3), |rank| {
+        let (first, second) = (rank.allocate(1), rank.allocate(1));
+        // The short way has been taken before, and will be again.
+        second.lock(Exclusive, Rank(rank.me), Assert::NONE).unwrap();
+        second.unlock(Rank(rank.me)).unwrap();
+        if rank.me == 2 {
+            first.lock(Exclusive, Rank(2), Assert::NONE).unwrap();
+        }
+        rank.barrier();
+        match rank.me {
+            0 => {
+                first.lock(Exclusive, Rank(2), Assert::NONE).unwrap();
+                second.lock(Exclusive, Rank(0), Assert::NONE).unwrap();
+                assert_eq!(local(&second, 0), VALUE[0], "the lock on the first window is held by now");
+                second.unlock(Rank(0)).unwrap();
+                first.unlock(Rank(2)).unwrap();
+            }
+            2 => {
+                // Rank 0 asks for the lock although it has nothing to do with it yet.
+                while first.counters().locks_waited == 0 {
+                    rank.engine.poll();
+                    std::thread::yield_now();
+                }
+                second.lock(Exclusive, Rank(0), Assert::NONE).unwrap();
+                second.put(from(&VALUE), Rank(0), Disp(0)).unwrap();
+                second.unlock(Rank(0)).unwrap();
+                first.unlock(Rank(2)).unwrap();
+            }
+            _ => {}
+        }
+        rank.barrier();
+        second.lock(Exclusive, Rank(rank.me), Assert::NONE).unwrap();
+        second.unlock(Rank(rank.me)).unwrap();
+        rank.barrier();
+    });
 }
 
 #[test]

@@ -3,10 +3,13 @@
 
 use rma_core::config::EngineConfig;
 use rma_tests::scale::weigh::Weighing;
-use rma_tests::scale::{measure, phases};
+use rma_tests::scale::{PHASES, measure};
 
 #[global_allocator]
 static ALLOCATOR: Weighing = Weighing;
+
+/// Most bytes of a simulated channel of a rank in contact with thirteen others: jobs of 10⁵ ranks fit into memory.
+const CHANNEL: i64 = 20 << 10;
 
 /// Most bytes of pools, tables and queues that are kept when a script's traffic is over.
 const LEFT_BEHIND: i64 = 32 << 10;
@@ -33,12 +36,15 @@ fn an_idle_window_weighs_the_same_at_2_and_256_and_10_000_ranks() {
         }
         // What traffic leaves behind follows the traffic, which is the same for each rank, and at the first rank that all
         // others have sent to the same as elsewhere, but for a few queues.
-        for found in found.iter().skip(2).take(phases(ranks).len()) {
+        for found in found.iter().skip(2).take(PHASES.len()) {
             let (each, first) = ((found.engines - before.engines) / others, found.first - before.first);
             let what = found.phase.expect("a phase").name();
             assert!(each <= window + LEFT_BEHIND, "{ranks} ranks, {what}: {each} bytes each");
             assert!(first <= window + LEFT_BEHIND, "{ranks} ranks, {what}: {first} bytes at rank 0");
         }
-        assert_eq!(found.len(), phases(ranks).len() + 3);
+        assert_eq!(found.len(), PHASES.len() + 3);
+        let channel =
+            found.iter().map(|found| found.channels).max().expect("measurements") / i64::from(ranks);
+        assert!(channel <= CHANNEL, "{ranks} ranks: {channel} bytes for each channel");
     }
 }

@@ -17,8 +17,46 @@ const ADDRESS: &str = "-Zsanitizer=address";
 
 const TARGETS: [&str; 5] = ["wire", "frames", "layouts", "locks", "engine"];
 
-/// The packages whose tests run under AddressSanitizer: all that have `unsafe` and start no processes of their own.
-const PACKAGES: [&str; 4] = ["rma-core", "rma-ch-sim", "rma-ch-tcp", "rma-ch-shm"];
+/// What runs under AddressSanitizer: all packages with `unsafe` whose tests start no processes of their own, and of the others
+/// the tests that do not. Each is one run of `cargo test`.
+const RUNS: [&[&str]; 3] = [
+    &["--lib", "--tests", "-p", "rma-core", "-p", "rma-ch-sim", "-p", "rma-ch-tcp", "-p", "rma-ch-shm"],
+    &["--lib", "-p", "rma"],
+    &[
+        "-p",
+        "rma-tests",
+        "--test",
+        "active",
+        "--test",
+        "fence",
+        "--test",
+        "fuzzing",
+        "--test",
+        "lock_all",
+        "--test",
+        "lock_order",
+        "--test",
+        "locks",
+        "--test",
+        "null",
+        "--test",
+        "packets",
+        "--test",
+        "packs",
+        "--test",
+        "requests",
+        "--test",
+        "rules",
+        "--test",
+        "stepped",
+        "--test",
+        "threads",
+        "--test",
+        "typed_calls",
+        "--test",
+        "windows",
+    ],
+];
 
 /// Run the fuzzers, one after the other.
 ///
@@ -40,7 +78,7 @@ pub(crate) struct FuzzArgs {
 /// Needs a nightly toolchain.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AsanArgs {
-    /// Packages to test; otherwise the engine and the channels.
+    /// Packages to test; otherwise the engine, the channels, the runtime's own tests, and those of simulated jobs.
     #[arg(value_name = "PACKAGE")]
     packages: Vec<String>,
 }
@@ -71,16 +109,18 @@ pub(crate) fn fuzz(workspace: &Workspace, args: &FuzzArgs) -> Outcome {
 }
 
 pub(crate) fn asan(workspace: &Workspace, args: &AsanArgs) -> Outcome {
-    let packages =
-        if args.packages.is_empty() { PACKAGES.map(str::to_owned).to_vec() } else { args.packages.clone() };
-    let mut command = Command::new("cargo");
-    command.current_dir(workspace.root());
-    command.args([TOOLCHAIN, "test", "--target", TARGET, "--lib", "--tests", "--no-fail-fast"]);
-    for package in &packages {
-        command.args(["--package", package]);
+    let named = args.packages.iter().flat_map(|package| ["-p", package]).collect::<Vec<_>>();
+    let named = [&["--lib", "--tests"], &named[..]].concat();
+    let runs = if args.packages.is_empty() { RUNS.to_vec() } else { vec![&named[..]] };
+    let mut all_well = true;
+    for run in runs {
+        let mut command = Command::new("cargo");
+        command.current_dir(workspace.root());
+        command.args([TOOLCHAIN, "test", "--target", TARGET, "--no-fail-fast"]).args(run);
+        command.env("RUSTFLAGS", ADDRESS).env("CARGO_TARGET_DIR", workspace.target().join("asan"));
+        all_well &= succeeds(&mut command)?;
     }
-    command.env("RUSTFLAGS", ADDRESS).env("CARGO_TARGET_DIR", workspace.target().join("asan"));
-    Ok(if succeeds(&mut command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, String> {

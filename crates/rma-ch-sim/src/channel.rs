@@ -2,7 +2,8 @@
 //!
 //! A poll looks at lively connections only: those that were rung, until nothing is left to look at there. Whoever gives a
 //! rank something to look at does so before it rings, so a connection that has become calm is rung again, or was not calm.
-//! A job of 10⁵ ranks can therefore send to one.
+//! Of a crowd of lively connections a poll looks at some, and the next poll at those that follow. So neither the ranks ever
+//! in contact nor those that wait to be heard make a poll dearer, and a job of 10⁵ ranks can send to one.
 //!
 //! Invariants of the contract that are kept here: the budget (C5), the order "doze, then look" (C6), and that a channel that
 //! is dropped takes back every body before the drop returns (C4). The rest is kept by [`Connection`].
@@ -34,6 +35,8 @@ pub struct SimChannel {
     /// Which lane of which connection a poll looks at first, for packets and for bodies.
     packet_turn: usize,
     body_turn: usize,
+    /// Where the next poll begins to look when it cannot look everywhere.
+    look_from: usize,
     is_closing: bool,
 }
 
@@ -44,7 +47,12 @@ struct Lively {
     indices: BTreeSet<usize>,
     /// Kept for its memory.
     news: Vec<Peer>,
+    /// Those that this poll looks at, in the order of their turns. Kept for its memory.
+    looks: Vec<usize>,
 }
+
+/// Most connections that one poll looks at.
+const MOST_LOOKS: usize = 256;
 
 #[derive(Debug)]
 struct Reservation {
@@ -65,6 +73,7 @@ impl SimChannel {
             reservation: None,
             packet_turn: 0,
             body_turn: 0,
+            look_from: 0,
             is_closing: false,
         }
     }
@@ -90,15 +99,26 @@ impl SimChannel {
 
     /// Adds the connections whose peers have rung. One that is not there yet is lively when it is accepted.
     fn hear(&mut self) {
-        let Lively { indices, news } = &mut self.lively;
+        let Lively { indices, news, .. } = &mut self.lively;
         self.hub.take_news(self.me, news);
         indices.extend(news.drain(..).filter_map(|peer| self.by_peer.get(&peer)));
     }
 
-    /// Forgets the connections at which nothing is left to look at.
+    /// Forgets those looked at at which nothing is left to look at.
     fn calm_down(&mut self) {
-        let connections = &self.connections;
-        self.lively.indices.retain(|index| !connections[*index].is_calm());
+        let Lively { indices, looks, .. } = &mut self.lively;
+        for index in looks.drain(..).filter(|index| self.connections[*index].is_calm()) {
+            indices.remove(&index);
+        }
+    }
+
+    /// Decides which connections this poll looks at; answers whether there are others.
+    fn choose(&mut self) -> bool {
+        let Lively { indices, looks, .. } = &mut self.lively;
+        let is_crowd = indices.len() > MOST_LOOKS;
+        let first = if is_crowd { self.look_from } else { 0 };
+        looks.extend(indices.range(first..).chain(indices.range(..first)).take(MOST_LOOKS));
+        is_crowd
     }
 
     fn accept(&mut self) -> bool {
@@ -176,12 +196,16 @@ fn is_used_up(budget: Budget) -> bool {
 }
 
 impl Lively {
-    /// All lanes of lively connections once, each as twice its connection's index and the lane's, from `first` on and
-    /// around.
+    /// All lanes of the connections looked at once, each as twice its connection's index and the lane's, from `first` on and
+    /// around; those of a crowd as they were chosen, when that is none of them.
     fn turns_from(&self, first: usize) -> Vec<usize> {
         let turns = |index: &usize| [2 * index, 2 * index + 1];
-        let mut turns = self.indices.iter().flat_map(turns).collect::<Vec<_>>();
-        let before = turns.partition_point(|turn| *turn < first);
+        let mut turns = self.looks.iter().flat_map(turns).collect::<Vec<_>>();
+        let before = if self.indices.len() <= MOST_LOOKS {
+            turns.partition_point(|turn| *turn < first)
+        } else {
+            turns.iter().position(|turn| *turn == first).unwrap_or(0)
+        };
         turns.rotate_left(before);
         turns
     }
@@ -271,13 +295,19 @@ unsafe impl Channel for SimChannel {
         // What rings after this is heard by the next poll.
         self.hear();
         let mut polled = Polled { moved: self.accept(), ..Polled::default() };
-        for index in &self.lively.indices {
+        // Whoever has not looked everywhere has to poll again.
+        polled.moved |= self.choose();
+        for index in &self.lively.looks {
             polled.moved |= self.connections[*index].poll_sent(sink);
         }
         let mut left = budget;
         polled.packets = self.receive(sink, &mut left);
+        if let Some(last) = self.lively.looks.last().filter(|_| budget.packets > 0) {
+            // Whoever has not been heard for want of budget comes next.
+            self.look_from = if is_used_up(left) { self.packet_turn / 2 } else { last + 1 };
+        }
         polled.moved |= self.place_bodies(sink, budget.bytes);
-        for index in &self.lively.indices {
+        for index in &self.lively.looks {
             polled.moved |= self.connections[*index].poll_end(&self.hub, sink);
         }
         polled.more = is_used_up(left) && self.has_packets();

@@ -38,7 +38,7 @@ struct LaneState {
     wants_room: bool,
     /// The next packet, popped but perhaps not due.
     next: Option<Parcel>,
-    landing: Option<Landing>,
+    landing: Option<Box<Landing>>,
     /// The peer took back a body, so nothing after it counts.
     has_ended: bool,
 }
@@ -184,7 +184,8 @@ impl Connection {
             self.end_lane(lane);
             return 0;
         };
-        if let Some(Landing { body, head_len, .. }) = state.landing.take_if(|l| l.target.remaining() == 0) {
+        if let Some(landed) = state.landing.take_if(|l| l.target.remaining() == 0) {
+            let Landing { body, head_len, .. } = *landed;
             body.take();
             sink.bulk_received(self.peer, lane);
             self.finish_packet(hub, lane, head_len);
@@ -210,7 +211,7 @@ impl Connection {
         match sink.bulk(self.peer, lane, &parcel.bytes, body.len()) {
             Placement::Into(target) => {
                 assert_eq!(target.remaining(), body.len(), "a placement has the length of its body");
-                self.lanes[lane as usize].landing = Some(Landing { body, target, head_len: len });
+                self.lanes[lane as usize].landing = Some(Box::new(Landing { body, target, head_len: len }));
             }
             Placement::Refused(reason) => self.refuse(hub, reason),
         }

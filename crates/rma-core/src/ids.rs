@@ -13,6 +13,14 @@ pub struct Peer(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(pub u32);
 
+impl Rank {
+    /// The rank of no process (`MPI_PROC_NULL`), for programs whose neighbours end somewhere. As the target of any
+    /// communication call, lock, unlock or flush it means that nothing happens: the call is over at once, a request too,
+    /// result buffers stay as they are, and no epoch is asked for. The call's other arguments are checked as always. In the
+    /// group of a start or post call it is an error, as any other rank outside the window's group.
+    pub const NULL: Self = Self(u32::MAX);
+}
+
 /// A target displacement in units of the target's displacement unit (MPI 3.1 §11.2.1), not yet scaled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Disp(pub u64);

@@ -330,6 +330,10 @@ RMA_API int rma_window_detach(rma_window window, const void *memory);
 enum { RMA_LOCK_EXCLUSIVE = 1, RMA_LOCK_SHARED = 2 };
 enum { RMA_NOCHECK = 1024, RMA_NOPRECEDE = 2048, RMA_NOPUT = 4096, RMA_NOSTORE = 8192, RMA_NOSUCCEED = 16384 };
 
+/* The rank of no process (MPI_PROC_NULL). Communication calls, locks, unlocks and flushes take it as a target: nothing happens,
+ * in whatever epoch, the call is over at once, and results stay as they were. Other arguments are checked as always. */
+#define RMA_RANK_NULL UINT32_MAX
+
 /* Whether a call is over; then, and after an error, it is gone. Dropping one with rma_call_forget leaves its effect open. */
 RMA_API int rma_call_poll(rma_call call, int *done);
 RMA_API int rma_call_forget(rma_call call);

@@ -253,6 +253,18 @@ static void handles(void)
     EXPECT(rma_fetch_and_op(window, memory, NULL, RMA_INT64, RMA_SUM, 0, 0), RMA_ERR_ARG, "result is null");
     EXPECT(rma_compare_and_swap(window, memory, memory, memory, RMA_DOUBLE_INT, 0, 0), RMA_ERR_TYPE, "compared");
     GOOD(rma_fetch_and_op(window, NULL, memory, RMA_COMPLEX_DOUBLE, RMA_NO_OP, 0, 0));
+    rma_target nowhere = {RMA_RANK_NULL, 1000, 8, RMA_UINT64};
+    uint64_t kept = memory[0];
+    GOOD(rma_put(window, &buffer, &nowhere));
+    GOOD(rma_get(window, &buffer, &nowhere));
+    GOOD(rma_rget(window, &buffer, &nowhere, &call));
+    EXPECT((int)call.id, 0, "over at once");
+    EXPECT(rma_put(window, &strange, &nowhere), RMA_ERR_TYPE, "is not a datatype");
+    GOOD(rma_lock(window, RMA_LOCK_EXCLUSIVE, RMA_RANK_NULL, 0, &call));
+    GOOD(finish(call));
+    GOOD(rma_unlock(window, RMA_RANK_NULL, &call));
+    GOOD(finish(call));
+    EXPECT(memory[0] == kept ? 0 : 1, 0, "kept");
     GOOD(rma_unlock(window, 0, &call));
     GOOD(finish(call));
     GOOD(rma_call_forget((rma_call){0}));

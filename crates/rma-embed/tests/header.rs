@@ -7,6 +7,7 @@ use rma_core::ErrorClass;
 use rma_core::channel::MIN_PACKET;
 use rma_core::datatype::BasicType;
 use rma_core::epoch::Assert;
+use rma_core::ids::Rank;
 use rma_core::kernel::ReduceOp;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -64,6 +65,7 @@ fn program(assertion: &str) -> String {
         claim(&class.name().replacen("MPI_", "RMA_", 1), *class as i32 as u64);
     }
     claim("RMA_MIN_PACKET", MIN_PACKET as u64);
+    claim("RMA_RANK_NULL", Rank::NULL.0.into());
     text += "typedef void (*function)(void);\nfunction all[] = {\n";
     for name in declared() {
         writeln!(text, "(function){name},").unwrap();

@@ -4,7 +4,7 @@
 
 use rma_core::config::EngineConfig;
 use rma_tests::scale::weigh::Weighing;
-use rma_tests::scale::{Measured, PHASES, measure, phases};
+use rma_tests::scale::{Measured, PHASES, measure};
 
 #[global_allocator]
 static ALLOCATOR: Weighing = Weighing;
@@ -32,15 +32,10 @@ fn main() {
     );
     row("the same at rank 0", jobs.iter().map(|(_, found)| (found[1].first - found[0].first).to_string()));
     for (at, phase) in PHASES.iter().enumerate() {
-        let of = |(ranks, found): &(u32, Vec<Measured>)| match phases(*ranks).get(at) {
-            None => String::new(),
-            Some(_) => each(*ranks, found[at + 2].engines - found[0].engines),
-        };
+        let of =
+            |(ranks, found): &(u32, Vec<Measured>)| each(*ranks, found[at + 2].engines - found[0].engines);
         row(&format!("after: {}", phase.name()), jobs.iter().map(of));
-        let of = |(ranks, found): &(u32, Vec<Measured>)| match phases(*ranks).get(at) {
-            None => String::new(),
-            Some(_) => (found[at + 2].first - found[0].first).to_string(),
-        };
+        let of = |(_, found): &(u32, Vec<Measured>)| (found[at + 2].first - found[0].first).to_string();
         row("at rank 0", jobs.iter().map(of));
     }
     let freed = |(ranks, found): &(u32, Vec<Measured>)| {
@@ -55,9 +50,6 @@ fn main() {
     row("---", jobs.iter().map(|_| "---:".to_owned()));
     for (at, phase) in PHASES.iter().enumerate() {
         let packets = |(ranks, found): &(u32, Vec<Measured>)| {
-            if phases(*ranks).len() <= at {
-                return String::new();
-            }
             let (least, most) = phase.budget(u64::from(*ranks));
             let budget = if least == most { least.to_string() } else { format!("{least} to {most}") };
             format!("{} ({budget})", found[at + 2].packets)

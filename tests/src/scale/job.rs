@@ -1,6 +1,6 @@
 //! A job that is measured: ranks as actors, which meet after every phase when nothing is under way any more.
 
-use super::script::{Call, Phase, phases};
+use super::script::{Call, PHASES, Phase};
 use super::tagged::{TaggedChannel, TaggedHost};
 use super::weigh::{Owner, bytes_of, within};
 use crate::world::{from, into};
@@ -37,6 +37,8 @@ pub struct Measured {
     pub engines: i64,
     /// Bytes of the first rank's engine.
     pub first: i64,
+    /// Bytes of the simulated channels of all ranks: what a large job costs to simulate.
+    pub channels: i64,
 }
 
 /// What the ranks share: one thread runs them all.
@@ -182,12 +184,13 @@ impl Player {
         }
         common.arrived = 0;
         let packets = common.engines.iter().map(|engine| engine.counters().packets_sent).sum::<u64>();
-        let phase = common.found.len().checked_sub(2).and_then(|at| phases(self.ranks).get(at).copied());
+        let phase = common.found.len().checked_sub(2).and_then(|at| PHASES.get(at).copied());
         let found = Measured {
             phase,
             packets: packets - common.packets,
             engines: bytes_of(Owner::Engine),
             first: bytes_of(Owner::FirstEngine),
+            channels: bytes_of(Owner::Channel),
         };
         common.packets = packets;
         common.found.push(found);
@@ -198,7 +201,7 @@ impl Player {
         if self.phase == 1 {
             return Stage::Creating(None);
         }
-        if let Some(phase) = phases(self.ranks).get(self.phase - 2) {
+        if let Some(phase) = PHASES.get(self.phase - 2) {
             (self.calls, self.at) = (phase.calls(self.me, self.ranks), 0);
             return Stage::Playing;
         }

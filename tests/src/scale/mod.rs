@@ -10,4 +10,4 @@ mod tagged;
 pub mod weigh;
 
 pub use job::{Measured, measure};
-pub use script::{PHASES, Phase, phases};
+pub use script::{PHASES, Phase};

@@ -41,14 +41,6 @@ pub enum Phase {
     Line,
 }
 
-/// Ranks up to which all take an exclusive lock of one: each is served by a step of its own of that rank's engine.
-const MOST_IN_LINE: u32 = 2_000;
-
-/// The phases of a job of so many ranks, in order.
-pub fn phases(ranks: u32) -> &'static [Phase] {
-    if ranks <= MOST_IN_LINE { &PHASES } else { &PHASES[..PHASES.len() - 2] }
-}
-
 /// All phases in order.
 pub const PHASES: [Phase; 8] = [
     Phase::Fences,

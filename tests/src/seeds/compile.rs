@@ -4,7 +4,7 @@
 //! of others is as it was when the round began, because nobody changes it in that round. Regions that many actors change at
 //! once are judged after the run: by their final value when the operation commutes, else by [`super::chains`].
 
-use super::operations::{Prepared, prepare};
+use super::operations::{Prepared, prepare, prepare_nowhere};
 use super::program::{
     Awaited, EQUALS, Flavor, Item, Kind, LockPlan, Op, Phase, Program, Region, STORES, WindowPlan,
 };
@@ -375,6 +375,10 @@ impl Compiler<'_> {
         for item in items {
             match item {
                 Item::Op(op) => self.operation(actor, op),
+                Item::Nowhere(op) => {
+                    let prepared = prepare_nowhere(self, actor, op);
+                    self.step(actor, Step::Operate(Arc::new(prepared)));
+                }
                 Item::Flush { window, target, is_local } => {
                     let (window, target, is_local) = (*window, *target, *is_local);
                     self.step(actor, Step::Flush { window, target, is_local });

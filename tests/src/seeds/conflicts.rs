@@ -93,6 +93,7 @@ fn walk(program: &Program, busy: &mut Busy, items: &[Item]) -> bool {
             busy.add(op);
             is_legal
         }
+        Item::Nowhere(op) => fits(program, op),
         Item::Flush { window, target, is_local: false } => {
             busy.complete(*window, Some(*target));
             true

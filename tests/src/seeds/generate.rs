@@ -29,7 +29,27 @@ pub(super) fn generate(random: &mut Random, ranks: u32, threads: u32, is_one_nod
         let phases = maker.phases();
         maker.program.phases.extend(phases);
     }
-    maker.program
+    // With numbers of its own, so that programs are otherwise what they are without this.
+    let (mut own, mut program) = (maker.random.clone(), maker.program);
+    let rounds = program.phases.iter_mut().flat_map(|phase| &mut phase.rounds);
+    rounds.flatten().for_each(|body| nowhere(&mut own, body));
+    program
+}
+
+/// Lets some operations be followed by their like to no process.
+fn nowhere(random: &mut Random, items: &mut Vec<Item>) {
+    let drawn = std::mem::take(items);
+    for mut item in drawn {
+        if let Item::Locks { items: inner, .. } | Item::LockAll { items: inner, .. } = &mut item {
+            nowhere(random, inner);
+        }
+        let like = match &item {
+            Item::Op(op) if random.below(8) == 0 => Some(Item::Nowhere(*op)),
+            _ => None,
+        };
+        items.push(item);
+        items.extend(like);
+    }
 }
 
 struct Maker<'a> {

@@ -196,7 +196,7 @@ fn take_last(program: &mut Program, last: u32) {
 fn targets(items: &[Item], rank: u32) -> bool {
     use super::program::{Action, Region};
     items.iter().any(|item| match item {
-        Item::Op(op) => {
+        Item::Op(op) | Item::Nowhere(op) => {
             // Areas of the rank's actors would be gone, too.
             let is_others = matches!(op.action, Action::Get { region: Region::Own(_), .. });
             op.target == rank || is_others

@@ -5,6 +5,7 @@ use super::program::{Action, EQUALS, Op, Region, Shape};
 use super::reference::combine;
 use super::values::{elements, scatter};
 use rma_core::datatype::{BasicType, Datatype};
+use rma_core::ids::Rank;
 use rma_core::kernel::ReduceOp;
 
 /// What result buffers hold before anything has come.
@@ -19,7 +20,7 @@ pub struct Prepared {
     pub round: u32,
     /// On this window.
     pub window: usize,
-    /// At this rank.
+    /// At this rank, or none.
     pub target: u32,
     /// What the target's type counts from, in bytes from the begin of the window.
     pub at: u64,
@@ -101,6 +102,8 @@ pub(super) enum Judged {
     Peeked { cell: u64, len: u64 },
     /// Equal numbers.
     Equals,
+    /// It stays as it was.
+    Untouched,
 }
 
 impl Side {
@@ -140,6 +143,15 @@ pub(super) fn prepare(compiler: &mut Compiler<'_>, actor: u32, op: &Op) -> Prepa
         result,
         has_request: op.has_request,
     }
+}
+
+/// Makes an operation ready that goes to no process, whatever it would change at its target.
+pub(super) fn prepare_nowhere(compiler: &mut Compiler<'_>, actor: u32, op: &Op) -> Prepared {
+    let (window, target) = (op.window, op.target as usize);
+    let before = (compiler.memory[window][target].clone(), compiler.counts[window][target]);
+    let prepared = prepare(compiler, actor, op);
+    (compiler.memory[window][target], compiler.counts[window][target]) = before;
+    Prepared { target: Rank::NULL.0, result: Judged::Untouched, ..prepared }
 }
 
 /// The get of the equal numbers.

@@ -195,6 +195,8 @@ pub enum Awaited {
 #[allow(missing_docs)] // calls
 pub enum Item {
     Op(Op),
+    /// The operation as it is, but to no process: nothing changes.
+    Nowhere(Op),
     Flush {
         window: usize,
         target: u32,

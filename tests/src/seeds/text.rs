@@ -34,9 +34,10 @@ impl Program {
 fn items(f: &mut Formatter<'_>, body: &[Item], indent: usize) -> fmt::Result {
     for item in body {
         match item {
-            Item::Op(op) => {
+            Item::Op(op) | Item::Nowhere(op) => {
                 let kind = if op.has_request { "request " } else { "" };
-                write!(f, "{:indent$}{kind}window {} to {}: ", "", op.window, op.target)?;
+                let nowhere = if matches!(item, Item::Nowhere(_)) { "nowhere, as if " } else { "" };
+                write!(f, "{:indent$}{kind}window {} {nowhere}to {}: ", "", op.window, op.target)?;
                 action(f, &op.action)?;
             }
             Item::Locks { window, locks, items: inner, .. } => {

@@ -72,9 +72,10 @@ pub(crate) struct UnlockSync {
 impl LockSync {
     /// Begins a lock call whose legality has been checked.
     ///
-    /// Locks are acquired in the order of the caller's calls: a program that locks several targets in one global order never
-    /// deadlocks, although some locks are taken inside the call and others by the first operation. So a lock call first
-    /// sees to the locks that its caller called for before it; to those alone, since between callers nothing is in order.
+    /// Locks are acquired in the order of the caller's calls, over all windows of the engine: a program that locks several
+    /// targets in one global order never deadlocks, although some locks are taken inside the call and others by the first
+    /// operation. So a lock call first sees to the locks that its caller called for before it, on whatever window; to those
+    /// alone, since between callers nothing is in order.
     pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert, caller: Caller) -> Self {
         let no_check = assert.has(Assert::NO_CHECK);
         Self { rank, caller, kind, no_check, is_watching: false, phase: Phase::Earlier }
@@ -85,7 +86,7 @@ impl LockSync {
         match std::mem::replace(&mut self.phase, Phase::Held) {
             Phase::Held => Ok(true),
             Phase::InLine(ticket) => Ok(self.try_turn(state, window, ticket)),
-            Phase::Earlier if !self.no_check && !earlier_are_held(state, window, self.caller) => {
+            Phase::Earlier if !self.no_check && !are_earlier_held(state, window, self.caller) => {
                 self.phase = Phase::Earlier;
                 Ok(false)
             }
@@ -154,8 +155,27 @@ impl LockSync {
     }
 }
 
-/// Asks for the locks that a caller has called for but not asked for; answers whether all are held.
-fn earlier_are_held(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
+/// Asks for the locks that a caller has called for but not asked for, on any window; answers whether all are held.
+pub(super) fn are_earlier_held(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
+    let mut are_held = are_held_here(state, window, caller);
+    // The window of the call itself is taken out now.
+    for id in state.windows.promising() {
+        let Some(mut other) = state.windows.take(id) else { continue };
+        // Only what this attempt gave the engine to do keeps the caller from sleeping.
+        let was_dirty = std::mem::replace(&mut other.dirty, false);
+        are_held &= are_held_here(state, &mut other, caller);
+        state.begun |= other.dirty;
+        other.dirty |= was_dirty;
+        state.windows.put_back(other);
+    }
+    are_held
+}
+
+/// [`are_earlier_held`] for one window.
+fn are_held_here(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
+    if window.epoch.promised() == 0 {
+        return true;
+    }
     let mut ungranted = window.epoch.ungranted_of(caller).collect::<SmallVec<[Rank; 4]>>();
     // Nobody will ever answer for a lost rank; its unlock says so.
     ungranted.retain(|rank| !state.lost.contains_key(&window.shared.group.peer(*rank)));

@@ -10,10 +10,16 @@
 //!   who has not answered is kept by rank (lessons, still there 7). Operations on targets without an element wait until all
 //!   locks are held. Then the facts are one word, and elements that owe nothing can be reclaimed.
 //!
+//! The locks of packet targets have no order among themselves, nor beside the locks of other windows: a lock call sees to the
+//! single locks that its caller called for earlier, and so does lock_all, but nothing asks for all locks of a lock_all epoch
+//! because a lock of another window is called for, which would cost two packets for each rank.
+//!
 //! With no-check the second protocol's end is the beginning. Locks after the first one are asked for with "holds", so that
 //! they pass the line (lessons, decision 2).
 
+use super::caller::Caller;
 use super::expose::watch;
+use super::lock::are_earlier_held;
 use super::state::{Lock, Stage};
 use super::transition::{Epoch, Event, LockState};
 use crate::bugs::{Bug, has};
@@ -34,6 +40,7 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 /// A lock_all call under way.
 #[derive(Debug)]
 pub(crate) struct LockAllSync {
+    caller: Caller,
     phase: Phase,
     /// The member with which contact has been made, so that it notices this rank's death in its line.
     watched: Option<usize>,
@@ -41,6 +48,8 @@ pub(crate) struct LockAllSync {
 
 #[derive(Debug)]
 enum Phase {
+    /// Waiting for the single locks that the caller called for earlier, on other windows.
+    Earlier,
     /// This mapped member's lock is the next to take.
     Next(usize),
     /// Waiting in line for a member's lock.
@@ -50,17 +59,17 @@ enum Phase {
 
 impl LockAllSync {
     /// Begins a lock_all call whose legality has been checked.
-    pub(crate) fn begin(state: &mut State, window: &mut WindowState, no_check: bool) -> Self {
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, no_check: bool, caller: Caller) -> Self {
         window.shared.door.set_open(false);
         // A fence epoch may have left elements; from here on an element means a lock.
         free_idle_targets(state, window);
         window.epoch.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
         if no_check {
             open(window);
-            return Self { phase: Phase::Held, watched: None };
+            return Self { caller, phase: Phase::Held, watched: None };
         }
         window.epoch.set_stage(Stage::Opening);
-        Self { phase: Phase::Next(0), watched: None }
+        Self { caller, phase: Phase::Earlier, watched: None }
     }
 
     /// Answers whether the locks of all mapped members are held.
@@ -69,6 +78,11 @@ impl LockAllSync {
         loop {
             self.phase = match std::mem::replace(&mut self.phase, Phase::Held) {
                 Phase::Held => return true,
+                Phase::Earlier if are_earlier_held(state, window, self.caller) => Phase::Next(0),
+                Phase::Earlier => {
+                    self.phase = Phase::Earlier;
+                    return false;
+                }
                 Phase::Next(at) => match shared.members.get(at) {
                     None => {
                         open(window);

@@ -47,8 +47,13 @@ impl Lock {
         closing: false,
     };
 
+    /// Whether it is a single lock that is not held yet: later lock calls of its caller wait for it.
+    fn is_promised(&self) -> bool {
+        self.caller.is_some() && self.state != LockState::Granted
+    }
+
     /// Moves the lock's state. An event that cannot happen changes nothing.
-    pub(crate) fn on(&mut self, event: LockEvent) {
+    fn on(&mut self, event: LockEvent) {
         let next = self.state.after(event);
         debug_assert!(next.is_some(), "{event:?} of a lock that is {:?}", self.state);
         self.state = next.unwrap_or(self.state);
@@ -66,6 +71,8 @@ pub(crate) struct WindowEpoch {
     is_unchecked: bool,
     /// In the order of ranks: what leaves when does not depend on a hash.
     locks: BTreeMap<Rank, Lock>,
+    /// Number of single locks among them that are not held yet.
+    promised: usize,
     /// Ranks whose locks the window protocol of lock_all has asked for and does not hold yet.
     asking: BTreeSet<Rank>,
     /// Targets and posts of post/start.
@@ -81,6 +88,7 @@ impl WindowEpoch {
             number: 0,
             is_unchecked: false,
             locks: BTreeMap::new(),
+            promised: 0,
             asking: BTreeSet::new(),
             access: Access::default(),
         }
@@ -155,6 +163,7 @@ impl WindowEpoch {
 
     /// Records a lock that the user has called for.
     pub(crate) fn add_lock(&mut self, rank: Rank, lock: Lock) {
+        self.promised += usize::from(lock.is_promised());
         let before = self.locks.insert(rank, lock);
         debug_assert!(before.is_none(), "the table of legal calls refuses a second lock of {rank:?}");
         if !self.state.is_lock_all() {
@@ -164,7 +173,8 @@ impl WindowEpoch {
 
     /// Forgets a lock; with the last one the epoch of single locks ends.
     pub(crate) fn remove_lock(&mut self, rank: Rank) {
-        self.locks.remove(&rank);
+        let removed = self.locks.remove(&rank);
+        self.promised -= usize::from(removed.is_some_and(|lock| lock.is_promised()));
         if self.locks.is_empty() && self.state == Epoch::PerTarget {
             self.on(Event::LastUnlock);
         }
@@ -174,8 +184,34 @@ impl WindowEpoch {
         self.locks.get(&rank)
     }
 
+    /// A lock, for changes of anything but its state.
     pub(crate) fn lock_mut(&mut self, rank: Rank) -> Option<&mut Lock> {
         self.locks.get_mut(&rank)
+    }
+
+    /// Moves the state of a lock, if there is one. An event that cannot happen changes nothing.
+    pub(crate) fn on_lock(&mut self, rank: Rank, event: LockEvent) {
+        let Some(lock) = self.locks.get_mut(&rank) else { return };
+        let was_promised = lock.is_promised();
+        lock.on(event);
+        self.promised -= usize::from(was_promised && !lock.is_promised());
+    }
+
+    /// Number of single locks that have been called for and are not held yet.
+    pub(crate) fn promised(&self) -> usize {
+        self.promised
+    }
+
+    /// Recounts what is counted; for tests.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong.
+    pub(crate) fn invariants(&self) -> Result<(), String> {
+        let promised = self.locks.values().filter(|lock| lock.is_promised()).count();
+        if promised == self.promised {
+            return Ok(());
+        }
+        Err(format!("{promised} locks are called for and not held, {} counted", self.promised))
     }
 
     /// The locks, by rank.

@@ -162,9 +162,7 @@ impl Issuer<'_> {
         };
         if step == Step::Moved {
             let rank = self.pools.targets[key].rank;
-            if let Some(lock) = self.window.epoch.lock_mut(rank) {
-                lock.on(LockEvent::Ask);
-            }
+            self.window.epoch.on_lock(rank, LockEvent::Ask);
             self.pools.targets[key].is_locking = true;
             if rider.is_some() {
                 self.outbox.counters.on_piggybacked_locks(1);

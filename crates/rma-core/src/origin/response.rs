@@ -196,9 +196,7 @@ impl Settler<'_> {
     fn on_grant(&mut self, target: PoolKey) {
         let element = &mut self.pools.targets[target];
         element.is_locking = false;
-        if let Some(lock) = self.window.epoch.lock_mut(element.rank) {
-            lock.on(LockEvent::Grant);
-        }
+        self.window.epoch.on_lock(element.rank, LockEvent::Grant);
         // Only the first packet of an epoch can have carried the lock, so the operation is at the head.
         if let Some(key) = element.issued.head() {
             let op = &mut self.pools.ops[key];

@@ -7,28 +7,27 @@
 
 use super::apply;
 use super::exposure::Exposure;
+use super::line::{Line, Waiter};
 use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs::{Bug, has};
 use crate::channel::Delivery;
-use crate::control::{Holder, LockKind, LockRequest, Ticket, Wake};
-use crate::ids::{Peer, Sequence};
+use crate::control::{Holder, LockKind, LockRequest, Wake};
+use crate::ids::Peer;
 use crate::progress::State;
 use crate::stats::Counters;
 use crate::window::{Shared, WindowState};
 use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Entries of the books of locks whose memory an idle window keeps.
+/// Entries of the book of locks whose memory an idle window keeps.
 const KEPT_ENTRIES: usize = 16;
 
 /// What a window knows as a target.
 #[derive(Default)]
 pub(crate) struct TargetRole {
-    /// Packet origins in line, in the order of their tickets.
-    waiters: VecDeque<Waiter>,
-    /// Bytes of packets kept with waiters.
-    queued_bytes: u64,
+    /// Packet origins in line.
+    line: Line,
     /// Packet origins that hold a shared lock; the exclusive holder stands in the lock word.
     shared_holders: HashMap<Peer, u32>,
     /// The exclusive holder has unlocked, but answers queued before the release have not left.
@@ -37,19 +36,6 @@ pub(crate) struct TargetRole {
     pub(crate) exposure: Exposure,
     /// Bodies being received into the window.
     pub(crate) receiving: u32,
-}
-
-struct Waiter {
-    from: Peer,
-    /// `None` once granted.
-    ticket: Option<Ticket>,
-    kind: LockKind,
-    window: crate::ids::WindowId,
-    sequence: Sequence,
-    /// The whole packet, when its operation waits along.
-    packet: Option<Box<[u8]>>,
-    /// The origin is lost: its turn is released as soon as it comes.
-    is_lost: bool,
 }
 
 impl TargetRole {
@@ -62,7 +48,7 @@ impl TargetRole {
 
     /// Whether packet origins wait for the lock.
     pub(crate) fn has_waiters(&self) -> bool {
-        !self.waiters.is_empty()
+        !self.line.is_empty()
     }
 
     /// Recounts what is counted; for tests.
@@ -70,17 +56,7 @@ impl TargetRole {
     /// # Errors
     /// A sentence about what is wrong.
     pub(crate) fn invariants(&self, shared: &Shared) -> Result<(), String> {
-        let bytes =
-            self.waiters.iter().filter_map(|w| w.packet.as_ref()).map(|p| p.len() as u64).sum::<u64>();
-        if bytes != self.queued_bytes {
-            return Err(format!("{bytes} bytes wait for the lock, {} counted", self.queued_bytes));
-        }
-        for (at, waiter) in self.waiters.iter().enumerate() {
-            let is_twice = self.waiters.iter().skip(at + 1).any(|w| w.from == waiter.from && !w.is_lost);
-            if waiter.ticket.is_none() || (is_twice && !waiter.is_lost) {
-                return Err(format!("process {} waits twice, or without a ticket", waiter.from));
-            }
-        }
+        self.line.invariants()?;
         let (word, shared_holders) =
             (shared.own().control.lock_state(), self.shared_holders.values().sum::<u32>());
         if word.owner().is_none() && word.shared() < shared_holders {
@@ -90,23 +66,6 @@ impl TargetRole {
             return Err("a process releases the lock that it does not hold".to_owned());
         }
         Ok(())
-    }
-
-    /// Waits in the place of a lost process that stood in line by itself.
-    fn adopt(&mut self, shared: &Shared, ticket: Ticket) {
-        let is_later =
-            |waiter: &Waiter| waiter.ticket.as_ref().is_some_and(|waiting| ticket.is_before(waiting));
-        let at = self.waiters.iter().position(is_later).unwrap_or(self.waiters.len());
-        let waiter = Waiter {
-            from: ticket.holder().peer(),
-            kind: ticket.kind(),
-            window: shared.id,
-            sequence: Sequence(0),
-            packet: None,
-            is_lost: true,
-            ticket: Some(ticket),
-        };
-        self.waiters.insert(at, waiter);
     }
 
     /// Checks that `from` holds a lock that it may release, and takes it off the books.
@@ -141,9 +100,7 @@ impl TargetRole {
 
     /// Gives memory back that only a crowd of origins has needed: an idle window weighs the same whatever was done on it.
     fn trim(&mut self) {
-        if self.waiters.is_empty() && self.waiters.capacity() > KEPT_ENTRIES {
-            self.waiters = VecDeque::new();
-        }
+        self.line.trim();
         if self.shared_holders.is_empty() && self.shared_holders.capacity() > KEPT_ENTRIES {
             self.shared_holders = HashMap::new();
         }
@@ -162,7 +119,7 @@ pub(crate) fn request(
     request: &Request,
     packet: &[u8],
 ) -> Delivery {
-    if window.target.waiters.iter().any(|waiter| waiter.from == from) {
+    if window.target.line.has(from) {
         return Delivery::Refused("second lock request while the first one waits");
     }
     if window.target.shared_holders.contains_key(&from) || window.target.holds_exclusive(&window.shared, from)
@@ -182,7 +139,7 @@ pub(crate) fn request(
     let ticket = Some(control.join_for(asked, holder, window.shared.holder));
     let kind = asked.kind();
     let keeps = request.kind != RequestKind::Sync;
-    let fits = window.target.queued_bytes + packet.len() as u64 <= state.config.lock_queue_bytes;
+    let fits = window.target.line.bytes() + packet.len() as u64 <= state.config.lock_queue_bytes;
     if keeps && !fits {
         window.counters.on_lock_data_refused(1);
         let response = Response {
@@ -196,7 +153,6 @@ pub(crate) fn request(
     // A bare lock request is made again from its number; only its unlock flag would be lost, and an unlock never rides on
     // a lock request without an operation.
     let packet = (keeps && fits).then(|| Box::<[u8]>::from(packet));
-    window.target.queued_bytes += packet.as_ref().map_or(0, |p| p.len() as u64);
     let waiter = Waiter {
         from,
         ticket,
@@ -206,12 +162,8 @@ pub(crate) fn request(
         packet,
         is_lost: false,
     };
-    if asked == LockRequest::SharedHolding {
-        // Waits for the owner alone, so it is never behind a request that waits in line.
-        window.target.waiters.push_front(waiter);
-    } else {
-        window.target.waiters.push_back(waiter);
-    }
+    // One that waits for the owner alone is never behind a request that waits in line.
+    window.target.line.join(waiter, asked == LockRequest::SharedHolding);
     Delivery::Accepted
 }
 
@@ -223,17 +175,10 @@ pub(crate) fn advance(
     window: &mut WindowState,
 ) -> bool {
     let mut any = false;
-    while let Some(ticket) = window.target.waiters.front_mut().and_then(|waiter| waiter.ticket.take()) {
-        let grant = match window.shared.own().control.try_turn(ticket) {
-            Ok(grant) => grant,
-            Err(ticket) => {
-                window.target.waiters.front_mut().expect("the waiter whose ticket was tried").ticket =
-                    Some(ticket);
-                break;
-            }
-        };
-        // Off the line first, then carried out (lessons, fixed 17).
-        let waiter = window.target.waiters.pop_front().expect("the waiter whose ticket was granted");
+    // Off the line first, then carried out (lessons, fixed 17).
+    while let Some((waiter, grant)) =
+        window.target.line.take_first(|ticket| window.shared.own().control.try_turn(ticket))
+    {
         wake(nudges, counters, &window.shared, grant.wake);
         if waiter.is_lost {
             release(nudges, counters, window, waiter.from, waiter.kind);
@@ -272,13 +217,7 @@ pub(crate) fn forget_peer(
     window: &mut WindowState,
     peer: Peer,
 ) {
-    for waiter in &mut window.target.waiters {
-        if waiter.from == peer {
-            // The ticket stays in line, or nobody behind it would ever be served.
-            waiter.is_lost = true;
-            window.target.queued_bytes -= waiter.packet.take().map_or(0, |p| p.len() as u64);
-        }
-    }
+    window.target.line.lose(peer);
     if let Some(dead) = Holder::new(peer) {
         for member in window.shared.members.iter() {
             member.control.clear_dead_accumulates(dead);
@@ -291,7 +230,7 @@ pub(crate) fn forget_peer(
             .own()
             .control
             .adopt(dead, shared.holder)
-            .for_each(|ticket| window.target.adopt(&shared, ticket));
+            .for_each(|ticket| window.target.line.adopt(shared.id, ticket));
     }
     while let Ok(kind) = window.target.begin_release(&window.shared, peer) {
         release(nudges, counters, window, peer, kind);
@@ -320,7 +259,6 @@ pub(crate) fn ring(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Sha
 }
 
 fn serve(replies: &mut Replies, window: &mut WindowState, waiter: Waiter) {
-    window.target.queued_bytes -= waiter.packet.as_ref().map_or(0, |p| p.len() as u64);
     let bare = Request {
         window: waiter.window,
         flags: match waiter.kind {

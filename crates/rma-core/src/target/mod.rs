@@ -7,6 +7,7 @@
 pub(crate) mod apply;
 pub(crate) mod bulk;
 mod exposure;
+mod line;
 pub(crate) mod locks;
 pub(crate) mod replies;
 

@@ -1,7 +1,7 @@
 //! The window's passive synchronization calls on all targets at once (MPI 3.1 §11.5.3, §11.5.4), blocking and as steps.
 
 use super::calls::Window;
-use crate::epoch::{Assert, Call, FlushAllSync, LockAllSync, Reach, Sync, SyncStep, UnlockAllSync};
+use crate::epoch::{Assert, Call, Caller, FlushAllSync, LockAllSync, Reach, Sync, SyncStep, UnlockAllSync};
 use crate::error::Result;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -26,10 +26,19 @@ impl Window {
     /// # Errors
     /// As [`Window::lock_all`].
     pub fn begin_lock_all(&self, assert: Assert) -> Result<Sync> {
+        self.begin_lock_all_by(Caller::thread(), assert)
+    }
+
+    /// [`Window::begin_lock_all`] in the name of a caller that need not be the thread: the single locks that it has called for
+    /// on other windows are acquired first.
+    ///
+    /// # Errors
+    /// As [`Window::lock_all`].
+    pub fn begin_lock_all_by(&self, caller: Caller, assert: Assert) -> Result<Sync> {
         let assert = assert.checked("lock_all", Assert::NO_CHECK)?;
         self.begin(Call::LockAll, "lock_all", |state, window| {
             window.raise("lock_all")?;
-            let mut lock = LockAllSync::begin(state, window, assert.has(Assert::NO_CHECK));
+            let mut lock = LockAllSync::begin(state, window, assert.has(Assert::NO_CHECK), caller);
             Ok(if lock.poll(state, window) { SyncStep::Held } else { SyncStep::LockAll(lock) })
         })
     }

@@ -18,7 +18,8 @@ impl Window {
     }
 
     /// `MPI_Win_shared_query` (MPI 4.1 §12.2.3): memory and displacement unit of a rank, for loads and stores. `None` asks
-    /// for the lowest rank that is mapped here and has memory (`MPI_PROC_NULL`). Memory that is not mapped here is empty.
+    /// for the lowest rank that is mapped here and has memory, and so does [`Rank::NULL`]. Memory that is not mapped here is
+    /// empty.
     ///
     /// # Errors
     /// `MPI_ERR_RANK`; `MPI_ERR_RMA_FLAVOR` for dynamic windows.
@@ -33,11 +34,11 @@ impl Window {
             return Err(Error::new(ErrorClass::RmaFlavor, CALL, cause));
         }
         let member = match rank {
-            Some(rank) => {
+            Some(rank) if rank != Rank::NULL => {
                 shared.check_rank(rank, CALL)?;
                 shared.member(rank)
             }
-            None => shared.members.iter().find(|member| !member.span.is_empty()),
+            Some(_) | None => shared.members.iter().find(|member| !member.span.is_empty()),
         };
         Ok(match member {
             Some(member) => (member.span, member.unit.load(Relaxed)),

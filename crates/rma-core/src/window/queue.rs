@@ -12,7 +12,7 @@ use crate::table::{OpArea, Operation};
 
 impl Window {
     /// Checks that a communication call is legal and inside the window, and queues it; hands it back when no element is to be
-    /// had.
+    /// had. One to [`Rank::NULL`] has ended.
     pub(super) fn post_once(
         &self,
         core: &mut Core,
@@ -20,6 +20,10 @@ impl Window {
         call: &'static str,
         mut op: Operation,
     ) -> Result<Option<Operation>> {
+        if target == Rank::NULL {
+            op.signal_end(Ok(()));
+            return Ok(None);
+        }
         self.shared().check_rank(target, call)?;
         let Some(mut window) = core.state.windows.take(self.shared().id) else { return Err(gone(call)) };
         window.absorb();

@@ -117,7 +117,7 @@ impl Window {
         self.begin(Call::Fence, "fence", |_, _| Ok(SyncStep::Fence(FenceSync::begin(assert))))
     }
 
-    /// `MPI_Win_lock` (MPI 3.1 §11.5.3): opens an access epoch to `target`.
+    /// `MPI_Win_lock` (MPI 3.1 §11.5.3): opens an access epoch to `target`; none to [`Rank::NULL`].
     ///
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` when the rank is locked or another kind of epoch is open.
@@ -195,8 +195,11 @@ impl Window {
         target: Rank,
         assert: Assert,
     ) -> Result<Sync> {
-        self.shared().check_rank(target, "lock")?;
         let assert = assert.checked("lock", Assert::NO_CHECK)?;
+        if target == Rank::NULL {
+            return Ok(Sync(SyncStep::Held, Call::Lock(target)));
+        }
+        self.shared().check_rank(target, "lock")?;
         self.begin(Call::Lock(target), "lock", |state, window| {
             // What went wrong before is raised before anything is locked: an error of this call means no lock.
             window.raise("lock")?;
@@ -273,6 +276,9 @@ impl Window {
 
     /// Begins an unlock; says also whether somebody else has to be told of it.
     fn begin_unlock_noting(&self, target: Rank) -> (Result<Sync>, bool) {
+        if target == Rank::NULL {
+            return (Ok(Sync(SyncStep::Done, Call::Unlock(target))), false);
+        }
         if let Err(error) = self.shared().check_rank(target, "unlock") {
             return (Err(error), false);
         }
@@ -362,6 +368,9 @@ impl Window {
     }
 
     fn begin_flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<Sync> {
+        if target == Rank::NULL {
+            return Ok(Sync(SyncStep::Done, Call::Flush(target)));
+        }
         self.shared().check_rank(target, call)?;
         self.begin(Call::Flush(target), call, |state, window| {
             Ok(SyncStep::Flush(FlushSync::begin(state, window, target, reach)))

@@ -37,6 +37,11 @@ pub(crate) struct Windows {
     live: usize,
     /// Indices of the windows that may have something to do, in the order in which that began: idle windows cost nothing.
     active: Vec<u16>,
+    /// Indices of the windows with locks that have been called for and are not held yet. As long as there is one, lock calls
+    /// take the long way in every window, since they may have to see to those locks first.
+    promising: Vec<u16>,
+    /// Indices of the windows whose latch may be open.
+    unlatched: Vec<u16>,
 }
 
 #[derive(Default)]
@@ -44,6 +49,10 @@ struct Entry {
     generation: u16,
     /// It stands in the list of active windows.
     is_listed: bool,
+    /// It stands in the list of windows with promised locks.
+    is_promising: bool,
+    /// It stands in the list of windows whose latch may be open.
+    is_unlatched: bool,
     /// Away while a handler works on it together with the rest of the engine's state.
     window: Option<Box<WindowState>>,
 }
@@ -57,6 +66,8 @@ impl Windows {
             created: 0,
             live: 0,
             active: Vec::new(),
+            promising: Vec::new(),
+            unlatched: Vec::new(),
         }
     }
 
@@ -120,7 +131,7 @@ impl Windows {
             self.entries.resize_with(at + 1, Entry::default);
         }
         // The index may still be listed for the window that had it before.
-        window.shared.latch.set_long_way(window.needs_long_way());
+        self.set_latch(&window);
         window.shared.active.set_calls(window.quick_calls());
         self.entries[at].generation = id.generation;
         self.entries[at].window = Some(Box::new(window));
@@ -130,6 +141,7 @@ impl Windows {
     /// Removes a window for good and frees its index.
     pub(crate) fn remove(&mut self, id: WindowId) -> Option<Box<WindowState>> {
         let window = self.take(id)?;
+        self.note_promises(id.index, false);
         self.give_back(id.index);
         self.live -= 1;
         Some(window)
@@ -153,15 +165,52 @@ impl Windows {
     }
 
     pub(crate) fn put_back(&mut self, window: Box<WindowState>) {
-        window.shared.latch.set_long_way(window.needs_long_way());
-        window.shared.active.set_calls(window.quick_calls());
         let index = window.shared.id.index;
+        self.note_promises(index, window.epoch.promised() > 0);
+        self.set_latch(&window);
+        window.shared.active.set_calls(window.quick_calls());
         let entry = &mut self.entries[usize::from(index)];
         if window.is_active() && !entry.is_listed {
             entry.is_listed = true;
             self.active.push(index);
         }
         entry.window = Some(window);
+    }
+
+    /// Ids of the windows with locks that have been called for and are not held yet, but for those that are taken out.
+    pub(crate) fn promising(&self) -> SmallVec<[WindowId; 4]> {
+        let id = |index: &u16| Some(self.entries[usize::from(*index)].window.as_deref()?.shared.id);
+        self.promising.iter().filter_map(id).collect()
+    }
+
+    fn note_promises(&mut self, index: u16, is_promising: bool) {
+        let entry = &mut self.entries[usize::from(index)];
+        if entry.is_promising == is_promising {
+            return;
+        }
+        entry.is_promising = is_promising;
+        if !is_promising {
+            // The others' latches open again when they are put back.
+            self.promising.retain(|promising| *promising != index);
+            return;
+        }
+        self.promising.push(index);
+        for index in self.unlatched.drain(..) {
+            let entry = &mut self.entries[usize::from(index)];
+            entry.is_unlatched = false;
+            entry.window.iter().for_each(|window| window.shared.latch.close());
+        }
+    }
+
+    /// Decides whether lock calls may go past the engine.
+    fn set_latch(&mut self, window: &WindowState) {
+        let is_long = !self.promising.is_empty() || window.needs_long_way();
+        window.shared.latch.set_long_way(is_long);
+        let index = window.shared.id.index;
+        let entry = &mut self.entries[usize::from(index)];
+        if !is_long && !std::mem::replace(&mut entry.is_unlatched, true) {
+            self.unlatched.push(index);
+        }
     }
 
     /// Number of live windows.
@@ -206,8 +255,18 @@ impl Windows {
             if listed != usize::from(entry.is_listed) {
                 return Err(format!("window index {index} is listed {listed} times"));
             }
-            if entry.window.as_deref().is_some_and(WindowState::is_active) && listed == 0 {
+            let Some(window) = entry.window.as_deref() else { continue };
+            if window.is_active() && listed == 0 {
                 return Err(format!("window index {index} is active, but not listed"));
+            }
+            window.epoch.invariants()?;
+            let is_promising = self.promising.contains(&(index as u16));
+            if is_promising != (window.epoch.promised() > 0) || is_promising != entry.is_promising {
+                return Err(format!("window index {index} has promised locks, or is listed, but not both"));
+            }
+            let may_be_open = self.promising.is_empty() && entry.is_unlatched;
+            if !may_be_open && !window.shared.latch.is_long_way() {
+                return Err(format!("the latch of window index {index} is open, and should not be"));
             }
         }
         Ok(())

@@ -63,7 +63,7 @@ impl Minimiser {
 
 fn uses(items: &[Item], window: usize) -> bool {
     items.iter().any(|item| match item {
-        Item::Op(op) => op.window == window,
+        Item::Op(op) | Item::Nowhere(op) => op.window == window,
         Item::Locks { window: of, items, .. } | Item::LockAll { window: of, items, .. } => {
             *of == window || uses(items, window)
         }

@@ -1,7 +1,7 @@
 //! What completed operations have brought.
 
 use super::super::chains::{COUNTER, Seen};
-use super::super::operations::Judged;
+use super::super::operations::{BLANK, Judged};
 use super::super::program::EQUALS;
 use super::{Ground, JUDGED, Live, Player, SPENT};
 use std::sync::Arc;
@@ -35,6 +35,10 @@ impl<G: Ground> Player<G> {
             Judged::None | Judged::Anything => {}
             Judged::Exactly(expected) => {
                 self.compare(&bytes, expected, || format!("result of {:?}", prepared));
+            }
+            Judged::Untouched => {
+                let blank = vec![BLANK; bytes.len()];
+                self.compare(&bytes, &blank, || format!("result of {:?}, which went nowhere", prepared));
             }
             Judged::Counted => note(COUNTER, saw(word(0), Some(0))),
             Judged::Swapped { cell, wrote } => {

@@ -6,7 +6,7 @@ use super::super::operations::{Call, Judged, Prepared};
 use super::super::program::{Awaited, EQUALS, Flavor, Region};
 use super::{Ground, Live, Player};
 use crate::random::Random;
-use rma_core::epoch::{Assert, Caller};
+use rma_core::epoch::{Assert, Caller, LockKind};
 use rma_core::error::Result;
 use rma_core::ids::{Disp, Rank};
 use std::sync::Arc;
@@ -34,7 +34,9 @@ impl<G: Ground> Player<G> {
                 self.windows[*window].begin_lock_by(caller, lock.kind, Rank(lock.target), assert)
             }
             Step::Unlock { window, target } => self.windows[*window].begin_unlock(Rank(*target)),
-            Step::LockAll { window, assert } => self.windows[*window].begin_lock_all(*assert),
+            Step::LockAll { window, assert } => {
+                self.windows[*window].begin_lock_all_by(Caller::task(who as u64), *assert)
+            }
             Step::UnlockAll { window } => self.windows[*window].begin_unlock_all(),
             Step::Flush { window, target, is_local: false } => {
                 self.windows[*window].begin_flush(Rank(*target))
@@ -186,7 +188,9 @@ impl<G: Ground> Player<G> {
     fn operate(&mut self, who: usize, prepared: &Arc<Prepared>) -> Result<bool> {
         let (window, target) = (prepared.window, prepared.target);
         let plan = &self.program.windows[window];
+        let is_nowhere = Rank(target) == Rank::NULL;
         let disp = match plan.flavor {
+            _ if is_nowhere => Disp(prepared.at),
             Flavor::Dynamic => Disp(self.ground.address(window, target) + prepared.at),
             _ => {
                 let unit = plan.units[target as usize];
@@ -207,10 +211,32 @@ impl<G: Ground> Player<G> {
                 return Ok(false);
             }
             Called::Begun => {}
+            Called::Requested(request) if is_nowhere => {
+                assert!(request.is_complete()?, "a request of an operation that goes nowhere");
+            }
             Called::Requested(request) => self.actors[who].requests.push((prepared.number, request)),
         }
         self.live.push(Live { actor: who, prepared: Arc::clone(prepared), buffers, compared });
+        if is_nowhere {
+            self.complete(prepared.number);
+            self.synchronize_nowhere(window)?;
+        }
         Ok(true)
+    }
+
+    /// Calls for a lock of no process and gives it back, whatever epoch is open: each call is over at once.
+    fn synchronize_nowhere(&self, window: usize) -> Result<()> {
+        let window = &self.windows[window];
+        let calls = [
+            window.begin_lock(LockKind::Exclusive, Rank::NULL, Assert::NONE)?,
+            window.begin_flush(Rank::NULL)?,
+            window.begin_flush_local(Rank::NULL)?,
+            window.begin_unlock(Rank::NULL)?,
+        ];
+        for mut call in calls {
+            assert!(window.poll_sync(&mut call)?, "a call to no process");
+        }
+        Ok(())
     }
 
     fn put_equals(&mut self, who: usize, window: usize, target: u32) -> Result<bool> {
