@@ -10,7 +10,7 @@ use super::Win;
 use super::synchronize::target;
 use crate::abi::*;
 use crate::arguments::{Memory, Wide, count};
-use crate::datatype::{self, committed, dense_size};
+use crate::datatype::{self, committed, dense_bytes};
 use crate::op;
 use crate::runtime::is_unwatched;
 use rma::{Error, ErrorClass, Result};
@@ -276,19 +276,6 @@ fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
     // Most calls say the same twice.
     let is_same = origin.datatype == target.datatype && origin.count.wide() == target.count.wide();
     (is_same || dense_bytes(target.count, target.datatype)? == here).then_some(here)
-}
-
-#[inline(always)]
-fn dense_bytes<C: Wide>(count: C, datatype: MPI_Datatype) -> Option<u64> {
-    let (count, size) = (count.wide(), dense_size(datatype));
-    if size == 0 || count < 0 {
-        return None;
-    }
-    match C::IS_WIDE {
-        true => (count as u64).checked_mul(size).filter(|bytes| *bytes <= i64::MAX as u64),
-        // An `int` times the size of an element.
-        false => Some(count as u64 * size),
-    }
 }
 
 #[inline]
