@@ -32,6 +32,7 @@ pub(crate) struct Comm {
     pub(crate) name: Name,
     pub(crate) attributes: Attributes,
     pub(crate) hints: Hints,
+    partners: Partners,
 }
 
 pub(crate) static COMMS: Table<MPI_Comm, Comm> = Table::new();
@@ -40,6 +41,7 @@ impl Comm {
     /// One of the two that are there from the start.
     pub(crate) fn predefined(inner: Arc<Communicator>, name: &str) -> Self {
         Self {
+            partners: Partners::Own(Arc::clone(&inner)),
             inner,
             inter: None,
             handler: Arc::new(Attached::fatal()),
@@ -93,11 +95,8 @@ impl Comm {
     }
 
     /// The ranks that calls name.
-    pub(crate) fn partners(&self) -> Partners {
-        match &self.inter {
-            None => Partners::Own(Arc::clone(&self.inner)),
-            Some(inter) => Partners::Remote(Arc::clone(inter)),
-        }
+    pub(crate) fn partners(&self) -> &Partners {
+        &self.partners
     }
 }
 
@@ -115,7 +114,11 @@ impl Offspring {
         inter: Option<Arc<Intercommunicator>>,
     ) -> Result<MPI_Comm> {
         let Self { handler, attributes, hints } = self;
-        let comm = Comm { inner, inter, handler, name: Name::default(), attributes, hints };
+        let partners = match &inter {
+            None => Partners::Own(Arc::clone(&inner)),
+            Some(inter) => Partners::Remote(Arc::clone(inter)),
+        };
+        let comm = Comm { inner, inter, handler, name: Name::default(), attributes, hints, partners };
         COMMS
             .insert(comm)
             .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another communicator"))

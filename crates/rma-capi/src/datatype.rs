@@ -123,6 +123,20 @@ fn release(datatype: MPI_Datatype) {
     }
 }
 
+/// Bytes of `count` elements of a predefined type that lie without gaps; `None` for everything else, also what is wrong.
+#[inline(always)]
+pub(crate) fn dense_bytes<C: Wide>(count: C, datatype: MPI_Datatype) -> Option<u64> {
+    let (count, size) = (count.wide(), dense_size(datatype));
+    if size == 0 || count < 0 {
+        return None;
+    }
+    match C::IS_WIDE {
+        true => (count as u64).checked_mul(size).filter(|bytes| *bytes <= i64::MAX as u64),
+        // An `int` times the size of an element.
+        false => Some(count as u64 * size),
+    }
+}
+
 /// Bytes of data in `number` elements.
 pub(crate) fn bytes(name: &str, number: impl Wide, datatype: &Datatype) -> Result<u64> {
     let number = count(name, number)?;

@@ -87,7 +87,14 @@ pub(crate) fn wait_for(
     pending: &mut dyn Pending,
     status: Option<StatusOut>,
 ) -> Result<()> {
-    let end = process.wait(|| Ok(pending.take_end()))?;
+    let end = match pending.take_end() {
+        // What need not be waited for serves the others all the same.
+        Some(end) => {
+            process.poll_in_short_calls();
+            end
+        }
+        None => process.wait(|| Ok(pending.take_end()))?,
+    };
     if let Some(place) = status {
         end.status.store(place);
     }

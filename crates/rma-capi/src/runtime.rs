@@ -38,6 +38,11 @@ impl Process {
         runtime.wait_until("wait", &describe, &mut ready)
     }
 
+    /// Moves what can be moved now, in some of the calls: for those that wait for nothing.
+    pub(crate) fn poll_in_short_calls(&self) {
+        self.world.inner.engine().poll_in_short_calls();
+    }
+
     /// Moves what can be moved now.
     pub(crate) fn poll(&self) {
         self.world.inner.engine().poll();

@@ -233,6 +233,10 @@ unsafe impl Channel for ShmChannel {
         allowance.polled
     }
 
+    fn is_quiet(&self) -> bool {
+        self.contacts.is_quiet()
+    }
+
     fn arm(&mut self) -> Armed {
         self.abandon();
         if self.check() || self.contacts.is_pressed() {

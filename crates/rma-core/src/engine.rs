@@ -40,7 +40,13 @@ struct Quiet {
     interval: AtomicU32,
     /// Polls in a row that have moved nothing.
     idle: AtomicU32,
+    /// Short calls since the last of them that polled.
+    short: AtomicU32,
 }
+
+/// Calls that send or receive without waiting, of which one polls: a poll costs more than they do, and who makes many of them
+/// serves its peers within a microsecond all the same.
+const SHORT_CALLS_OF_A_POLL: u32 = 8;
 
 /// Where ranks outnumber cores, the polls in a row that move nothing before a turn is given away: a program that tests again
 /// and again keeps the process from running that it waits for, and one that tests between pieces of work is not held up by
@@ -98,16 +104,54 @@ impl Engine {
 
     /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.
     ///
-    /// Who polls in vain again and again, in an engine that does not spin, gives the processor to others now and then.
+    /// Who polls in vain again and again, in an engine that does not spin, gives the processor to others now and then: under
+    /// the rule of waits, so not when `RMA_YIELDS` is 0, and not for a while after a turn that went to a process that computes.
     pub fn poll(&self) -> bool {
+        let Inner { waiting, host, .. } = &*self.0;
         let mut core = self.0.core.lock();
-        let moved = core.step(&*self.0.host);
-        self.0.waiting.on_stepped(&mut core, moved);
-        drop(core);
-        if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 {
-            std::thread::yield_now();
+        let moved = core.step(&**host);
+        waiting.on_stepped(&mut core, moved);
+        let gives_turns = self.0.config.yields > 0 && self.0.spin_us.load(Relaxed) == 0;
+        if self.0.quiet.on_poll(moved) && gives_turns {
+            drop(waiting.give_turn(core, &**host, host.now()));
         }
         moved
+    }
+
+    /// Lets `send` put small packets into the channel, and sends them, without a step: the short way of a protocol above, for
+    /// packets that nothing is before. `false` when `send` answers so, and when a step is due or somebody looks at this
+    /// engine: then `send` was not called, or has done nothing, and the packet goes the way of all others.
+    pub fn send_quickly(&self, send: &mut dyn FnMut(&mut dyn Channel) -> bool) -> bool {
+        if self.0.sight.is_on() {
+            return false;
+        }
+        self.poll_in_short_calls();
+        let mut core = self.0.core.lock();
+        if !send(&mut *core.channel) {
+            return false;
+        }
+        let moved = core.flush();
+        self.0.waiting.on_stepped(&mut core, moved);
+        true
+    }
+
+    /// Polls in one of a few calls that send or receive without waiting: who makes nothing else serves its peers too.
+    pub fn poll_in_short_calls(&self) {
+        let short = self.0.quiet.short.load(Relaxed) + 1;
+        self.0.quiet.short.store(short % SHORT_CALLS_OF_A_POLL, Relaxed);
+        if short == SHORT_CALLS_OF_A_POLL {
+            self.poll();
+        }
+    }
+
+    /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
+    /// something for the engine to do each call polls; the longer there is nothing, the fewer do, up to the setting. So who
+    /// takes its own lock again and again is not far ahead of those who ask for it by packets.
+    #[inline]
+    pub(crate) fn poll_now_and_then(&self) {
+        if !self.pass_poll() {
+            self.poll_now();
+        }
     }
 
     /// Drives the engine until `ready` gives a value, sleeping when there is nothing to do. `describe` says what is waited
@@ -121,7 +165,7 @@ impl Engine {
         describe: &dyn Fn() -> String,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        self.wait(call, &|_| describe(), &mut |_| ready())
+        self.wait_for(call, true, &|_| describe(), &mut |_| ready())
     }
 
     /// Wakes this engine's sleepers from another thread, for hosts whose collectives end elsewhere.
@@ -260,21 +304,21 @@ impl Engine {
         describe: &dyn Fn(&State) -> String,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
+        self.wait_for(call, false, describe, ready)
+    }
+
+    fn wait_for<T>(
+        &self,
+        call: &'static str,
+        is_for_packets: bool,
+        describe: &dyn Fn(&State) -> String,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<T> {
         let (spin_us, wait_report_s) = self.patience();
         let Inner { core, waiting, host, config, sight, .. } = &*self.0;
         let spin = Duration::from_micros(spin_us);
         let patience = Patience { spin, yields: config.yields, report: Duration::from_secs(wait_report_s) };
-        Wait { core, waiting, host: &**host, patience, sight, call }.until(describe, ready)
-    }
-
-    /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
-    /// something for the engine to do each call polls; the longer there is nothing, the fewer do, up to the setting. So who
-    /// takes its own lock again and again is not far ahead of those who ask for it by packets.
-    #[inline]
-    pub(crate) fn poll_now_and_then(&self) {
-        if !self.pass_poll() {
-            self.poll_now();
-        }
+        Wait { core, waiting, host: &**host, patience, sight, call, is_for_packets }.until(describe, ready)
     }
 
     /// Whether a call that needs no packet may go by without a poll; it is counted then.

@@ -53,6 +53,7 @@ counters! {
     nudges_sent, on_nudges_sent, "Wake-ups sent to processes that wait for a lock held by direct access.";
     progress_steps, on_progress_steps, "Steps of the progress engine.";
     sleeps, on_sleeps, "Waits that ended in a sleep.";
+    turns_given, on_turns_given, "Turns of the processor that waits and polls have given to other processes.";
 }
 
 /// Elements of the pools that are in use, and the most that were at once.

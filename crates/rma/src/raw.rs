@@ -3,7 +3,7 @@
 
 pub use crate::collective::{
     AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Combine, ElementWise, Gather,
-    Link, Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter,
+    Link, Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll,
 };
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{

@@ -3,13 +3,14 @@
 use crate::collective::{CollectiveRequest, Machine};
 use crate::config::Configuration;
 use crate::host::{Block, Siblings};
-use crate::message::{MessageUpper, Messenger, Plane};
+use crate::message::{MessageUpper, Messenger, Plane, Scope};
 use crate::progress::{Begun, RuntimeUpper};
 use crate::trace::Recorder;
 use parking_lot::Mutex;
 use rma_core::channel::{Channel, Tracer};
 use rma_core::host::{Host, Locality};
 use rma_core::ids::Peer;
+use rma_core::mem::ReadSpan;
 use rma_core::progress::WakeHandle;
 use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
@@ -131,6 +132,13 @@ impl Runtime {
     /// The messages of this process. What is begun on it leaves with the engine's next step.
     pub fn messenger(&self) -> &Messenger {
         &self.messenger
+    }
+
+    /// Sends a short message at once, as [`Messenger::begin_send_from`] in standard mode would that has ended when it returns,
+    /// but with neither a request nor a step of the engine. `false` when it is to go that ordinary way: it is too long, others
+    /// are before it, the receiver has no room for it or has not been in contact, or somebody looks at this process.
+    pub fn send_now(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
+        self.engine.send_quickly(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
     }
 
     /// Zeroed memory at a multiple of `align`, a power of two up to a page, that the other processes of the node can map:

@@ -35,6 +35,9 @@ pub(crate) struct Started {
 /// Under this key rank 0 publishes the secret where the launcher does not.
 const OWN_SECRET_KEY: &str = "rma-secret-of-rank-0";
 
+/// Under this key rank 0 publishes whether ranks outnumber cores where it runs: collectives go by one answer on all ranks.
+const CROWDED_KEY: &str = "rma-crowded";
+
 /// Which channel reaches which peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reach {
@@ -65,7 +68,8 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         configuration.warnings(names).iter().for_each(|line| eprintln!("rma: warning: {line}"));
     }
     let places = places(&identity, launcher.as_deref(), &configuration)?;
-    if places.on_this_machine() > crate::cores::shared_by_ranks() {
+    let is_crowded = places.on_this_machine() > crate::cores::shared_by_ranks();
+    if is_crowded {
         // Whoever spins keeps the one that it waits for from running.
         configuration.engine.spin_us = 0;
         // And whoever sleeps between polls is told what there is to read: it need not try.
@@ -74,10 +78,14 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
     let reach = Reach::choose(&places, &configuration.runtime.channel)?;
     let siblings = siblings(&identity, &places, &configuration);
     let channel = channel(&identity, &places, reach, launcher.as_ref(), &configuration)?;
-    if let Some(launcher) = launcher.as_deref().filter(|_| identity.size > 1) {
-        launcher.barrier()?;
-    }
     let messenger = Messenger::new(identity.me, identity.size, &configuration.message);
+    if let Some(launcher) = launcher.as_deref().filter(|_| identity.size > 1) {
+        if identity.me == Peer(0) {
+            launcher.put(CROWDED_KEY, if is_crowded { "1" } else { "0" })?;
+        }
+        launcher.barrier()?;
+        messenger.set_crowded(launcher.get(CROWDED_KEY)?.as_deref() == Some("1"));
+    }
     let direct = configuration.runtime.direct && !reach.forced;
     let host =
         RuntimeHost::new(messenger.clone(), HostSettings { places, siblings: siblings.clone(), direct });

@@ -1,13 +1,14 @@
 //! A network of messengers in one thread, for tests: which queue moves next is drawn from a seed, queues are short, bulk
 //! bodies arrive piece by piece, and peers can be lost. What goes wrong with a seed goes wrong with it again.
 
-use crate::message::{MessageConfig, MessageUpper, Messenger};
+use crate::message::{MessageConfig, MessageUpper, Messenger, Scope};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, FailureKind, Lane,
     Placement, Polled, Room, Sink, Source, Usage,
 };
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
+use rma_core::mem::ReadSpan;
 use rma_core::progress::{Registrar, Upper};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
@@ -136,6 +137,15 @@ impl Net {
                 upper.failed(Peer(peer), &failure);
             }
         }
+    }
+
+    /// Sends a short message at once, if that can be.
+    pub(crate) fn send_now(&mut self, from: u32, to: u32, scope: Scope, tag: u64, message: &[u8]) -> bool {
+        // SAFETY: the message is borrowed during the call.
+        let span = unsafe { ReadSpan::new(message.as_ptr(), message.len()) };
+        let mut port = Port { me: from, wire: &mut self.wire, reserved: None };
+        let messenger = &self.messengers[from as usize];
+        messenger.send_now(Peer(to), scope, tag, span, &mut port)
     }
 
     /// Hands a process any packet, as a channel would.

@@ -6,7 +6,7 @@ use super::libraries::{self, Family, Library};
 use super::machine::{Machine, Ticks};
 use super::results::Results;
 use super::sweep::{self, Plan};
-use super::{cases, paths, peers, regression, report, vary};
+use super::{cases, collectives, paths, peers, regression, report, vary};
 use crate::Outcome;
 use crate::workspace::Workspace;
 use clap::builder::PossibleValue;
@@ -84,6 +84,8 @@ enum Other {
     },
     /// Calls between two ranks on every path of this library, through its Rust interface, as one table.
     Paths,
+    /// Small collectives of 2 to 8 ranks on every path of this library, with their packets, sleeps and turns given away.
+    Collectives,
 }
 
 fn names_of_cases() -> Vec<PossibleValue> {
@@ -94,6 +96,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     match &args.other {
         Some(Other::Parts { criterion }) => return parts(workspace, criterion),
         Some(Other::Paths) => return paths::run(workspace),
+        Some(Other::Collectives) => return collectives::run(workspace),
         None => {}
     }
     if args.install_peers {
@@ -237,6 +240,7 @@ mod tests {
         let plan = plan(&args);
         assert!(plan.is_quick && plan.only == ["put", "fence"] && plan.ranks == [2, 4]);
         assert!(matches!(parse("bench paths").unwrap().other, Some(Other::Paths)));
+        assert!(matches!(parse("bench collectives").unwrap().other, Some(Other::Collectives)));
         let parts = parse("bench parts copy --quick").unwrap();
         assert!(matches!(parts.other, Some(Other::Parts { criterion }) if criterion == ["copy", "--quick"]));
         for line in ["bench --only putt", "bench --ranks 1", "bench --quick paths", "bench --from a --quick"]

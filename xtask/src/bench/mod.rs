@@ -6,9 +6,11 @@
 //! and JSON ([`report`]), and compared with an earlier run ([`regression`]). `--sweep` measures our library alone, with several
 //! values of one variable ([`vary`]).
 //!
-//! `cargo xtask bench parts` runs the criterion benches, `cargo xtask bench paths` the quick look at our own paths.
+//! `cargo xtask bench parts` runs the criterion benches, `cargo xtask bench paths` the quick look at our own paths,
+//! `cargo xtask bench collectives` the small collectives of more and more ranks.
 
 mod cases;
+mod collectives;
 mod columns;
 mod command;
 mod figures;

@@ -10,7 +10,8 @@ use crate::errors::Raiser;
 use crate::op;
 use crate::runtime::Process;
 use rma::raw::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Machine, Reduce, ReduceScatter, Scan, Scatter,
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Machine, Reduce, ReduceScatter, Scan,
+    Scatter, ShortAllToAll,
 };
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -241,6 +242,19 @@ pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
     let mut room = (!stays).then(|| recv.data("recvbuf")?.room()).transpose()?;
     let machine = Scatter::new(call.comm.inner.link(), root_rank, blocks)?;
     Ok(call.begin(machine, move |block| room.as_mut().map_or(Ok(()), |room| room.store(&block))))
+}
+
+/// An exchange whose blocks all have one length, on all ranks.
+pub(super) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
+    let len = recv.first().map_or(0, Data::len);
+    let is_short = usize::try_from(len).is_ok_and(|len| ShortAllToAll::is_better(call.own_size(), len));
+    if call.inter().is_some() || !is_short {
+        return all_to_all(call, send, recv);
+    }
+    let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
+    let mut rooms = rooms(&recv)?;
+    let machine = ShortAllToAll::new(call.comm.inner.link(), blocks)?;
+    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))
 }
 
 /// With `send` missing, the blocks to be sent are those to be replaced (`MPI_IN_PLACE`).

@@ -93,7 +93,7 @@ forms! {
             Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size())
         })?;
         let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
-        begin::all_to_all(call, send, recv)?.wait()
+        begin::even_all_to_all(call, send, recv)?.wait()
     }
 
     /// `MPI_Alltoallv` (§6.8).

@@ -79,7 +79,7 @@ forms! {
         let send = Side::new(sendbuf, sendcount, sendtype);
         let send = begin::unless_in_place(sendbuf, || send.blocks("sendbuf", call.size()))?;
         let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
-        start(begin::all_to_all(call, send, recv), request)
+        start(begin::even_all_to_all(call, send, recv), request)
     }
 
     /// `MPI_Ireduce` (§6.12.7).

@@ -119,7 +119,7 @@ fn send<C: Wide>(
     handle: MPI_Comm,
 ) -> Result<()> {
     let comm = get(process, handle)?;
-    let address = Address::new(&comm.partners(), dest, tag)?;
+    let address = Address::new(comm.partners(), dest, tag)?;
     let sending = begin_send_of(comm, address, buffer(elements))?;
     let owner = Some(handle).filter(|_| BUFFERS.lock().contains_key(&Some(handle)));
     let mut leaving = LEAVING.lock();

@@ -22,9 +22,9 @@ forms! {
         let comm = get(process, comm)?;
         let outgoing = Buffer { name: "sendbuf", address: sendbuf, count: sendcount, datatype: sendtype };
         let incoming = Buffer { name: "recvbuf", address: recvbuf, count: recvcount, datatype: recvtype };
-        let address = Address::new(&comm.partners(), dest, sendtag)?;
+        let address = Address::new(comm.partners(), dest, sendtag)?;
         if address.is_some() { outgoing.check()? } else { outgoing.check_elements()? }
-        let mut receiving = begin_receive(comm, Wanted::new(&comm.partners(), source, recvtag)?, incoming)?;
+        let mut receiving = begin_receive(comm, Wanted::new(comm.partners(), source, recvtag)?, incoming)?;
         let mut sending = begin_send(comm, address, outgoing, SendMode::Standard)?;
         // Both end, whatever the other does, before the program has its memory back.
         let sent = wait_for(process, &mut sending, None);
@@ -40,8 +40,8 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         let comm = get(process, comm)?;
         let buffer = Buffer { name: "buf", address: buf, count, datatype };
-        let address = Address::new(&comm.partners(), dest, sendtag)?;
-        let wanted = Wanted::new(&comm.partners(), source, recvtag)?;
+        let address = Address::new(comm.partners(), dest, sendtag)?;
+        let wanted = Wanted::new(comm.partners(), source, recvtag)?;
         // The copy is made before a message can come in.
         let mut sending = begin_send_of(comm, address, buffer)?;
         let mut receiving = begin_receive(comm, wanted, buffer)?;
@@ -61,9 +61,9 @@ forms! {
         let (handle, comm) = (comm, get(process, comm)?);
         let outgoing = Buffer { name: "sendbuf", address: sendbuf, count: sendcount, datatype: sendtype };
         let incoming = Buffer { name: "recvbuf", address: recvbuf, count: recvcount, datatype: recvtype };
-        let address = Address::new(&comm.partners(), dest, sendtag)?;
+        let address = Address::new(comm.partners(), dest, sendtag)?;
         if address.is_some() { outgoing.check()? } else { outgoing.check_elements()? }
-        let receiving = begin_receive(comm, Wanted::new(&comm.partners(), source, recvtag)?, incoming)?;
+        let receiving = begin_receive(comm, Wanted::new(comm.partners(), source, recvtag)?, incoming)?;
         let sending = begin_send(comm, address, outgoing, SendMode::Standard)?;
         process.poll();
         request.set("request", enter(Box::new(Exchange::new(sending, receiving)), comm.raiser(handle))?)
@@ -78,8 +78,8 @@ forms! {
         request.check("request")?;
         let (handle, comm) = (comm, get(process, comm)?);
         let buffer = Buffer { name: "buf", address: buf, count, datatype };
-        let address = Address::new(&comm.partners(), dest, sendtag)?;
-        let wanted = Wanted::new(&comm.partners(), source, recvtag)?;
+        let address = Address::new(comm.partners(), dest, sendtag)?;
+        let wanted = Wanted::new(comm.partners(), source, recvtag)?;
         // The copy is made before a message can come in.
         let sending = begin_send_of(comm, address, buffer)?;
         let receiving = begin_receive(comm, wanted, buffer)?;

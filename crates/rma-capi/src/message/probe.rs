@@ -27,7 +27,7 @@ entry! {
     /// `MPI_Probe` (§3.8.1).
     fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) raises Raiser::Comm(comm); |process| {
         let comm = get(process, comm)?;
-        let found = match Wanted::new(&comm.partners(), source, tag)? {
+        let found = match Wanted::new(comm.partners(), source, tag)? {
             None => Status::NO_PROCESS,
             Some(wanted) => process.wait(|| look(comm, wanted))?,
         };
@@ -44,7 +44,7 @@ entry! {
         status: StatusOut,
     ) raises Raiser::Comm(comm); |process| {
         let comm = get(process, comm)?;
-        let wanted = Wanted::new(&comm.partners(), source, tag)?;
+        let wanted = Wanted::new(comm.partners(), source, tag)?;
         process.poll();
         let found = match wanted {
             None => Some(Status::NO_PROCESS),
@@ -67,7 +67,7 @@ entry! {
     ) raises Raiser::Comm(comm); |process| {
         message.check("message")?;
         let found = get(process, comm)?;
-        let taken = match Wanted::new(&found.partners(), source, tag)? {
+        let taken = match Wanted::new(found.partners(), source, tag)? {
             None => None,
             Some(wanted) => Some(process.wait(|| take_one(found, wanted))?),
         };
@@ -86,7 +86,7 @@ entry! {
         message.check("message")?;
         flag.check("flag")?;
         let found = get(process, comm)?;
-        let wanted = Wanted::new(&found.partners(), source, tag)?;
+        let wanted = Wanted::new(found.partners(), source, tag)?;
         process.poll();
         let taken = match wanted {
             None => None,
@@ -131,7 +131,7 @@ fn find(message: MPI_Message) -> Option<&'static Mutex<Taken>> {
 fn look(comm: &Comm, wanted: Wanted) -> Result<Option<Status>> {
     let messenger = comm.inner.runtime().messenger();
     let found = messenger.probe(wanted.scope, wanted.source, wanted.tag);
-    Ok(found.map(|waiting| status_of_waiting(&comm.partners(), waiting)))
+    Ok(found.map(|waiting| status_of_waiting(comm.partners(), waiting)))
 }
 
 fn take_one(comm: &Comm, wanted: Wanted) -> Result<Option<MatchedMessage>> {
@@ -150,7 +150,7 @@ fn hand_out(
         return message.set("message", MPI_MESSAGE_NO_PROC);
     };
     let found = get(process, comm)?;
-    let (partners, raiser) = (found.partners(), found.raiser(comm));
+    let (partners, raiser) = (found.partners().clone(), found.raiser(comm));
     status_of_waiting(&partners, inner.waiting()).store(status);
     let handle = MESSAGES
         .insert(Mutex::new(Taken { inner, partners, raiser }))

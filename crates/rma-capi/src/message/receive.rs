@@ -67,7 +67,7 @@ fn begin<C: Wide>(
     let comm = get(process, comm)?;
     begin_receive(
         comm,
-        Wanted::new(&comm.partners(), source, tag)?,
+        Wanted::new(comm.partners(), source, tag)?,
         Buffer { name: "buf", address, count, datatype },
     )
 }

@@ -1,7 +1,7 @@
 //! Sends (MPI 5.0 §3.2.1, §3.4, §3.7.2).
 
 use super::envelope::Address;
-use super::transfer::{Buffer, Sending, begin_send};
+use super::transfer::{Buffer, Sending, begin_send, has_left};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::communicator::get;
@@ -61,7 +61,12 @@ fn send<C: Wide>(
     comm: MPI_Comm,
     mode: SendMode,
 ) -> Result<()> {
-    wait_for(process, &mut begin(process, elements, dest, tag, comm, mode)?, None)
+    let (comm, buffer) = (get(process, comm)?, buffer(elements));
+    let address = Address::new(comm.partners(), dest, tag)?;
+    if mode == SendMode::Standard && has_left(comm, address, buffer) {
+        return Ok(());
+    }
+    wait_for(process, &mut begin_send(comm, address, buffer, mode)?, None)
 }
 
 fn start<C: Wide>(
@@ -74,22 +79,18 @@ fn start<C: Wide>(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     request.check("request")?;
-    let sending = begin(process, elements, dest, tag, comm, mode)?;
-    // The message leaves now: the program may be away from the library for long after this call.
-    process.poll();
-    request.set("request", enter(Box::new(sending), get(process, comm)?.raiser(comm))?)
-}
-
-fn begin<C: Wide>(
-    process: &'static Process,
-    elements: Elements<C>,
-    dest: c_int,
-    tag: c_int,
-    comm: MPI_Comm,
-    mode: SendMode,
-) -> Result<Sending> {
-    let comm = get(process, comm)?;
-    begin_send(comm, Address::new(&comm.partners(), dest, tag)?, buffer(elements), mode)
+    let (handle, comm, buffer) = (comm, get(process, comm)?, buffer(elements));
+    let address = Address::new(comm.partners(), dest, tag)?;
+    let sending = match mode == SendMode::Standard && has_left(comm, address, buffer) {
+        true => Sending::NOTHING,
+        false => {
+            let sending = begin_send(comm, address, buffer, mode)?;
+            // The message leaves now: the program may be away from the library for long after this call.
+            process.poll();
+            sending
+        }
+    };
+    request.set("request", enter(Box::new(sending), comm.raiser(handle))?)
 }
 
 pub(super) fn buffer<C: Wide>((address, count, datatype): Elements<C>) -> Buffer<C> {

@@ -4,10 +4,11 @@ use super::envelope::{Address, Wanted, status_of, status_of_waiting};
 use crate::abi::MPI_Datatype;
 use crate::arguments::{Memory, Wide, count};
 use crate::communicator::{Comm, Partners};
-use crate::datatype;
+use crate::datatype::{self, dense_bytes};
 use crate::request::{End, Pending, Status};
 use rma::Result;
 use rma::raw::{MatchedMessage, ReceiveRequest, SendMode, SendRequest};
+use rma_core::datatype::Scatter;
 
 /// Elements of the program.
 #[derive(Clone, Copy)]
@@ -41,11 +42,35 @@ impl<C: Wide> Buffer<C> {
         count("count", self.count).map(drop)
     }
 
+    /// Room for a message.
+    fn scatter(&self) -> Result<Scatter> {
+        if let Some(len) = dense_bytes(self.count, self.datatype) {
+            return self.address.writable(self.name, len).map(Scatter::span);
+        }
+        let elements = count("count", self.count)?;
+        let datatype = datatype::committed("datatype", self.datatype)?;
+        self.address.scatter(self.name, elements, &datatype)
+    }
+
     /// Checks it, for calls that must not fail after they have done something.
     pub(super) fn check(&self) -> Result<()> {
         let datatype = datatype::committed("datatype", self.datatype)?;
         self.address.gather(self.name, count("count", self.count)?, &datatype).map(drop)
     }
+}
+
+impl Sending {
+    /// No message, or one that has left.
+    pub(super) const NOTHING: Self = Self(None);
+}
+
+/// Sends a short message of elements without gaps the short way; see [`rma::raw::Runtime::send_now`]. `false` when it is to
+/// go the ordinary way, which also finds out what is wrong with the arguments.
+pub(super) fn has_left<C: Wide>(comm: &Comm, address: Option<Address>, buffer: Buffer<C>) -> bool {
+    let Some(Address { scope, to, tag }) = address else { return false };
+    let Some(len) = dense_bytes(buffer.count, buffer.datatype) else { return false };
+    let Some(span) = buffer.address.readable_at_all(len) else { return false };
+    comm.inner.runtime().send_now(to, scope, tag, span)
 }
 
 /// Begins to send from the program's memory.
@@ -94,15 +119,15 @@ pub(super) fn begin_receive<C: Wide>(
     wanted: Option<Wanted>,
     buffer: Buffer<C>,
 ) -> Result<Receiving> {
-    let elements = count("count", buffer.count)?;
-    let datatype = datatype::committed("datatype", buffer.datatype)?;
-    let Some(Wanted { scope, source, tag }) = wanted else { return Ok(Receiving::Nothing) };
-    let memory = buffer.address.scatter(buffer.name, elements, &datatype)?;
+    let Some(Wanted { scope, source, tag }) = wanted else {
+        return buffer.check_elements().map(|()| Receiving::Nothing);
+    };
+    let memory = buffer.scatter()?;
     let messenger = comm.inner.runtime().messenger();
     // SAFETY: MPI forbids the program to touch the buffer of a receive before the receive is complete (§3.7.2), which is
     // told to it only when the request has ended.
     let request = unsafe { messenger.begin_receive_into(scope, source, tag, memory) }?;
-    Ok(Receiving::Message { partners: comm.partners(), request })
+    Ok(Receiving::Message { partners: comm.partners().clone(), request })
 }
 
 /// Begins to receive a message that was taken out of matching.
@@ -111,9 +136,7 @@ pub(super) fn begin_receive_of<C: Wide>(
     message: MatchedMessage,
     buffer: Buffer<C>,
 ) -> Result<Receiving> {
-    let elements = count("count", buffer.count)?;
-    let datatype = datatype::committed("datatype", buffer.datatype)?;
-    let memory = buffer.address.scatter(buffer.name, elements, &datatype)?;
+    let memory = buffer.scatter()?;
     // SAFETY: as for `begin_receive`.
     let request = unsafe { message.begin_receive_into(memory) };
     Ok(Receiving::Message { partners, request })

@@ -10,7 +10,7 @@ use super::Win;
 use super::synchronize::target;
 use crate::abi::*;
 use crate::arguments::{Memory, Wide, count};
-use crate::datatype::{self, committed, dense_size};
+use crate::datatype::{self, committed, dense_bytes, dense_size};
 use crate::op;
 use crate::runtime::is_unwatched;
 use rma::{Error, ErrorClass, Result};
@@ -334,19 +334,6 @@ impl<C: Wide> Target<C> {
 fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
     let here = dense_bytes(origin.count, origin.datatype)?;
     (is_same(origin, target) || dense_bytes(target.count, target.datatype)? == here).then_some(here)
-}
-
-#[inline(always)]
-fn dense_bytes<C: Wide>(count: C, datatype: MPI_Datatype) -> Option<u64> {
-    let (count, size) = (count.wide(), dense_size(datatype));
-    if size == 0 || count < 0 {
-        return None;
-    }
-    match C::IS_WIDE {
-        true => (count as u64).checked_mul(size).filter(|bytes| *bytes <= i64::MAX as u64),
-        // An `int` times the size of an element.
-        false => Some(count as u64 * size),
-    }
 }
 
 /// Bytes and kernel of a call on one element of a predefined type.

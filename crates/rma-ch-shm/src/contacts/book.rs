@@ -128,6 +128,15 @@ impl Contacts {
         self.live.retain(|at| matches!(entries[*at].state, State::Linked(_) | State::Doomed(_)));
     }
 
+    /// Whether no peer in contact has anything for a poll to do: two loads of shared memory for each.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.live.iter().all(|at| match &self.entries[*at].state {
+            State::Linked(link) => link.is_idle(),
+            State::Doomed(_) => false,
+            State::Lost(_) | State::Left => true,
+        })
+    }
+
     /// Whether a poll has to come soon although no source will say so.
     pub(crate) fn is_pressed(&self) -> bool {
         !self.waiting.is_empty()

@@ -128,6 +128,10 @@ unsafe impl Channel for Router {
         all
     }
 
+    fn is_quiet(&self) -> bool {
+        self.parts.iter().all(|part| part.is_quiet())
+    }
+
     fn arm(&mut self) -> Armed {
         // A part that was armed before another says "busy" wakes a rank that is awake: no harm.
         let is_busy = self.parts.iter_mut().any(|part| part.arm() == Armed::Busy);

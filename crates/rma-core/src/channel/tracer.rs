@@ -238,6 +238,10 @@ unsafe impl Channel for Tracer {
         self.inner.poll(&mut Reporter { sink, log: &mut *self.log }, budget)
     }
 
+    fn is_quiet(&self) -> bool {
+        self.inner.is_quiet()
+    }
+
     fn arm(&mut self) -> Armed {
         self.inner.arm()
     }

@@ -99,6 +99,12 @@ pub unsafe trait Channel: Send {
     /// Moves bytes both ways and hands over what arrived.
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled;
 
+    /// Whether a poll would find nothing to do, as far as loads of memory tell: for waits that look often between polls.
+    /// `false` when that cannot be told without a system call. What only a poll finds out may be missed for a few looks.
+    fn is_quiet(&self) -> bool {
+        false
+    }
+
     /// Prepares to sleep; see clause C6.
     fn arm(&mut self) -> Armed;
 

@@ -37,8 +37,7 @@ impl Core {
             // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
             // meanwhile is the next step's, so this poll takes no packet, and a channel need not ask the system for one.
             self.send(host);
-            let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
-            let _ = self.channel.poll(&mut sink, Budget { packets: 0, ..budget });
+            let _ = self.flush();
         }
         moved
     }
@@ -46,6 +45,21 @@ impl Core {
     /// Whether something was begun that no step has tried to send yet.
     pub(crate) fn is_due(&self) -> bool {
         self.state.begun || self.upper.is_due()
+    }
+
+    /// Whether a step would do nothing but poll the channel.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.state.windows.has_active()
+            && self.state.replies.is_empty()
+            && self.state.nudges.is_empty()
+            && !self.is_due()
+    }
+
+    /// Sends what lies in the channel, without taking a packet; answers whether anything moved.
+    pub(crate) fn flush(&mut self) -> bool {
+        let budget = Budget { packets: 0, bytes: self.state.config.poll_bytes as usize };
+        let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
+        !self.channel.poll(&mut sink, budget).is_idle()
     }
 
     fn send(&mut self, host: &dyn Host) -> bool {

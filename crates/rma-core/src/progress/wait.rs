@@ -33,7 +33,7 @@ use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Host, LongWait};
 use crate::trace::Sight;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -70,6 +70,9 @@ const LOOK_EVERY: u32 = 1024;
 const LONG_TURN: Duration = Duration::from_micros(200);
 /// After a long turn none is given away for so many times as long.
 const REST_OF_LONG_TURN: u32 = 16;
+/// Looks at the channel's memory between two steps of a wait that spins: a packet is seen sooner than by steps alone, and who
+/// wants the engine's lock waits no longer than for a step that moves something.
+const LOOKS_BETWEEN_STEPS: u32 = 8;
 /// How long a wait spins between two turns that it gives away: short for who shares the core with what it waits for, long
 /// beside the system call.
 const SPIN_BETWEEN_TURNS: Duration = Duration::from_micros(6);
@@ -89,6 +92,8 @@ pub(crate) struct Wait<'a> {
     pub(crate) patience: Patience,
     pub(crate) sight: &'a Sight,
     pub(crate) call: &'static str,
+    /// Whether only packets, and threads of this process that step the engine, can bring what is waited for.
+    pub(crate) is_for_packets: bool,
 }
 
 impl Waiting {
@@ -129,16 +134,26 @@ impl Waiting {
         News(self.generation.load(SeqCst))
     }
 
-    fn gives_turns(&self, now: Duration) -> bool {
-        now.as_nanos() as u64 >= self.keeps_turns_until.load(Relaxed)
-    }
-
-    /// A turn that was given away at `given` has come back.
-    fn on_turn(&self, now: Duration, given: Duration) {
+    /// Gives a turn away and lets go of the engine for it, unless turns are kept now: then it answers the engine. The one
+    /// place where this process gives turns away; what limits their number is the caller's.
+    pub(crate) fn give_turn<'a>(
+        &self,
+        mut core: MutexGuard<'a, Core>,
+        host: &dyn Host,
+        given: Duration,
+    ) -> Option<MutexGuard<'a, Core>> {
+        if (given.as_nanos() as u64) < self.keeps_turns_until.load(Relaxed) {
+            return Some(core);
+        }
+        core.state.counters.on_turns_given(1);
+        drop(core);
+        std::thread::yield_now();
+        let now = host.now();
         let turn = now.saturating_sub(given);
         if turn > LONG_TURN {
             self.keeps_turns_until.store((now + turn * REST_OF_LONG_TURN).as_nanos() as u64, Relaxed);
         }
+        None
     }
 
     /// The poller is free: somebody else must take it, or nobody would watch the channels. Those who sleep outside watch them
@@ -216,15 +231,18 @@ impl Wait<'_> {
             let is_spinning = now < *idle_since.get_or_insert(now) + self.patience.spin;
             let has_spun = now >= *next_turn.get_or_insert(now + SPIN_BETWEEN_TURNS);
             let gives_turn = if is_spinning { has_spun && self.patience.yields > 0 } else { yields > 0 };
-            if gives_turn && self.waiting.gives_turns(now) {
-                yields -= u64::from(!is_spinning);
-                drop(core);
-                std::thread::yield_now();
-                self.waiting.on_turn(self.host.now(), now);
-                next_turn = None;
-                continue;
+            if gives_turn {
+                match self.waiting.give_turn(core, self.host, now) {
+                    Some(kept) => core = kept,
+                    None => {
+                        yields -= u64::from(!is_spinning);
+                        next_turn = None;
+                        continue;
+                    }
+                }
             }
             if is_spinning {
+                self.look(&core);
                 drop(core);
                 std::hint::spin_loop();
                 continue;
@@ -246,7 +264,20 @@ impl Wait<'_> {
         }
     }
 
-    fn sleep(&self, mut core: parking_lot::MutexGuard<'_, Core>, seen: u64, limit: Option<Duration>) {
+    /// Spins until the channel's memory shows something, or it is time for a step. Only a wait for packets does: what lies in
+    /// shared memory otherwise is seen by steps alone.
+    fn look(&self, core: &Core) {
+        if self.is_for_packets && core.is_idle() {
+            for _ in 0..LOOKS_BETWEEN_STEPS {
+                if !core.channel.is_quiet() {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn sleep(&self, mut core: MutexGuard<'_, Core>, seen: u64, limit: Option<Duration>) {
         let Some(mut poller) = self.waiting.poller.try_lock() else {
             drop(core);
             self.waiting.sleeping_idle.fetch_add(1, SeqCst);

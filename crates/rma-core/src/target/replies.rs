@@ -143,6 +143,11 @@ impl Replies {
         Ok(())
     }
 
+    /// Whether no reply waits to be sent, as far as a step knows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Sends what has room, peers in turn; answers whether anything left.
     pub(crate) fn send(
         &mut self,

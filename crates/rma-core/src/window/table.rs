@@ -232,6 +232,11 @@ impl Windows {
         ids
     }
 
+    /// Whether a step may have something to do for a window.
+    pub(crate) fn has_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
     /// All windows, by index.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &WindowState> {
         self.entries.iter().filter_map(|entry| entry.window.as_deref())

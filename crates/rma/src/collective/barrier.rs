@@ -1,6 +1,8 @@
-//! Barrier by dissemination: in round k every rank tells the one 2ᵏ after it, and hears from the one 2ᵏ before it.
+//! Barrier by dissemination: in round k every rank tells the one 2ᵏ after it, and hears from the one 2ᵏ before it. Five
+//! ranks or more that outnumber cores meet up and down a tree.
 
 use super::link::{Link, Machine, Sends};
+use super::up_and_down::UpAndDown;
 use crate::message::ReceiveRequest;
 use rma_core::Result;
 
@@ -11,12 +13,15 @@ pub struct Barrier {
     round: u32,
     receive: Option<ReceiveRequest>,
     sends: Sends,
+    /// The way with fewer messages, if that is to be taken.
+    fewer: Option<Box<UpAndDown>>,
 }
 
 impl Barrier {
     /// Begins; the first step sends.
     pub fn new(link: Link) -> Self {
-        Self { link, round: 0, receive: None, sends: Sends::default() }
+        let fewer = UpAndDown::meeting(&link);
+        Self { link, round: 0, receive: None, sends: Sends::default(), fewer }
     }
 }
 
@@ -24,6 +29,9 @@ impl Machine for Barrier {
     type Output = ();
 
     fn step(&mut self) -> Result<Option<()>> {
+        if let Some(fewer) = &mut self.fewer {
+            return fewer.step();
+        }
         loop {
             if let Some(receive) = &mut self.receive {
                 let Some(end) = receive.test() else {

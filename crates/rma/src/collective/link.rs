@@ -84,6 +84,11 @@ impl Link {
         Self { step, ..self.clone() }
     }
 
+    /// Whether the ranks of this job outnumber the cores, as rank 0 of the job has found: all ranks answer the same.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.messenger.is_crowded()
+    }
+
     pub(crate) fn me(&self) -> u32 {
         self.group.me().0
     }

@@ -2,7 +2,7 @@
 //!
 //! | collective | way | messages sent by a rank |
 //! | --- | --- | --- |
-//! | [`Barrier`] | dissemination | ⌈log2 P⌉ |
+//! | [`Barrier`] | dissemination; five or more ranks that outnumber cores: up and down a tree | ⌈log2 P⌉; of all together 2 (P - 1) |
 //! | [`Broadcast`] | binomial tree | at most ⌈log2 P⌉ |
 //! | [`Reduce`] | binomial tree | 1, and one more if the operation is not commutative and the root not rank 0 |
 //! | [`AllReduce`] | recursive doubling; ranks beyond a power of two fold in first | at most ⌊log2 P⌋ + 1 |
@@ -11,6 +11,7 @@
 //! | [`Gather`], [`Scatter`] | binomial tree | 1; at most ⌈log2 P⌉ |
 //! | [`AllGather`] | dissemination (Bruck) | ⌈log2 P⌉ |
 //! | [`AllToAll`] | pairwise, a few at a time | P - 1 |
+//! | [`ShortAllToAll`] | blocks travel by powers of two (Bruck) | ⌈log2 P⌉ |
 //!
 //! Invariants: every rank of a group takes part in the same collectives in the same order, and the number of a collective
 //! on its group is part of its tags, so that consecutive ones never mix; results depend on ranks and values only, never on
@@ -31,7 +32,9 @@ mod request;
 mod scan;
 mod scatter;
 mod sequence;
+mod short_alltoall;
 mod tree;
+mod up_and_down;
 
 #[cfg(test)]
 mod tests;
@@ -55,3 +58,4 @@ pub(crate) use request::Step;
 pub use scan::{Prefix, Scan};
 pub use scatter::Scatter;
 pub(crate) use sequence::{Swap, Then};
+pub use short_alltoall::ShortAllToAll;

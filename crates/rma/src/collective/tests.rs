@@ -87,6 +87,26 @@ fn a_barrier_costs_each_rank_one_packet_per_round() {
 }
 
 #[test]
+fn a_barrier_of_ranks_that_outnumber_cores_costs_two_packets_for_each_but_one() {
+    for size in [2, 3, 4, 5, 6, 8, 9, 17] {
+        let mut net = Net::new(size, &MessageConfig::default(), 8, 1024, 1);
+        net.messengers.iter().for_each(|messenger| messenger.set_crowded(true));
+        let mut machines: Vec<_> = (0..size).map(|rank| Barrier::new(link(&net, rank, 1))).collect();
+        let late = machines.len() - 1;
+        for _ in 0..50 {
+            for machine in &mut machines[..late] {
+                assert!(machine.step().unwrap().is_none(), "one of {size} has not come");
+            }
+            while net.step() {}
+        }
+        run(&mut net, machines, &mut Dice::new(1));
+        while net.step() {}
+        let expected = if size < 5 { size * size.next_power_of_two().ilog2() } else { 2 * (size - 1) };
+        assert_eq!(net.packets.iter().sum::<usize>() as u32, expected, "{size} ranks");
+    }
+}
+
+#[test]
 fn a_broadcast_gives_everybody_the_roots_message() {
     for_all(|net, size, dice| {
         for (number, len) in [0, 1, 100, 3000].into_iter().enumerate() {

@@ -98,6 +98,15 @@ fn exchanges_of_all_with_all_and_scattered_reductions() {
                 let expected: Vec<_> = (0..size).map(|from| block(from, rank as u32)).collect();
                 assert_eq!(output, expected);
             }
+            let machines = (0..size).map(|rank| {
+                let blocks = (0..size).map(|to| block(rank, to)).collect();
+                ShortAllToAll::new(link(net, rank, 2 * number).step(1), blocks).unwrap()
+            });
+            let machines = machines.collect();
+            for (rank, output) in run(net, machines, dice).into_iter().enumerate() {
+                let expected: Vec<_> = (0..size).map(|from| block(from, rank as u32)).collect();
+                assert_eq!(output, expected);
+            }
             for (step, operation) in [compose(), xor()].into_iter().enumerate() {
                 let len = |to: u32| length(7, to, number);
                 let machines = (0..size).map(|rank| {
@@ -113,6 +122,29 @@ fn exchanges_of_all_with_all_and_scattered_reductions() {
             }
         }
     });
+}
+
+#[test]
+fn an_exchange_of_short_blocks_costs_each_rank_one_packet_per_round() {
+    assert_eq!(
+        [(4, 8), (8, 8), (8, 256), (8, 257)].map(|(ranks, len)| ShortAllToAll::is_better(ranks, len)),
+        [false, true, true, false]
+    );
+    for size in [5, 8, 9, 17] {
+        let mut net = Net::new(size, &MessageConfig::default(), 8, 4096, 1);
+        let machines = (0..size).map(|rank| {
+            let blocks = (0..size).map(|to| vec![(rank * size + to) as u8; 8]).collect();
+            ShortAllToAll::new(link(&net, rank, 1), blocks).unwrap()
+        });
+        let machines = machines.collect();
+        run(&mut net, machines, &mut Dice::new(1));
+        while net.step() {}
+        let rounds = size.next_power_of_two().trailing_zeros() as usize;
+        assert_eq!(net.packets, vec![rounds; size as usize]);
+    }
+    let net = Net::new(1, &MessageConfig::default(), 1, MIN_PACKET, 1);
+    let wrong = ShortAllToAll::new(link(&net, 0, 0), vec![Vec::new(); 2]);
+    assert_eq!(wrong.unwrap_err().class(), ErrorClass::Count);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Matching: which receive takes which message. Per scope, in the order of posting and of arrival.
 //!
 //! Invariant: no posted receive matches a message that waits in the same scope, so order is kept by looking at one side
-//! only. Scopes without entries take no memory.
+//! only. Scopes without entries take no memory, but for the queues of a few of them, which the next scopes get.
 
 use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
 use super::state::Waiting;
+use rma_core::hash::QuickMap;
 use rma_core::ids::Peer;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// What a receive asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,15 @@ pub(super) enum Content {
 
 #[derive(Debug, Default)]
 pub(super) struct Matcher {
-    scopes: HashMap<Scope, Queues>,
+    scopes: QuickMap<Scope, Queues>,
+    /// Empty queues, with the memory that they have.
+    spare: Vec<Queues>,
 }
+
+/// Empty queues that are kept: a message that waits, or is waited for, mostly is the only one of its scope.
+const SPARE: usize = 4;
+/// Entries that the memory of such a queue has room for at most.
+const SPARE_ENTRIES: usize = 64;
 
 #[derive(Debug, Default)]
 struct Queues {
@@ -84,7 +92,7 @@ impl Matcher {
 
     /// Keeps a message that no posted receive takes.
     pub(super) fn keep(&mut self, scope: Scope, arrived: Arrived) {
-        self.scopes.entry(scope).or_default().arrived.push_back(arrived);
+        self.queues(scope).arrived.push_back(arrived);
     }
 
     /// The first message that a receive takes; it is not kept any more then.
@@ -104,7 +112,13 @@ impl Matcher {
 
     /// Posts a receive that takes no kept message.
     pub(super) fn post(&mut self, pattern: Pattern, request: RequestId) {
-        self.scopes.entry(pattern.scope).or_default().posted.push_back((pattern, request));
+        self.queues(pattern.scope).posted.push_back((pattern, request));
+    }
+
+    /// The queues of a scope, made when there are none.
+    fn queues(&mut self, scope: Scope) -> &mut Queues {
+        let Self { scopes, spare } = self;
+        scopes.entry(scope).or_insert_with(|| spare.pop().unwrap_or_default())
     }
 
     /// Takes a posted receive back.
@@ -160,8 +174,12 @@ impl Matcher {
     }
 
     fn forget_if_empty(&mut self, scope: Scope) {
-        if self.scopes.get(&scope).is_some_and(Queues::is_empty) {
-            self.scopes.remove(&scope);
+        if self.scopes.get(&scope).is_some_and(Queues::is_empty)
+            && let Some(queues) = self.scopes.remove(&scope)
+            && self.spare.len() < SPARE
+            && queues.posted.capacity().max(queues.arrived.capacity()) <= SPARE_ENTRIES
+        {
+            self.spare.push(queues);
         }
     }
 }

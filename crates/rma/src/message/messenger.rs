@@ -5,14 +5,17 @@ use super::matching::{Arrived, Pattern};
 use super::memory::{Payload, Sink};
 use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
-use super::state::{Kind, Received, SendMode, State, Waiting};
+use super::state::{Kind, Received, SendMode, Signs, State, Waiting};
 use super::upper::MessageUpper;
 use parking_lot::Mutex;
 use rma_core::Result;
+use rma_core::channel::Channel;
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
+use rma_core::mem::ReadSpan;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Messages of one process. Clones are the same messenger.
 ///
@@ -20,6 +23,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Messenger {
     state: Arc<Mutex<State>>,
+    signs: Arc<Signs>,
 }
 
 /// A message under way. Dropping it does not stop the message.
@@ -27,6 +31,8 @@ pub struct Messenger {
 pub struct SendRequest {
     state: Arc<Mutex<State>>,
     id: RequestId,
+    /// Whether its end was taken: nothing is left of it then.
+    is_over: bool,
 }
 
 /// A message that is waited for. Dropping it withdraws it, unless the message is under way already.
@@ -34,6 +40,8 @@ pub struct SendRequest {
 pub struct ReceiveRequest {
     state: Arc<Mutex<State>>,
     id: RequestId,
+    /// As for a send.
+    is_over: bool,
     /// The message that did not fit.
     refused: Option<Waiting>,
 }
@@ -50,7 +58,8 @@ pub struct MatchedMessage {
 impl Messenger {
     /// The messenger of process `me` in a job of `size`.
     pub fn new(me: Peer, size: u32, config: &MessageConfig) -> Self {
-        Self { state: Arc::new(Mutex::new(State::new(me, size, config))) }
+        let state = State::new(me, size, config);
+        Self { signs: Arc::clone(&state.signs), state: Arc::new(Mutex::new(state)) }
     }
 
     /// The protocol to hand to the engine.
@@ -112,6 +121,19 @@ impl Messenger {
         self.begin(to, scope, tag, Payload::Memory(message), mode)
     }
 
+    /// Sends a short message on the channel of this process at once, if nothing is before it; see
+    /// [`crate::raw::Runtime::send_now`].
+    pub(crate) fn send_now(
+        &self,
+        to: Peer,
+        scope: Scope,
+        tag: u64,
+        message: ReadSpan,
+        channel: &mut dyn Channel,
+    ) -> bool {
+        self.state.lock().send_now(to, Label { scope, tag }, message, channel)
+    }
+
     fn begin(
         &self,
         to: Peer,
@@ -121,7 +143,7 @@ impl Messenger {
         mode: SendMode,
     ) -> Result<SendRequest> {
         let id = self.state.lock().begin_send(to, Label { scope, tag }, payload, mode)?;
-        Ok(SendRequest { state: Arc::clone(&self.state), id })
+        Ok(SendRequest { state: Arc::clone(&self.state), id, is_over: false })
     }
 
     /// Begins to receive a message of at most `limit` bytes from `source` with `tag`; `None` is any.
@@ -158,7 +180,7 @@ impl Messenger {
 
     fn begin_into(&self, pattern: Pattern, sink: Sink) -> Result<ReceiveRequest> {
         let id = self.state.lock().begin_receive(pattern, sink)?;
-        Ok(ReceiveRequest { state: Arc::clone(&self.state), id, refused: None })
+        Ok(ReceiveRequest { state: Arc::clone(&self.state), id, is_over: false, refused: None })
     }
 
     /// The first message that such a receive would take, without taking it.
@@ -202,6 +224,21 @@ impl Messenger {
         self.state.lock().has_sent_all()
     }
 
+    /// Says whether ranks outnumber cores: before the first collective, and on all processes of the job the same.
+    pub(crate) fn set_crowded(&self, is_crowded: bool) {
+        self.signs.is_crowded.store(is_crowded, Relaxed);
+    }
+
+    /// What [`Messenger::set_crowded`] has said last.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.signs.is_crowded.load(Relaxed)
+    }
+
+    /// Packets of messages that have been given to the channels so far.
+    pub fn packets_sent(&self) -> u64 {
+        self.state.lock().packets_sent
+    }
+
     /// The process that was lost first, if one is.
     pub fn first_lost(&self) -> Option<Peer> {
         self.state.lock().first_lost
@@ -235,7 +272,7 @@ impl MatchedMessage {
     fn begin_into(mut self, sink: Sink) -> ReceiveRequest {
         let arrived = self.arrived.take().expect("only this and the drop take it, once");
         let id = self.state.lock().begin_receive_of(arrived, sink);
-        ReceiveRequest { state: Arc::clone(&self.state), id, refused: None }
+        ReceiveRequest { state: Arc::clone(&self.state), id, is_over: false, refused: None }
     }
 }
 
@@ -247,7 +284,9 @@ impl SendRequest {
 
     /// How the send ended, once, if it has: the message has left, and its memory is free again.
     pub fn test(&mut self) -> Option<Result<()>> {
-        match self.state.lock().take_end(self.id)? {
+        let end = self.state.lock().take_end(self.id)?;
+        self.is_over = true;
+        match end {
             Kind::Sent(end) => Some(end),
             other => unreachable!("a send does not end as {other:?}"),
         }
@@ -264,8 +303,9 @@ impl ReceiveRequest {
     ///
     /// # Errors
     /// The request, which goes on.
-    pub fn cancel(self) -> Result<(), Self> {
+    pub fn cancel(mut self) -> Result<(), Self> {
         let is_cancelled = self.state.lock().cancel(self.id);
+        self.is_over |= is_cancelled;
         if is_cancelled { Ok(()) } else { Err(self) }
     }
 
@@ -277,7 +317,9 @@ impl ReceiveRequest {
 
     /// How the receive ended, once, if it has.
     pub fn test(&mut self) -> Option<Result<Received>> {
-        match self.state.lock().take_end(self.id)? {
+        let end = self.state.lock().take_end(self.id)?;
+        self.is_over = true;
+        match end {
             Kind::Received(end) => Some(end),
             Kind::Refused(waiting, error) => {
                 self.refused = Some(waiting);
@@ -301,12 +343,18 @@ impl Drop for MatchedMessage {
 
 impl Drop for SendRequest {
     fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
         self.state.lock().abandon(self.id);
     }
 }
 
 impl Drop for ReceiveRequest {
     fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
         self.state.lock().abandon(self.id);
     }
 }

@@ -25,6 +25,8 @@ mod upper;
 mod tests;
 #[cfg(test)]
 mod tests_of_modes;
+#[cfg(test)]
+mod tests_of_short_way;
 
 pub use config::MessageConfig;
 pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, SendRequest};

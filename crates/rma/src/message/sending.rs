@@ -7,11 +7,16 @@ use super::memory::Payload;
 use super::packet::{EAGER_LEN, Label, Packet};
 use super::request::RequestId;
 use super::state::{Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
-use rma_core::channel::{BulkToken, Channel, Failure, Lane, Room};
+use rma_core::channel::{BulkToken, Channel, Failure, Lane, Room, Source};
+use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
+use rma_core::mem::ReadSpan;
 use rma_core::progress::UPPER_TOKEN;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::atomic::Ordering::Relaxed;
+
+/// Longest message that is copied together with its head.
+const SHORT: usize = 64;
 
 /// What became of one thing to send.
 enum Step {
@@ -50,7 +55,7 @@ impl State {
     }
 
     fn begin_send_to_self(&mut self, label: Label, payload: Payload, mode: SendMode) -> RequestId {
-        self.events.fetch_add(1, Relaxed);
+        self.note_event();
         let sent = |end| Request { kind: Kind::Sent(end), is_abandoned: false };
         let me = self.me;
         let len = payload.len() as u64;
@@ -87,9 +92,11 @@ impl State {
 
     /// Sends what waits and has room; says whether anything left.
     pub(super) fn advance(&mut self, channel: &mut dyn Channel) -> bool {
-        self.is_due = false;
+        self.signs.is_due.store(false, Relaxed);
         let mut moved = false;
-        for peer in std::mem::take(&mut self.active) {
+        let mut turn = std::mem::take(&mut self.turn);
+        std::mem::swap(&mut turn, &mut self.active);
+        for peer in turn.drain(..) {
             moved |= self.send_to(peer, channel);
             let state = self.peer(peer);
             let waits =
@@ -99,7 +106,53 @@ impl State {
                 self.active.push(peer);
             }
         }
+        self.turn = turn;
+        self.signs.is_active.store(!self.active.is_empty(), Relaxed);
         moved
+    }
+
+    /// Sends a short message at once, without a request, when nothing is before it and the receiver has granted room for it.
+    /// `false` when it is to go the ordinary way; nothing was done then.
+    pub(super) fn send_now(
+        &mut self,
+        to: Peer,
+        label: Label,
+        message: ReadSpan,
+        channel: &mut dyn Channel,
+    ) -> bool {
+        let len = message.len();
+        let Some(peer) = self.peers.get_mut(&to) else { return false };
+        let is_free = peer.requests.is_empty() && peer.lost.is_none() && to != self.me;
+        if !is_free || len > self.eager_max || len + EAGER_LEN > channel.capabilities_for(to).max_packet {
+            return false;
+        }
+        let before = peer.credit;
+        if !peer.credit.spend(len) {
+            return false;
+        }
+        let head = Packet::Eager { label, credit: peer.credit.pay() }.emit();
+        // Why a peer cannot be reached is told to who goes the ordinary way.
+        if channel.reserve(to, Lane::Request, len + EAGER_LEN) != Ok(Room::Granted) {
+            peer.credit = before;
+            return false;
+        }
+        let mut short = [0; EAGER_LEN + SHORT];
+        match short.get_mut(..EAGER_LEN + len) {
+            // In one piece: filling twice costs more than the copy.
+            Some(packet) => {
+                let (start, rest) = packet.split_at_mut(EAGER_LEN);
+                start.copy_from_slice(head.as_ref());
+                message.read(rest);
+                channel.fill(Source::Bytes(packet));
+            }
+            None => {
+                channel.fill(Source::Bytes(head.as_ref()));
+                channel.fill(Source::Memory(&mut Gather::span(message)));
+            }
+        }
+        channel.commit();
+        self.packets_sent += 1;
+        true
     }
 
     fn send_to(&mut self, peer: Peer, channel: &mut dyn Channel) -> bool {
@@ -112,7 +165,10 @@ impl State {
                     Lane::Request => self.send_request(peer, channel, max_packet),
                 };
                 match step {
-                    Step::Sent => moved = true,
+                    Step::Sent => {
+                        self.packets_sent += 1;
+                        moved = true;
+                    }
                     Step::Stop => break,
                     Step::Lost(failure) => {
                         if !self.has_parted(peer, &failure) {
@@ -293,7 +349,7 @@ fn send_small(
     let len = head.as_ref().len() + message.map_or(0, Payload::len);
     match channel.reserve(peer, lane, len) {
         Ok(Room::Granted) => {
-            channel.fill(rma_core::channel::Source::Bytes(head.as_ref()));
+            channel.fill(Source::Bytes(head.as_ref()));
             if let Some(message) = message {
                 message.fill(channel);
             }

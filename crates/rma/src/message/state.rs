@@ -11,11 +11,12 @@ use super::memory::{Landing, Payload, Sink};
 use super::packet::{Label, Packet};
 use super::request::{RequestId, Requests};
 use rma_core::channel::Lane;
+use rma_core::hash::QuickMap;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A message that has been received.
 #[derive(Debug)]
@@ -49,17 +50,33 @@ pub(super) struct State {
     pub(super) window: usize,
     pub(super) requests: Requests<Request>,
     pub(super) matcher: Matcher,
-    pub(super) peers: HashMap<Peer, PeerState>,
+    pub(super) peers: QuickMap<Peer, PeerState>,
     /// Peers to which something is to be sent.
     pub(super) active: Vec<Peer>,
-    /// Whether one of them came after the last step.
-    pub(super) is_due: bool,
+    /// Memory for the list of them that a step works through; empty between steps.
+    pub(super) turn: Vec<Peer>,
     /// The peer that was lost first.
     pub(super) first_lost: Option<Peer>,
-    /// How often something has happened that somebody may wait for: the end of a request, or a message to oneself.
-    pub(super) events: Arc<AtomicU64>,
+    /// What a step looks at without the state's lock.
+    pub(super) signs: Arc<Signs>,
+    /// Packets that were given to channels, heads of bodies included.
+    pub(super) packets_sent: u64,
     /// The message whose body arrives now.
     pub(super) arriving: HashMap<(Peer, Lane), RequestId>,
+}
+
+/// What a step of the engine has to know of the state, and most steps is all of it: without the state's lock.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    /// How often something has happened that somebody may wait for: the end of a request, or a message to oneself.
+    pub(super) events: AtomicU64,
+    /// Whether there is something to send to somebody. Whoever begins a message steps the engine afterwards, and sees it
+    /// then.
+    pub(super) is_active: AtomicBool,
+    /// Whether some of it came after the last step.
+    pub(super) is_due: AtomicBool,
+    /// Whether ranks outnumber cores: collectives choose their way by it.
+    pub(super) is_crowded: AtomicBool,
 }
 
 /// What is kept for a contacted peer.
@@ -156,11 +173,12 @@ impl State {
             window: config.window_bytes as usize,
             requests: Requests::new(),
             matcher: Matcher::default(),
-            peers: HashMap::new(),
+            peers: QuickMap::default(),
             active: Vec::new(),
-            is_due: false,
+            turn: Vec::new(),
             first_lost: None,
-            events: Arc::default(),
+            signs: Arc::default(),
+            packets_sent: 0,
             arriving: HashMap::new(),
         }
     }
@@ -188,7 +206,8 @@ impl State {
         if !was_active {
             self.active.push(peer);
         }
-        self.is_due = true;
+        self.signs.is_active.store(true, Relaxed);
+        self.signs.is_due.store(true, Relaxed);
     }
 
     pub(super) fn check_peer(&self, peer: Peer, call: &'static str) -> Result<()> {
@@ -208,7 +227,7 @@ impl State {
 
     /// Ends a request: its handle finds how, or it is gone.
     pub(super) fn finish(&mut self, id: RequestId, end: Kind) {
-        self.events.fetch_add(1, Relaxed);
+        self.note_event();
         match self.requests.get_mut(id) {
             Some(request) if request.is_abandoned => drop(self.requests.remove(id)),
             Some(request) => request.kind = end,
@@ -261,8 +280,14 @@ impl State {
         };
         self.matcher.withdraw(scope, id);
         self.requests.remove(id);
-        self.events.fetch_add(1, Relaxed);
+        self.note_event();
         true
+    }
+
+    /// Something has happened that somebody may wait for.
+    pub(super) fn note_event(&self) {
+        // Only who has the state's lock writes it, so no step is lost between the two.
+        self.signs.events.store(self.signs.events.load(Relaxed) + 1, Relaxed);
     }
 
     /// Whether everything that was sent has left.

@@ -1,30 +1,30 @@
 //! Messages as the engine sees them: a protocol on its channels.
 
-use super::state::State;
+use super::state::{Signs, State};
 use parking_lot::Mutex;
 use rma_core::channel::{BulkToken, Channel, Delivery, Failure, Lane, Placement};
 use rma_core::ids::Peer;
 use rma_core::progress::Upper;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The engine's side of a [`super::Messenger`].
 pub struct MessageUpper {
     state: Arc<Mutex<State>>,
-    events: Arc<AtomicU64>,
+    signs: Arc<Signs>,
 }
 
 impl MessageUpper {
     pub(super) fn new(state: Arc<Mutex<State>>) -> Self {
-        let events = Arc::clone(&state.lock().events);
-        Self { state, events }
+        let signs = Arc::clone(&state.lock().signs);
+        Self { state, signs }
     }
 
     /// How often something has happened that somebody may wait for: a message has ended at either end, or one to this very
     /// process has come. It changes under the engine's lock, or by calls whose caller steps the engine afterwards.
     pub fn events(&self) -> u64 {
-        self.events.load(Relaxed)
+        self.signs.events.load(Relaxed)
     }
 }
 
@@ -50,11 +50,11 @@ impl Upper for MessageUpper {
     }
 
     fn advance(&mut self, channel: &mut dyn Channel) -> bool {
-        self.state.lock().advance(channel)
+        self.signs.is_active.load(Relaxed) && self.state.lock().advance(channel)
     }
 
     fn is_due(&self) -> bool {
-        self.state.lock().is_due
+        self.signs.is_due.load(Relaxed)
     }
 }
 
