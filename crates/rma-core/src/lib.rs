@@ -13,7 +13,6 @@ pub mod datatype;
 mod engine;
 pub mod epoch;
 pub mod error;
-pub mod hash;
 pub mod host;
 pub mod ids;
 pub mod kernel;

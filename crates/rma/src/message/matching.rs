@@ -6,8 +6,8 @@
 use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
 use super::state::Waiting;
-use rma_core::hash::QuickMap;
 use rma_core::ids::Peer;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 
 /// What a receive asks for.
@@ -41,7 +41,7 @@ pub(super) enum Content {
 
 #[derive(Debug, Default)]
 pub(super) struct Matcher {
-    scopes: QuickMap<Scope, Queues>,
+    scopes: FxHashMap<Scope, Queues>,
     /// Empty queues, with the memory that they have.
     spare: Vec<Queues>,
 }

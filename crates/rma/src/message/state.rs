@@ -11,9 +11,9 @@ use super::memory::{Landing, Payload, Sink};
 use super::packet::{Label, Packet};
 use super::request::{RequestId, Requests};
 use rma_core::channel::Lane;
-use rma_core::hash::QuickMap;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
+use rustc_hash::FxHashMap;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -50,7 +50,7 @@ pub(super) struct State {
     pub(super) window: usize,
     pub(super) requests: Requests<Request>,
     pub(super) matcher: Matcher,
-    pub(super) peers: QuickMap<Peer, PeerState>,
+    pub(super) peers: FxHashMap<Peer, PeerState>,
     /// Peers to which something is to be sent.
     pub(super) active: Vec<Peer>,
     /// Memory for the list of them that a step works through; empty between steps.
@@ -173,7 +173,7 @@ impl State {
             window: config.window_bytes as usize,
             requests: Requests::new(),
             matcher: Matcher::default(),
-            peers: QuickMap::default(),
+            peers: FxHashMap::default(),
             active: Vec::new(),
             turn: Vec::new(),
             first_lost: None,
