@@ -8,6 +8,7 @@ use crate::collective::Collectives;
 use crate::config::SimConfig;
 use crate::pair::{Pair, SideState};
 use crate::time::{Moment, Time};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
@@ -32,15 +33,34 @@ pub(crate) struct Hub {
 }
 
 /// The place of one rank.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Port {
     bell: Bell,
     incoming: Mutex<Vec<Arc<Pair>>>,
     /// Ranks that have rung since the channel looked last: a poll looks at their connections only.
-    news: Mutex<Vec<Peer>>,
+    ringing: Sender<Peer>,
+    news: Receiver<Peer>,
     /// A [`SideState`]: `Here` also for a rank that has not started.
     presence: AtomicU8,
     is_taken: AtomicBool,
+}
+
+impl Port {
+    fn new() -> Self {
+        let (ringing, news) = unbounded();
+        Self {
+            bell: Bell::default(),
+            incoming: Mutex::default(),
+            ringing,
+            news,
+            presence: AtomicU8::default(),
+            is_taken: AtomicBool::default(),
+        }
+    }
+
+    fn ring(&self, from: Peer) {
+        self.ringing.send(from).expect("the port has the other end too");
+    }
 }
 
 impl Hub {
@@ -49,7 +69,7 @@ impl Hub {
             config,
             time,
             collectives: Collectives::default(),
-            ports: (0..ranks).map(|_| Port::default()).collect(),
+            ports: (0..ranks).map(|_| Port::new()).collect(),
             half_made: Mutex::default(),
             dead: Mutex::default(),
             has_dead: AtomicBool::new(false),
@@ -71,7 +91,7 @@ impl Hub {
 
     /// Ranks that have rung this one, some perhaps twice, since this was asked last.
     pub(crate) fn take_news(&self, me: Peer, into: &mut Vec<Peer>) {
-        into.append(&mut self.port(me).news.lock());
+        into.extend(self.port(me).news.try_iter());
     }
 
     /// Says that the channel of a rank is handed out; `false` when it was before.
@@ -81,7 +101,7 @@ impl Hub {
 
     /// Tells a rank that there is something its poll looks for at its connection with `from`.
     pub(crate) fn ring(&self, peer: Peer, from: Peer) {
-        self.port(peer).news.lock().push(from);
+        self.port(peer).ring(from);
         match &self.time {
             Time::Real(_) => self.bell(peer).ring(),
             Time::Virtual(schedule) => schedule.add_notice(peer),
@@ -90,7 +110,7 @@ impl Hub {
 
     /// Tells a rank of a packet of `from` that arrives then.
     pub(crate) fn ring_at(&self, due: Moment, peer: Peer, from: Peer) {
-        self.port(peer).news.lock().push(from);
+        self.port(peer).ring(from);
         match &self.time {
             Time::Real(_) => self.bell(peer).ring(),
             Time::Virtual(schedule) => schedule.add(due, peer),

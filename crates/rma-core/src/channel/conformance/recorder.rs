@@ -38,6 +38,8 @@ pub(super) struct Recorder {
     pub(super) violations: Vec<String>,
     landing: HashMap<(Peer, Lane), Landing>,
     landed: Vec<Body>,
+    /// Bodies that were sent. A channel that breaks C4 still reads them: it finds the poison, and not what others own.
+    left: Vec<Body>,
     handed: u32,
     handed_bytes: usize,
     budget: Budget,
@@ -63,6 +65,7 @@ impl Recorder {
             violations: Vec::new(),
             landing: HashMap::new(),
             landed: Vec::new(),
+            left: Vec::new(),
             handed: 0,
             handed_bytes: 0,
             budget: Budget { packets: 0, bytes: 0 },
@@ -203,7 +206,10 @@ impl Sink for Recorder {
             None => self
                 .violations
                 .push(format!("C4: rank {}: bulk_sent for {token:?} twice or unasked", self.me)),
-            Some((_, body)) => body.poison(),
+            Some((_, body)) => {
+                body.poison();
+                self.left.push(body);
+            }
         }
         self.events.push(Event::BulkSent(token));
     }
