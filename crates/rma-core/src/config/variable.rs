@@ -29,6 +29,29 @@ pub enum Unit {
     Choice,
 }
 
+impl Unit {
+    /// A time without the unit that lists show behind it.
+    fn strip(self, text: &str) -> &str {
+        let text = text.trim();
+        let bare = match self {
+            Self::Microseconds => text.strip_suffix("\u{b5}s").or_else(|| text.strip_suffix("us")),
+            Self::Seconds => text.strip_suffix('s'),
+            Self::Count | Self::Bytes | Self::Switch | Self::Choice => None,
+        };
+        bare.unwrap_or(text)
+    }
+
+    /// What a number counts, for those who wrote another unit.
+    fn of_what(self) -> &'static str {
+        match self {
+            Self::Microseconds => ", of microseconds",
+            Self::Seconds => ", of seconds",
+            Self::Bytes => ", of bytes",
+            Self::Count | Self::Switch | Self::Choice => "",
+        }
+    }
+}
+
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -162,8 +185,9 @@ pub fn read<V: Value>(
     look_up: &dyn Fn(&str) -> Option<String>,
 ) -> Result<V> {
     let Some(text) = look_up(variable.name) else { return Ok(default) };
-    V::parse(&text, range).map_err(|legal| {
-        Error::new(ErrorClass::Arg, "init", format!("{} is set to {text:?}, but {legal}", variable.name))
+    V::parse(variable.unit.strip(&text), range).map_err(|legal| {
+        let (name, of_what) = (variable.name, variable.unit.of_what());
+        Error::new(ErrorClass::Arg, "init", format!("{name} is set to {text:?}, but {legal}{of_what}"))
     })
 }
 
@@ -260,6 +284,28 @@ mod tests {
             let error = u64::parse(bad, &(1..=1 << 20)).unwrap_err();
             assert!(error.contains("from 1 to 1048576"), "{bad}: {error}");
         }
+    }
+
+    #[test]
+    fn times_may_have_the_unit_of_the_lists_and_no_other() {
+        let variable = |unit| Variable { name: "RMA_TIME", unit, text: "", reason: "" };
+        let set = |unit, text: &str| {
+            read::<u64>(&variable(unit), 7, &(0..=100), &|_| Some(text.to_owned())).map_err(|e| e.to_string())
+        };
+        for text in ["5", "5s", " 5 s "] {
+            assert_eq!(set(Unit::Seconds, text), Ok(5), "{text:?}");
+        }
+        assert_eq!(set(Unit::Microseconds, "5us"), Ok(5));
+        assert_eq!(set(Unit::Microseconds, "5 \u{b5}s"), Ok(5));
+        for (unit, text, words) in [
+            (Unit::Seconds, "5ms", "of seconds"),
+            (Unit::Microseconds, "5s", "of microseconds"),
+            (Unit::Bytes, "5s", "of bytes"),
+        ] {
+            let error = set(unit, text).unwrap_err();
+            assert!(error.contains(words) && error.contains("RMA_TIME") && error.contains(text), "{error}");
+        }
+        assert!(set(Unit::Count, "5s").is_err());
     }
 
     #[test]
