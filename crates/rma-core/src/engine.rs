@@ -307,7 +307,8 @@ impl Engine {
         self.wait_for(call, false, describe, ready)
     }
 
-    fn wait_for<T>(
+    /// As [`Engine::wait`]; says whether what is waited for comes in packets alone.
+    pub(crate) fn wait_for<T>(
         &self,
         call: &'static str,
         is_for_packets: bool,

@@ -20,6 +20,12 @@ impl Sync {
     pub(crate) fn opens(&self) -> bool {
         matches!(self.0, SyncStep::Lock(_) | SyncStep::LockAll(_) | SyncStep::Start(_) | SyncStep::Held)
     }
+
+    /// Whether what is waited for mostly comes in packets, and not in memory that is shared.
+    pub(crate) fn waits_for_packets(&self) -> bool {
+        use SyncStep::{Flush, FlushAll, Unlock, UnlockAll};
+        matches!(self.0, Flush(_) | FlushAll(_) | Unlock(_) | UnlockAll(_))
+    }
 }
 
 /// The protocols.

@@ -429,7 +429,10 @@ impl Window {
                 None => window,
             }
         };
-        engine.wait(name, &describe, &mut |core| Ok(self.advance(core, sync, name)?.then_some(())))
+        let is_for_packets = sync.waits_for_packets();
+        engine.wait_for(name, is_for_packets, &describe, &mut |core| {
+            Ok(self.advance(core, sync, name)?.then_some(()))
+        })
     }
 
     /// A call on this window begins, for whoever looks; it ends when the answer is dropped.
