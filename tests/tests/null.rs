@@ -78,29 +78,27 @@ fn synchronize(window: &Window) {
 fn in_every_epoch(rank: &TestRank) {
     let window = rank.allocate(2);
     let neighbour = Rank((rank.me + 1) % rank.size);
-    let everything = |has_requests: bool| {
+    let everything = || {
         communicate(&window);
         synchronize(&window);
-        if has_requests {
-            request(&window);
-        }
+        request(&window);
     };
-    everything(true);
+    everything();
     for round in 0..2 {
         window.fence(Assert::NONE).unwrap();
-        everything(false);
+        everything();
         window.fence(if round == 1 { Assert::NO_SUCCEED } else { Assert::NONE }).unwrap();
     }
     window.post_to(&[neighbour], Assert::NONE).unwrap();
     window.start(&[neighbour], Assert::NONE).unwrap();
-    everything(false);
+    everything();
     window.complete().unwrap();
     window.wait().unwrap();
     window.lock(LockKind::Exclusive, neighbour, Assert::NONE).unwrap();
-    everything(true);
+    everything();
     window.unlock(neighbour).unwrap();
     window.lock_all(Assert::NONE).unwrap();
-    everything(true);
+    everything();
     window.flush_all().unwrap();
     window.unlock_all().unwrap();
     rank.barrier();

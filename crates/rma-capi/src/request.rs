@@ -90,7 +90,7 @@ pub(crate) fn wait_for(
     let end = match pending.take_end() {
         // What need not be waited for serves the others all the same.
         Some(end) => {
-            process.poll_in_short_calls();
+            process.end_short_call();
             end
         }
         None => process.wait(|| Ok(pending.take_end()))?,

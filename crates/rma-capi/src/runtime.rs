@@ -38,9 +38,9 @@ impl Process {
         runtime.wait_until("wait", &describe, &mut ready)
     }
 
-    /// Moves what can be moved now, in some of the calls: for those that wait for nothing.
-    pub(crate) fn poll_in_short_calls(&self) {
-        self.world.inner.engine().poll_in_short_calls();
+    /// A call on messages has ended at once: what it left to do is done, and other threads hear of it.
+    pub(crate) fn end_short_call(&self) {
+        self.world.inner.runtime().end_short_call();
     }
 
     /// Moves what can be moved now.

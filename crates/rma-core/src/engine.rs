@@ -104,16 +104,17 @@ impl Engine {
 
     /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.
     ///
-    /// Who polls in vain again and again, in an engine that does not spin, gives the processor to others now and then: under
-    /// the rule of waits, so not when `RMA_YIELDS` is 0, and not for a while after a turn that went to a process that computes.
+    /// Who polls in vain again and again, in an engine that does not spin, gives the processor to others now and then. A poll
+    /// cannot sleep as a wait can, so neither `RMA_YIELDS` nor a turn that went to a process that computes keeps it from that:
+    /// a loop of polls would hold the core of whoever it waits for until the system takes it away.
     pub fn poll(&self) -> bool {
-        let Inner { waiting, host, .. } = &*self.0;
         let mut core = self.0.core.lock();
-        let moved = core.step(&**host);
-        waiting.on_stepped(&mut core, moved);
-        let gives_turns = self.0.config.yields > 0 && self.0.spin_us.load(Relaxed) == 0;
-        if self.0.quiet.on_poll(moved) && gives_turns {
-            drop(waiting.give_turn(core, &**host, host.now()));
+        let moved = core.step(&*self.0.host);
+        self.0.waiting.on_stepped(&mut core, moved);
+        if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 {
+            core.state.counters.on_turns_given(1);
+            drop(core);
+            std::thread::yield_now();
         }
         moved
     }
@@ -133,6 +134,11 @@ impl Engine {
         let moved = core.flush();
         self.0.waiting.on_stepped(&mut core, moved);
         true
+    }
+
+    /// Makes every thread that waits look again: for who has changed what they wait for without a step.
+    pub fn tell(&self) {
+        self.0.waiting.on_moved();
     }
 
     /// Polls in one of a few calls that send or receive without waiting: who makes nothing else serves its peers too.

@@ -62,7 +62,12 @@ pub(crate) fn is_agent() -> bool {
     IS_AGENT.get()
 }
 
-/// Runs `start` with every signal blocked that can be; a thread inherits that. Those that come meanwhile are handled afterwards.
+/// Signals that an instruction of the thread itself raises: a program that watches its memory by them handles them wherever they
+/// come up, and where they are blocked they end the process.
+const RAISED_BY_INSTRUCTIONS: [i32; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
+/// Runs `start` with the signals blocked that others send; a thread inherits that. Those that come meanwhile are handled afterwards.
 fn with_signals_blocked<T>(start: impl FnOnce() -> T) -> T {
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
@@ -70,6 +75,9 @@ fn with_signals_blocked<T>(start: impl FnOnce() -> T) -> T {
     // below. It changes only this thread's mask, and fails only when its first argument is wrong.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
+        for signal in RAISED_BY_INSTRUCTIONS {
+            libc::sigdelset(all.as_mut_ptr(), signal);
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
     }
     let outcome = start();
@@ -95,7 +103,8 @@ mod tests {
         const ALARM: u64 = 1 << (libc::SIGALRM - 1);
         let before = blocked();
         let thread = with_signals_blocked(|| std::thread::spawn(blocked)).join().unwrap();
-        assert_eq!(thread & (USR1 | ALARM), USR1 | ALARM);
+        const FAULT: u64 = 1 << (libc::SIGSEGV - 1);
+        assert_eq!(thread & (USR1 | ALARM | FAULT), USR1 | ALARM);
         assert_eq!(blocked(), before);
         assert_eq!(before & (USR1 | ALARM), 0);
     }

@@ -141,6 +141,17 @@ impl Runtime {
         self.engine.send_quickly(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
     }
 
+    /// After a call on messages that ended at once, without a step of the engine: other threads hear of what it ended, and what
+    /// it has left to be sent leaves now. If there is nothing, one in a few such calls polls.
+    pub fn end_short_call(&self) {
+        if self.messenger.is_due() {
+            self.engine.poll();
+        } else {
+            self.engine.poll_in_short_calls();
+        }
+        self.engine.tell();
+    }
+
     /// Zeroed memory at a multiple of `align`, a power of two up to a page, that the other processes of the node can map:
     /// windows over it are reached directly (`MPI_Alloc_mem`). `None` when there is nobody to share with, or no such memory.
     pub fn allocate(&self, len: u64, align: u64) -> Option<Block> {

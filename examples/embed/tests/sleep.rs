@@ -36,6 +36,18 @@ fn an_idle_engine_stays_asleep_and_a_bell_is_heard_once() {
 }
 
 #[test]
+fn a_bell_before_the_first_sleep_is_heard() {
+    Mini::run(1, |mini| {
+        while mini.engine.poll() {}
+        let news = mini.engine.news();
+        mini.engine.wake_handle().wake();
+        assert!(mini.engine.arm(news).is_none(), "somebody rang since the look");
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn something_that_moved_since_the_look_keeps_from_sleeping() {
     Mini::run(2, |mini| {
         let news = mini.engine.news();

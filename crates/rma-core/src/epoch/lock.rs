@@ -73,8 +73,8 @@ impl LockSync {
     /// Begins a lock call whose legality has been checked.
     ///
     /// Locks are acquired in the order of the caller's calls, over all windows of the engine: a program that locks several
-    /// targets in one global order never deadlocks, although some locks are taken inside the call and others by the first
-    /// operation. So a lock call first sees to the locks that its caller called for before it, on whatever window; to those
+    /// targets in one global order by lock calls never deadlocks, although some locks are taken inside the call and others by the
+    /// first operation. So a lock call first sees to the locks that its caller called for before it, on whatever window; to those
     /// alone, since between callers nothing is in order.
     pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert, caller: Caller) -> Self {
         let no_check = assert.has(Assert::NO_CHECK);

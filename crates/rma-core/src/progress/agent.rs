@@ -143,6 +143,8 @@ impl Agent<'_> {
             if slept.is_err() {
                 break;
             }
+            // It may have been rung by a wake handle, for something that no step moves: others have to look too.
+            self.waiting.pass_on();
         }
         drop(poller);
         // The token is free: a thread that wanted it meanwhile must take it.

@@ -22,7 +22,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, fence};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ struct Shared {
     making: Mutex<()>,
     /// Somebody was woken before there were descriptors.
     was_woken: AtomicBool,
+    /// How often a wake handle was used: what sleepers compare, so that one that has not lain down yet does not.
+    wakes: AtomicU64,
     /// What is watched, here and outside.
     sources: Mutex<Vec<RawFd>>,
     outside: Outside,
@@ -181,6 +183,11 @@ impl Registrar {
         self.0.outside.descriptor(&self.0.sources.lock())
     }
 
+    /// How often wake handles have been used.
+    pub(super) fn wakes(&self) -> u64 {
+        self.0.wakes.load(SeqCst)
+    }
+
     /// Who sleeps outside.
     pub(super) fn outside(&self) -> &Outside {
         &self.0.outside
@@ -200,6 +207,7 @@ impl Registrar {
 impl WakeHandle {
     /// Wakes the sleepers, or keeps the next one from sleeping.
     pub fn wake(&self) {
+        self.0.wakes.fetch_add(1, SeqCst);
         self.0.wake_inside();
         self.0.outside.ring();
     }

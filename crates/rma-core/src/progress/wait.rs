@@ -131,12 +131,13 @@ impl Waiting {
 
     /// What waiters compare to find out whether anything has moved.
     pub(crate) fn news(&self) -> News {
-        News(self.generation.load(SeqCst))
+        // Both only grow, so neither hides what the other says.
+        News(self.generation.load(SeqCst).wrapping_add(self.registrar.wakes()))
     }
 
-    /// Gives a turn away and lets go of the engine for it, unless turns are kept now: then it answers the engine. The one
-    /// place where this process gives turns away; what limits their number is the caller's.
-    pub(crate) fn give_turn<'a>(
+    /// Gives a turn away and lets go of the engine for it, unless turns are kept now: then it answers the engine. What
+    /// limits their number is the caller's.
+    fn give_turn<'a>(
         &self,
         mut core: MutexGuard<'a, Core>,
         host: &dyn Host,
@@ -201,7 +202,7 @@ impl Wait<'_> {
         let mut reports = Reports { after: self.patience.report, begun: None };
         let (mut span, mut rounds) = (None, 0u32);
         loop {
-            let seen = self.waiting.generation.load(SeqCst);
+            let seen = self.waiting.news();
             let mut core = self.core.lock();
             let moved = core.step(self.host);
             self.waiting.on_stepped(&mut core, moved);
@@ -277,7 +278,7 @@ impl Wait<'_> {
         }
     }
 
-    fn sleep(&self, mut core: MutexGuard<'_, Core>, seen: u64, limit: Option<Duration>) {
+    fn sleep(&self, mut core: MutexGuard<'_, Core>, seen: News, limit: Option<Duration>) {
         let Some(mut poller) = self.waiting.poller.try_lock() else {
             drop(core);
             self.waiting.sleeping_idle.fetch_add(1, SeqCst);
@@ -305,8 +306,8 @@ impl Wait<'_> {
         self.waiting.pass_on();
     }
 
-    fn has_news(&self, seen: u64) -> bool {
-        self.waiting.generation.load(SeqCst) != seen
+    fn has_news(&self, seen: News) -> bool {
+        self.waiting.news() != seen
     }
 }
 

@@ -238,7 +238,9 @@ impl Window {
         target: Rank,
         begin: impl FnOnce() -> Result<Outcome>,
     ) -> Result<Option<OperationRequest>> {
-        self.check_passive(call)?;
+        if target != Rank::NULL {
+            self.check_passive(call)?;
+        }
         Ok(match begin().map_err(|error| error.in_call(call))? {
             Outcome::Begun(signal) => Some(OperationRequest { signal, ..self.ended(call, target) }),
             Outcome::Done => Some(self.ended(call, target)),

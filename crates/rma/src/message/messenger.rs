@@ -234,6 +234,11 @@ impl Messenger {
         self.signs.is_crowded.load(Relaxed)
     }
 
+    /// Whether there is something to send that no step has seen yet.
+    pub(crate) fn is_due(&self) -> bool {
+        self.signs.is_due.load(Relaxed)
+    }
+
     /// Packets of messages that have been given to the channels so far.
     pub fn packets_sent(&self) -> u64 {
         self.state.lock().packets_sent
