@@ -32,7 +32,7 @@ rma_core::variables! {
             "one-sided operations complete although their target computes, which is what they are for";
         /// How long a program is away before that thread takes over.
         agent_tick_us: u64 = 400u64, "RMA_AGENT_TICK", Microseconds, 50..=1_000_000,
-            "how long the program must be away from the library before the thread of RMA_AGENT serves in its place, once or twice over; up to eight times as long when it has been calling all the time",
+            "how long the program must be away from the library before the thread of RMA_AGENT serves in its place, once or twice over; up to forty-eight ticks when it has been calling or waiting all the time",
             "a passive put to a rank that computes waits for milliseconds once, and looking costs less than one percent of a core";
         /// Ranks that make a virtual node.
         ranks_per_node: u64 = 0u64, "RMA_RANKS_PER_NODE", Count, 0..=1 << 20,

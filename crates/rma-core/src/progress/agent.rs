@@ -14,8 +14,9 @@
 //!
 //! * **Ticking**: the application is active, or waits in the poller itself and serves what comes. Looks once per tick whether it
 //!   still does, and never takes the engine's lock. Each look in vain makes the next tick twice as long, up to
-//!   [`LONGEST_IN_TICKS`] times as long: a program that communicates all the time is left alone, and one that computes between
-//!   two phases is served after a tick or two.
+//!   [`LONGEST_ACTIVE`] times as long, or [`LONGEST_ASLEEP`] while somebody sleeps with the token: a program that communicates
+//!   all the time is left alone, and one that computes between two phases is served after a tick or two. A look costs tens of
+//!   microseconds where a timer has to wake a virtual processor.
 //! * **Parked**: the application computes. The agent holds the waiter token and sleeps in the poller, as a waiting thread would:
 //!   a packet wakes it, it steps the engine until nothing moves, and sleeps again.
 //!
@@ -32,8 +33,10 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
-/// The longest pause between two looks, in ticks.
-pub(crate) const LONGEST_IN_TICKS: u32 = 8;
+/// The longest pause between two looks at a program that steps the engine, in ticks.
+pub(crate) const LONGEST_ACTIVE: u32 = 16;
+/// The same while it sleeps with the token, and serves what comes.
+pub(crate) const LONGEST_ASLEEP: u32 = 32;
 
 /// What the agent and the application's threads know of each other.
 #[derive(Debug)]
@@ -109,7 +112,10 @@ impl Agent<'_> {
                     self.serve(poller, seen);
                     self.tick
                 }
-                None => (pause * 2).min(self.tick * LONGEST_IN_TICKS),
+                None => {
+                    let longest = if is_active { LONGEST_ACTIVE } else { LONGEST_ASLEEP };
+                    (pause * 2).min(self.tick * longest)
+                }
             };
         }
     }
