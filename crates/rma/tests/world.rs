@@ -40,8 +40,12 @@ fn assert_good(run: &common::Run) {
 
 #[test]
 fn collectives_work_over_every_path() {
+    // With buffers of a packet, sixteen ranks on two cores take half a minute over TCP, for what seven do in six seconds.
+    let is_slow = std::env::var_os("RMA_TEST_SMALLEST").is_some();
     for path in PATHS {
-        for ranks in [1, 2, 4, 7, 16] {
+        let goes_by_tcp = path.iter().any(|(name, value)| *name == "RMA_RANKS_PER_NODE" || *value == "tcp");
+        let most = if is_slow && goes_by_tcp { 7 } else { 16 };
+        for ranks in [1, 2, 4, 7, 16].into_iter().filter(|ranks| *ranks <= most) {
             let run = run(ranks, "collectives", path);
             assert_good(&run);
             assert_eq!(run.text().matches(" is done\n").count(), ranks as usize, "{path:?}");
