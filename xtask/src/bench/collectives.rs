@@ -1,13 +1,10 @@
 //! `cargo xtask bench collectives`: small collectives of 2 to 8 ranks on every path of this library, by time and by what they
 //! are made of.
 
+use super::ours::{self, Line, PATHS};
 use crate::Outcome;
 use crate::workspace::Workspace;
-use std::process::{Command, ExitCode, Stdio};
-
-/// The ways to another rank: heading, and the variables that choose it.
-const PATHS: [(&str, &[(&str, &str)]); 3] =
-    [("default", &[]), ("packets", &[("RMA_CHANNEL", "shm")]), ("tcp", &[("RMA_CHANNEL", "tcp")])];
+use std::process::ExitCode;
 
 const RANKS: [u32; 4] = [2, 3, 4, 8];
 
@@ -21,42 +18,25 @@ struct Row {
 }
 
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
-    for package in ["rma", "rma-bench"] {
-        let mut build = workspace.cargo("build");
-        let status = build.args(["--release", "--bins", "--package", package]).status();
-        if !status.map_err(|error| format!("cargo build could not be started: {error}"))?.success() {
-            return Ok(ExitCode::FAILURE);
-        }
+    if !ours::build(workspace)? {
+        return Ok(ExitCode::FAILURE);
     }
-    let directory = workspace.target().join("release");
-    for (heading, variables) in PATHS {
+    for path in PATHS {
         let mut jobs = Vec::new();
         for ranks in RANKS {
-            let mut launch = Command::new(directory.join("rmarun"));
-            launch.args(["-n", &ranks.to_string()]).arg(directory.join("collectives"));
-            let output = launch.envs(variables.iter().copied()).stderr(Stdio::inherit()).output();
-            let output = output.map_err(|error| format!("rmarun could not be started: {error}"))?;
-            if !output.status.success() {
-                return Err(format!("{heading}, {ranks} ranks: {}", output.status));
-            }
-            jobs.push(parse(&String::from_utf8_lossy(&output.stdout))?);
+            let lines = ours::measure(workspace, "collectives", ranks, path)?;
+            jobs.push(lines.into_iter().map(row).collect::<Result<Vec<_>, _>>()?);
         }
-        println!("{}", table(heading, &jobs));
+        println!("{}", table(path.0, &jobs));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn parse(output: &str) -> Result<Vec<Row>, String> {
-    let row = |line: &str| {
-        let (name, numbers) = line.split_once('\t')?;
-        let numbers: Vec<f64> = numbers.split('\t').map_while(|number| number.parse().ok()).collect();
-        let [nanoseconds, packets, sleeps, turns] = numbers[..] else { return None };
-        Some(Row { name: name.to_owned(), nanoseconds, counts: [packets, sleeps, turns] })
+fn row((name, numbers): Line) -> Result<Row, String> {
+    let [nanoseconds, packets, sleeps, turns] = numbers[..] else {
+        return Err(format!("{} numbers of {name} instead of 4", numbers.len()));
     };
-    output
-        .lines()
-        .map(|line| row(line).ok_or_else(|| format!("a line that is no measurement: {line}")))
-        .collect()
+    Ok(Row { name, nanoseconds, counts: [packets, sleeps, turns] })
 }
 
 /// A row for each collective, a column for each number of ranks: times, then packets / sleeps / turns.
@@ -83,13 +63,12 @@ mod tests {
 
     #[test]
     fn measurements_become_a_table() {
-        let two = parse("barrier\t1000\t2.00\t0.00\t0.25\n").unwrap();
-        let eight = parse("barrier\t4500\t24\t1.5\t20\n").unwrap();
+        let barrier = |numbers: &[f64]| row(("barrier".to_owned(), numbers.to_vec()));
+        let two = vec![barrier(&[1000.0, 2.0, 0.0, 0.25]).unwrap()];
+        let eight = vec![barrier(&[4500.0, 24.0, 1.5, 20.0]).unwrap()];
         let text = table("tcp", &[two, eight]);
         let row = "| barrier | 1.0 µs (1.0 ×): 2 / 0.0 / 0.2 | 4.5 µs (4.5 ×): 24 / 1.5 / 20.0 |";
         assert_eq!(text.lines().nth(2), Some(row), "{text}");
-        for line in ["barrier", "barrier\t1\t2\t3", "barrier\t1\t2\t3\tmany"] {
-            assert!(parse(line).is_err(), "{line}");
-        }
+        assert!(barrier(&[1.0, 2.0, 3.0]).is_err() && barrier(&[1.0; 5]).is_err());
     }
 }

@@ -17,6 +17,7 @@ mod figures;
 mod job;
 mod libraries;
 mod machine;
+mod ours;
 mod paths;
 mod peers;
 mod reasons;

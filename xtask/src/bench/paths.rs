@@ -1,50 +1,27 @@
 //! `cargo xtask bench paths`: calls between two ranks on every path of this library, beside raw limits, in one table.
 
+use super::ours::{self, Line, PATHS};
 use crate::Outcome;
 use crate::workspace::Workspace;
-use std::process::{Command, ExitCode, Stdio};
-
-/// The ways to another rank: heading, and the variables that choose it.
-const PATHS: [(&str, &[(&str, &str)]); 3] = [
-    ("direct", &[]),
-    ("shm packets", &[("RMA_CHANNEL", "shm")]),
-    ("tcp over loopback", &[("RMA_CHANNEL", "tcp")]),
-];
+use std::process::ExitCode;
 
 pub(crate) fn run(workspace: &Workspace) -> Outcome {
-    for package in ["rma", "rma-bench"] {
-        let mut build = workspace.cargo("build");
-        let status = build.args(["--release", "--bins", "--package", package]).status();
-        if !status.map_err(|error| format!("cargo build could not be started: {error}"))?.success() {
-            return Ok(ExitCode::FAILURE);
-        }
+    if !ours::build(workspace)? {
+        return Ok(ExitCode::FAILURE);
     }
-    let directory = workspace.target().join("release");
     let mut columns = Vec::new();
-    for (heading, variables) in PATHS {
-        let mut launch = Command::new(directory.join("rmarun"));
-        launch.args(["-n", "2"]).arg(directory.join("paths")).stderr(Stdio::inherit());
-        let output = launch.envs(variables.iter().copied()).output();
-        let output = output.map_err(|error| format!("rmarun could not be started: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("the measurement of {heading} failed: {}", output.status));
-        }
-        columns.push((heading, parse(&String::from_utf8_lossy(&output.stdout))?));
+    for path in PATHS {
+        let lines = ours::measure(workspace, "paths", 2, path)?;
+        columns.push((path.0, lines.into_iter().map(median).collect::<Result<Vec<_>, _>>()?));
     }
     print!("{}", table(&columns));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Name and median in nanoseconds, line by line.
-fn parse(output: &str) -> Result<Vec<(String, f64)>, String> {
-    let row = |line: &str| {
-        let mut fields = line.split('\t');
-        Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
-    };
-    output
-        .lines()
-        .map(|line| row(line).ok_or_else(|| format!("a line that is no measurement: {line}")))
-        .collect()
+/// Name and median in nanoseconds.
+fn median((name, numbers): Line) -> Result<(String, f64), String> {
+    let median = numbers.first().ok_or_else(|| format!("no time of {name}"))?;
+    Ok((name, *median))
 }
 
 /// The columns as a Markdown table.
@@ -79,12 +56,13 @@ mod tests {
 
     #[test]
     fn measurements_become_a_table() {
-        let rows = parse("put\t12.34\t1\t2\nput 4 MiB\t1000000\t1\t2\n").unwrap();
+        let line = |name: &str, time| median((name.to_owned(), vec![time, 1.0, 2.0])).unwrap();
+        let rows = vec![line("put", 12.34), line("put 4 MiB", 1e6)];
         let table = table(&[("direct", rows.clone()), ("tcp", vec![("put".to_owned(), 5500.0)])]);
         assert_eq!(
             table,
             "| | direct | tcp |\n| --- | --- | --- |\n| put | 12 ns | 5.5 µs |\n| put 4 MiB | 4.2 GB/s |  |\n"
         );
-        assert!(parse("no measurement").is_err());
+        assert!(median(("put".to_owned(), Vec::new())).is_err());
     }
 }

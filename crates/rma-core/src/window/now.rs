@@ -1,12 +1,10 @@
-//! Puts and gets that are nothing but a copy, accumulates that are one atomic instruction, flushes that are nothing but an order,
-//! and locks that are free: what a caller tries
-//! first when every instruction counts.
+//! Puts and gets that are nothing but a copy, accumulates that are one atomic instruction, flushes that are nothing but an
+//! order, and locks that are free: what a caller tries first when every instruction counts.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
 //! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, the rank has to be searched for, or it
-//! is time to serve the channels. The
-//! caller then makes the ordinary call, which sees to all of that. They do not panic, so that a caller across a language boundary needs no frame
-//! around them.
+//! is time to serve the channels. The caller then makes the ordinary call, which sees to all of that. They do not panic, so that
+//! a caller across a language boundary needs no frame around them.
 
 use super::calls::Window;
 use super::shared::Member;
