@@ -9,7 +9,7 @@ use super::apply::{Work, combine_words, operand, update};
 use super::exclusion::Exclusion;
 use super::function::Function;
 use super::operand::{Sink, Source};
-use crate::mem::{Word, WriteSpan};
+use crate::mem::{Element, Word, WriteSpan};
 
 /// Bytes of a block: it, its operands and its old values lie in the first-level cache together.
 const BLOCK: usize = 4 << 10;
@@ -57,11 +57,23 @@ fn steps<W: Word, F: Function<W>, S: Source, R: Sink>(
     offset: usize,
     result: &mut R,
 ) {
-    for (index, element) in
-        target.elements::<W>().into_iter().flat_map(|elements| elements.iter()).enumerate()
-    {
+    each_word::<W, F, S>(target, origin, offset, |element, operand, offset| {
+        update::<W, F, R>(element, operand, result, offset);
+    });
+}
+
+/// Calls `change` with each word of `target`, its operand, and where its old value goes.
+#[inline(always)]
+fn each_word<W: Word, F: Function<W>, S: Source>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    mut change: impl FnMut(Element<W>, W, usize),
+) {
+    let elements = target.elements::<W>();
+    for (index, element) in elements.into_iter().flat_map(|elements| elements.iter()).enumerate() {
         let offset = offset + index * W::SIZE;
-        update::<W, F, R>(element, operand::<W, F>(origin, offset), result, offset);
+        change(element, operand::<W, F>(origin, offset), offset);
     }
 }
 
@@ -94,19 +106,15 @@ fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
     offset: usize,
     result: &mut R,
 ) {
-    for (index, element) in
-        target.elements::<W>().into_iter().flat_map(|elements| elements.iter()).enumerate()
-    {
-        let offset = offset + index * W::SIZE;
+    each_word::<W, F, S>(target, origin, offset, |element, operand, offset| {
         let before = element.load();
-        let new = F::apply(before, operand::<W, F>(origin, offset));
         if R::IS_READ {
             result.set_word_at(offset, before);
         }
         if F::READS_OPERAND {
-            element.store(new);
+            element.store(F::apply(before, operand));
         }
-    }
+    });
 }
 
 /// As [`plain`], for as many bytes as the processor changes many at once; answers for how many that is.
