@@ -7,18 +7,18 @@
 use super::handle::Communicator;
 use crate::collective::boards::{Boards, Caller, Way};
 use crate::collective::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, Machine, Prefix, Reduce, ReduceScatter,
-    Scan, Scatter, ShortAllToAll, Swap,
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, Gather, Machine, Reduce, ReduceScatter,
+    Scatter, ShortAllToAll, Swap,
 };
 use rma_core::{Error, ErrorClass, Result};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// The boards of a communicator, when they have been made.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// Blocking collectives called before the boards were made.
-    calls: std::sync::atomic::AtomicU32,
+    calls: AtomicU32,
     /// `None` when the ranks share no memory.
     boards: OnceLock<Option<Boards>>,
 }
@@ -127,7 +127,7 @@ impl Communicator {
         let boards = self.boards(call)?;
         let link = self.link();
         let Some(boards) = boards else {
-            return self.by_packets(call, crate::collective::Gather::new(link, root, block));
+            return self.by_packets(call, Gather::new(link, root, block));
         };
         let gathered = match self.on_boards(call, |caller| boards.gather(caller, root, &block))? {
             Way::Done(gathered) => gathered,
