@@ -13,6 +13,8 @@ mod wish;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_boards;
 
 pub(crate) use context::{accept, propose};
 pub use handle::Communicator;
