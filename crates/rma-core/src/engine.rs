@@ -154,7 +154,7 @@ impl Engine {
     /// something for the engine to do each call polls; the longer there is nothing, the fewer do, up to the setting. So who
     /// takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
-    pub(crate) fn poll_now_and_then(&self) {
+    pub fn poll_now_and_then(&self) {
         if !self.pass_poll() {
             self.poll_now();
         }
@@ -227,6 +227,7 @@ impl Engine {
         let state = &self.0.core.lock().state;
         let mut all = state.counters;
         state.windows.iter().for_each(|window| all.add(&window.counters));
+        all.on_turns_given(self.0.waiting.turns_outside());
         all
     }
 

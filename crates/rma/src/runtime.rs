@@ -1,5 +1,6 @@
 //! What the communicators of a process share: engine, messages, and the way they wait.
 
+use crate::collective::boards::Departures;
 use crate::collective::{CollectiveRequest, Machine};
 use crate::config::Configuration;
 use crate::host::{Block, Siblings};
@@ -31,6 +32,8 @@ pub struct Runtime {
     siblings: Option<Arc<Siblings>>,
     /// Collectives that the engine's next step takes over.
     pub(crate) begun: Arc<Begun>,
+    /// What communicators that were freed have left in shared memory.
+    pub(crate) departures: Arc<Departures>,
     /// Contexts that this process has named so far.
     contexts: AtomicU64,
     pub(crate) alarm: Arc<Alarm>,
@@ -84,6 +87,7 @@ impl Runtime {
             host,
             siblings,
             begun,
+            departures: Arc::default(),
             contexts: AtomicU64::new(1),
             alarm,
             recorder,
@@ -158,6 +162,10 @@ impl Runtime {
         self.siblings.as_ref()?.allocate(len, align).ok()
     }
 
+    pub(crate) fn host(&self) -> &dyn Host {
+        &*self.host
+    }
+
     /// Where a process is, seen from this one.
     pub fn locality(&self, peer: Peer) -> Locality {
         self.host.locality(peer)
@@ -179,6 +187,21 @@ impl Runtime {
         self.engine.wait_until(call, &describe, &mut || {
             self.alarm.check()?;
             ready()
+        })
+    }
+
+    /// As [`Runtime::wait_until`], for what other processes write into shared memory: `ready` is told whether this process may
+    /// sleep after the look ([`Engine::wait_in_memory`]).
+    pub(crate) fn wait_in_memory<T>(
+        &self,
+        call: &'static str,
+        describe: &dyn Fn() -> String,
+        ready: &mut dyn FnMut(bool) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let describe = || describe() + &self.behind();
+        self.engine.wait_in_memory(call, &describe, &mut |may_sleep| {
+            self.alarm.check()?;
+            ready(may_sleep)
         })
     }
 

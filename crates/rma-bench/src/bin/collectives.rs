@@ -4,7 +4,6 @@
 //! prints a line for each: name, nanoseconds of one, and packets, sleeps and turns given away of all ranks together for one.
 //! Run by `cargo xtask bench collectives`.
 
-use rma::raw::ShortAllToAll;
 use rma::{ReduceOp, Result, World};
 use std::time::{Duration, Instant};
 
@@ -25,13 +24,10 @@ const COLLECTIVES: [(&str, Collective); 5] = [
     ("alltoall", alltoall),
 ];
 
-/// The way of `MPI_Alltoall`, whose blocks have one length.
+/// As `MPI_Alltoall`, whose blocks have one length.
 fn alltoall(world: &World) -> Result<()> {
     let blocks = vec![vec![1u8; 8]; world.size() as usize];
-    match ShortAllToAll::is_better(blocks.len(), 8) {
-        true => world.runtime().begin("alltoall", ShortAllToAll::new(world.link(), blocks)?).wait().map(drop),
-        false => world.alltoall(&blocks).map(drop),
-    }
+    world.run_alltoall("alltoall", blocks, Some(8)).map(drop)
 }
 
 fn main() -> Result<()> {

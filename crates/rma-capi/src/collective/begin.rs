@@ -13,7 +13,7 @@ use rma::raw::{
     AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Machine, Reduce, ReduceScatter, Scan,
     Scatter, ShortAllToAll,
 };
-use rma::{Error, ErrorClass, Result};
+use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
 /// A call on a communicator.
@@ -23,6 +23,8 @@ pub(super) struct Call {
     pub(super) process: &'static Process,
     comm: &'static Comm,
     handle: MPI_Comm,
+    /// Whether it returns when the collective is over; then it may go another way.
+    is_blocking: bool,
 }
 
 /// What the beginning of a collective answers.
@@ -45,7 +47,12 @@ pub(super) struct Side<C> {
 
 impl Call {
     pub(super) fn new(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
-        Ok(Self { name, process, comm: communicator::get(process, comm)?, handle: comm })
+        Ok(Self { name, process, comm: communicator::get(process, comm)?, handle: comm, is_blocking: false })
+    }
+
+    /// A call that returns when the collective is over.
+    pub(super) fn blocking(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
+        Ok(Self { is_blocking: true, ..Self::new(name, process, comm)? })
     }
 
     /// Who gets the errors of what it begins.
@@ -96,6 +103,11 @@ impl Call {
         })
     }
 
+    /// The communicator, if this call blocks.
+    fn runs_on(self) -> Option<&'static Communicator> {
+        self.is_blocking.then_some(&*self.comm.inner)
+    }
+
     fn begin<M, F>(self, machine: M, store: F) -> UnderWay
     where
         M: Machine + Send + 'static,
@@ -109,6 +121,10 @@ impl Call {
 pub(super) fn barrier(call: Call) -> Begun {
     if let Some(inter) = call.inter() {
         return inter.barrier();
+    }
+    if let Some(comm) = call.runs_on() {
+        comm.run_barrier(call.name)?;
+        return Ok(UnderWay::over(call));
     }
     Ok(call.begin(Barrier::new(call.comm.inner.link()), Ok))
 }
@@ -128,6 +144,13 @@ pub(super) fn broadcast(
     let is_root = call.is_root(root);
     let own = is_root.then(|| data.pack()).transpose()?;
     let mut room = data.room()?;
+    if let Some(comm) = call.runs_on() {
+        let bytes = comm.run_broadcast(call.name, root_rank, own, data.len())?;
+        if !is_root {
+            room.store(&bytes)?;
+        }
+        return Ok(UnderWay::over(call));
+    }
     let machine = Broadcast::new(call.comm.inner.link(), root_rank, own, data.len());
     Ok(call.begin(machine, move |bytes| if is_root { Ok(()) } else { room.store(&bytes) }))
 }
@@ -142,6 +165,13 @@ pub(super) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MP
     let is_root = call.is_root(root);
     let values = operand(sendbuf, recv, is_root)?;
     let mut room = is_root.then(|| recv.data("recvbuf")?.room()).transpose()?;
+    if let Some(comm) = call.runs_on() {
+        let result = comm.run_reduce(call.name, root_rank, operation, values)?;
+        if let (Some(room), Some(result)) = (&mut room, result) {
+            room.store(&result)?;
+        }
+        return Ok(UnderWay::over(call));
+    }
     let machine = Reduce::new(call.comm.inner.link(), root_rank, operation, values);
     Ok(call.begin(machine, move |result| match (&mut room, result) {
         (Some(room), Some(result)) => room.store(&result),
@@ -156,16 +186,20 @@ pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
     if let Some(inter) = call.inter() {
         return inter.allreduce(operation, values, room);
     }
+    if let Some(comm) = call.runs_on() {
+        room.store(&comm.run_allreduce(call.name, operation, values)?)?;
+        return Ok(UnderWay::over(call));
+    }
     let machine = AllReduce::new(call.comm.inner.link(), operation, values);
     Ok(call.begin(machine, move |result| room.store(&result)))
 }
 
 pub(super) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, kind: ScanKind) -> Begun {
-    let link = call.comm.intra()?.link();
+    let comm = call.comm.intra()?;
     let operation = op::combine(op, recv.datatype)?;
     let values = operand(sendbuf, recv, true)?;
     let mut room = recv.data("recvbuf")?.room()?;
-    let machine = Scan::new(link, operation, values);
+    let machine = Scan::new(comm.link(), operation, values);
     Ok(call.begin(machine, move |prefix| match kind {
         ScanKind::Inclusive => room.store(&prefix.inclusive),
         // Rank 0 has none, and its memory stays as it is.
@@ -198,6 +232,10 @@ pub(super) fn reduce_scatter<C: Wide>(
     let mut blocks: Vec<Vec<u8>> =
         lens.iter().rev().map(|len| packed.split_off(packed.len() - *len as usize)).collect();
     blocks.reverse();
+    if let Some(comm) = call.runs_on() {
+        room.store(&comm.run_reduce_scatter(call.name, operation, blocks)?)?;
+        return Ok(UnderWay::over(call));
+    }
     let machine = ReduceScatter::new(call.comm.inner.link(), operation, blocks)?;
     Ok(call.begin(machine, move |result| room.store(&result)))
 }
@@ -213,6 +251,11 @@ pub(super) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
         false => send.data("sendbuf")?.pack()?,
     };
     let mut rooms = rooms(&recv)?;
+    if let Some(comm) = call.runs_on() {
+        let blocks = comm.run_gather(call.name, root_rank, own)?;
+        store_all(&mut rooms, &blocks.unwrap_or_default())?;
+        return Ok(UnderWay::over(call));
+    }
     let machine = Gather::new(call.comm.inner.link(), root_rank, own);
     Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks.unwrap_or_default())))
 }
@@ -225,6 +268,10 @@ pub(super) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) ->
     let mut rooms = rooms(&recv)?;
     if let Some(inter) = call.inter() {
         return inter.all_gather(own, rooms);
+    }
+    if let Some(comm) = call.runs_on() {
+        store_all(&mut rooms, &comm.run_allgather(call.name, own)?)?;
+        return Ok(UnderWay::over(call));
     }
     let machine = AllGather::new(call.comm.inner.link(), own);
     Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))
@@ -240,6 +287,11 @@ pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
     let blocks = is_root.then(|| send.iter().map(Data::pack).collect::<Result<Vec<_>>>()).transpose()?;
     let stays = is_in_place(recv.memory) && is_root;
     let mut room = (!stays).then(|| recv.data("recvbuf")?.room()).transpose()?;
+    if let Some(comm) = call.runs_on() {
+        let block = comm.run_scatter(call.name, root_rank, blocks)?;
+        room.as_mut().map_or(Ok(()), |room| room.store(&block))?;
+        return Ok(UnderWay::over(call));
+    }
     let machine = Scatter::new(call.comm.inner.link(), root_rank, blocks)?;
     Ok(call.begin(machine, move |block| room.as_mut().map_or(Ok(()), |room| room.store(&block))))
 }
@@ -247,9 +299,10 @@ pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
 /// An exchange whose blocks all have one length, on all ranks.
 pub(super) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
     let len = recv.first().map_or(0, Data::len);
-    let is_short = usize::try_from(len).is_ok_and(|len| ShortAllToAll::is_better(call.own_size(), len));
-    if call.inter().is_some() || !is_short {
-        return all_to_all(call, send, recv);
+    let even_len = usize::try_from(len).ok();
+    let is_short = even_len.is_some_and(|len| ShortAllToAll::is_better(call.own_size(), len));
+    if call.is_blocking || call.inter().is_some() || !is_short {
+        return all_to_all_of(call, send, recv, even_len);
     }
     let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
     let mut rooms = rooms(&recv)?;
@@ -259,10 +312,19 @@ pub(super) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Dat
 
 /// With `send` missing, the blocks to be sent are those to be replaced (`MPI_IN_PLACE`).
 pub(super) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
+    all_to_all_of(call, send, recv, None)
+}
+
+/// `even_len` is the length of all blocks of all ranks, if they have one.
+fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len: Option<usize>) -> Begun {
     let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
     let mut rooms = rooms(&recv)?;
     if let Some(inter) = call.inter() {
         return inter.all_to_all(blocks, rooms);
+    }
+    if let Some(comm) = call.runs_on() {
+        store_all(&mut rooms, &comm.run_alltoall(call.name, blocks, even_len)?)?;
+        return Ok(UnderWay::over(call));
     }
     let machine = AllToAll::new(call.comm.inner.link(), blocks)?;
     Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))

@@ -12,7 +12,7 @@ forms! {
     /// `MPI_Bcast` (§6.4).
     fn MPI_Bcast | MPI_Bcast_c(buffer: Memory, count: Number, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm)
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Bcast", process, comm)?;
+        let call = Call::blocking("MPI_Bcast", process, comm)?;
         begin::broadcast(call, buffer, count, datatype, root)?.wait()
     }
 
@@ -22,7 +22,7 @@ forms! {
         recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Gather", process, comm)?;
+        let call = Call::blocking("MPI_Gather", process, comm)?;
         let recv = call.at_root(root, || Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size()))?;
         begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
     }
@@ -33,7 +33,7 @@ forms! {
         displs: In<Place>, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Gatherv", process, comm)?;
+        let call = Call::blocking("MPI_Gatherv", process, comm)?;
         let recv = call.at_root(root, || Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size()))?;
         begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
     }
@@ -44,7 +44,7 @@ forms! {
         recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Scatter", process, comm)?;
+        let call = Call::blocking("MPI_Scatter", process, comm)?;
         let send = call.at_root(root, || Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size()))?;
         begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root)?.wait()
     }
@@ -55,7 +55,7 @@ forms! {
         recvcount: Number, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Scatterv", process, comm)?;
+        let call = Call::blocking("MPI_Scatterv", process, comm)?;
         let send = call.at_root(root, || Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size()))?;
         begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root)?.wait()
     }
@@ -66,7 +66,7 @@ forms! {
         recvtype: MPI_Datatype, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Allgather", process, comm)?;
+        let call = Call::blocking("MPI_Allgather", process, comm)?;
         let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
         begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv)?.wait()
     }
@@ -77,7 +77,7 @@ forms! {
         displs: In<Place>, recvtype: MPI_Datatype, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Allgatherv", process, comm)?;
+        let call = Call::blocking("MPI_Allgatherv", process, comm)?;
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())?;
         begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv)?.wait()
     }
@@ -88,7 +88,7 @@ forms! {
         recvtype: MPI_Datatype, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Alltoall", process, comm)?;
+        let call = Call::blocking("MPI_Alltoall", process, comm)?;
         let send = begin::unless_in_place(sendbuf, || {
             Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size())
         })?;
@@ -102,7 +102,7 @@ forms! {
         recvcounts: In<Number>, rdispls: In<Place>, recvtype: MPI_Datatype, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Alltoallv", process, comm)?;
+        let call = Call::blocking("MPI_Alltoallv", process, comm)?;
         let send = begin::unless_in_place(sendbuf, || {
             Data::varying("sendbuf", sendbuf, sendcounts, sdispls, sendtype, call.size())
         })?;
@@ -116,7 +116,7 @@ forms! {
         recvcounts: In<Number>, rdispls: In<Place>, recvtypes: In<MPI_Datatype>, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Alltoallw", process, comm)?;
+        let call = Call::blocking("MPI_Alltoallw", process, comm)?;
         let send = begin::unless_in_place(sendbuf, || {
             Data::of_types("sendbuf", sendbuf, sendcounts, sdispls, sendtypes, call.size())
         })?;
@@ -128,7 +128,7 @@ forms! {
 entry! {
     /// `MPI_Barrier` (§6.3).
     fn MPI_Barrier(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Barrier", process, comm)?;
+        let call = Call::blocking("MPI_Barrier", process, comm)?;
         begin::barrier(call)?.wait()
     }
 }

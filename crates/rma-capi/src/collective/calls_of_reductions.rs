@@ -14,7 +14,7 @@ forms! {
         comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Reduce", process, comm)?;
+        let call = Call::blocking("MPI_Reduce", process, comm)?;
         begin::reduce(call, sendbuf, Side::new(recvbuf, count, datatype), op, root)?.wait()
     }
 
@@ -23,7 +23,7 @@ forms! {
         sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Allreduce", process, comm)?;
+        let call = Call::blocking("MPI_Allreduce", process, comm)?;
         begin::allreduce(call, sendbuf, Side::new(recvbuf, count, datatype), op)?.wait()
     }
 
@@ -32,7 +32,7 @@ forms! {
         sendbuf: Memory, recvbuf: Memory, recvcounts: In<Number>, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Reduce_scatter", process, comm)?;
+        let call = Call::blocking("MPI_Reduce_scatter", process, comm)?;
         let counts = begin::counts(call, recvcounts)?;
         begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, op)?.wait()
     }
@@ -42,7 +42,7 @@ forms! {
         sendbuf: Memory, recvbuf: Memory, recvcount: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Reduce_scatter_block", process, comm)?;
+        let call = Call::blocking("MPI_Reduce_scatter_block", process, comm)?;
         let counts = vec![recvcount; call.own_size()];
         begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, op)?.wait()
     }
@@ -52,7 +52,7 @@ forms! {
         sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Scan", process, comm)?;
+        let call = Call::blocking("MPI_Scan", process, comm)?;
         begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Inclusive)?.wait()
     }
 
@@ -61,7 +61,7 @@ forms! {
         sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        let call = Call::new("MPI_Exscan", process, comm)?;
+        let call = Call::blocking("MPI_Exscan", process, comm)?;
         begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Exclusive)?.wait()
     }
 }

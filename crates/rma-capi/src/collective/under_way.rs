@@ -13,7 +13,8 @@ use rma::raw::CollectiveRequest;
 pub(super) struct UnderWay {
     process: &'static Process,
     raiser: Raiser,
-    pending: Box<dyn Pending>,
+    /// Nothing when it is over: a blocking collective may be, before it is waited for.
+    pending: Option<Box<dyn Pending>>,
 }
 
 /// A collective whose result is stored when its end is taken.
@@ -29,7 +30,13 @@ impl UnderWay {
         T: Send + 'static,
         F: FnMut(T) -> Result<()> + Send + 'static,
     {
-        Self { process: call.process, raiser: call.raiser(), pending: Box::new(Storing { request, store }) }
+        let pending: Box<dyn Pending> = Box::new(Storing { request, store });
+        Self { process: call.process, raiser: call.raiser(), pending: Some(pending) }
+    }
+
+    /// A blocking collective that is over, and has stored its result.
+    pub(super) fn over(call: Call) -> Self {
+        Self { process: call.process, raiser: call.raiser(), pending: None }
     }
 
     /// Waits for the end.
@@ -37,7 +44,7 @@ impl UnderWay {
     /// # Errors
     /// What it ends with.
     pub(super) fn wait(mut self) -> Result<()> {
-        wait_for(self.process, &mut *self.pending, None)
+        self.pending.as_deref_mut().map_or(Ok(()), |pending| wait_for(self.process, pending, None))
     }
 
     /// Makes it a request of the program, whose errors are the communicator's.
@@ -45,7 +52,8 @@ impl UnderWay {
     /// # Errors
     /// `MPI_ERR_NO_MEM` when no handle is left.
     pub(super) fn enter(self, request: Out<MPI_Request>) -> Result<()> {
-        request.set("request", enter(self.pending, self.raiser)?)
+        let pending = self.pending.expect("only blocking collectives end before they are waited for");
+        request.set("request", enter(pending, self.raiser)?)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The one place that advances and the one place that waits.
 //!
 //! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, and
-//! `doze` lets a library around the engine sleep in a wait of its own.
+//! `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the waits for what lies in shared memory.
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
 mod dispatch;
 mod doze;
 mod invariants;
+mod outlook;
 mod outside;
 mod poller;
 mod protocol;

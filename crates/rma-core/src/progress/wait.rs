@@ -49,6 +49,8 @@ pub(crate) struct Waiting {
     generation: AtomicU64,
     /// Until when no turn is given away, in nanoseconds of the host's clock.
     keeps_turns_until: AtomicU64,
+    /// Turns given away without the engine's lock.
+    turns_outside: AtomicU64,
     /// The thread that drives the engine while the application is away, if there is one.
     pub(crate) agent: AgentState,
 }
@@ -108,6 +110,7 @@ impl Waiting {
             sleeping_idle: AtomicU32::new(0),
             generation: AtomicU64::new(0),
             keeps_turns_until: AtomicU64::new(0),
+            turns_outside: AtomicU64::new(0),
             agent: AgentState::new(),
         }
     }
@@ -143,18 +146,42 @@ impl Waiting {
         host: &dyn Host,
         given: Duration,
     ) -> Option<MutexGuard<'a, Core>> {
-        if (given.as_nanos() as u64) < self.keeps_turns_until.load(Relaxed) {
+        if self.keeps_turns(given) {
             return Some(core);
         }
         core.state.counters.on_turns_given(1);
         drop(core);
+        self.yield_turn(host, given);
+        None
+    }
+
+    /// Gives a turn away, without the engine's lock, unless turns are kept now; says whether it has.
+    pub(super) fn give_turn_outside(&self, host: &dyn Host) -> bool {
+        let given = host.now();
+        if self.keeps_turns(given) {
+            return false;
+        }
+        self.turns_outside.fetch_add(1, Relaxed);
+        self.yield_turn(host, given);
+        true
+    }
+
+    /// Turns that no step has counted.
+    pub(crate) fn turns_outside(&self) -> u64 {
+        self.turns_outside.load(Relaxed)
+    }
+
+    fn keeps_turns(&self, now: Duration) -> bool {
+        (now.as_nanos() as u64) < self.keeps_turns_until.load(Relaxed)
+    }
+
+    fn yield_turn(&self, host: &dyn Host, given: Duration) {
         std::thread::yield_now();
         let now = host.now();
         let turn = now.saturating_sub(given);
         if turn > LONG_TURN {
             self.keeps_turns_until.store((now + turn * REST_OF_LONG_TURN).as_nanos() as u64, Relaxed);
         }
-        None
     }
 
     /// The poller is free: somebody else must take it, or nobody would watch the channels. Those who sleep outside watch them

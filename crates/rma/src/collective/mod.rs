@@ -13,6 +13,8 @@
 //! | [`AllToAll`] | pairwise, a few at a time | P - 1 |
 //! | [`ShortAllToAll`] | blocks travel by powers of two (Bruck) | ⌈log2 P⌉ |
 //!
+//! Blocking collectives of ranks that share memory need no messages while their data are short (`boards`).
+//!
 //! Invariants: every rank of a group takes part in the same collectives in the same order, and the number of a collective
 //! on its group is part of its tags, so that consecutive ones never mix; results depend on ranks and values only, never on
 //! the order in which messages arrive. A machine that ends has sent all it had to send.
@@ -21,6 +23,7 @@ mod allgather;
 mod allreduce;
 mod alltoall;
 mod barrier;
+pub(crate) mod boards;
 mod broadcast;
 mod combine;
 mod frames;

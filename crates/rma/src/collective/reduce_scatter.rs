@@ -30,6 +30,13 @@ impl Machine for ReduceScatter {
 
     fn step(&mut self) -> Result<Option<Vec<u8>>> {
         let Some(blocks) = self.exchange.step()? else { return Ok(None) };
+        Self::combine(&*self.operation, blocks).map(Some)
+    }
+}
+
+impl ReduceScatter {
+    /// Combines all ranks' blocks for this one, in rank order.
+    pub(crate) fn combine(operation: &dyn Combine, blocks: Vec<Vec<u8>>) -> Result<Vec<u8>> {
         let mut blocks = blocks.into_iter().enumerate();
         let mut lower = blocks.next().map(|(_, block)| block).unwrap_or_default();
         for (rank, mut block) in blocks {
@@ -37,10 +44,10 @@ impl Machine for ReduceScatter {
                 let cause = format!("rank 0 reduces {} bytes here, rank {rank} {}", lower.len(), block.len());
                 return Err(Error::new(ErrorClass::Truncate, "reduce_scatter", cause));
             }
-            self.operation.combine(&lower, &mut block);
+            operation.combine(&lower, &mut block);
             lower = block;
         }
-        Ok(Some(lower))
+        Ok(lower)
     }
 }
 

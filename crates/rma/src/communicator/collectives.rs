@@ -3,7 +3,7 @@
 use super::handle::Communicator;
 use crate::collective::{
     AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Gather, Machine, Mapped, Prefix,
-    Reduce, ReduceScatter, Scan, Scatter,
+    Reduce, Scan, Scatter,
 };
 use crate::elements::{as_bytes, copy_into, from_bytes};
 use crate::window::{Element, Number, ReduceOp};
@@ -17,7 +17,7 @@ impl Communicator {
     /// # Errors
     /// When a rank is lost.
     pub fn barrier(&self) -> Result<()> {
-        self.begin("barrier", Barrier::new(self.link()), Ok).wait()
+        self.run_barrier("barrier")
     }
 
     /// Begins a barrier, which ends when every rank has begun it.
@@ -32,8 +32,7 @@ impl Communicator {
     pub fn broadcast<T: Element>(&self, root: u32, values: &mut [T]) -> Result<()> {
         self.check_root(root, "broadcast")?;
         let own = (self.rank() == root).then(|| as_bytes(values).to_vec());
-        let machine = Broadcast::new(self.link(), root, own, size_of_val(values) as u64);
-        let bytes = self.begin("broadcast", machine, Ok).wait()?;
+        let bytes = self.run_broadcast("broadcast", root, own, size_of_val(values) as u64)?;
         if self.rank() == root { Ok(()) } else { copy_into(&bytes, values, "broadcast") }
     }
 
@@ -54,7 +53,10 @@ impl Communicator {
     /// # Errors
     /// When the operation is not defined on the type, a rank gives another number of values, or a rank is lost.
     pub fn allreduce<T: Number>(&self, op: ReduceOp, values: &[T]) -> Result<Vec<T>> {
-        self.begin_allreduce(op, values)?.wait()
+        const CALL: &str = "allreduce";
+        let kernel = self.kernel::<T>(op, CALL)?;
+        let result = self.run_allreduce(CALL, kernel, as_bytes(values).to_vec())?;
+        self.runtime().noted(from_bytes(&result, CALL))
     }
 
     /// Begins to combine the values of all ranks for every rank; see [`Communicator::allreduce`].
@@ -76,7 +78,11 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::allreduce`], and when there is no rank `root`.
     pub fn reduce<T: Number>(&self, root: u32, op: ReduceOp, values: &[T]) -> Result<Option<Vec<T>>> {
-        self.begin_reduce(root, op, values)?.wait()
+        const CALL: &str = "reduce";
+        self.check_root(root, CALL)?;
+        let kernel = self.kernel::<T>(op, CALL)?;
+        let result = self.run_reduce(CALL, root, kernel, as_bytes(values).to_vec())?;
+        self.runtime().noted(result.map(|bytes| from_bytes(&bytes, CALL)).transpose())
     }
 
     /// Begins to combine the values of all ranks for rank `root`; see [`Communicator::reduce`].
@@ -120,9 +126,8 @@ impl Communicator {
     /// ranks, or a rank is lost.
     pub fn reduce_scatter<T: Number, L: AsRef<[T]>>(&self, op: ReduceOp, lists: &[L]) -> Result<Vec<T>> {
         let kernel = self.kernel::<T>(op, "reduce_scatter")?;
-        let machine = ReduceScatter::new(self.link(), kernel, blocks(lists));
-        let machine = self.runtime().noted(machine)?;
-        self.begin("reduce_scatter", machine, |bytes| from_bytes(&bytes, "reduce_scatter")).wait()
+        let result = self.run_reduce_scatter("reduce_scatter", kernel, blocks(lists))?;
+        self.runtime().noted(from_bytes(&result, "reduce_scatter"))
     }
 
     /// Gives rank `root` the values of all ranks in rank order, one list for each; the others get `None`. Ranks may give
@@ -131,7 +136,10 @@ impl Communicator {
     /// # Errors
     /// When there is no rank `root`, or a rank is lost.
     pub fn gather<T: Element>(&self, root: u32, values: &[T]) -> Result<Option<Vec<Vec<T>>>> {
-        self.begin_gather(root, values)?.wait()
+        const CALL: &str = "gather";
+        self.check_root(root, CALL)?;
+        let all = self.run_gather(CALL, root, as_bytes(values).to_vec())?;
+        self.runtime().noted(all.map(|all| lists(&all, CALL)).transpose())
     }
 
     /// Begins to give rank `root` the values of all ranks; see [`Communicator::gather`].
@@ -154,7 +162,8 @@ impl Communicator {
     /// # Errors
     /// When a rank is lost.
     pub fn allgather<T: Element>(&self, values: &[T]) -> Result<Vec<Vec<T>>> {
-        self.begin_allgather(values).wait()
+        const CALL: &str = "allgather";
+        self.runtime().noted(lists(&self.run_allgather(CALL, as_bytes(values).to_vec())?, CALL))
     }
 
     /// Begins to give every rank the values of all ranks; see [`Communicator::allgather`].
@@ -168,7 +177,9 @@ impl Communicator {
     /// # Errors
     /// When there is no rank `root`, the root does not give as many lists as there are ranks, or a rank is lost.
     pub fn scatter<T: Element, L: AsRef<[T]>>(&self, root: u32, lists: Option<&[L]>) -> Result<Vec<T>> {
-        self.begin_scatter(root, lists)?.wait()
+        const CALL: &str = "scatter";
+        self.check_root(root, CALL)?;
+        self.runtime().noted(from_bytes(&self.run_scatter(CALL, root, lists.map(blocks))?, CALL))
     }
 
     /// Begins to give every rank its list of those of rank `root`; see [`Communicator::scatter`].
@@ -201,8 +212,9 @@ impl Communicator {
     ///
     /// # Errors
     /// When a rank does not give as many lists as there are ranks, or a rank is lost.
-    pub fn alltoall<T: Element, L: AsRef<[T]>>(&self, lists: &[L]) -> Result<Vec<Vec<T>>> {
-        self.begin_alltoall(lists)?.wait()
+    pub fn alltoall<T: Element, L: AsRef<[T]>>(&self, given: &[L]) -> Result<Vec<Vec<T>>> {
+        const CALL: &str = "alltoall";
+        self.runtime().noted(lists(&self.run_alltoall(CALL, blocks(given), None)?, CALL))
     }
 
     /// Begins an exchange of all with all; see [`Communicator::alltoall`].

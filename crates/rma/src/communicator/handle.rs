@@ -1,5 +1,6 @@
 //! What a communicator is: processes in an order, and a context.
 
+use super::blocking::Shared;
 use crate::collective::{Barrier, Link};
 use crate::group::{Comparison, Group};
 use crate::message::{Plane, Scope};
@@ -44,6 +45,8 @@ pub struct Communicator {
     ranks: OnceLock<Option<HashMap<Peer, u32>>>,
     /// Collectives begun so far.
     begun: AtomicU64,
+    /// What blocking collectives have in shared memory.
+    pub(super) shared: Shared,
 }
 
 impl Communicator {
@@ -54,7 +57,8 @@ impl Communicator {
     }
 
     pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
-        Self { runtime, group, ranks: OnceLock::new(), begun: AtomicU64::new(0) }
+        let (ranks, begun) = (OnceLock::new(), AtomicU64::new(0));
+        Self { runtime, group, ranks, begun, shared: Shared::default() }
     }
 
     /// The caller's rank, from 0.

@@ -3,6 +3,7 @@
 //! Invariants: a context is the same number on all ranks of a communicator, and no two communicators of a job ever have the
 //! same; collectives of a communicator are called in the same order on all its ranks.
 
+mod blocking;
 mod collectives;
 mod context;
 mod create;
@@ -12,6 +13,8 @@ mod wish;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_boards;
 
 pub(crate) use context::{accept, propose};
 pub use handle::Communicator;

@@ -1,0 +1,315 @@
+//! The boards of a communicator's ranks: how a rank joins a collective, waits for others, and wakes those who sleep.
+
+use super::board::{BOARD_LEN, Board, Kind, Notice, Number, SLOTS, Want};
+use super::departures::Departures;
+use crate::message::{Plane, ReceiveRequest, Scope};
+use crate::runtime::Runtime;
+use rma_core::host::{Group, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet};
+use rma_core::ids::{Peer, Rank};
+use rma_core::mem::WriteSpan;
+use rma_core::{Error, ErrorClass, Result};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// The boards of the ranks of a communicator, in rank order, as one of them uses them.
+pub(crate) struct Boards {
+    pub(super) boards: Vec<Board>,
+    pub(super) own: usize,
+    group: Group,
+    /// Collectives that this rank has joined, or given up before it did.
+    joined: AtomicU64,
+    /// All ranks are known to have joined so many.
+    met: AtomicU64,
+    /// Whether this rank has been in contact with all others, so that it learns of their end.
+    has_contact: AtomicBool,
+    /// What keeps the boards, until they are left.
+    segment: Option<SegmentSet>,
+    departures: Arc<Departures>,
+}
+
+/// A call of this rank.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    pub(crate) runtime: &'a Runtime,
+    pub(crate) call: &'static str,
+}
+
+/// The receives by which a rank that may sleep learns of the end of those for whom it waits, by rank.
+type Watches = Vec<(usize, ReceiveRequest)>;
+
+/// Every rank looks at the boards of all others: with more ranks, packets are fewer than these looks.
+const MOST_RANKS: u32 = 64;
+/// No collective has so high a number, so no message has this tag.
+const WATCH_TAG: u64 = u64::MAX;
+
+impl Boards {
+    /// Makes the boards of a communicator; all of its ranks call this at the same point in the order of their collectives.
+    /// `None`, on all of them, when they cannot share memory, or are too many.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub(crate) fn make(
+        caller: Caller<'_>,
+        group: &Group,
+        departures: &Arc<Departures>,
+    ) -> Result<Option<Self>> {
+        let Caller { runtime, call } = caller;
+        let is_here = |rank| runtime.locality(group.peer(Rank(rank))) != Locality::Remote;
+        if !(2..=MOST_RANKS).contains(&group.size()) || !(0..group.size()).all(is_here) {
+            return Ok(None);
+        }
+        departures.sweep();
+        let request = SegmentRequest {
+            kind: SegmentKind::Separate,
+            control_len: BOARD_LEN,
+            data_len: 0,
+            given: WriteSpan::EMPTY,
+        };
+        let describe = || "the other ranks of the communicator".to_owned();
+        let host = runtime.host();
+        let request = host.begin_segment(group, request)?;
+        let outcome = runtime.wait_until(call, &describe, &mut || host.poll(request))?;
+        let Outcome::Segment(segment) = outcome else { return Ok(None) };
+        Ok(Self::of(segment, group, departures))
+    }
+
+    /// The boards that a segment consists of, if it has one for each rank.
+    pub(super) fn of(segment: SegmentSet, group: &Group, departures: &Arc<Departures>) -> Option<Self> {
+        let members = segment.members();
+        let are_all = members.len() == group.size() as usize
+            && members.iter().zip(0..).all(|(member, rank)| member.rank == Rank(rank));
+        if !are_all {
+            return None;
+        }
+        let boards: Option<Vec<_>> = members.iter().map(|member| Board::new(member.control)).collect();
+        Some(Self {
+            boards: boards?,
+            own: group.me().0 as usize,
+            group: group.clone(),
+            joined: AtomicU64::new(0),
+            met: AtomicU64::new(0),
+            has_contact: AtomicBool::new(false),
+            segment: Some(segment),
+            departures: Arc::clone(departures),
+        })
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.boards.len()
+    }
+
+    fn own(&self) -> Board {
+        self.boards[self.own]
+    }
+
+    fn peer(&self, rank: usize) -> Peer {
+        self.group.peer(Rank(rank as u32))
+    }
+
+    /// Joins the next collective; answers its number.
+    pub(super) fn join<'d>(
+        &self,
+        caller: Caller<'_>,
+        notice: Notice,
+        data: impl Iterator<Item = &'d [u8]>,
+    ) -> Result<Number> {
+        let number = Number::of(self.joined.fetch_add(1, Relaxed) + 1);
+        // What this rank's slot holds has been read by all who have joined a later collective.
+        let free = number.before(SLOTS - 1);
+        if !Number::of(self.met.load(Relaxed)).has_reached(free) {
+            self.wait(caller, Want { number: free, of: None }, &mut |at| self.boards[at].has_joined(free))?;
+            self.met.store(free.raw(), Relaxed);
+        }
+        self.own().join(number, notice, data);
+        if self.boards.iter().any(|board| board.asleep().is_some()) {
+            self.wake(caller)?;
+        }
+        Ok(number)
+    }
+
+    /// Waits until all have joined a collective. `check` sees what each has said, in rank order.
+    pub(super) fn meet(
+        &self,
+        caller: Caller<'_>,
+        number: Number,
+        kind: Kind,
+        mut check: impl FnMut(usize, Notice),
+    ) -> Result<()> {
+        let mut stranger = None;
+        self.wait(caller, Want { number, of: None }, &mut |at| match self.boards[at].notice(number) {
+            None => false,
+            Some(notice) => {
+                match notice {
+                    Ok(notice) if notice.kind == kind => check(at, notice),
+                    other => stranger = stranger.or(Some((at, other))),
+                }
+                true
+            }
+        })?;
+        self.met.store(number.raw(), Relaxed);
+        stranger.map_or(Ok(()), |(rank, notice)| Err(self.stranger(caller, kind, rank, notice)))
+    }
+
+    /// Waits until a rank has joined a collective; answers what it has said.
+    pub(super) fn hear(&self, caller: Caller<'_>, number: Number, kind: Kind, rank: usize) -> Result<Notice> {
+        let mut heard = None;
+        self.wait(caller, Want { number, of: Some(rank) }, &mut |at| {
+            heard = self.boards[at].notice(number);
+            heard.is_some()
+        })?;
+        match heard.unwrap_or(Err(())) {
+            Ok(notice) if notice.kind == kind => Ok(notice),
+            other => Err(self.stranger(caller, kind, rank, other)),
+        }
+    }
+
+    /// The data of a rank that has joined.
+    pub(super) fn read(&self, rank: usize, number: Number, into: &mut [u8]) {
+        self.boards[rank].read(number, 0, into);
+    }
+
+    /// Waits until `has_come` is true of those that are wanted. It is asked of one after the other, and not again of one of
+    /// which it was true.
+    fn wait(&self, caller: Caller<'_>, want: Want, has_come: &mut dyn FnMut(usize) -> bool) -> Result<()> {
+        let Caller { runtime, call } = caller;
+        let (mut at, end) = want.of.map_or((0, self.size()), |rank| (rank, rank + 1));
+        let mut look = || {
+            while at < end && has_come(at) {
+                at += 1;
+            }
+            at == end
+        };
+        if runtime.engine.look_for(&mut look) {
+            return Ok(());
+        }
+        let describe = || "the other ranks of the collective".to_owned();
+        loop {
+            let (mut watches, mut says_asleep) = (Watches::new(), false);
+            let end = runtime.wait_in_memory(call, &describe, &mut |may_sleep| {
+                if look() {
+                    return Ok(Some(true));
+                }
+                if !may_sleep {
+                    return Ok(None);
+                }
+                if !self.has_contact.load(Relaxed) {
+                    return Ok(Some(false));
+                }
+                says_asleep = true;
+                self.own().set_asleep(want);
+                if look() {
+                    return Ok(Some(true));
+                }
+                self.watch(runtime, want, &mut watches).map(|()| None)
+            });
+            if says_asleep {
+                self.own().set_awake();
+            }
+            match end {
+                Ok(true) => return Ok(()),
+                Ok(false) => {
+                    self.has_contact.store(true, Relaxed);
+                    let others = (0..self.size()).filter(|rank| *rank != self.own);
+                    runtime.engine.nudge(others.map(|rank| self.peer(rank)));
+                }
+                Err(error) => {
+                    if self.boards.iter().any(|board| board.lost().is_some()) {
+                        self.ring(caller, |_| true)?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Finds out whether a rank for which this one waits will never come. Called under the engine's lock.
+    fn watch(&self, runtime: &Runtime, want: Want, watches: &mut Watches) -> Result<()> {
+        if let Some((by, lost)) =
+            self.boards.iter().enumerate().find_map(|(by, board)| Some((by, board.lost()?)))
+        {
+            let (by, lost) = (self.peer(by), self.peer(lost.min(self.size() - 1)));
+            let cause = format!("process {lost} is lost, as process {by} has found");
+            return Err(Error::new(ErrorClass::ProcAborted, "wait", cause));
+        }
+        let is_absent = |rank: usize| !self.boards[rank].has_joined(want.number);
+        if watches.is_empty() {
+            let absent = (0..self.size())
+                .filter(|rank| *rank != self.own && want.of.is_none_or(|of| of == *rank) && is_absent(*rank));
+            let scope = Scope { context: self.group.context(), plane: Plane::Collective };
+            for rank in absent {
+                let source = Some(self.peer(rank));
+                let watch = runtime.messenger.begin_receive(scope, source, Some(WATCH_TAG), 0)?;
+                watches.push((rank, watch));
+            }
+        }
+        let mut found = Ok(());
+        watches.retain_mut(|(rank, watch)| match watch.test() {
+            _ if !is_absent(*rank) => false,
+            Some(Err(error)) => {
+                self.own().set_lost(*rank);
+                found = Err(error);
+                false
+            }
+            // Nobody sends such a message.
+            Some(Ok(_)) => false,
+            None => true,
+        });
+        found
+    }
+
+    /// Rings those who sleep for what has come now.
+    #[cold]
+    fn wake(&self, caller: Caller<'_>) -> Result<()> {
+        let has_joined =
+            |rank: usize, number| self.boards.get(rank).is_some_and(|board| board.has_joined(number));
+        self.ring(caller, |want| match want.of {
+            Some(rank) => has_joined(rank, want.number),
+            None => (0..self.size()).all(|rank| has_joined(rank, want.number)),
+        })
+    }
+
+    fn ring(&self, Caller { runtime, call }: Caller<'_>, is_due: impl Fn(Want) -> bool) -> Result<()> {
+        let sleeps = |rank: &usize| {
+            let board = self.boards[*rank];
+            *rank != self.own && board.asleep().is_some_and(&is_due) && board.claim()
+        };
+        let sleepers: Vec<_> = (0..self.size()).filter(sleeps).map(|rank| self.peer(rank)).collect();
+        if sleepers.is_empty() {
+            return Ok(());
+        }
+        runtime.engine.ring(call, sleepers.into_iter())
+    }
+
+    fn stranger(&self, caller: Caller<'_>, kind: Kind, rank: usize, said: Result<Notice, ()>) -> Error {
+        let (peer, ours) = (self.peer(rank), kind.name());
+        let (class, cause) = match said {
+            Ok(Notice { kind, .. }) => {
+                (ErrorClass::Other, format!("process {peer} is in a {}, this one in a {ours}", kind.name()))
+            }
+            Err(()) => (ErrorClass::Intern, format!("process {peer} has joined no {ours} that can be read")),
+        };
+        Error::new(class, caller.call, cause)
+    }
+}
+
+impl Drop for Boards {
+    /// Others may still read what this rank has written last, so the memory waits for their departure.
+    fn drop(&mut self) {
+        let others = self.boards.iter().enumerate().filter(|(rank, _)| *rank != self.own);
+        others.for_each(|(_, board)| board.depart());
+        if let Some(segment) = self.segment.take() {
+            self.departures.add(segment, self.own(), self.size() as u64 - 1);
+        }
+    }
+}
+
+impl fmt::Debug for Boards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Boards")
+            .field("own", &self.own)
+            .field("size", &self.size())
+            .field("joined", &self.joined)
+            .finish_non_exhaustive()
+    }
+}
