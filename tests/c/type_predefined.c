@@ -43,9 +43,25 @@ static void matching(int class, size_t bytes)
     CHECK_EQ((size_t)size, bytes);
 }
 
+/* The name of a constant, also of one that there may be no type for. */
+static void named(MPI_Datatype type, const char *name)
+{
+    char text[MPI_MAX_OBJECT_NAME] = "?";
+    int length = -1;
+    OK(MPI_Type_get_name(type, text, &length));
+    CHECK_TEXT(text, name);
+    CHECK_EQ(length, strlen(name));
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
+    named(MPI_INT, "MPI_INT");
+    named(MPI_REAL8, "MPI_REAL8");
+#ifdef MPI_ABI_VERSION
+    named(MPI_REAL16, "MPI_REAL16");
+    named(MPI_COMPLEX32, "MPI_COMPLEX32");
+#endif
     EXPECT(MPI_CHAR, char);
     EXPECT(MPI_SIGNED_CHAR, signed char);
     EXPECT(MPI_UNSIGNED_CHAR, unsigned char);

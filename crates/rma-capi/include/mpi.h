@@ -49,6 +49,7 @@ typedef int(MPI_Datarep_conversion_function)(void *userbuf, MPI_Datatype datatyp
                                              MPI_Offset position, void *extra_state);
 typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf,
                                                MPI_Offset position, void *extra_state);
+typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint *extent, void *extra_state);
 
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void *extra_state, void *attribute_val_in,
     void *attribute_val_out, int *flag);
@@ -399,6 +400,7 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_SEEK_CUR                        401
 #define MPI_SEEK_END                        402
 #define MPI_SEEK_SET                        403
+#define MPI_DISPLACEMENT_CURRENT            (-1)
 #define MPI_KEYVAL_INVALID                  0
 #define MPI_TAG_UB                          501
 #define MPI_IO                              502

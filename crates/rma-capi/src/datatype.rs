@@ -76,6 +76,16 @@ pub(crate) fn predefined_only(name: &str, datatype: MPI_Datatype) -> Result<Basi
     Err(Error::new(ErrorClass::Type, "", cause))
 }
 
+/// The names of the predefined types that a datatype consists of, for messages: what the program has written.
+#[cold]
+pub(crate) fn elements_name(datatype: MPI_Datatype) -> String {
+    let name = |datatype| predefined::name(datatype).unwrap_or("no datatype");
+    match derived(datatype) {
+        None => name(datatype).to_owned(),
+        Some(derived) => derived.recipe.elements().into_iter().map(name).collect::<Vec<_>>().join(" and "),
+    }
+}
+
 /// Enters a type; it is not committed.
 fn enter(inner: Datatype, recipe: impl Into<Arc<Recipe>>) -> Result<MPI_Datatype> {
     let derived = Derived {

@@ -31,7 +31,7 @@ pub(crate) fn combine(op: MPI_Op, handle: MPI_Datatype) -> Result<Arc<dyn Combin
     let basic = datatype::predefined_only("datatype", handle)?;
     match Kernel::new(predefined, basic) {
         Some(kernel) => Ok(Arc::new(kernel)),
-        None => Err(refused(op, basic)),
+        None => Err(refused(op, handle)),
     }
 }
 

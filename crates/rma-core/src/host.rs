@@ -65,6 +65,27 @@ pub trait Host: Send + Sync {
     fn barriers(&self) -> Barriers {
         Barriers::Even
     }
+
+    /// How a process of this node that only spins, and hears nothing of its peers, finds out that one of them has ended.
+    fn vitals(&self) -> Vitals {
+        Vitals::default()
+    }
+}
+
+/// A sign of life between the processes of a node, without messages: each tells its own number, and asks with those of others.
+#[derive(Clone, Copy, Debug)]
+pub struct Vitals {
+    /// This process, for the others to ask with; 0 when they cannot.
+    pub own: u64,
+    /// Whether the process that has told this number has ended. `false` when that is not certain; the number may be any.
+    pub has_ended: fn(u64) -> bool,
+}
+
+impl Default for Vitals {
+    /// Nothing can be asked: everybody lives.
+    fn default() -> Self {
+        Self { own: 0, has_ended: |_| false }
+    }
 }
 
 /// A wait that has lasted longer than `RMA_WAIT_REPORT` says.

@@ -310,6 +310,7 @@ pub(crate) const MPI_WIN_SEPARATE: c_int = 322;
 pub(crate) const MPI_SEEK_CUR: c_int = 401;
 pub(crate) const MPI_SEEK_END: c_int = 402;
 pub(crate) const MPI_SEEK_SET: c_int = 403;
+pub(crate) const MPI_DISPLACEMENT_CURRENT: c_int = -1;
 pub(crate) const MPI_KEYVAL_INVALID: c_int = 0;
 pub(crate) const MPI_TAG_UB: c_int = 501;
 pub(crate) const MPI_IO: c_int = 502;

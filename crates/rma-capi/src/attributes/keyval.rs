@@ -1,7 +1,8 @@
 //! Keys of attributes.
 //!
 //! Invariants: a key's number is never used again, so that a stale one is found out; an attribute keeps its key's functions
-//! after the key is freed (MPI 5.0 §7.7.2: a freed key stays in force where it is attached).
+//! after the key is freed (MPI 5.0 §7.7.2: a freed key stays in force where it is attached). A key that is freed and still
+//! attached may be freed again: delete functions do that with the number they are given.
 
 use super::attached::Kind;
 use super::callback::{CopyFunction, DeleteFunction};
@@ -12,7 +13,7 @@ use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Weak};
 
 /// Numbers below this are the standard's.
 const FIRST: c_int = 1 << 16;
@@ -29,11 +30,13 @@ pub(super) struct Keyval {
 
 struct Known {
     keyvals: HashMap<c_int, Arc<Keyval>>,
+    /// Freed while they were attached.
+    freed: HashMap<c_int, Weak<Keyval>>,
     next: c_int,
 }
 
 static KNOWN: LazyLock<Mutex<Known>> =
-    LazyLock::new(|| Mutex::new(Known { keyvals: HashMap::new(), next: FIRST }));
+    LazyLock::new(|| Mutex::new(Known { keyvals: HashMap::new(), freed: HashMap::new(), next: FIRST }));
 
 /// What the calls that make a key do, for one kind of object.
 ///
@@ -70,7 +73,7 @@ pub(super) fn enter(
 ///
 /// # Errors
 /// `MPI_ERR_ARG` when there is no place of a key; `MPI_ERR_KEYVAL` when it is not a key of the program for this kind of
-/// object.
+/// object, or was freed and is attached nowhere.
 pub(crate) fn free(kind: Kind, keyval: Out<c_int>) -> Result<()> {
     remove(kind, keyval.current().one("keyval")?)?;
     keyval.set("keyval", MPI_KEYVAL_INVALID)
@@ -80,10 +83,23 @@ pub(super) fn remove(kind: Kind, keyval: c_int) -> Result<()> {
     let mut known = KNOWN.lock();
     match known.keyvals.get(&keyval) {
         Some(found) if found.kind == kind => {
+            let attached = Arc::downgrade(found);
             known.keyvals.remove(&keyval);
+            known.freed.retain(|_, keyval| keyval.strong_count() > 0);
+            if attached.strong_count() > 0 {
+                known.freed.insert(keyval, attached);
+            }
             Ok(())
         }
+        None if known.is_attached(kind, keyval) => Ok(()),
         found => Err(refuse(kind, keyval, found)),
+    }
+}
+
+impl Known {
+    /// Whether a freed key is attached to an object of the kind.
+    fn is_attached(&self, kind: Kind, keyval: c_int) -> bool {
+        self.freed.get(&keyval).and_then(Weak::upgrade).is_some_and(|keyval| keyval.kind == kind)
     }
 }
 

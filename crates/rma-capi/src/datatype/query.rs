@@ -164,8 +164,13 @@ entry! {
 }
 
 fn name_of(datatype: MPI_Datatype) -> Result<&'static Name> {
-    get("datatype", datatype)?;
-    let given = || Box::leak(Box::new(Name::of(predefined::name(datatype).unwrap_or_default())));
+    // A constant of the ABI has its name also where this library has no type for it.
+    let absent = predefined::unsupported(datatype);
+    if absent.is_none() {
+        get("datatype", datatype)?;
+    }
+    let name = predefined::name(datatype).or(absent);
+    let given = || Box::leak(Box::new(Name::of(name.unwrap_or_default())));
     Ok(match derived(datatype) {
         Some(derived) => &derived.name,
         None => PREDEFINED.lock().entry(datatype).or_insert_with(|| given()),

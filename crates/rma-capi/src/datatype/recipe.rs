@@ -69,6 +69,27 @@ impl Recipe {
     }
 }
 
+impl Recipe {
+    /// Adds the predefined types that the type consists of, each once, up to so many.
+    fn add_elements(&self, found: &mut Vec<MPI_Datatype>, most: usize) {
+        for ingredient in &self.types {
+            match ingredient {
+                _ if found.len() >= most => return,
+                Ingredient::Predefined(datatype) if found.contains(datatype) => {}
+                Ingredient::Predefined(datatype) => found.push(*datatype),
+                Ingredient::Derived { recipe, .. } => recipe.add_elements(found, most),
+            }
+        }
+    }
+
+    /// The predefined types that the type consists of: the first few.
+    pub(super) fn elements(&self) -> Vec<MPI_Datatype> {
+        let mut found = Vec::new();
+        self.add_elements(&mut found, 3);
+        found
+    }
+}
+
 impl Ingredient {
     fn of(datatype: MPI_Datatype) -> Self {
         match derived(datatype) {

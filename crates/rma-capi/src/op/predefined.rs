@@ -1,8 +1,8 @@
 //! The predefined operations, by the ABI's numbers (MPI 5.0 §6.9.2, §12.3.4).
 
 use crate::abi::*;
+use crate::datatype;
 use rma::{Error, ErrorClass};
-use rma_core::datatype::BasicType;
 use rma_core::kernel::ReduceOp;
 
 /// The engine's operation of a predefined handle.
@@ -32,11 +32,11 @@ pub(super) fn is_reduction(op: ReduceOp) -> bool {
     !matches!(op, ReduceOp::Replace | ReduceOp::NoOp)
 }
 
-/// Why an operation cannot be used on elements of a type, or in an accumulate.
+/// Why an operation cannot be used on elements of a datatype, or in an accumulate.
 #[cold]
-pub(crate) fn refused(op: MPI_Op, basic: BasicType) -> Error {
+pub(crate) fn refused(op: MPI_Op, datatype: MPI_Datatype) -> Error {
     let cause = match reduce_op(op) {
-        Some(op) => format!("{op} is not defined on {basic} elements"),
+        Some(op) => format!("{op} is not defined on {} elements", datatype::elements_name(datatype)),
         None if op == MPI_OP_NULL => "op is MPI_OP_NULL".to_owned(),
         None if super::user(op).is_some() => {
             "op was made by the program, but accumulates take predefined operations only".to_owned()

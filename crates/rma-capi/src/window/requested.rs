@@ -1,7 +1,7 @@
 //! The communication calls with a request (MPI 5.0 §12.3.5): the same operations, whose own end can be waited for together
 //! with messages and collectives.
 
-use super::transfer::{Elements, Origin, Target, here_of_accumulate, predefined};
+use super::transfer::{Elements, Origin, Target, here_of_accumulate, named, predefined, sides};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::entry::forms;
@@ -104,14 +104,21 @@ fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<Op
     Ok(Operation(Some(request)))
 }
 
-fn accumulate<C: Wide>(origin: Origin<C>, target: Target<C>, op: MPI_Op, win: MPI_Win) -> Result<Operation> {
+fn accumulate<C: Wide>(
+    origin: Origin<C>,
+    target: Target<C>,
+    handle: MPI_Op,
+    win: MPI_Win,
+) -> Result<Operation> {
     let window = super::get(win)?;
     let here = Elements::of_origin(&origin, &target)?;
     let there = Elements::at_target(&target)?;
-    let op = predefined(op)?;
+    let op = predefined(handle)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
     // SAFETY: as in `put`.
-    let request = unsafe { window.inner.raccumulate(here.origin(), op, rank, there.area(disp)) }?;
+    let request = unsafe { window.inner.raccumulate(here.origin(), op, rank, there.area(disp)) };
+    let request = request
+        .map_err(|error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]))?;
     Ok(Operation(Some(request)))
 }
 
@@ -119,11 +126,11 @@ fn get_accumulate<C: Wide>(
     origin: Origin<C>,
     result: Origin<C>,
     target: Target<C>,
-    op: MPI_Op,
+    handle: MPI_Op,
     win: MPI_Win,
 ) -> Result<Operation> {
     let window = super::get(win)?;
-    let op = predefined(op)?;
+    let op = predefined(handle)?;
     let there = Elements::at_target(&target)?;
     let back = Elements::of_result(&result, &target)?;
     let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
@@ -131,6 +138,8 @@ fn get_accumulate<C: Wide>(
     // SAFETY: as in `put`; that the buffers do not overlap is the program's duty (§12.3.4).
     let request = unsafe {
         window.inner.rget_accumulate(here.origin(), back.destination(), op, rank, there.area(disp))
-    }?;
+    };
+    let request =
+        request.map_err(|error| named(error, handle, target.datatype, &sides(&origin, &result, op)))?;
     Ok(Operation(Some(request)))
 }

@@ -16,8 +16,9 @@ use crate::runtime::is_unwatched;
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::{Disp, Rank};
-use rma_core::kernel::{Kernel, ReduceOp};
+use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::window::{self, Destination, TargetArea};
+use smallvec::SmallVec;
 use std::ffi::c_int;
 
 /// The origin's side of a call.
@@ -25,7 +26,7 @@ use std::ffi::c_int;
 pub(super) struct Origin<C> {
     address: Memory,
     count: C,
-    datatype: MPI_Datatype,
+    pub(super) datatype: MPI_Datatype,
 }
 
 /// The target's side of a call.
@@ -34,7 +35,7 @@ pub(super) struct Target<C> {
     rank: c_int,
     disp: MPI_Aint,
     count: C,
-    datatype: MPI_Datatype,
+    pub(super) datatype: MPI_Datatype,
 }
 
 impl<C> Origin<C> {
@@ -137,7 +138,7 @@ pub(super) fn accumulate<C: Wide>(
     let basic = datatype::basic_type(target.datatype).filter(|_| origin.datatype == target.datatype);
     match (dense(&origin, &target), target.place(), basic) {
         (Some(len), Some((rank, disp)), Some(basic)) if basic.is_word() => {
-            let kernel = kernel(op, basic)?;
+            let kernel = kernel(op, target.datatype, basic)?;
             window.inner.accumulate(origin.address.readable("origin_addr", len)?, kernel, rank, disp)
         }
         _ => accumulate_any(window, origin, target, op),
@@ -149,11 +150,11 @@ pub(super) fn get_accumulate<C: Wide>(
     origin: Origin<C>,
     result: Origin<C>,
     target: Target<C>,
-    op: MPI_Op,
+    handle: MPI_Op,
     win: MPI_Win,
 ) -> Result<()> {
     let window = super::get(win)?;
-    let op = predefined(op)?;
+    let op = predefined(handle)?;
     if let Some((len, kernel)) = words(&result, &target, op)
         && (op == ReduceOp::NoOp || is_same(&origin, &target))
         && let Some((rank, disp)) = target.place()
@@ -173,7 +174,19 @@ pub(super) fn get_accumulate<C: Wide>(
     let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // SAFETY: both buffers are good until the operation is complete, by the contract of `Memory`.
-    unsafe { window.inner.get_accumulate(here.origin(), back.destination(), op, rank, there.area(disp)) }
+    let done =
+        unsafe { window.inner.get_accumulate(here.origin(), back.destination(), op, rank, there.area(disp)) };
+    done.map_err(|error| named(error, handle, target.datatype, &sides(&origin, &result, op)))
+}
+
+/// The sides of a get-accumulate that count, for [`named`].
+pub(super) fn sides<C: Wide>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    op: ReduceOp,
+) -> SmallVec<[(&'static str, MPI_Datatype); 2]> {
+    let origin = (op != ReduceOp::NoOp).then_some(("origin_datatype", origin.datatype));
+    origin.into_iter().chain([("result_datatype", result.datatype)]).collect()
 }
 
 #[inline(always)]
@@ -181,12 +194,12 @@ pub(super) fn fetch_and_op(
     origin: Memory,
     result: Memory,
     target: Target<c_int>,
-    op: MPI_Op,
+    handle: MPI_Op,
     win: MPI_Win,
 ) -> Result<()> {
     let window = super::get(win)?;
     let basic = datatype::predefined_only("datatype", target.datatype)?;
-    let op = predefined(op)?;
+    let op = predefined(handle)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // MPI_NO_OP reads no operand, and its address may be anything (§12.3.4).
     if op != ReduceOp::NoOp {
@@ -194,7 +207,10 @@ pub(super) fn fetch_and_op(
     }
     result.check("result_addr")?;
     // SAFETY: as in `get_accumulate`.
-    unsafe { window.inner.fetch_and_op_typed(origin.as_ptr(), result.as_mut_ptr(), basic, op, rank, disp) }
+    let done = unsafe {
+        window.inner.fetch_and_op_typed(origin.as_ptr(), result.as_mut_ptr(), basic, op, rank, disp)
+    };
+    done.map_err(|error| named(error, handle, target.datatype, &[]))
 }
 
 #[inline(always)]
@@ -211,11 +227,20 @@ pub(super) fn compare_and_swap(
     origin.check("origin_addr")?;
     compare.check("compare_addr")?;
     result.check("result_addr")?;
+    if CompareAndSwap::new(basic).is_none() {
+        return Err(not_compared(target.datatype));
+    }
     // SAFETY: as in `get_accumulate`.
     unsafe {
         let (origin, compare, result) = (origin.as_ptr(), compare.as_ptr(), result.as_mut_ptr());
         window.inner.compare_and_swap_typed(origin, compare, result, basic, rank, disp)
     }
+}
+
+#[cold]
+fn not_compared(datatype: MPI_Datatype) -> Error {
+    let cause = format!("{} elements cannot be compared and swapped", datatype::elements_name(datatype));
+    Error::new(ErrorClass::Type, "", cause)
 }
 
 #[cold]
@@ -237,13 +262,14 @@ fn get_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Resul
 }
 
 #[cold]
-fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, op: MPI_Op) -> Result<()> {
+fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, handle: MPI_Op) -> Result<()> {
     let here = Elements::of_origin(&origin, &target)?;
     let there = Elements::at_target(&target)?;
-    let op = predefined(op)?;
+    let op = predefined(handle)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // SAFETY: as in `get_accumulate`.
-    unsafe { window.inner.accumulate_typed(here.origin(), op, rank, there.area(disp)) }
+    let done = unsafe { window.inner.accumulate_typed(here.origin(), op, rank, there.area(disp)) };
+    done.map_err(|error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]))
 }
 
 /// What a get-accumulate brings: with `MPI_NO_OP` nothing, whatever the arguments.
@@ -361,13 +387,46 @@ fn is_same<C: Wide>(side: &Origin<C>, target: &Target<C>) -> bool {
 }
 
 #[inline]
-fn kernel(handle: MPI_Op, basic: BasicType) -> Result<Kernel> {
+fn kernel(handle: MPI_Op, datatype: MPI_Datatype, basic: BasicType) -> Result<Kernel> {
     let known = op::reduce_op(handle).and_then(|op| Kernel::new(op, basic));
-    known.ok_or_else(|| op::refused(handle, basic))
+    known.ok_or_else(|| op::refused(handle, datatype))
 }
 
 /// The engine's operation of a predefined handle, which is what accumulates take.
 #[inline]
 pub(super) fn predefined(handle: MPI_Op) -> Result<ReduceOp> {
-    op::reduce_op(handle).ok_or_else(|| op::refused(handle, BasicType::Byte))
+    op::reduce_op(handle).ok_or_else(|| op::refused(handle, MPI_BYTE))
+}
+
+/// An accumulate's error, in the names of the program's datatypes where the engine can only name its own types. `others` are
+/// the datatypes that have to be of the same elements as the target's, by their arguments' names.
+#[cold]
+pub(super) fn named(
+    error: Error,
+    op: MPI_Op,
+    target: MPI_Datatype,
+    others: &[(&str, MPI_Datatype)],
+) -> Error {
+    let basic = |datatype| datatype::get("", datatype).ok().and_then(|datatype| datatype.basic_type());
+    let of_target = basic(target);
+    match (error.class(), of_target, op::reduce_op(op)) {
+        (ErrorClass::Op, Some(basic), Some(reduce)) if !reduce.is_defined_on(basic) => {
+            op::refused(op, target)
+        }
+        (ErrorClass::Type, None, _) => {
+            let elements = datatype::elements_name(target);
+            let cause =
+                format!("target_datatype has elements of {elements}, but an accumulate takes one type");
+            Error::new(ErrorClass::Type, "", cause)
+        }
+        (ErrorClass::Type, Some(_), _) => match others.iter().find(|(_, other)| basic(*other) != of_target) {
+            Some((name, other)) => {
+                let (here, there) = (datatype::elements_name(*other), datatype::elements_name(target));
+                let cause = format!("{name} has elements of {here}, and target_datatype of {there}");
+                Error::new(ErrorClass::Type, "", cause)
+            }
+            None => error,
+        },
+        _ => error,
+    }
 }

@@ -138,6 +138,22 @@ impl ControlBlock {
         })
     }
 
+    /// Tells the siblings who the owner is, and by what number they find out whether it has ended.
+    pub(super) fn introduce(&self, holder: Holder, vital: u64) {
+        let fields = &self.fields().published.0;
+        fields.holder.store(holder.code(), Relaxed);
+        // SYNC POINT introduced: read by `vital_of` in the siblings.
+        fields.vital.store(vital, Release);
+    }
+
+    /// The number of the owner, if it is the process of this code and has told one.
+    pub(super) fn vital_of(&self, code: u64) -> Option<u64> {
+        let fields = &self.fields().published.0;
+        // SYNC POINT introduced: written by `introduce` in the owner.
+        let vital = fields.vital.load(Acquire);
+        (vital != 0 && fields.holder.load(Relaxed) == code).then_some(vital)
+    }
+
     /// The owner's word of the meetings of a window's ranks; see [`meeting::Meeting`].
     #[inline]
     pub fn meeting(&self) -> meeting::Meeting<'_> {

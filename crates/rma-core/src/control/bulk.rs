@@ -33,10 +33,12 @@
 //! is a release; so what A4 did is visible to all plain code, which begins after B4. The barriers are each a full ordering, or
 //! the light one costs nothing and the heavy one makes the processors of all others order for them (see [`Barriers`]).
 //!
-//! Every value read may be hostile: then elements come out wrong, but nothing hangs for longer than a stripe is held.
+//! Every value read may be hostile: then elements come out wrong, but nothing hangs for longer than a stripe is held. Who waits
+//! for a stripe asks now and then whether its holder has ended ([`super::pause`]).
 
 use super::layout::{BulkFields, STRIPES};
-use super::shim::{AtomicU64, Ordering, fence, spin_loop, yield_now};
+use super::pause::{Pause, take};
+use super::shim::{AtomicU64, Ordering, fence};
 use super::state::Holder;
 use crate::host::Barriers;
 
@@ -46,9 +48,6 @@ pub(super) const CHUNK: usize = 16 << 10;
 
 /// Words in which the threads of a process announce steps: a cache line.
 pub(super) const ANNOUNCERS: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
-
-/// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
-const SPINS: u32 = 64;
 
 /// Looks at an announcement before the turn is given up: who made it may be dead. The steps it names are done with locks
 /// and atomic instructions then, which is always right.
@@ -104,8 +103,8 @@ impl<'a> Bulk<'a> {
     }
 
     /// Locks the stripe of the chunk that byte `offset` of the window lies in.
-    pub(super) fn lock(self, offset: usize) -> Entry<'a> {
-        self.lock_stripe(offset / CHUNK % STRIPES)
+    pub(super) fn lock(self, offset: usize, has_ended: &dyn Fn(u64) -> bool) -> Entry<'a> {
+        self.lock_stripe(offset / CHUNK % STRIPES, has_ended)
     }
 
     /// Whether steps lock, for some moment during the call.
@@ -150,8 +149,8 @@ impl<'a> Bulk<'a> {
     }
 
     /// Turns the regime back to steps, when those who hold stripes have given them back.
-    pub(super) fn turn_to_steps(self) {
-        let stripes: [Entry<'a>; STRIPES] = std::array::from_fn(|stripe| self.lock_stripe(stripe));
+    pub(super) fn turn_to_steps(self, has_ended: &dyn Fn(u64) -> bool) {
+        let stripes: [Entry<'a>; STRIPES] = std::array::from_fn(|stripe| self.lock_stripe(stripe, has_ended));
         // Turns need no stripe, so this may take back one that is just being made: it will be made again.
         // SYNC POINT regime: publishes what plain code did under the stripes.
         self.fields.regime.0.fetch_and(!(IS_TURNED | IS_PLAIN), Ordering::AcqRel);
@@ -167,27 +166,23 @@ impl<'a> Bulk<'a> {
         self.fields.stripes.iter().filter(|stripe| clear(stripe)).count() > 0
     }
 
-    fn lock_stripe(self, stripe: usize) -> Entry<'a> {
+    fn lock_stripe(self, stripe: usize, has_ended: &dyn Fn(u64) -> bool) -> Entry<'a> {
         let word = &self.fields.stripes[stripe];
-        let mut spins = 0;
         // SYNC POINT stripe: sees what the holder before did to the elements.
-        while word.compare_exchange_weak(0, self.holder.code(), Ordering::Acquire, Ordering::Relaxed).is_err()
-        {
-            pause(&mut spins);
-        }
+        take(word, self.holder, has_ended);
         Entry { word }
     }
 }
 
 /// Waits until the word does not announce a step on `name`; whether that came true.
 fn is_gone(word: &AtomicU64, name: u64) -> bool {
-    let mut spins = 0;
+    let mut pause = Pause::default();
     for _ in 0..PATIENCE {
         // SYNC POINT announced: sees what the step did.
         if word.load(Ordering::Acquire) != name {
             return true;
         }
-        pause(&mut spins);
+        pause.wait();
     }
     false
 }
@@ -217,14 +212,5 @@ fn heavy_barrier(barriers: Barriers) -> bool {
             true
         }
         Barriers::Own => false,
-    }
-}
-
-fn pause(spins: &mut u32) {
-    if *spins < SPINS && !cfg!(all(test, loom)) {
-        *spins += 1;
-        spin_loop();
-    } else {
-        yield_now();
     }
 }

@@ -23,6 +23,9 @@ struct World {
 
 const NAME: u64 = 1;
 
+/// Nobody ends.
+const NOBODY: fn(u64) -> bool = |_| false;
+
 impl World {
     fn bulk(&self, rank: usize) -> Bulk<'_> {
         Bulk::new(&self.fields, Holder::new(Peer(rank as u32)).unwrap())
@@ -32,7 +35,7 @@ impl World {
     fn step(&self, rank: usize, element: usize) {
         let bulk = self.bulk(rank);
         let announced = bulk.announce(&self.announced[rank][0], NAME, Barriers::Even);
-        let _entry = announced.unwrap_or_else(|| bulk.lock(element * CHUNK));
+        let _entry = announced.unwrap_or_else(|| bulk.lock(element * CHUNK, &NOBODY));
         self.elements[element].fetch_add(1, Relaxed);
     }
 
@@ -45,7 +48,7 @@ impl World {
             self.elements[element].fetch_add(1, Relaxed);
             return;
         }
-        self.under_lock(element, &bulk.lock(element * CHUNK), bulk);
+        self.under_lock(element, &bulk.lock(element * CHUNK, &NOBODY), bulk);
     }
 
     /// An addition by who holds the element's stripe.
@@ -64,7 +67,7 @@ impl World {
         if !bulk.is_plain() {
             bulk.turn_to_plain(NAME, Barriers::Even, self.announced.iter());
         }
-        self.under_lock(element, &bulk.lock(element * CHUNK), bulk);
+        self.under_lock(element, &bulk.lock(element * CHUNK, &NOBODY), bulk);
     }
 }
 
@@ -142,7 +145,7 @@ fn a_run_beside_turns_there_and_back() {
             world.run(0, 0);
         } else {
             world.plain(1, 0);
-            world.bulk(1).turn_to_steps();
+            world.bulk(1).turn_to_steps(&NOBODY);
         }
     });
 }
@@ -162,7 +165,7 @@ fn the_regime_turns_back_between_plain_code_and_steps() {
         if rank == 0 {
             world.plain(0, 0);
         } else {
-            world.bulk(1).turn_to_steps();
+            world.bulk(1).turn_to_steps(&NOBODY);
             world.step(1, 0);
             world.step(1, 0);
         }
@@ -177,7 +180,7 @@ fn a_turn_back_while_another_turns() {
             world.plain(0, 0);
         } else {
             world.step(1, 0);
-            world.bulk(1).turn_to_steps();
+            world.bulk(1).turn_to_steps(&NOBODY);
             world.step(1, 0);
         }
     });

@@ -8,7 +8,7 @@ use super::block::ControlBlock;
 use super::bulk::{CHUNK, Entry};
 use super::exclusion::UnalignedGuard;
 use super::state::Holder;
-use crate::host::Barriers;
+use crate::host::{Barriers, Vitals};
 use crate::ids::Rank;
 use crate::kernel::{Admission, Exclusion};
 use crate::mem::WriteSpan;
@@ -36,6 +36,7 @@ pub struct Siblings {
     own: ControlBlock,
     holder: Holder,
     barriers: Barriers,
+    vitals: Vitals,
     /// Small runs that have locked, less those that long ones have made up for.
     small_runs: AtomicU32,
     /// Bytes of long runs that were changed in steps since the last turn.
@@ -55,10 +56,24 @@ pub struct Domain<'a> {
 
 impl Siblings {
     /// Of the ranks with these blocks, one of which is the own.
-    pub fn new(blocks: Box<[ControlBlock]>, own: ControlBlock, holder: Holder, barriers: Barriers) -> Self {
+    pub fn new(
+        blocks: Box<[ControlBlock]>,
+        own: ControlBlock,
+        holder: Holder,
+        barriers: Barriers,
+        vitals: Vitals,
+    ) -> Self {
+        own.introduce(holder, vitals.own);
         // Borrowing a word allocates, which the thread that makes the window need not do in its first accumulate.
         announcer::own_word();
-        Self { blocks, own, holder, barriers, small_runs: AtomicU32::new(0), stepped: AtomicUsize::new(0) }
+        let (small_runs, stepped) = (AtomicU32::new(0), AtomicUsize::new(0));
+        Self { blocks, own, holder, barriers, vitals, small_runs, stepped }
+    }
+
+    /// Whether the process that holds words with this code has ended, as far as it can be known.
+    pub(super) fn has_ended(&self, code: u64) -> bool {
+        let vital = self.blocks.iter().find_map(|block| block.vital_of(code));
+        vital.is_some_and(|vital| (self.vitals.has_ended)(vital))
     }
 
     /// Counts a long run that cannot be plain code yet; whether it is time to turn the regime, for what steps have cost since
@@ -105,9 +120,9 @@ impl<'a> Domain<'a> {
         let bulk = self.control.bulk(self.siblings.holder);
         if bulk.is_turned() && self.siblings.small_runs.fetch_add(1, Relaxed) + 1 >= SMALL_RUNS {
             self.siblings.small_runs.store(0, Relaxed);
-            bulk.turn_to_steps();
+            bulk.turn_to_steps(&|code| self.siblings.has_ended(code));
         }
-        bulk.lock(self.offset(element))
+        bulk.lock(self.offset(element), &|code| self.siblings.has_ended(code))
     }
 
     /// Turns the regime, if this process can.
@@ -131,7 +146,7 @@ impl Exclusion for Domain<'_> {
         Self: 'g;
 
     fn exclude(&self) -> UnalignedGuard<'_> {
-        self.control.unaligned(self.siblings.holder).exclude()
+        self.control.unaligned(self.siblings.holder).exclude(&|code| self.siblings.has_ended(code))
     }
 
     #[inline]
@@ -155,7 +170,7 @@ impl Exclusion for Domain<'_> {
         let offset = self.offset(first);
         let entry = if is_long {
             self.siblings.make_up(bytes);
-            bulk.lock(offset)
+            bulk.lock(offset, &|code| self.siblings.has_ended(code))
         } else {
             self.lock(first)
         };

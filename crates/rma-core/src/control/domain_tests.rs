@@ -5,7 +5,7 @@ use super::bulk::{ANNOUNCERS, CHUNK};
 use super::domain::{Domain, Siblings};
 use super::{CONTROL_LEN, ControlBlock, Holder};
 use crate::datatype::{BasicType, Layout, Loop, Scatter};
-use crate::host::Barriers;
+use crate::host::{Barriers, Vitals};
 use crate::ids::{Peer, Rank};
 use crate::kernel::{CompareAndSwap, Exclusion, Kernel, Operands, ReduceOp, Results};
 use crate::mem::WriteSpan;
@@ -21,9 +21,19 @@ fn holder(peer: u32) -> Holder {
 fn processes(ranks: u32, barriers: impl Fn(u32) -> Barriers) -> (Vec<ControlBlock>, Vec<Siblings>) {
     let blocks: Vec<_> = (0..ranks).map(|_| ControlBlock::new(memory(CONTROL_LEN)).unwrap()).collect();
     let siblings = (0..ranks).map(|rank| {
-        Siblings::new(blocks.clone().into(), blocks[rank as usize], holder(rank), barriers(rank))
+        let vitals = Vitals { own: u64::from(rank) + 100, has_ended: |vital| vital == 102 };
+        Siblings::new(blocks.clone().into(), blocks[rank as usize], holder(rank), barriers(rank), vitals)
     });
     let siblings = siblings.collect();
+    (blocks, siblings)
+}
+
+/// Nobody says of itself how to ask after it.
+fn silent_processes(ranks: u32) -> (Vec<ControlBlock>, Vec<Siblings>) {
+    let (blocks, siblings) = processes(ranks, |_| Barriers::Even);
+    for (rank, block) in blocks.iter().enumerate() {
+        block.introduce(holder(rank as u32), 0);
+    }
     (blocks, siblings)
 }
 
@@ -232,7 +242,7 @@ fn bulk_goes_on_beside_an_announcement_that_does_not_end_and_is_plain_when_it_is
 
 #[test]
 fn what_a_dead_process_holds_can_be_cleared() {
-    let (blocks, siblings) = processes(3, |_| Barriers::Even);
+    let (blocks, siblings) = silent_processes(3);
     let target = memory(CHUNK);
     let dead = siblings[2].domain(&blocks[0], Rank(0), target);
     std::mem::forget(dead.exclude());
@@ -243,4 +253,33 @@ fn what_a_dead_process_holds_can_be_cleared() {
     drop(domain.exclude());
     drop(domain.enter_run(target, CHUNK));
     assert!(!blocks[0].clear_dead_accumulates(holder(2)));
+}
+
+/// In `processes` the process of rank 2 has ended, and nobody but who waits will ever find out.
+#[test]
+fn who_waits_for_a_process_that_has_ended_asks_and_goes_on() {
+    let (blocks, siblings) = processes(3, |_| Barriers::Even);
+    let target = memory(CHUNK);
+    let dead = siblings[2].domain(&blocks[0], Rank(0), target);
+    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
+    // Unaligned; a long run, plain; a short one, and what turns the regime back.
+    std::mem::forget(dead.exclude());
+    drop(domain.exclude());
+    std::mem::forget(dead.enter_run(target, CHUNK));
+    sum().accumulate(target, &ones[..], &domain);
+    for _ in 0..2 {
+        std::mem::forget(dead.enter_run(target, CHUNK));
+        for _ in 0..300 {
+            sum().accumulate(target.part(0, 8), &ones[..8], &domain);
+        }
+    }
+    assert!(!blocks[0].clear_dead_accumulates(holder(2)));
+}
+
+#[test]
+fn a_process_is_asked_after_by_its_own_number() {
+    let (_, siblings) = processes(3, |_| Barriers::Even);
+    let codes = [0, 1, 2, 3, 4, u64::MAX].map(|code| siblings[0].has_ended(code));
+    assert_eq!(codes, [false, false, false, true, false, false]);
 }

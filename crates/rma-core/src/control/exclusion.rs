@@ -6,11 +6,9 @@
 //! The tag lets a survivor free what a dead process held.
 
 use super::layout::Line;
-use super::shim::{AtomicU64, Ordering, spin_loop, yield_now};
+use super::pause::take;
+use super::shim::{AtomicU64, Ordering};
 use super::state::Holder;
-
-/// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
-const SPINS: u32 = 64;
 
 /// The exclusion of one control block, held in the name of one process.
 #[derive(Clone, Copy, Debug)]
@@ -36,22 +34,10 @@ impl<'a> UnalignedExclusion<'a> {
         self.word.compare_exchange(self.holder.code(), 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Waits until nobody else holds it.
-    pub fn exclude(self) -> UnalignedGuard<'a> {
-        let mut spins = 0;
+    /// Waits until nobody else holds it, or only a process that `has_ended`.
+    pub fn exclude(self, has_ended: &dyn Fn(u64) -> bool) -> UnalignedGuard<'a> {
         // SYNC POINT unaligned: sees what the holder before stored under its guard.
-        while self
-            .word
-            .compare_exchange_weak(0, self.holder.code(), Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
-            if spins < SPINS && !cfg!(all(test, loom)) {
-                spins += 1;
-                spin_loop();
-            } else {
-                yield_now();
-            }
-        }
+        take(self.word, self.holder, has_ended);
         UnalignedGuard { word: self.word }
     }
 }

@@ -82,6 +82,10 @@ pub(super) struct PublishedFields {
     pub(super) data_len: AtomicU64,
     /// Displacement unit in bytes.
     pub(super) disp_unit: AtomicU64,
+    /// The owner, as it stands in words that it holds.
+    pub(super) holder: AtomicU64,
+    /// What its siblings ask with whether it has ended; 0 until it has said, or when they cannot.
+    pub(super) vital: AtomicU64,
 }
 
 #[cfg(all(test, loom))]

@@ -208,7 +208,7 @@ fn the_exclusion_of_unaligned_accumulates_excludes() {
         let shared = Arc::new((Line(AtomicU64::new(0)), UnsafeCell::new(0u32)));
         let visit = |shared: &(Line<AtomicU64>, UnsafeCell<u32>), rank| {
             let exclusion = UnalignedExclusion::new(&shared.0, holder(rank));
-            let _guard = exclusion.exclude();
+            let _guard = exclusion.exclude(&|_| false);
             // SAFETY: the exclusion keeps the other out; the checker verifies it.
             shared.1.with_mut(|data| unsafe { *data += 1 });
         };

@@ -28,6 +28,7 @@ mod loom_signals;
 mod loom_tests;
 mod marks;
 mod meeting;
+mod pause;
 mod shim;
 mod state;
 #[cfg(all(test, not(loom)))]

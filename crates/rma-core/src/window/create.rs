@@ -366,7 +366,8 @@ impl WindowCreation {
             Error::new(ErrorClass::Other, CALL, cause)
         })?;
         let blocks = members.iter().map(|member| member.control).collect();
-        let siblings = Siblings::new(blocks, members[own].control, holder, self.engine.host().barriers());
+        let host = self.engine.host();
+        let siblings = Siblings::new(blocks, members[own].control, holder, host.barriers(), host.vitals());
         let members: Arc<[Member]> = members.into_vec().into();
         let first = members[0].rank;
         // Somebody looks: every call takes a way that tells of it.

@@ -9,7 +9,7 @@ use super::state::WindowState;
 use crate::control::Sleep;
 use crate::epoch::{Call, Caller};
 use crate::host::Host;
-use crate::ids::Rank;
+use crate::ids::{Rank, WindowId};
 use crate::progress::State;
 use std::fmt::Write;
 
@@ -35,8 +35,10 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
                 _ if !earlier.is_empty() => {
                     format!("the locks of {} that were called for before", list(&earlier))
                 }
-                Some(_) => held_lock(shared, rank),
-                None => format!("the lock of rank {rank}"),
+                _ => match earlier_elsewhere(state, shared.id) {
+                    Some(elsewhere) => elsewhere,
+                    None => held_lock(shared, rank),
+                },
             }
         }
         Call::LockAll => shared
@@ -82,6 +84,20 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
         (_, "no call") => what,
         (_, call) => format!("{what}, in the epoch that {call} opened"),
     }
+}
+
+/// The locks that the thread called for before on other windows, which a lock call sees to first.
+fn earlier_elsewhere(state: &State, here: WindowId) -> Option<String> {
+    let others = state.windows.promising().into_iter().filter(|id| *id != here);
+    let windows = others.filter_map(|id| state.windows.get(id));
+    windows.map(|window| (window, window.epoch.ungranted_of(Caller::thread()).collect::<Vec<_>>())).find_map(
+        |(window, earlier)| {
+            let id = window.shared.id;
+            (!earlier.is_empty()).then(|| {
+                format!("the locks of {} on window {id} that were called for before", list(&earlier))
+            })
+        },
+    )
 }
 
 /// A free call's clause.

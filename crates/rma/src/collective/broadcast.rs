@@ -1,12 +1,15 @@
 //! Broadcast down a binomial tree: a rank hears from its parent, and tells its children.
 //!
-//! A message that is too long for a rank is that rank's error alone: it is passed on first, so nobody waits below it.
+//! A message that is too long for a rank is that rank's error alone: it is passed on first, so nobody waits below it. A rank
+//! with nobody below it does not even store one.
 
 use super::link::{Link, Machine, Sends};
 use super::tree::Tree;
 use crate::message::ReceiveRequest;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
+
+const CALL: &str = "broadcast";
 
 /// A broadcast under way; gives every rank the root's message.
 #[derive(Debug)]
@@ -49,10 +52,11 @@ impl Machine for Broadcast {
     fn step(&mut self) -> Result<Option<Vec<u8>>> {
         if self.message.is_none() {
             if self.receive.is_none() {
-                self.receive = Some(self.link.receive(self.tree.parent(), 0, u64::MAX)?);
+                let most = if self.tree.child_bits().next().is_none() { self.limit } else { u64::MAX };
+                self.receive = Some(self.link.receive(self.tree.parent(), 0, most)?);
             }
             let Some(end) = self.receive.as_mut().and_then(ReceiveRequest::test) else { return Ok(None) };
-            self.message = Some(Arc::new(end?.data.unwrap_or_default()));
+            self.message = Some(Arc::new(end.map_err(|e| e.in_call(CALL))?.data.unwrap_or_default()));
         }
         if let (Some(message), false) = (self.message.clone(), self.has_told) {
             self.has_told = true;
@@ -64,7 +68,7 @@ impl Machine for Broadcast {
         let len = self.message.as_ref().map_or(0, |message| message.len() as u64);
         if self.receive.is_some() && len > self.limit {
             let cause = format!("a message of {len} bytes arrived for a buffer of {}", self.limit);
-            return Err(Error::new(ErrorClass::Truncate, "broadcast", cause));
+            return Err(Error::new(ErrorClass::Truncate, CALL, cause));
         }
         // Nobody else holds it now that all messages have left.
         Ok(self.message.take().map(|message| Arc::try_unwrap(message).unwrap_or_else(|m| (*m).clone())))

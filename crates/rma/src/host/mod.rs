@@ -12,6 +12,7 @@ mod runtime;
 mod segment;
 mod siblings;
 mod space;
+mod vitals;
 mod wish;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use rma_core::datatype::BasicType;
 use rma_core::host::{
     Barriers, Combine, Group, Host, HostRequest, Locality, LongWait, Outcome, SegmentRequest, SegmentSet,
+    Vitals,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
@@ -165,6 +166,10 @@ impl Host for RuntimeHost {
 
     fn locality(&self, peer: Peer) -> Locality {
         self.places.locality(peer)
+    }
+
+    fn vitals(&self) -> Vitals {
+        super::vitals::vitals()
     }
 
     fn barriers(&self) -> Barriers {

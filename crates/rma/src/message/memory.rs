@@ -7,6 +7,7 @@ use rma_core::channel::{Channel, Source};
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::{Error, ErrorClass, Result};
+use std::alloc::{Layout, alloc_zeroed};
 use std::sync::Arc;
 
 /// A message to send.
@@ -154,12 +155,58 @@ impl Landing {
     }
 }
 
-/// Zeroed bytes; an error, not the end of the process, when there is no memory for what a peer announced.
+/// Zeroed bytes; an error, not the end of the process, when there is no memory for what a peer announced. The memory is not
+/// touched: a long message takes pages of it as its bytes arrive, so one that is announced and never sent costs addresses only.
 fn allocate(len: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(len).map_err(|_| {
-        Error::new(ErrorClass::NoMem, "receive", format!("no memory for a message of {len} bytes"))
-    })?;
-    bytes.resize(len, 0);
-    Ok(bytes)
+    if len == 0 {
+        return Ok(Vec::new());
+    }
+    let layout = Layout::array::<u8>(len).map_err(|_| no_memory(len))?;
+    // SAFETY: the layout has a size.
+    let start = unsafe { alloc_zeroed(layout) };
+    if start.is_null() {
+        return Err(no_memory(len));
+    }
+    // SAFETY: the global allocator, which vectors use, has just given these `len` bytes with a vector's alignment; they are
+    // zeroed, and nobody else has them.
+    Ok(unsafe { Vec::from_raw_parts(start, len, len) })
+}
+
+#[cold]
+fn no_memory(len: usize) -> Error {
+    Error::new(ErrorClass::NoMem, "receive", format!("no memory for a message of {len} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pages of this process that are in memory.
+    fn resident_pages() -> usize {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        pages.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_announced_costs_nothing_until_it_comes() {
+        const LEN: usize = 1 << 30;
+        let before = resident_pages();
+        let (landing, scatter) = Sink::Owned { limit: u64::MAX }.land(LEN as u64);
+        let taken = resident_pages().saturating_sub(before);
+        assert!(matches!(&landing, Landing::Owned(bytes) if bytes.len() == LEN), "{landing:?}");
+        // Other tests of this process take some meanwhile.
+        assert!(taken < (LEN >> 12) / 4, "{taken} pages");
+        drop(scatter);
+        assert!(landing.finish().unwrap().unwrap()[LEN - 1] == 0);
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_an_error() {
+        for len in [usize::MAX, usize::MAX / 2, 1 << 60] {
+            let error = allocate(len).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::NoMem, "{error}");
+        }
+        assert_eq!(allocate(0).unwrap(), [0; 0]);
+        assert_eq!(allocate(3).unwrap(), [0; 3]);
+    }
 }

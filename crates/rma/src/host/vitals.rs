@@ -1,0 +1,57 @@
+//! Whether a process of this node has ended, asked by its number with the signal that is not sent (kill(2)).
+//!
+//! A number means something only to who counts processes alike, so the namespace of the numbers is a part of what is told:
+//! who is in another one is not asked after. A process that nobody has waited for yet still has its number, and a number may
+//! have been given to a new process; both count as alive.
+
+use rma_core::host::Vitals;
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid, test_kill_process};
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
+
+pub(super) fn vitals() -> Vitals {
+    Vitals { own: namespace().map_or(0, |space| told(space, getpid())), has_ended }
+}
+
+fn told(space: u32, process: Pid) -> u64 {
+    u64::from(space) << 32 | u64::from(process.as_raw_nonzero().get().unsigned_abs())
+}
+
+fn has_ended(told: u64) -> bool {
+    let process = i32::try_from(told & u64::from(u32::MAX)).ok().and_then(Pid::from_raw);
+    let is_alike = namespace().is_some_and(|space| told >> 32 == u64::from(space));
+    is_alike && process.is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
+}
+
+/// In which this process has its number.
+fn namespace() -> Option<u32> {
+    static SPACE: OnceLock<Option<u32>> = OnceLock::new();
+    *SPACE.get_or_init(|| {
+        let space = std::fs::metadata("/proc/self/ns/pid").ok()?;
+        u32::try_from(space.ino()).ok().filter(|space| *space != 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_has_ended_when_it_was_waited_for() {
+        let Vitals { own, has_ended } = vitals();
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let process = Pid::from_child(&child);
+        let other = told(namespace().unwrap(), process);
+        assert!(own != 0 && !has_ended(own) && !has_ended(other));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(has_ended(other));
+        // Counted elsewhere, or no number at all.
+        assert!(!has_ended(told(namespace().unwrap() ^ 1, process)));
+        for wild in [0, u64::MAX, own & !u64::from(u32::MAX), own | 1 << 31] {
+            assert!(!has_ended(wild), "{wild:#x}");
+        }
+    }
+}
