@@ -27,6 +27,9 @@ pub(crate) const RECORD_HEADER: usize = 8;
 /// Bytes of a bulk packet's record between header word and head: the length of the body.
 pub(crate) const BODY_LEN: usize = 8;
 
+/// Pieces of a body that fill a ring: the sender fills one while the receiver empties another.
+pub(crate) const PIECES: usize = 4;
+
 /// Sizes that both ends of a connection must agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -47,6 +50,8 @@ pub(crate) struct RingPlace {
     pub(crate) data: usize,
     /// Lines of data, a power of two.
     pub(crate) lines: u64,
+    /// Lines of the longest record that its producer waits for room for.
+    pub(crate) longest: u64,
 }
 
 /// Which end of a block's connection a process is.
@@ -91,8 +96,20 @@ impl Geometry {
             producer_alarm: control + 2 * APART,
             data: DATA + index * self.ring_bytes as usize,
             lines: self.ring_bytes / LINE as u64,
+            longest: self.longest().div_ceil(LINE as u64),
         }
     }
+
+    /// Bytes of the longest record: the head of a bulk packet, or a piece of a body.
+    fn longest(self) -> u64 {
+        let head = self.max_packet + (RECORD_HEADER + BODY_LEN) as u64;
+        head.max(piece(self.ring_bytes as usize) as u64)
+    }
+}
+
+/// Bytes of the record of a piece of a body, in a ring of so many bytes.
+pub(crate) fn piece(ring_bytes: usize) -> usize {
+    (ring_bytes / PIECES).max(LINE)
 }
 
 impl Side {
@@ -122,6 +139,7 @@ mod tests {
                 for lane in Lane::ALL {
                     let place = geometry.ring(side, lane);
                     assert!(place.lines.is_power_of_two() && place.lines * LINE as u64 >= ring_bytes);
+                    assert!(place.longest <= place.lines);
                     words.extend([place.consumed, place.consumer_alarm, place.producer_alarm]);
                     data.push(place.data..place.data + place.lines as usize * LINE);
                 }

@@ -37,6 +37,12 @@
 //! All four accesses of a column pair are sequentially consistent, so they have one order that all processes agree on. In
 //! it either the reading of the left column comes after `alarm := 1`, and the doorbell is rung; or it comes before, then
 //! so does the change above it, and the reading of the right column sees it: no sleep. Both may happen, never neither.
+//!
+//! That order costs a consumer more than all else, for its processor has to own the lines that it has just cleared first. So
+//! it leaves out `consumed := n` in that order, and the look at the alarm, while no producer can sleep for want of room. A
+//! producer that sleeps has seen at least the count of the last such look. With the ring empty it lacks no more lines than
+//! were consumed since; and while these and the longest record together fit the ring, it has room for whatever it sends. A
+//! ring that is not empty is another matter, and so is the next record.
 
 use crate::block::Block;
 use crate::layout::{LINE, RECORD_HEADER, RingPlace};
@@ -81,6 +87,8 @@ pub(crate) struct Producer {
 pub(crate) struct Consumer {
     ring: Ring,
     consumed: u64,
+    /// What `consumed` was at the last look at the producer's alarm.
+    looked: u64,
     is_armed: bool,
 }
 
@@ -181,7 +189,7 @@ impl Producer {
 impl Consumer {
     /// The consumer of a ring that nothing has been taken from.
     pub(crate) fn new(block: Arc<Block>, place: RingPlace) -> Self {
-        Self { ring: Ring::new(block, place), consumed: 0, is_armed: false }
+        Self { ring: Ring::new(block, place), consumed: 0, looked: 0, is_armed: false }
     }
 
     /// Whether a record waits, sound or not.
@@ -227,10 +235,16 @@ impl Consumer {
     }
 
     /// Whether the producer sleeps and must be woken for the room that was made; the answer is yes once.
-    pub(crate) fn must_ring(&self) -> bool {
+    pub(crate) fn must_ring(&mut self) -> bool {
+        let RingPlace { lines, longest, .. } = self.ring.place;
+        // With the ring empty, a producer that knows of the last look has this room at least; see above.
+        if self.consumed - self.looked + longest <= lines && !self.has_record() {
+            return false;
+        }
         // SYNC POINT ring/room (consumer): `consumed` once more, now ordered before the reading of the alarm. Once for all
         // records of a poll, where `release` would pay for the ordering with each. Pairs with `Producer::look_for_room`
         // after `Producer::arm`.
+        self.looked = self.consumed;
         self.ring.block.store(self.ring.place.consumed, self.consumed, SeqCst);
         self.ring.take_alarm(self.ring.place.producer_alarm)
     }
@@ -283,7 +297,8 @@ impl Ring {
             at <= size - RECORD_HEADER && len <= size - RECORD_HEADER - at,
             "a payload longer than its ring"
         );
-        let start = (self.line(position) - self.place.data + RECORD_HEADER + at) % size;
+        // The size is a power of two: a mask, where a remainder would be a division for each packet.
+        let start = (self.line(position) - self.place.data + RECORD_HEADER + at) & (size - 1);
         let first = len.min(size - start);
         if first > 0 {
             copy(&self.block, self.place.data + start, 0..first);

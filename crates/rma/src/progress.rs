@@ -48,9 +48,6 @@ impl Begun {
     }
 
     fn take(&self) -> Vec<Arc<dyn Step>> {
-        if !self.is_some() {
-            return Vec::new();
-        }
         let mut collectives = self.collectives.lock();
         self.is_some.store(false, Relaxed);
         std::mem::take(&mut *collectives)
@@ -64,20 +61,19 @@ impl RuntimeUpper {
 
     /// Steps the collectives, if one of them may find something new; says whether there was something new for anybody.
     fn step_collectives(&mut self) -> bool {
-        if is_agent() {
-            // A step may call a function of the user, who expects that in a thread of the user.
-            return false;
-        }
         // Counted before the steps: a message that ends during them is news for the next time.
         let events = self.messages.events();
-        let begun = self.begun.take();
-        let is_news = events != self.seen || !begun.is_empty();
-        self.running.extend(begun);
-        if is_news {
-            self.seen = events;
-            self.running.retain(|collective| !collective.step());
+        let has_begun = self.begun.is_some();
+        // A step may call a function of the user, who expects that in a thread of the user.
+        if (events == self.seen && !has_begun) || is_agent() {
+            return false;
         }
-        is_news
+        if has_begun {
+            self.running.extend(self.begun.take());
+        }
+        self.seen = events;
+        self.running.retain(|collective| !collective.step());
+        true
     }
 }
 

@@ -4,14 +4,11 @@
 //! until its end has been reported no other body is taken, so what is owed (the end of a body, a notice of room) is one
 //! each, kept until a poll can hand it over.
 
-use crate::layout::{BODY_LEN, LINE, RECORD_HEADER};
+use crate::layout::{self, BODY_LEN, PIECES, RECORD_HEADER};
 use crate::ring::{Corrupt, Header, Kind, Producer};
 use rma_core::channel::{BulkToken, Lane, Room, Sink, Source};
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
-
-/// Pieces of a body that fill a ring: the sender fills one while the receiver empties another.
-const PIECES: usize = 4;
 
 /// The sending half of a lane.
 #[derive(Debug)]
@@ -198,7 +195,6 @@ impl Outgoing {
     }
 
     fn piece(&self) -> usize {
-        let bytes = (self.ring.longest() + RECORD_HEADER) / PIECES;
-        bytes.max(LINE) - RECORD_HEADER
+        layout::piece(self.ring.longest() + RECORD_HEADER) - RECORD_HEADER
     }
 }

@@ -152,6 +152,28 @@ fn alarms_ring_once_for_what_was_asked() {
 }
 
 #[test]
+fn a_consumer_looks_at_the_alarm_before_the_ring_could_seem_full() {
+    let (_, _, block, place) = ring(8);
+    let place = RingPlace { longest: 3, ..place };
+    let (mut producer, mut consumer) =
+        (Producer::new(Arc::clone(&block), place), Consumer::new(Arc::clone(&block), place));
+    for turn in 0..4 {
+        producer.arm();
+        for record in 1..=6 {
+            send(&mut producer, Kind::Packet, &[turn]);
+            receive(&mut consumer);
+            // Five lines and the longest record fill the ring; six do not leave room for it.
+            assert_eq!(consumer.must_ring(), record == 6, "after record {record}");
+        }
+    }
+    producer.arm();
+    send(&mut producer, Kind::Packet, &[1]);
+    send(&mut producer, Kind::Packet, &[2]);
+    receive(&mut consumer);
+    assert!(consumer.must_ring(), "the ring is not empty");
+}
+
+#[test]
 fn a_false_index_is_noticed_and_changes_nothing() {
     for claim in [1, 2, 5, u64::MAX, u64::MAX / 2, 1 << 32] {
         let (mut producer, _consumer, block, place) = ring(4);

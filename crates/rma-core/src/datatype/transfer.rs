@@ -83,7 +83,15 @@ impl Gather {
 
     /// Copies the next bytes to the start of `into`, as many as both sides have, and advances; says how many.
     pub fn copy_to(&mut self, into: WriteSpan) -> usize {
-        self.transfer(&mut Scatter::span(into)) as usize
+        // One run is most often all there is, and a walk over both sides costs more than a short copy.
+        match self.peek(into.len()) {
+            Some(run) if run.len() == into.len() => {
+                into.write_from(run);
+                self.advance(run.len());
+                run.len()
+            }
+            _ => self.transfer(&mut Scatter::span(into)) as usize,
+        }
     }
 
     /// Copies the next bytes to the next bytes of `into`, as many as both sides have, and advances both; says how many.
@@ -259,7 +267,14 @@ impl Scatter {
         assert!(from.len() as u64 <= self.remaining(), "the caller brought more bytes than remain");
         // SAFETY: the slice outlives the call, and nothing writes it meanwhile.
         let from = unsafe { ReadSpan::new(from.as_ptr(), from.len()) };
-        Gather::span(from).transfer(self);
+        // As in `Gather::copy_to`.
+        match self.peek(from.len()) {
+            Some(run) if run.len() == from.len() => {
+                run.write_from(from);
+                self.advance(from.len());
+            }
+            _ => drop(Gather::span(from).transfer(self)),
+        }
     }
 }
 

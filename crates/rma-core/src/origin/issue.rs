@@ -57,11 +57,8 @@ pub(super) enum Step {
 }
 
 impl Issuer<'_> {
-    /// Issues what may leave, in rounds; answers whether anything did.
+    /// Issues what may leave of a window that is dirty, in rounds; answers whether anything did.
     pub(crate) fn issue_window(&mut self) -> bool {
-        if !self.window.dirty {
-            return false;
-        }
         let mut any = false;
         let mut rounds = self.config.poll_packets;
         loop {
@@ -268,8 +265,13 @@ impl Issuer<'_> {
             OpData::Memory(gather) => {
                 // The operation keeps its place: a lock packet may be handed back and sent again.
                 let mut rest = gather.clone();
-                let _before = rest.split_to(op.sent);
-                rest.split_to(piece)
+                match op.sent == 0 && piece == op.len {
+                    true => rest,
+                    false => {
+                        let _before = rest.split_to(op.sent);
+                        rest.split_to(piece)
+                    }
+                }
             }
         };
         if is_small {

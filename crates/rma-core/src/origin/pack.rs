@@ -103,8 +103,8 @@ pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small
     true
 }
 
-/// Makes a pack of an operation that has just got its place in the line but is not in it, and of the stores at the end of
-/// the line; hands the operation back as it was when it cannot be packed, or too few wait.
+/// Makes a pack of an operation that has just got its place in a line of `RMA_PACK_FROM` or more but is not in it, and of the
+/// stores at the end of the line; hands the operation back as it was when it cannot be packed.
 pub(super) fn begin(
     state: &mut State,
     window: &mut WindowState,
@@ -114,9 +114,6 @@ pub(super) fn begin(
 ) -> Operation {
     let Pools { ops, targets } = &mut state.pools;
     let target = &mut targets[key];
-    if op.order - target.issued_to < state.config.pack_from {
-        return op;
-    }
     let room = channel.capabilities_for(target.peer).max_packet - MAX_HEAD;
     let Some(newest) = Small::of(&op) else { return op };
     let needs = |small: &Small| PACK_ENTRY_LEN + small.data.len();

@@ -52,7 +52,10 @@ pub(crate) fn post(
         // Somebody waits for this operation alone, and no synchronization call will push it.
         element.push_to = element.posted;
     }
-    let op = pack::begin(state, window, channel, target, op);
+    let op = match op.order - element.issued_to < state.config.pack_from {
+        true => op,
+        false => pack::begin(state, window, channel, target, op),
+    };
     let is_pack = op.kind == OpKind::Pack;
     let element = &mut state.pools.targets[target];
     state.is_pack_full |= is_pack && element.ends_in_pack(&state.pools.ops);

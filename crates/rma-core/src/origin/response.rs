@@ -188,9 +188,11 @@ impl Settler<'_> {
         if response.flags.has(ResponseFlags::GRANT) {
             self.on_grant(target);
         }
-        self.pools.targets[target].on_acked(response.sequence);
+        let element = &mut self.pools.targets[target];
+        element.on_acked(response.sequence);
+        // An answer alone gives room for no more than what waits here already.
+        self.window.dirty |= response.flags != ResponseFlags::NONE || !element.pending.is_empty();
         self.retire(target);
-        self.window.dirty = true;
     }
 
     fn on_grant(&mut self, target: PoolKey) {

@@ -1,10 +1,16 @@
 //! Putting one packet on the channel: small with its data behind the head, or bulk with its data left in place.
 
+use super::issue::MAX_HEAD;
 use crate::channel::{BulkToken, Capabilities, Channel, Lane, Room, Source};
 use crate::datatype::Gather;
 use crate::ids::Peer;
 use crate::stats::Counters;
 use smallvec::SmallVec;
+
+/// Most data that is copied together with its head: filling twice costs more than the copy.
+const SHORT_DATA: usize = 64;
+/// Longest packet that is put together before it is filled.
+const SHORT_PACKET: usize = MAX_HEAD + SHORT_DATA;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +48,20 @@ impl Outbox<'_> {
             Ok(Room::Full) => return self.full(),
             Err(_) => return Sent::Lost,
         }
-        self.channel.fill(Source::Bytes(head));
-        if data_len > 0 {
-            self.channel.fill(data);
+        if data_len > 0 && head.len() <= MAX_HEAD && data_len <= SHORT_DATA {
+            let mut packet = [0; SHORT_PACKET];
+            let (start, rest) = packet.split_at_mut(head.len());
+            start.copy_from_slice(head);
+            match data {
+                Source::Bytes(bytes) => rest[..data_len].copy_from_slice(bytes),
+                Source::Memory(gather) => gather.read(&mut rest[..data_len]),
+            }
+            self.channel.fill(Source::Bytes(&packet[..head.len() + data_len]));
+        } else {
+            self.channel.fill(Source::Bytes(head));
+            if data_len > 0 {
+                self.channel.fill(data);
+            }
         }
         self.channel.commit();
         self.sent(peer, data_len as u64)

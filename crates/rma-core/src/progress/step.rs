@@ -25,21 +25,33 @@ impl Core {
     pub(crate) fn step(&mut self, host: &dyn Host) -> bool {
         self.state.counters.on_progress_steps(1);
         self.state.begun = false;
-        let mut moved = self.send(host);
+        let moved = self.send(host);
+        self.receive(host) || moved
+    }
+
+    /// The step of who has just seen that there is nothing to send, and a packet to take.
+    pub(crate) fn step_for_packet(&mut self, host: &dyn Host) -> bool {
+        self.state.counters.on_progress_steps(1);
+        self.receive(host)
+    }
+
+    /// Takes what has arrived, and answers it.
+    fn receive(&mut self, host: &dyn Host) -> bool {
         let budget = Budget {
             packets: self.state.config.poll_packets as u32,
             bytes: self.state.config.poll_bytes as usize,
         };
         let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
         let polled = self.channel.poll(&mut sink, budget);
-        moved |= !polled.is_idle();
         if !polled.is_idle() {
             // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
             // meanwhile is the next step's, so this poll takes no packet, and a channel need not ask the system for one.
             self.send(host);
-            let _ = self.flush();
+            if !self.channel.is_quiet() {
+                let _ = self.flush();
+            }
         }
-        moved
+        !polled.is_idle()
     }
 
     /// Whether something was begun that no step has tried to send yet.
@@ -64,12 +76,16 @@ impl Core {
 
     fn send(&mut self, host: &dyn Host) -> bool {
         let mut moved = false;
-        for id in self.state.windows.active() {
-            moved |= self.advance_window(id, host);
+        if self.state.windows.has_active() {
+            for id in self.state.windows.active() {
+                moved |= self.advance_window(id, host);
+            }
         }
-        let State { replies, bulks, windows, nudges, counters, by_channel, .. } = &mut self.state;
-        let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
-        moved |= replies.send(&mut outbox, bulks, windows, nudges);
+        if !self.state.replies.is_empty() {
+            let State { replies, bulks, windows, nudges, counters, by_channel, .. } = &mut self.state;
+            let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
+            moved |= replies.send(&mut outbox, bulks, windows, nudges);
+        }
         moved |= self.send_nudges();
         moved | self.upper.advance(&mut *self.channel)
     }
@@ -85,11 +101,13 @@ impl Core {
         }
         let State { pools, bulks, replies, nudges, counters, by_channel, config, lost, .. } = &mut self.state;
         moved |= locks::advance(replies, nudges, counters, &mut window);
-        // Issuing changes the whole window, so its counters step aside.
-        let mut counters = std::mem::take(&mut window.counters);
-        let outbox = Outbox { channel: &mut *self.channel, counters: &mut counters, by_channel };
-        moved |= Issuer { window: &mut window, pools, bulks, outbox, config }.issue_window();
-        window.counters = counters;
+        if window.dirty {
+            // Issuing changes the whole window, so its counters step aside.
+            let mut counters = std::mem::take(&mut window.counters);
+            let outbox = Outbox { channel: &mut *self.channel, counters: &mut counters, by_channel };
+            moved |= Issuer { window: &mut window, pools, bulks, outbox, config }.issue_window();
+            window.counters = counters;
+        }
         moved |= epoch::lock_all::settle(&mut window, lost);
         self.state.windows.put_back(window);
         moved

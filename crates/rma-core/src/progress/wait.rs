@@ -228,10 +228,13 @@ impl Wait<'_> {
         let mut is_last_round = sleeps_at_once;
         let mut reports = Reports { after: self.patience.report, begun: None };
         let (mut span, mut rounds) = (None, 0u32);
+        // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that.
+        let mut held = None;
         loop {
             let seen = self.waiting.news();
-            let mut core = self.core.lock();
-            let moved = core.step(self.host);
+            let was_held = held.is_some();
+            let mut core = held.take().unwrap_or_else(|| self.core.lock());
+            let moved = if was_held { core.step_for_packet(self.host) } else { core.step(self.host) };
             self.waiting.on_stepped(&mut core, moved);
             core.state.is_spinning = !is_last_round;
             let outcome = ready(&mut core);
@@ -270,9 +273,13 @@ impl Wait<'_> {
                 }
             }
             if is_spinning {
-                self.look(&core);
-                drop(core);
-                std::hint::spin_loop();
+                // Not twice in a row: some channels cannot tell, and others want the engine too.
+                if self.look(&core) && !was_held {
+                    held = Some(core);
+                } else {
+                    drop(core);
+                    std::hint::spin_loop();
+                }
                 continue;
             }
             let until_report = reports.look(self, &core.state, now, describe);
@@ -292,17 +299,18 @@ impl Wait<'_> {
         }
     }
 
-    /// Spins until the channel's memory shows something, or it is time for a step. Only a wait for packets does: what lies in
-    /// shared memory otherwise is seen by steps alone.
-    fn look(&self, core: &Core) {
+    /// Spins until the channel's memory shows something, or it is time for a step; says whether it shows something. Only a
+    /// wait for packets looks: what lies in shared memory otherwise is seen by steps alone.
+    fn look(&self, core: &Core) -> bool {
         if self.is_for_packets && core.is_idle() {
             for _ in 0..LOOKS_BETWEEN_STEPS {
                 if !core.channel.is_quiet() {
-                    return;
+                    return true;
                 }
                 std::hint::spin_loop();
             }
         }
+        false
     }
 
     fn sleep(&self, mut core: MutexGuard<'_, Core>, seen: News, limit: Option<Duration>) {

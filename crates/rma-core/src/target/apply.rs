@@ -196,7 +196,10 @@ pub(super) fn touch(
     let exclusion = &window.shared.domain(own);
     match &request.kind {
         RequestKind::Put(place) => {
-            own.locate_place(place, data.len() as u64)?.write(data);
+            match place.area {
+                Area::Run { offset } => own.locate_behind(place.disp, offset, data.len() as u64)?.write(data),
+                Area::Shape { .. } => own.locate_place(place, data.len() as u64)?.write(data),
+            }
             Ok(None)
         }
         RequestKind::Get { place, len, .. } => {

@@ -16,8 +16,9 @@ use crate::origin::{Outbox, Sent};
 use crate::progress::{BulkOwner, Bulks};
 use crate::window::{Held, Windows};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Something owed to a peer.
@@ -53,7 +54,7 @@ const KEPT_QUEUES: usize = 8;
 /// All replies of an engine.
 #[derive(Default)]
 pub(crate) struct Replies {
-    queues: HashMap<Peer, Queue>,
+    queues: FxHashMap<Peer, Queue>,
     /// Peers with a queue that is not empty.
     waiting: VecDeque<Peer>,
     merged: u64,

@@ -94,8 +94,7 @@ impl State {
         let (packet, at) = Packet::parse(bytes)?;
         match (packet, lane) {
             (Packet::Eager { label, credit }, Lane::Request) => {
-                self.on_credit(from, credit)?;
-                self.on_eager(from, label, &bytes[at..])
+                self.on_eager(from, label, credit, &bytes[at..])
             }
             (Packet::Announce { label, credit, sender, len }, Lane::Request) => {
                 self.on_credit(from, credit)?;
@@ -117,8 +116,16 @@ impl State {
         self.peer(from).credit.on_returned(credit)
     }
 
-    fn on_eager(&mut self, from: Peer, label: Label, message: &[u8]) -> Result<(), &'static str> {
-        self.peer(from).credit.on_received(message.len())?;
+    fn on_eager(
+        &mut self,
+        from: Peer,
+        label: Label,
+        credit: u32,
+        message: &[u8],
+    ) -> Result<(), &'static str> {
+        let account = &mut self.peer(from).credit;
+        account.on_returned(credit)?;
+        account.on_received(message.len())?;
         let Some(id) = self.matcher.take_posted(label, from) else {
             let content = Content::Kept(message.to_vec());
             self.matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });

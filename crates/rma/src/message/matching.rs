@@ -1,7 +1,9 @@
 //! Matching: which receive takes which message. Per scope, in the order of posting and of arrival.
 //!
 //! Invariant: no posted receive matches a message that waits in the same scope, so order is kept by looking at one side
-//! only. Scopes without entries take no memory, but for the queues of a few of them, which the next scopes get.
+//! only. Scopes without entries take no memory, but for the queues of a few of them, which the next scopes get. The scope at
+//! hand, which is most often the only one, has its queues outside the table, so that a message costs no change of that; a
+//! scope has queues here or there, never both.
 
 use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
@@ -39,8 +41,11 @@ pub(super) enum Content {
     Own { send: RequestId, len: u64 },
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Matcher {
+    /// The scope at hand. When it has no entries, the next scope takes its place.
+    at_hand: (Scope, Queues),
+    /// The other scopes, none of them without entries.
     scopes: FxHashMap<Scope, Queues>,
     /// Empty queues, with the memory that they have.
     spare: Vec<Queues>,
@@ -80,10 +85,17 @@ impl Content {
     }
 }
 
+impl Default for Matcher {
+    fn default() -> Self {
+        let at_hand = (Scope::LAST, Queues::default());
+        Self { at_hand, scopes: FxHashMap::default(), spare: Vec::new() }
+    }
+}
+
 impl Matcher {
     /// The receive that a message of `source` belongs to; it is not posted any more then.
     pub(super) fn take_posted(&mut self, label: Label, source: Peer) -> Option<RequestId> {
-        let queues = self.scopes.get_mut(&label.scope)?;
+        let queues = self.known(label.scope)?;
         let at = queues.posted.iter().position(|(pattern, _)| pattern.takes(source, label.tag))?;
         let request = queues.posted.remove(at).map(|(_, request)| request);
         self.forget_if_empty(label.scope);
@@ -97,7 +109,7 @@ impl Matcher {
 
     /// The first message that a receive takes; it is not kept any more then.
     pub(super) fn take_arrived(&mut self, pattern: Pattern) -> Option<Arrived> {
-        let queues = self.scopes.get_mut(&pattern.scope)?;
+        let queues = self.known(pattern.scope)?;
         let at = queues.arrived.iter().position(|a| pattern.takes(a.source, a.tag))?;
         let arrived = queues.arrived.remove(at);
         self.forget_if_empty(pattern.scope);
@@ -106,7 +118,10 @@ impl Matcher {
 
     /// The first message that a receive would take.
     pub(super) fn peek_arrived(&self, pattern: Pattern) -> Option<&Arrived> {
-        let queues = self.scopes.get(&pattern.scope)?;
+        let queues = match self.at_hand.0 == pattern.scope {
+            true => &self.at_hand.1,
+            false => self.scopes.get(&pattern.scope)?,
+        };
         queues.arrived.iter().find(|a| pattern.takes(a.source, a.tag))
     }
 
@@ -117,13 +132,37 @@ impl Matcher {
 
     /// The queues of a scope, made when there are none.
     fn queues(&mut self, scope: Scope) -> &mut Queues {
-        let Self { scopes, spare } = self;
-        scopes.entry(scope).or_insert_with(|| spare.pop().unwrap_or_default())
+        let Self { at_hand, scopes, spare } = self;
+        if at_hand.0 != scope && at_hand.1.is_empty() && !scopes.contains_key(&scope) {
+            at_hand.0 = scope;
+        }
+        match at_hand.0 == scope {
+            true => &mut at_hand.1,
+            false => scopes.entry(scope).or_insert_with(|| spare.pop().unwrap_or_default()),
+        }
+    }
+
+    /// The queues of a scope, if it may have entries.
+    fn known(&mut self, scope: Scope) -> Option<&mut Queues> {
+        match self.at_hand.0 == scope {
+            true => Some(&mut self.at_hand.1),
+            false => self.scopes.get_mut(&scope),
+        }
+    }
+
+    /// All scopes that may have entries.
+    fn all(&self) -> impl Iterator<Item = (&Scope, &Queues)> {
+        let (scope, queues) = &self.at_hand;
+        std::iter::once((scope, queues)).chain(&self.scopes)
+    }
+
+    fn all_queues(&mut self) -> impl Iterator<Item = &mut Queues> {
+        std::iter::once(&mut self.at_hand.1).chain(self.scopes.values_mut())
     }
 
     /// Takes a posted receive back.
     pub(super) fn withdraw(&mut self, scope: Scope, request: RequestId) {
-        if let Some(queues) = self.scopes.get_mut(&scope) {
+        if let Some(queues) = self.known(scope) {
             queues.posted.retain(|(_, posted)| *posted != request);
         }
         self.forget_if_empty(scope);
@@ -133,7 +172,7 @@ impl Matcher {
     /// receives that are not posted any more.
     pub(super) fn on_lost(&mut self, peer: Peer) -> Vec<RequestId> {
         let mut in_vain = Vec::new();
-        for queues in self.scopes.values_mut() {
+        for queues in self.all_queues() {
             let announced = |a: &Arrived| matches!(a.content, Content::Announced { .. });
             queues.arrived.retain(|a| a.source != peer || !announced(a));
             queues.posted.retain(|(pattern, request)| {
@@ -150,7 +189,7 @@ impl Matcher {
     /// [`Matcher::on_lost`].
     pub(super) fn on_left(&mut self, peer: Peer) -> Vec<RequestId> {
         let mut in_vain = Vec::new();
-        for queues in self.scopes.values_mut() {
+        for queues in self.all_queues() {
             queues.posted.retain(|(pattern, request)| {
                 let hopeless = pattern.source == Some(peer) && pattern.scope != Scope::LAST;
                 in_vain.extend(hopeless.then_some(*request));
@@ -163,21 +202,28 @@ impl Matcher {
 
     /// Sources of the posted receives of these planes, ascending; `None` for one that takes any.
     pub(super) fn awaited(&self, planes: &[Plane]) -> BTreeSet<Option<Peer>> {
-        let of_planes = self.scopes.iter().filter(|(scope, _)| planes.contains(&scope.plane));
+        let of_planes = self.all().filter(|(scope, _)| planes.contains(&scope.plane));
         of_planes.flat_map(|(_, queues)| queues.posted.iter().map(|(pattern, _)| pattern.source)).collect()
     }
 
     /// Number of messages kept, and of receives posted.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let queues = self.scopes.values();
+        let queues = self.all().map(|(_, queues)| queues);
         queues.fold((0, 0), |(kept, posted), q| (kept + q.arrived.len(), posted + q.posted.len()))
     }
 
     fn forget_if_empty(&mut self, scope: Scope) {
+        if self.at_hand.0 == scope {
+            let queues = &mut self.at_hand.1;
+            if queues.is_empty() && !queues.is_worth_keeping() {
+                *queues = Queues::default();
+            }
+            return;
+        }
         if self.scopes.get(&scope).is_some_and(Queues::is_empty)
             && let Some(queues) = self.scopes.remove(&scope)
             && self.spare.len() < SPARE
-            && queues.posted.capacity().max(queues.arrived.capacity()) <= SPARE_ENTRIES
+            && queues.is_worth_keeping()
         {
             self.spare.push(queues);
         }
@@ -185,6 +231,11 @@ impl Matcher {
 }
 
 impl Queues {
+    /// Whether its memory, empty as it is, is not more than the next scope will mostly want.
+    fn is_worth_keeping(&self) -> bool {
+        self.posted.capacity().max(self.arrived.capacity()) <= SPARE_ENTRIES
+    }
+
     fn is_empty(&self) -> bool {
         self.posted.is_empty() && self.arrived.is_empty()
     }
@@ -249,6 +300,39 @@ mod tests {
         matcher.withdraw(SCOPE, id(2));
         assert_eq!(matcher.take_posted(label(5), Peer(1)), None);
         assert!(matcher.scopes.is_empty());
+    }
+
+    #[test]
+    fn scopes_keep_their_order_at_hand_and_in_the_table() {
+        let mut matcher = Matcher::default();
+        let scope = |context| Scope { context, plane: Plane::User };
+        let of = |context| Pattern { scope: scope(context), ..pattern(None, None) };
+        let label = |context| Label { scope: scope(context), tag: 0 };
+        let keep_in = |matcher: &mut Matcher, context, text: &str| {
+            let content = Content::Kept(text.as_bytes().to_vec());
+            matcher.keep(scope(context), Arrived { source: Peer(1), tag: 0, content });
+        };
+        // The first is at hand, the second in the table; then the first is empty, and the third takes its place.
+        keep_in(&mut matcher, 1, "a");
+        keep_in(&mut matcher, 2, "b");
+        assert_eq!(take(&mut matcher, of(1)).as_deref(), Some("a"));
+        keep_in(&mut matcher, 2, "c");
+        matcher.post(of(3), id(0));
+        keep_in(&mut matcher, 1, "d");
+        assert_eq!(matcher.counts(), (3, 1));
+        assert_eq!(matcher.awaited(&[Plane::User]).len(), 1);
+        assert_eq!(matcher.peek_arrived(of(1)).unwrap().content.len(), 1);
+        assert_eq!(take(&mut matcher, of(2)).as_deref(), Some("b"));
+        assert_eq!(matcher.take_posted(label(3), Peer(1)), Some(id(0)));
+        assert_eq!(take(&mut matcher, of(2)).as_deref(), Some("c"));
+        assert_eq!(take(&mut matcher, of(2)), None);
+        assert_eq!(take(&mut matcher, of(1)).as_deref(), Some("d"));
+        assert!(matcher.scopes.is_empty());
+        for i in 0..=SPARE_ENTRIES as u32 {
+            matcher.post(of(5), id(i));
+        }
+        (0..=SPARE_ENTRIES as u32).for_each(|i| matcher.withdraw(scope(5), id(i)));
+        assert_eq!(matcher.at_hand.1.posted.capacity(), 0, "the memory of a crowd is given back");
     }
 
     #[test]

@@ -184,16 +184,26 @@ impl State {
     }
 
     /// The record of a peer, made at the first contact.
+    #[inline]
     pub(super) fn peer(&mut self, peer: Peer) -> &mut PeerState {
+        if !self.peers.contains_key(&peer) {
+            self.add_peer(peer);
+        }
+        self.peers.get_mut(&peer).expect("it is there, or was just made")
+    }
+
+    #[cold]
+    fn add_peer(&mut self, peer: Peer) {
         let window = self.window;
-        self.peers.entry(peer).or_insert_with(|| PeerState {
+        let state = PeerState {
             requests: VecDeque::new(),
             responses: VecDeque::new(),
             credit: Credit::new(window),
             is_active: false,
             lost: None,
             has_left: false,
-        })
+        };
+        self.peers.insert(peer, state);
     }
 
     /// Sees to it that the next step sends what waits for the peer.
