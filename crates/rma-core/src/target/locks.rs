@@ -289,7 +289,7 @@ fn granted(
     match Request::parse(packet) {
         Ok((request, data)) => {
             if has(Bug::QueuedTwice) && was_queued && request.flags.has(RequestFlags::UNLOCK) {
-                let _ = apply::touch(window, &request, data);
+                let _ = apply::touch(&mut replies.buffers, window, &request, data);
             }
             apply::apply(replies, window, from, &request, data, ResponseFlags::GRANT)
         }

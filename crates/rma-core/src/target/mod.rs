@@ -5,6 +5,7 @@
 //! memory is touched.
 
 pub(crate) mod apply;
+mod buffers;
 pub(crate) mod bulk;
 mod exposure;
 mod line;
@@ -12,4 +13,4 @@ pub(crate) mod locks;
 pub(crate) mod replies;
 
 pub(crate) use locks::TargetRole;
-pub(crate) use replies::{Replies, ReplyMemory};
+pub(crate) use replies::{Replies, ReplyBody};

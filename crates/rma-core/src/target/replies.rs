@@ -5,20 +5,19 @@
 //! until everything before it has left, bulk bodies included. Few empty queues are kept: a rank to which all others of a
 //! large job have sent once weighs no more than before.
 
+use super::buffers::{Buffer, Buffers};
 use super::locks;
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Lane, Source};
 use crate::control::LockKind;
 use crate::datatype::Gather;
 use crate::ids::{Peer, WindowId};
-use crate::mem::ReadSpan;
 use crate::origin::{Outbox, Sent};
 use crate::progress::{BulkOwner, Bulks};
 use crate::window::{Held, Windows};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
 use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 
 /// Something owed to a peer.
 pub(crate) enum Reply {
@@ -36,15 +35,9 @@ pub(crate) enum ReplyBody {
     /// The old value of an element.
     Bytes(SmallVec<[u8; 16]>),
     /// Window memory, kept mapped until it has been sent.
-    Memory(Gather, Held),
+    Memory(Gather, #[allow(dead_code)] Held), // held for its lifetime alone
     /// The old values of many elements.
-    Buffer(Arc<[u8]>),
-}
-
-/// What a bulk body is read from, kept until it has left.
-pub(crate) enum ReplyMemory {
-    Window { _memory: Held },
-    Buffer { _bytes: Arc<[u8]> },
+    Buffer(Buffer),
 }
 
 /// Empty queues that are kept for the next reply, with their memory.
@@ -57,6 +50,8 @@ pub(crate) struct Replies {
     /// Peers with a queue that is not empty.
     waiting: VecDeque<Peer>,
     merged: u64,
+    /// Memory for old values on their way out, and for operands on their way in.
+    pub(super) buffers: Buffers,
 }
 
 #[derive(Default)]
@@ -65,6 +60,15 @@ struct Queue {
     /// Bulk bodies that the channel still reads from a window.
     bulks: u32,
     is_waiting: bool,
+}
+
+impl Buffers {
+    /// Keeps what a reply that has left was read from, if it is a buffer.
+    fn take_back(&mut self, body: ReplyBody) {
+        if let ReplyBody::Buffer(buffer) = body {
+            self.give_back(buffer);
+        }
+    }
 }
 
 impl Replies {
@@ -104,7 +108,8 @@ impl Replies {
     }
 
     /// A bulk body has left.
-    pub(crate) fn on_bulk_sent(&mut self, to: Peer) {
+    pub(crate) fn on_bulk_sent(&mut self, to: Peer, memory: ReplyBody) {
+        self.buffers.take_back(memory);
         if let Some(queue) = self.queues.get_mut(&to) {
             queue.bulks -= 1;
             if !queue.replies.is_empty() && !queue.is_waiting {
@@ -161,7 +166,7 @@ impl Replies {
         for _ in 0..self.waiting.len() {
             let Some(peer) = self.waiting.pop_front() else { break };
             let Some(queue) = self.queues.get_mut(&peer) else { continue };
-            while let Some(reply) = queue.replies.front() {
+            while let Some(reply) = queue.replies.front_mut() {
                 let sent = match reply {
                     Reply::Release(..) | Reply::Done(..)
                         if queue.bulks > 0 && !has(Bug::ReleaseBeforeReplyIsOut) =>
@@ -189,7 +194,9 @@ impl Replies {
                 if sent != Sent::Yes {
                     break;
                 }
-                queue.replies.pop_front();
+                if let Some(Reply::Packet(_, body)) = queue.replies.pop_front() {
+                    self.buffers.take_back(body);
+                }
                 any = true;
             }
             queue.is_waiting = !queue.replies.is_empty();
@@ -235,21 +242,17 @@ fn send_packet(
     bulks: &mut Bulks,
     peer: Peer,
     response: &Response,
-    body: &ReplyBody,
+    body: &mut ReplyBody,
     in_flight: &mut u32,
 ) -> Sent {
     let head = response.emit();
-    let (mut data, memory) = match body {
+    let mut data = match body {
         ReplyBody::None => return outbox.small(peer, Lane::Response, &head, Source::Bytes(&[])),
         ReplyBody::Bytes(bytes) => return outbox.small(peer, Lane::Response, &head, Source::Bytes(bytes)),
-        ReplyBody::Memory(data, held) => (data.clone(), ReplyMemory::Window { _memory: held.clone() }),
-        ReplyBody::Buffer(bytes) => {
-            // SAFETY: the bytes are never changed, and live until the last handle is dropped: the queue has one until the
-            // packet is the channel's, and the table of bulk bodies has one until the channel has read the last byte
-            // (clause C4).
-            let span = unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) };
-            (Gather::span(span), ReplyMemory::Buffer { _bytes: Arc::clone(bytes) })
-        }
+        ReplyBody::Memory(data, _) => data.clone(),
+        // SAFETY: nobody writes to the buffer, and it lives until the span is used no more: it is in the queue until the
+        // packet is the channel's, and in the table of bulk bodies until the channel has read the last byte (clause C4).
+        ReplyBody::Buffer(buffer) => Gather::span(unsafe { buffer.read_span() }),
     };
     let limits = outbox.capabilities(peer);
     let len = data.remaining();
@@ -260,7 +263,8 @@ fn send_packet(
     let token = BulkToken(entry.key() as u64);
     let sent = outbox.bulk(peer, Lane::Response, &head, data, token);
     if sent == Sent::Yes {
-        entry.insert(BulkOwner::Reply { window: response.window, to: peer, _memory: memory });
+        let memory = std::mem::replace(body, ReplyBody::None);
+        entry.insert(BulkOwner::Reply { window: response.window, to: peer, memory });
         *in_flight += 1;
     }
     sent
