@@ -101,6 +101,16 @@ pub(crate) fn answer(
             Err(reason) => return Delivery::Refused(reason),
         }
     }
+    if request.flags.has(RequestFlags::FENCE) {
+        let rank = window.shared.group.rank(from);
+        let (Some(arrivals), Some(rank)) = (&mut window.target.arrivals, rank) else {
+            return Delivery::Refused("fence of a window whose ranks meet otherwise");
+        };
+        if let Err(reason) = arrivals.begin_arrival(rank) {
+            return Delivery::Refused(reason);
+        }
+        replies.push(from, Reply::Fence(request.window));
+    }
     if request.flags.has(RequestFlags::DONE) {
         match window.target.exposure.begin_done(window.shared.group.rank(from)) {
             Ok(number) => replies.push(from, Reply::Done(request.window, number)),

@@ -5,6 +5,7 @@
 //! memory is touched.
 
 pub(crate) mod apply;
+mod arrivals;
 mod buffers;
 pub(crate) mod bulk;
 mod exposure;
@@ -12,5 +13,6 @@ mod line;
 pub(crate) mod locks;
 pub(crate) mod replies;
 
+pub(crate) use arrivals::Arrivals;
 pub(crate) use locks::TargetRole;
 pub(crate) use replies::{Replies, ReplyBody};

@@ -27,6 +27,8 @@ pub(crate) enum Reply {
     Release(WindowId, LockKind),
     /// The peer is done with exposure epoch `.1` of a window, once everything before has left.
     Done(WindowId, u64),
+    /// The peer has come to its next fence of a window, and everything before has left.
+    Fence(WindowId),
 }
 
 /// The data of a response.
@@ -99,7 +101,7 @@ impl Replies {
     pub(crate) fn owes(&self, window: WindowId, bulks: &Bulks) -> bool {
         let queued = self.queues.values().flat_map(|queue| &queue.replies).any(|reply| match reply {
             Reply::Packet(response, _) => response.window == window,
-            Reply::Release(of, _) | Reply::Done(of, _) => *of == window,
+            Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) => *of == window,
         });
         queued
             || bulks
@@ -125,7 +127,7 @@ impl Replies {
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
             Reply::Release(window, kind) => Some((window, kind)),
-            Reply::Packet(..) | Reply::Done(..) => None,
+            Reply::Packet(..) | Reply::Done(..) | Reply::Fence(..) => None,
         })
     }
 
@@ -168,7 +170,7 @@ impl Replies {
             let Some(queue) = self.queues.get_mut(&peer) else { continue };
             while let Some(reply) = queue.replies.front_mut() {
                 let sent = match reply {
-                    Reply::Release(..) | Reply::Done(..)
+                    Reply::Release(..) | Reply::Done(..) | Reply::Fence(..)
                         if queue.bulks > 0 && !has(Bug::ReleaseBeforeReplyIsOut) =>
                     {
                         Sent::Full
@@ -178,6 +180,15 @@ impl Replies {
                             && let Some(rank) = state.shared.group.rank(peer)
                         {
                             state.target.exposure.on_done(rank, *number);
+                        }
+                        Sent::Yes
+                    }
+                    Reply::Fence(window) => {
+                        if let Some(state) = windows.get_mut(*window)
+                            && let Some(rank) = state.shared.group.rank(peer)
+                            && let Some(arrivals) = &mut state.target.arrivals
+                        {
+                            arrivals.on_arrived(rank);
                         }
                         Sent::Yes
                     }
