@@ -116,21 +116,7 @@ impl FenceSync {
             if !is_open? {
                 return Ok(false);
             }
-            if window.target.arrivals.is_some()
-                && let Some(error) = lost_rank(state, window)
-            {
-                return Err(window.error.take().unwrap_or(error));
-            }
-            self.phase = match tell(state, window) {
-                Some(number) => Phase::Telling(number),
-                None => {
-                    for key in window.table.keys(&state.pools.targets) {
-                        state.pools.targets[key].push(true);
-                    }
-                    window.dirty = true;
-                    Phase::Completing
-                }
-            };
+            self.phase = begin_to_complete(state, window)?;
         }
         if let Phase::Telling(number) = self.phase {
             if !has_told(state, window) {
@@ -262,6 +248,23 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
         }
     }
     outcome
+}
+
+/// Has everything that was begun leave, and be answered for in the way in which the ranks of the window meet.
+fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phase> {
+    if window.target.arrivals.is_some()
+        && let Some(error) = lost_rank(state, window)
+    {
+        return Err(window.error.take().unwrap_or(error));
+    }
+    if let Some(number) = tell(state, window) {
+        return Ok(Phase::Telling(number));
+    }
+    for key in window.table.keys(&state.pools.targets) {
+        state.pools.targets[key].push(true);
+    }
+    window.dirty = true;
+    Ok(Phase::Completing)
 }
 
 /// Has every other rank told that this one has come, behind the last operation to it; gives the number of the fence. `None` when
