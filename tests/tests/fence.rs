@@ -73,6 +73,51 @@ fn large_transfers_arrive_whole() {
 }
 
 #[test]
+fn memory_that_others_get_may_be_changed_as_soon_as_the_fence_is_over() {
+    // Rank 0's request and its word of the fence come together; the data leave from the window piece by piece.
+    run_all(2, |rank| {
+        let elements = 20_011;
+        let window = rank.allocate(elements);
+        let mut got = vec![0; elements as usize];
+        for round in 1..4 {
+            (0..elements as usize).for_each(|i| set_local(&window, i, round));
+            window.fence(Assert::NONE).unwrap();
+            if rank.me == 0 {
+                window.get(into(&mut got), Rank(1), Disp(0)).unwrap();
+            }
+            window.fence(Assert::NONE).unwrap();
+            (0..elements as usize).for_each(|i| set_local(&window, i, u64::MAX));
+            assert!(rank.me != 0 || got.iter().all(|element| *element == round), "round {round}");
+        }
+        window.free().unwrap();
+    });
+}
+
+#[test]
+fn a_put_outside_of_a_window_is_the_error_of_the_fence_that_ends_its_epoch() {
+    // The origin does not know how long the windows of the others are.
+    run_all(3, |rank| {
+        let window = rank.allocate(4 + u64::from(rank.me));
+        window.fence(Assert::NO_PRECEDE).unwrap();
+        if rank.me == 2 {
+            window.put(from(&[1]), Rank(0), Disp(3)).unwrap();
+            let outside = window.put(from(&[1]), Rank(0), Disp(4));
+            let error = outside.and_then(|()| window.fence(Assert::NONE)).unwrap_err();
+            assert_eq!(error.class(), rma_core::error::ErrorClass::RmaRange);
+            if !window.is_direct(Rank(0)) {
+                window.fence(Assert::NO_SUCCEED).unwrap();
+                window.free().unwrap();
+                return;
+            }
+        }
+        window.fence(Assert::NONE).unwrap();
+        assert!(rank.me != 0 || local(&window, 3) == 1);
+        window.fence(Assert::NO_SUCCEED).unwrap();
+        window.free().unwrap();
+    });
+}
+
+#[test]
 fn assertions_change_no_result() {
     run_all(3, |rank| {
         let window = rank.allocate(3);

@@ -149,9 +149,24 @@ fn no_check_locks_take_no_lock_packet() {
 }
 
 #[test]
+fn a_fence_of_a_few_ranks_tells_each_of_them_once() {
+    // The word to a target rides on the last operation to it, and is all: nobody acknowledges.
+    let words = 4 * 3;
+    fences_cost(&Setup::packets(4), &|n, k| (n * k + words - k, 2 * n + words - 1));
+}
+
+#[test]
 fn fence_acknowledges_once_per_target() {
+    let mut setup = Setup::packets(4);
+    setup.engine.fence_ranks = 3;
+    fences_cost(&setup, &|n, k| (n * k + k, 2 * n));
+}
+
+/// Checks what `budgets` says of a fence behind `n` puts to each of `k` targets, and of one behind `n` gets from one.
+fn fences_cost(setup: &Setup, budgets: &(dyn Fn(u64, u64) -> (u64, u64) + Sync)) {
     for (n, k) in [(1, 1), (3, 1), (1, 3), (5, 3), (20, 2)] {
-        run(&Setup::packets(4), |rank| {
+        let (puts, gets) = budgets(n, k.into());
+        run(setup, |rank| {
             let window = rank.allocate(64);
             window.fence(Assert::NO_PRECEDE).unwrap();
             rank.barrier();
@@ -167,7 +182,7 @@ fn fence_acknowledges_once_per_target() {
             }
             window.fence(Assert::NONE).unwrap();
             rank.barrier();
-            assert_eq!(rank.packets() - before, n * u64::from(k) + u64::from(k), "n {n}, k {k}");
+            assert_eq!(rank.packets() - before, puts, "n {n}, k {k}");
             let expected = if (1..=k).contains(&rank.me) { n } else { 0 };
             assert_eq!(local(&window, n as usize - 1), expected);
             rank.barrier();
@@ -184,7 +199,7 @@ fn fence_acknowledges_once_per_target() {
                 assert_eq!(got, data);
             }
             rank.barrier();
-            assert_eq!(rank.packets() - before, 2 * n, "gets bring their own acknowledgement");
+            assert_eq!(rank.packets() - before, gets, "gets bring their own acknowledgement");
             window.free().unwrap();
         });
     }

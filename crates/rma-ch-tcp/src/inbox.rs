@@ -19,6 +19,11 @@ use std::os::fd::BorrowedFd;
 const SHORT_PIECE: usize = 512;
 /// Bytes read behind a piece of a body that goes on: the next header, and little of what belongs elsewhere.
 const BEHIND_PIECE: usize = 4 * frame::HEADER;
+/// A body from this length on is taken for one of several: behind its end little is read, since it is likely the next head with
+/// the beginning of a body, which a read of its own puts where it belongs.
+const LONG_BODY: u64 = 16 << 10;
+/// Bytes read behind a long body: what a head and the headers around it need, and a short packet.
+const BEHIND_LONG_BODY: usize = 256;
 
 /// One call of `poll`: the sink, and what is left of its budget.
 pub(crate) struct Turn<'a> {
@@ -61,6 +66,8 @@ pub(crate) struct Inbox {
     end: usize,
     /// Where the body under way in each lane goes.
     places: [Option<Scatter>; 2],
+    /// Whether that body is a long one.
+    are_long: [bool; 2],
 }
 
 impl<'a> Turn<'a> {
@@ -97,6 +104,7 @@ impl Inbox {
             start: 0,
             end: 0,
             places: [None, None],
+            are_long: [false; 2],
         }
     }
 
@@ -202,6 +210,7 @@ impl Inbox {
                                 "a place of another length than the body"
                             );
                             self.places[lane as usize] = Some(scatter);
+                            self.are_long[lane as usize] = body_len >= LONG_BODY;
                         }
                         Placement::Refused(reason) => return Err(refused(reason)),
                     }
@@ -232,7 +241,13 @@ impl Inbox {
         }
         let direct = vector.len();
         let goes_on = body.body_left > u64::from(body.chunk_left);
-        let behind = if direct == body.chunk_left as usize && goes_on { BEHIND_PIECE } else { room.len() };
+        let behind = if direct == body.chunk_left as usize && goes_on {
+            BEHIND_PIECE
+        } else if self.are_long[body.lane as usize] && direct > 0 {
+            BEHIND_LONG_BODY
+        } else {
+            room.len()
+        };
         let behind = behind.min(room.len());
         vector.push(&mut room[..behind]);
         let full = vector.len();

@@ -90,6 +90,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
             RequestFlags::ACK,
             RequestFlags::UNLOCK,
             RequestFlags::DONE,
+            RequestFlags::FENCE,
             RequestFlags::LOCK_SHARED.with(RequestFlags::HOLDS),
             RequestFlags::LOCK_EXCLUSIVE.with(RequestFlags::UNLOCK),
             RequestFlags::LOCK_SHARED.with(RequestFlags::UNLOCK).with(RequestFlags::ACK),

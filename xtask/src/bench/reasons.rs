@@ -18,7 +18,7 @@ const LINES: &[Line] = &[
     (
         "put-rate",
         "each put checks the gate of its epoch and its bounds",
-        "each put is a packet with a head of its own; packets share writes, but not heads",
+        "each put takes the engine's lock, and is checked and stored on its own at the target",
     ),
     (
         "get",
@@ -63,7 +63,7 @@ const LINES: &[Line] = &[
     (
         "fence",
         "both ranks meet in shared memory, with the engine's lock and a step of it on the way",
-        "two barriers of packets, each with a step of the engine on both sides",
+        "each fence is a packet of each rank to the other, one way, with a step of the engine on both sides",
     ),
     (
         "pscw",

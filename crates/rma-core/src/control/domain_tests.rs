@@ -7,7 +7,7 @@ use super::{CONTROL_LEN, ControlBlock, Holder};
 use crate::datatype::{BasicType, Layout, Loop, Scatter};
 use crate::host::{Barriers, Vitals};
 use crate::ids::{Peer, Rank};
-use crate::kernel::{CompareAndSwap, Exclusion, Kernel, Operands, ReduceOp, Results};
+use crate::kernel::{CompareAndSwap, Exclusion, Kernel, Operands, ReduceOp};
 use crate::mem::WriteSpan;
 use crate::mem::testing::{bytes, memory};
 use std::sync::atomic::AtomicU32;
@@ -76,8 +76,8 @@ fn round(work: u32, domain: &Domain<'_>, target: WriteSpan, ones: &[u8], round: 
                 if round.is_multiple_of(2) {
                     sum().accumulate_scattered(place, operands, domain);
                 } else {
-                    let mut old = vec![0; 8 * count as usize];
-                    sum().fetch_scattered(place, operands, Results::Bytes(&mut old), domain);
+                    let old = memory(8 * count as usize);
+                    sum().fetch_scattered(place, operands, Scatter::span(old), domain);
                 }
             }
         }

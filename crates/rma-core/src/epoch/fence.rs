@@ -15,7 +15,22 @@
 //! A load after F2 on one rank sees every store before F1 on the other, because the barrier orders F1 before F2. Replies
 //! that this rank owes need no wait of their own: their origins enter the barrier only with the data in hand.
 //!
-//! When all ranks map each other the barrier is a count in shared memory (`control/meeting.rs`), else it is the host's.
+//! When all ranks map each other the barrier is a count in shared memory (`control/meeting.rs`), else it is the host's. Only in
+//! windows of a few ranks nobody waits for acknowledgements and a barrier one after the other: each rank tells each other one, on
+//! the last packet of the epoch or on one of its own, that it has come, and goes on when all have told it so
+//! (`target/arrivals.rs`):
+//!
+//! ```text
+//!    rank 0                                    rank 1
+//!    put, put and fence ──────────╲   ╱─────── fence
+//!                                  ╲ ╱
+//!    everybody has come ◀───────────╳────────▶ carried out in order: everybody has come
+//! ```
+//!
+//! Rank 0 may be out of its fence when its puts are not carried out yet. Nobody can tell: rank 1 is in its own fence until they
+//! are, and only the end of that one promises them at the target (MPI 3.1 §11.5.1). Where a put may be outside the window, which
+//! the origin does not know unless all ranks have equal windows, it asks for the acknowledgement besides, and waits for it, so
+//! that this fence raises the error.
 
 use super::assert::Assert;
 use super::transition::{Epoch, Event};
@@ -23,9 +38,11 @@ use crate::control::{Attendance, Sleep, attendance};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Host, HostRequest};
 use crate::ids::Rank;
-use crate::origin::lost::abandon_unopened;
+use crate::origin::lost::{abandon_unopened, error_of};
 use crate::origin::post::free_idle_targets;
-use crate::progress::{Pools, State};
+use crate::origin::round::AccessRound;
+use crate::progress::State;
+use crate::table::{Closing, Target};
 use crate::target::locks;
 use crate::window::WindowState;
 use std::sync::Arc;
@@ -46,22 +63,43 @@ enum Phase {
     Completing,
     /// Waiting for the others, by the host's barrier.
     Meeting(HostRequest),
+    /// Waiting for this rank's operations, and for the packets that tell the others of fence `number`.
+    Telling(u64),
+    /// Waiting for the packets of the others.
+    MeetingByPackets(u64),
     /// Waiting for the others in shared memory, for meeting `number`.
     MeetingInMemory { number: u64, is_watching: bool },
     /// Everybody is there; those who sleep are being rung.
     Met,
 }
 
+/// How the others are seen to come to a fence that has not waited for them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Opening {
+    /// By the host's barrier.
+    Barrier(HostRequest),
+    /// By their packets, to the fence of this number.
+    Packets(u64),
+}
+
 impl FenceSync {
-    pub(crate) fn begin(assert: Assert) -> Self {
+    /// Begins: where ranks tell each other by packets, and nothing is before that, the packets leave with the next step.
+    pub(crate) fn begin(assert: Assert, state: &mut State, window: &mut WindowState) -> Self {
         // SYNC POINT F1
         fence(SeqCst);
-        Self { assert, phase: Phase::Opening }
+        let is_first = window.opening.is_none() && !window.has_lost;
+        let told = if is_first { tell(state, window) } else { None };
+        Self { assert, phase: told.map_or(Phase::Opening, Phase::Telling) }
     }
 
     /// A fence that has arrived at meeting `number` in shared memory.
     pub(crate) fn arrived(assert: Assert, number: u64) -> Self {
         Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false } }
+    }
+
+    /// Whether the others are told by packets, and tell so themselves.
+    pub(crate) fn is_by_packets(&self) -> bool {
+        matches!(self.phase, Phase::Telling(_) | Phase::MeetingByPackets(_))
     }
 
     /// Advances; answers whether the fence is over.
@@ -72,17 +110,27 @@ impl FenceSync {
         host: &dyn Host,
     ) -> Result<bool> {
         if matches!(self.phase, Phase::Opening) {
-            let is_open = is_open(&mut state.pools, window, host);
+            let is_open = is_open(state, window, host);
             // Elements of an epoch that never opened are free again, and no step tells it.
             state.told |= is_open.is_err();
             if !is_open? {
                 return Ok(false);
             }
-            for key in window.table.keys(&state.pools.targets) {
-                state.pools.targets[key].push(true);
+            self.phase = begin_to_complete(state, window)?;
+        }
+        if let Phase::Telling(number) = self.phase {
+            if !has_told(state, window) {
+                return Ok(false);
             }
-            window.dirty = true;
-            self.phase = Phase::Completing;
+            for key in window.table.keys(&state.pools.targets) {
+                state.pools.targets[key].on_fenced();
+            }
+            free_idle_targets(state, window);
+            if !self.waits(window) {
+                self.go_ahead(window, Opening::Packets(number));
+                return Ok(true);
+            }
+            self.phase = Phase::MeetingByPackets(number);
         }
         if matches!(self.phase, Phase::Completing) {
             if !is_complete(state, window) {
@@ -94,23 +142,26 @@ impl FenceSync {
             }
             state.begun = true;
             let request = host.begin_barrier(&window.shared.group)?;
-            let waits = !self.assert.has(Assert::NO_PRECEDE) || window.shared.maps_others();
-            if !waits {
-                // Nothing precedes: the barrier only has to be over before the first operation (MPI 3.1 §11.5.1).
-                window.opening = Some(request);
-                window.epoch.on(Event::FenceAhead);
-                self.open_direct(window);
+            if !self.waits(window) {
+                self.go_ahead(window, Opening::Barrier(request));
                 return Ok(true);
             }
             self.phase = Phase::Meeting(request);
         }
         match &mut self.phase {
-            Phase::Opening | Phase::Completing => return Ok(false),
+            Phase::Opening | Phase::Completing | Phase::Telling(_) => return Ok(false),
             // Who sleeps must be rung before this rank goes on: it may compute for long.
             Phase::Met if !state.nudges.is_empty() => return Ok(false),
             Phase::Met => {}
             Phase::Meeting(request) => {
                 if host.poll(*request)?.is_none() {
+                    return Ok(false);
+                }
+            }
+            Phase::MeetingByPackets(number) => {
+                let have_arrived = have_arrived(state, window, *number);
+                // What a step has noted of the same loss is told with it.
+                if !have_arrived.map_err(|error| window.error.take().unwrap_or(error))? {
                     return Ok(false);
                 }
             }
@@ -122,6 +173,19 @@ impl FenceSync {
         }
         self.end(window);
         Ok(true)
+    }
+
+    /// Whether the fence waits for the others. When nothing precedes it they only have to come before the first operation leaves
+    /// (MPI 3.1 §11.5.1).
+    fn waits(&self, window: &WindowState) -> bool {
+        !self.assert.has(Assert::NO_PRECEDE) || window.shared.maps_others()
+    }
+
+    /// Ends a fence that does not wait.
+    fn go_ahead(&self, window: &mut WindowState, opening: Opening) {
+        window.opening = Some(opening);
+        window.epoch.on(Event::FenceAhead);
+        self.open_direct(window);
     }
 
     /// Arrives where the ranks of the window meet, which all of them map.
@@ -163,25 +227,101 @@ impl FenceSync {
 
 /// Whether the barrier of an earlier fence is over; moves the window from issued to granted when it is. When it fails, not
 /// everybody has opened the epoch or ever will: it ends, with the operations that waited for it.
-pub(crate) fn is_open(pools: &mut Pools, window: &mut WindowState, host: &dyn Host) -> Result<bool> {
-    let Some(request) = window.opening else { return Ok(true) };
-    let outcome = match host.poll(request) {
-        Ok(None) => return Ok(false),
-        Ok(Some(_)) => Ok(true),
-        Err(error) => Err(error),
+pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<bool> {
+    let outcome = match window.opening {
+        None => return Ok(true),
+        Some(Opening::Barrier(request)) => host.poll(request).map(|outcome| outcome.is_some()),
+        Some(Opening::Packets(number)) => have_arrived(state, window, number),
     };
+    if matches!(outcome, Ok(false)) {
+        return Ok(false);
+    }
     window.opening = None;
     window.dirty = true;
     if window.epoch.state() == Epoch::FenceIssued {
         if outcome.is_ok() {
             window.epoch.on(Event::FenceMet);
         } else {
-            abandon_unopened(window, pools);
+            abandon_unopened(window, &mut state.pools);
             window.shared.door.set_open(false);
             window.epoch.on(Event::FenceLast);
         }
     }
     outcome
+}
+
+/// Has everything that was begun leave, and be answered for in the way in which the ranks of the window meet.
+fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phase> {
+    if window.target.arrivals.is_some()
+        && let Some(error) = lost_rank(state, window)
+    {
+        return Err(window.error.take().unwrap_or(error));
+    }
+    if let Some(number) = tell(state, window) {
+        return Ok(Phase::Telling(number));
+    }
+    for key in window.table.keys(&state.pools.targets) {
+        state.pools.targets[key].push(true);
+    }
+    window.dirty = true;
+    Ok(Phase::Completing)
+}
+
+/// Has every other rank told that this one has come, behind the last operation to it; gives the number of the fence. `None` when
+/// the ranks of the window meet otherwise.
+fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
+    let number = window.target.arrivals.as_mut()?.enter();
+    // Where nothing can be out of bounds unnoticed the fences of the others say all that an acknowledgement would.
+    let acknowledge = window.shared.uniform.is_none();
+    let can_ride = window.epoch.state() == Epoch::FenceGranted;
+    let group = &window.shared.group;
+    let mut bare = Vec::new();
+    for rank in (0..group.size()).map(Rank).filter(|rank| *rank != group.me()) {
+        let element = window.table.find(&state.pools.targets, rank).filter(|_| can_ride);
+        match element.map(|key| &mut state.pools.targets[key]) {
+            Some(target) => {
+                target.push(acknowledge);
+                target.closing = Closing::Wanted;
+            }
+            None => bare.push(rank),
+        }
+    }
+    window.rounds.access = (!bare.is_empty()).then_some(AccessRound::Fence(bare));
+    window.dirty = true;
+    Some(number)
+}
+
+/// Whether everybody has been told, and this rank's operations need nothing any more.
+fn has_told(state: &State, window: &WindowState) -> bool {
+    let is_over = |target: &Target| {
+        target.is_locally_complete(&state.pools.ops, target.push_to)
+            && target.closing != Closing::Wanted
+            // One that was asked for when elements ran short is waited for, because it would find no element.
+            && target.asked.is_empty()
+    };
+    let are_told = !matches!(&window.rounds.access, Some(AccessRound::Fence(ranks)) if !ranks.is_empty());
+    let keys = window.table.keys(&state.pools.targets);
+    are_told && keys.into_iter().all(|key| is_over(&state.pools.targets[key]))
+}
+
+/// Whether every rank's word of fence `number` has come. While one has not, nobody may be lost: who is lost may have told this
+/// rank and not others, and those who know of it tell nobody any more.
+fn have_arrived(state: &State, window: &WindowState, number: u64) -> Result<bool> {
+    let Some(arrivals) = &window.target.arrivals else { return Ok(true) };
+    if arrivals.are_complete(number) {
+        return Ok(true);
+    }
+    lost_rank(state, window).map_or(Ok(false), Err)
+}
+
+/// What to say of a rank of the window that is lost.
+fn lost_rank(state: &State, window: &WindowState) -> Option<Error> {
+    if !window.has_lost {
+        return None;
+    }
+    let group = &window.shared.group;
+    let mut ranks = (0..group.size()).map(Rank);
+    ranks.find_map(|rank| Some(error_of(rank, "fence", state.lost.get(&group.peer(rank))?)))
 }
 
 /// Whether everybody has come to a meeting in shared memory. While some have not, and this process may sleep, it says so, and

@@ -22,7 +22,7 @@ pub use crate::control::LockKind;
 pub use assert::Assert;
 pub use caller::Caller;
 pub(crate) use expose::{WaitSync, expose};
-pub(crate) use fence::{FenceSync, is_open};
+pub(crate) use fence::{FenceSync, Opening, is_open};
 pub(crate) use flush::{FlushAllSync, FlushSync, Reach};
 pub(crate) use legal::{Call, Facts, RankLock, check};
 pub(crate) use lock::{LockSync, UnlockSync};

@@ -23,8 +23,11 @@ impl Sync {
 
     /// Whether what is waited for mostly comes in packets, and not in memory that is shared.
     pub(crate) fn waits_for_packets(&self) -> bool {
-        use SyncStep::{Flush, FlushAll, Unlock, UnlockAll};
-        matches!(self.0, Flush(_) | FlushAll(_) | Unlock(_) | UnlockAll(_))
+        use SyncStep::{Fence, Flush, FlushAll, Unlock, UnlockAll};
+        match &self.0 {
+            Fence(fence) => fence.is_by_packets(),
+            step => matches!(step, Flush(_) | FlushAll(_) | Unlock(_) | UnlockAll(_)),
+        }
     }
 }
 

@@ -28,5 +28,5 @@ pub use apply::Kernel;
 pub use exclusion::{Admission, Exclusion, Sole};
 pub use op::ReduceOp;
 pub use operand::{Sink, Source};
-pub(crate) use scattered::{Operands, Results};
+pub(crate) use scattered::Operands;
 pub use swap::CompareAndSwap;

@@ -89,15 +89,6 @@ pub(crate) enum Operands<'a> {
     None,
 }
 
-/// Where old values go.
-#[derive(Debug)]
-pub(crate) enum Results<'a> {
-    /// A buffer for a packet.
-    Bytes(&'a mut [u8]),
-    /// The user's memory.
-    Memory(Scatter),
-}
-
 impl Kernel {
     /// Combines each element of `target`, in the order of its layout, with the next operand.
     ///
@@ -120,7 +111,7 @@ impl Kernel {
         self,
         target: Scatter,
         operands: Operands<'_>,
-        results: Results<'_>,
+        results: Scatter,
         exclusion: &impl Exclusion,
     ) {
         self.run_scattered(target, operands, Some(results), exclusion);
@@ -130,7 +121,7 @@ impl Kernel {
         self,
         mut target: Scatter,
         mut operands: Operands<'_>,
-        mut results: Option<Results<'_>>,
+        mut results: Option<Scatter>,
         exclusion: &impl Exclusion,
     ) {
         if !self.reads_operand() {
@@ -167,7 +158,7 @@ impl Kernel {
         blocks: WriteBlocks,
         word: usize,
         operands: &mut Operands<'_>,
-        results: Option<&mut Results<'_>>,
+        results: Option<&mut Scatter>,
         stage: &mut Stage,
         whole: &Whole<'_, impl Exclusion>,
     ) -> usize {
@@ -220,7 +211,7 @@ impl Kernel {
         run: WriteSpan,
         word: usize,
         operands: &mut Operands<'_>,
-        results: Option<&mut Results<'_>>,
+        results: Option<&mut Scatter>,
         stage: &mut Stage,
         exclusion: &Whole<'_, impl Exclusion>,
     ) -> usize {
@@ -231,7 +222,7 @@ impl Kernel {
             operands.advance(len);
             return len;
         };
-        let len = match results.room(len, word) {
+        let len = match room(results, len, word) {
             Some(old) => {
                 self.fetch_accumulate(run.part(0, old.byte_len()), operand, old, exclusion);
                 old.byte_len()
@@ -251,7 +242,7 @@ impl Kernel {
         self,
         mut target: Scatter,
         mut operands: Operands<'_>,
-        mut results: Option<Results<'_>>,
+        mut results: Option<Scatter>,
         exclusion: &impl Exclusion,
     ) {
         const LEN: usize = ELEMENTS_PER_GUARD * BasicType::MAX_SIZE;
@@ -381,25 +372,11 @@ impl<'a> Operands<'a> {
     }
 }
 
-impl Results<'_> {
-    /// Room in the user's memory for the next old values, at most `limit` bytes and whole words, already taken; `None`
-    /// where they do not lie side by side.
-    fn room(&mut self, limit: usize, word: usize) -> Option<WriteSpan> {
-        let Self::Memory(scatter) = self else { return None };
-        let span = scatter.peek(limit)?;
-        let len = span.len() - span.len() % word;
-        scatter.advance(len);
-        (len > 0).then(|| span.part(0, len))
-    }
-
-    fn write(&mut self, old: &[u8]) {
-        match self {
-            Self::Bytes(bytes) => {
-                let (front, rest) = std::mem::take(bytes).split_at_mut(old.len());
-                front.copy_from_slice(old);
-                *bytes = rest;
-            }
-            Self::Memory(scatter) => scatter.write(old),
-        }
-    }
+/// Room for the next old values, at most `limit` bytes and whole words, already taken; `None` where they do not lie side by
+/// side.
+fn room(results: &mut Scatter, limit: usize, word: usize) -> Option<WriteSpan> {
+    let span = results.peek(limit)?;
+    let len = span.len() - span.len() % word;
+    results.advance(len);
+    (len > 0).then(|| span.part(0, len))
 }

@@ -214,7 +214,11 @@ impl Issuer<'_> {
 
     /// What the closing call of the open epoch has to say to a target.
     fn closing_flag(&self) -> RequestFlags {
-        if self.window.epoch.state().is_pscw() { RequestFlags::DONE } else { RequestFlags::UNLOCK }
+        match self.window.epoch.state() {
+            state if state.is_pscw() => RequestFlags::DONE,
+            state if state.is_fence_or_unset() => RequestFlags::FENCE,
+            _ => RequestFlags::UNLOCK,
+        }
     }
 
     /// Acknowledgement and unlock or done, if this packet is the one for them to ride on.
@@ -324,7 +328,7 @@ impl Issuer<'_> {
             target.on_ack_asked(sequence);
         }
         if flags.closes() {
-            target.closing = Closing::Sent;
+            target.on_closed(flags);
             self.outbox.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
         }
         target.pending.pop_front(&mut self.pools.ops);
@@ -364,7 +368,7 @@ impl Issuer<'_> {
             target.on_ack_asked(sequence);
         }
         if flags.closes() {
-            target.closing = Closing::Sent;
+            target.on_closed(flags);
         }
         Step::Moved
     }

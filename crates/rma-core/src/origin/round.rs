@@ -1,7 +1,8 @@
 //! Rounds: one small packet to each of many ranks, without a target element for each.
 //!
 //! The window protocol of lock_all asks everybody for a lock, and releases it; complete tells targets that nothing was sent
-//! to that this origin is done; post tells origins that they may come. All of them are sent from here, one packet per turn
+//! to that this origin is done; a fence tells ranks to which nothing was sent that this one has come; post tells origins that they may
+//! come. All of them are sent from here, one packet per turn
 //! like operations, so that a round of many ranks delays nobody else.
 
 use super::issue::{Issuer, Step};
@@ -20,6 +21,8 @@ pub(crate) enum AccessRound {
     Unlocks { next: Rank },
     /// "Done", for these ranks, as soon as each has posted.
     Done(Vec<Rank>),
+    /// The word of a fence, for these ranks.
+    Fence(Vec<Rank>),
 }
 
 /// The rounds of a window: the origin's, and the target's.
@@ -41,7 +44,7 @@ impl Rounds {
     /// A rank is lost: nobody tells it anything.
     pub(crate) fn forget(&mut self, lost: Rank) {
         self.posts.retain(|rank| *rank != lost);
-        if let Some(AccessRound::Done(ranks)) = &mut self.access {
+        if let Some(AccessRound::Done(ranks) | AccessRound::Fence(ranks)) = &mut self.access {
             ranks.retain(|rank| *rank != lost);
         }
     }
@@ -60,6 +63,7 @@ impl Issuer<'_> {
             Some(AccessRound::Locks { next }) => self.issue_lock_round(next),
             Some(AccessRound::Unlocks { next }) => self.issue_unlock_round(next),
             Some(AccessRound::Done(ranks)) => self.issue_done(ranks),
+            Some(AccessRound::Fence(ranks)) => self.issue_fence(ranks),
         };
         match (post, access) {
             (Step::Moved, _) | (_, Step::Moved) => Step::Moved,
@@ -138,6 +142,16 @@ impl Issuer<'_> {
         }
         self.window.rounds.access = (!ranks.is_empty()).then_some(AccessRound::Done(ranks));
         step
+    }
+
+    fn issue_fence(&mut self, mut ranks: Vec<Rank>) -> Step {
+        let Some(rank) = ranks.last().copied() else { return Step::Idle };
+        let sent = self.send_bare(rank, RequestFlags::FENCE, RequestKind::Sync);
+        if sent != Sent::Full {
+            ranks.pop();
+        }
+        self.window.rounds.access = (!ranks.is_empty()).then_some(AccessRound::Fence(ranks));
+        if sent == Sent::Full { Step::Blocked } else { Step::Moved }
     }
 
     fn issue_post(&mut self) -> Step {

@@ -81,7 +81,7 @@ impl Sink for Dispatch<'_> {
         }
         match self.state.bulks.try_remove(token.0 as usize) {
             None => {}
-            Some(BulkOwner::Reply { to, .. }) => self.state.replies.on_bulk_sent(to),
+            Some(BulkOwner::Reply { to, memory, .. }) => self.state.replies.on_bulk_sent(to, memory),
             Some(BulkOwner::Operation { window, target, op }) => {
                 let Some(mut window) = self.state.windows.take(window) else { return };
                 self.settler(&mut window).on_bulk_sent(target, op);

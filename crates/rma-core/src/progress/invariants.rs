@@ -88,7 +88,10 @@ impl State {
             "acknowledgements are sent",
             asked.last().is_none_or(|(sequence, _)| *sequence <= target.sent),
         )?;
-        holds("nothing behind an unlock", target.closing != Closing::Sent || target.pending.is_empty())?;
+        // Other threads may have begun operations of the next epoch meanwhile.
+        let may_go_on = window.epoch.state() == Epoch::FenceGranted;
+        let is_closed = target.closing == Closing::Sent && !may_go_on;
+        holds("nothing behind an unlock", !is_closed || target.pending.is_empty())?;
         let is_asked = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Issued);
         holds("a lock that is asked for has an element", is_asked == target.is_locking)
     }
@@ -115,6 +118,7 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
         Some(AccessRound::Locks { .. }) => state == Epoch::LockAllIssued,
         Some(AccessRound::Unlocks { .. }) => state == Epoch::LockAllGranted && is_closing,
         Some(AccessRound::Done(_)) => state.is_pscw() && is_closing,
+        Some(AccessRound::Fence(_)) => state.is_fence_or_unset() && window.target.arrivals.is_some(),
     };
     holds("a round belongs to the call that began it", is_round_legal)?;
     let exposure = &window.target.exposure;

@@ -9,7 +9,7 @@ use crate::origin::post::free_idle_targets;
 use crate::pool::{GlobalPool, PoolKey};
 use crate::stats::Counters;
 use crate::table::{OpPool, TargetPool};
-use crate::target::{Replies, ReplyMemory, bulk::Incoming};
+use crate::target::{Replies, ReplyBody, bulk::Incoming};
 use crate::window::{Shared, Windows};
 use crate::wire::Response;
 use slab::Slab;
@@ -60,7 +60,7 @@ pub(crate) enum BulkOwner {
     /// An operation of the origin.
     Operation { window: WindowId, target: PoolKey, op: PoolKey },
     /// A reply of the target, which keeps its memory.
-    Reply { window: WindowId, to: Peer, _memory: ReplyMemory },
+    Reply { window: WindowId, to: Peer, memory: ReplyBody },
 }
 
 /// Whose bulk body is being received.

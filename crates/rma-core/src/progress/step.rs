@@ -94,7 +94,7 @@ impl Core {
         let Some(mut window) = self.state.windows.take(id) else { return false };
         let mut moved = false;
         if window.opening.is_some() {
-            match epoch::is_open(&mut self.state.pools, &mut window, host) {
+            match epoch::is_open(&mut self.state, &mut window, host) {
                 Ok(is_open) => moved |= is_open,
                 Err(error) => window.note_error(error),
             }

@@ -10,6 +10,9 @@ use crate::wire::{PACK_ENTRY_LEN, Store, set_entry_len};
 /// What memory is made for at first: a few dozen small stores.
 const FIRST_BYTES: usize = 2048;
 
+/// What most stores are: moved without a call for it.
+const WORD: usize = 8;
+
 /// Stores that leave in one packet.
 #[derive(Debug)]
 pub(crate) struct Pack {
@@ -71,8 +74,16 @@ impl Pack {
             if at + PACK_ENTRY_LEN + len > self.most {
                 return false;
             }
-            self.bytes.extend_from_slice(&store.entry_head(disp, len as u16));
-            append(&mut self.bytes, len, fill);
+            let head = store.entry_head(disp, len as u16);
+            if len == WORD {
+                let mut entry = [0; PACK_ENTRY_LEN + WORD];
+                entry[..PACK_ENTRY_LEN].copy_from_slice(&head);
+                fill(&mut entry[PACK_ENTRY_LEN..]);
+                self.bytes.extend_from_slice(&entry);
+            } else {
+                self.bytes.extend_from_slice(&head);
+                append(&mut self.bytes, len, fill);
+            }
             self.last = Some(Last { at, store, end });
         }
         self.stores += 1;
@@ -91,14 +102,15 @@ impl Pack {
 
 #[inline]
 fn append(bytes: &mut Vec<u8>, len: usize, fill: impl FnOnce(&mut [u8])) {
-    // Most stores are a word: its room is cleared without a call for it.
-    let at = bytes.len();
-    if len == 8 {
-        bytes.extend_from_slice(&[0; 8]);
+    if len == WORD {
+        let mut word = [0; WORD];
+        fill(&mut word);
+        bytes.extend_from_slice(&word);
     } else {
+        let at = bytes.len();
         bytes.resize(at + len, 0);
+        fill(&mut bytes[at..]);
     }
-    fill(&mut bytes[at..]);
 }
 
 #[cfg(test)]

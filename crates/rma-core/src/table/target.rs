@@ -8,6 +8,7 @@ use super::operation::{OpKind, Operation};
 use super::slots::OpPool;
 use crate::ids::{Peer, Rank, Sequence};
 use crate::pool::PoolKey;
+use crate::wire::RequestFlags;
 use smallvec::SmallVec;
 
 /// Where the release of a lock stands.
@@ -49,6 +50,8 @@ pub(crate) struct Target {
     /// Requests for data under way.
     pub(crate) fetching: u64,
     pub(crate) closing: Closing,
+    /// Order of the last store-like operation that went before the word of the fence under way.
+    pub(crate) fenced_to: u64,
     /// A lock request has left and has not been answered with the grant.
     pub(crate) is_locking: bool,
     /// Next target of the same slot.
@@ -72,6 +75,7 @@ impl Target {
             asked: SmallVec::new(),
             fetching: 0,
             closing: Closing::No,
+            fenced_to: 0,
             is_locking: false,
             next: None,
         }
@@ -146,6 +150,23 @@ impl Target {
     pub(crate) fn needs_ack_request(&self) -> bool {
         let goal = self.stored_to.min(self.ack_to);
         self.acked_to < goal && self.asked.last().is_none_or(|(_, order)| *order < goal)
+    }
+
+    /// Notes that the call that closes the epoch has been told, with the last packet.
+    pub(crate) fn on_closed(&mut self, flags: RequestFlags) {
+        self.closing = Closing::Sent;
+        if flags.has(RequestFlags::FENCE) {
+            self.fenced_to = self.stored_to;
+        }
+    }
+
+    /// The word of a fence has left, and with the end of that fence what went before it is complete: it needs no
+    /// acknowledgement.
+    pub(crate) fn on_fenced(&mut self) {
+        if self.closing == Closing::Sent {
+            self.closing = Closing::No;
+        }
+        self.acked_to = self.acked_to.max(self.fenced_to);
     }
 
     /// Takes the number for the next packet.

@@ -3,6 +3,7 @@
 //! Acknowledgements are queued after the effect (lessons, fixed 46), a release after every answer that was queued before it
 //! (fixed 3, 4, 20).
 
+use super::buffers::Buffers;
 use super::exposure::NotExposed;
 use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs;
@@ -12,7 +13,7 @@ use crate::control::Domain;
 use crate::datatype::{BasicType, Scatter};
 use crate::epoch::on_posted;
 use crate::ids::Peer;
-use crate::kernel::{Kernel, Operands, Results};
+use crate::kernel::{Kernel, Operands};
 use crate::mem::WriteSpan;
 use crate::progress::State;
 use crate::window::{Member, OutOfRange, WindowState};
@@ -58,7 +59,7 @@ pub(crate) fn apply(
     data: &[u8],
     flags: ResponseFlags,
 ) -> Delivery {
-    let outcome = touch(window, request, data);
+    let outcome = touch(&mut replies.buffers, window, request, data);
     answer(replies, window, from, request, flags, outcome)
 }
 
@@ -99,6 +100,16 @@ pub(crate) fn answer(
             }
             Err(reason) => return Delivery::Refused(reason),
         }
+    }
+    if request.flags.has(RequestFlags::FENCE) {
+        let rank = window.shared.group.rank(from);
+        let (Some(arrivals), Some(rank)) = (&mut window.target.arrivals, rank) else {
+            return Delivery::Refused("fence of a window whose ranks meet otherwise");
+        };
+        if let Err(reason) = arrivals.begin_arrival(rank) {
+            return Delivery::Refused(reason);
+        }
+        replies.push(from, Reply::Fence(request.window));
     }
     if request.flags.has(RequestFlags::DONE) {
         match window.target.exposure.begin_done(window.shared.group.rank(from)) {
@@ -188,6 +199,7 @@ fn is_elements(kernel: Kernel, place: &Place, len: u64) -> bool {
 }
 
 pub(super) fn touch(
+    buffers: &mut Buffers,
     window: &WindowState,
     request: &Request,
     data: &[u8],
@@ -230,9 +242,11 @@ pub(super) fn touch(
         }
         RequestKind::GetAccumulate { place, kernel, len, .. } => {
             let target = own.locate_place(place, *len)?;
-            let mut old = vec![0; *len as usize];
-            kernel.fetch_scattered(target, Operands::Bytes(data), Results::Bytes(&mut old), exclusion);
-            Ok(Some(ReplyBody::Buffer(old.into())))
+            let mut old = buffers.take(*len as usize);
+            // SAFETY: nobody else has the buffer before the kernel returns.
+            let results = Scatter::span(unsafe { old.write_span() });
+            kernel.fetch_scattered(target, Operands::Bytes(data), results, exclusion);
+            Ok(Some(ReplyBody::Buffer(old)))
         }
         RequestKind::CompareSwap { place, kernel, .. } => {
             let (compare, origin) = data.split_at(kernel.ty().size());

@@ -1,10 +1,10 @@
 //! Bulk requests: data that lands in window memory (put) or in a staging buffer of one unit (accumulate).
 
 use super::apply::{answer, apply, check_data, longest_piece};
+use super::buffers::Buffer;
 use crate::channel::{Delivery, Placement};
 use crate::datatype::Scatter;
 use crate::ids::Peer;
-use crate::mem::WriteSpan;
 use crate::progress::State;
 use crate::window::{Held, OutOfRange, WindowState};
 use crate::wire::{Request, RequestKind, ResponseFlags};
@@ -19,7 +19,7 @@ enum Body {
     /// Straight into the window, which stays mapped until then.
     Window { _memory: Held },
     /// Into a buffer, to be combined when complete.
-    Staged(Vec<u8>),
+    Staged(Buffer),
     /// Nowhere: the request is out of range.
     Dropped(OutOfRange),
 }
@@ -48,10 +48,10 @@ pub(crate) fn begin(
             }
             match window.shared.own().locate_place(place, len) {
                 Ok(_) => {
-                    let mut buffer = vec![0; len as usize];
-                    // SAFETY: the buffer is kept in `Incoming`, unmoved and without a reference to it, until the channel
-                    // has reported the body as received or the peer as failed (clause C4).
-                    let span = unsafe { WriteSpan::new(buffer.as_mut_ptr(), buffer.len()) };
+                    let mut buffer = state.replies.buffers.take(len as usize);
+                    // SAFETY: the buffer is kept in `Incoming`, and nobody looks at it, until the channel has reported the
+                    // body as received or the peer as failed (clause C4).
+                    let span = unsafe { buffer.write_span() };
                     (Scatter::span(span), Body::Staged(buffer))
                 }
                 Err(range) => (Scatter::discard(len), Body::Dropped(range)),
@@ -84,7 +84,10 @@ pub(crate) fn finish(
             answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Ok(None))
         }
         Body::Staged(buffer) => {
-            apply(&mut state.replies, window, from, &request, &buffer, ResponseFlags::NONE)
+            let data = buffer.bytes();
+            let delivery = apply(&mut state.replies, window, from, &request, data, ResponseFlags::NONE);
+            state.replies.buffers.give_back(buffer);
+            delivery
         }
         Body::Dropped(range) => {
             answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Err(range))

@@ -6,6 +6,7 @@
 //! when too many bytes wait already (lessons, decisions 1 and 2).
 
 use super::apply;
+use super::arrivals::Arrivals;
 use super::exposure::Exposure;
 use super::line::{Line, Waiter};
 use super::replies::{Replies, Reply, ReplyBody};
@@ -34,11 +35,18 @@ pub(crate) struct TargetRole {
     releasing: Option<Peer>,
     /// The exposure epoch of post/wait.
     pub(crate) exposure: Exposure,
+    /// Who has come to fences, where ranks tell each other by packets.
+    pub(crate) arrivals: Option<Arrivals>,
     /// Bodies being received into the window.
     pub(crate) receiving: u32,
 }
 
 impl TargetRole {
+    /// Of a window that nobody has used; with counts of fences where ranks tell each other by packets.
+    pub(crate) fn new(arrivals: Option<Arrivals>) -> Self {
+        Self { arrivals, ..Self::default() }
+    }
+
     /// Whether somebody holds the lock, or the release has yet to be carried out.
     pub(crate) fn is_locked(&self, shared: &Shared) -> bool {
         !self.shared_holders.is_empty()
@@ -289,7 +297,7 @@ fn granted(
     match Request::parse(packet) {
         Ok((request, data)) => {
             if has(Bug::QueuedTwice) && was_queued && request.flags.has(RequestFlags::UNLOCK) {
-                let _ = apply::touch(window, &request, data);
+                let _ = apply::touch(&mut replies.buffers, window, &request, data);
             }
             apply::apply(replies, window, from, &request, data, ResponseFlags::GRANT)
         }

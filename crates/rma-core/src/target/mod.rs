@@ -5,11 +5,14 @@
 //! memory is touched.
 
 pub(crate) mod apply;
+mod arrivals;
+mod buffers;
 pub(crate) mod bulk;
 mod exposure;
 mod line;
 pub(crate) mod locks;
 pub(crate) mod replies;
 
+pub(crate) use arrivals::Arrivals;
 pub(crate) use locks::TargetRole;
-pub(crate) use replies::{Replies, ReplyMemory};
+pub(crate) use replies::{Replies, ReplyBody};

@@ -5,13 +5,13 @@
 //! until everything before it has left, bulk bodies included. Few empty queues are kept: a rank to which all others of a
 //! large job have sent once weighs no more than before.
 
+use super::buffers::{Buffer, Buffers};
 use super::locks;
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Lane, Source};
 use crate::control::LockKind;
 use crate::datatype::Gather;
 use crate::ids::{Peer, WindowId};
-use crate::mem::ReadSpan;
 use crate::origin::{Outbox, Sent};
 use crate::progress::{BulkOwner, Bulks};
 use crate::window::{Held, Windows};
@@ -19,7 +19,6 @@ use crate::wire::{Response, ResponseFlags, ResponseKind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Something owed to a peer.
 pub(crate) enum Reply {
@@ -29,6 +28,8 @@ pub(crate) enum Reply {
     Release(WindowId, LockKind),
     /// The peer is done with exposure epoch `.1` of a window, once everything before has left.
     Done(WindowId, u64),
+    /// The peer has come to its next fence of a window, and everything before has left.
+    Fence(WindowId),
 }
 
 /// The data of a response.
@@ -37,15 +38,9 @@ pub(crate) enum ReplyBody {
     /// The old value of an element.
     Bytes(SmallVec<[u8; 16]>),
     /// Window memory, kept mapped until it has been sent.
-    Memory(Gather, Held),
+    Memory(Gather, #[allow(dead_code)] Held), // held for its lifetime alone
     /// The old values of many elements.
-    Buffer(Arc<[u8]>),
-}
-
-/// What a bulk body is read from, kept until it has left.
-pub(crate) enum ReplyMemory {
-    Window { _memory: Held },
-    Buffer { _bytes: Arc<[u8]> },
+    Buffer(Buffer),
 }
 
 /// Empty queues that are kept for the next reply, with their memory.
@@ -58,6 +53,8 @@ pub(crate) struct Replies {
     /// Peers with a queue that is not empty.
     waiting: VecDeque<Peer>,
     merged: u64,
+    /// Memory for old values on their way out, and for operands on their way in.
+    pub(super) buffers: Buffers,
 }
 
 #[derive(Default)]
@@ -66,6 +63,15 @@ struct Queue {
     /// Bulk bodies that the channel still reads from a window.
     bulks: u32,
     is_waiting: bool,
+}
+
+impl Buffers {
+    /// Keeps what a reply that has left was read from, if it is a buffer.
+    fn take_back(&mut self, body: ReplyBody) {
+        if let ReplyBody::Buffer(buffer) = body {
+            self.give_back(buffer);
+        }
+    }
 }
 
 impl Replies {
@@ -96,7 +102,7 @@ impl Replies {
     pub(crate) fn owes(&self, window: WindowId, bulks: &Bulks) -> bool {
         let queued = self.queues.values().flat_map(|queue| &queue.replies).any(|reply| match reply {
             Reply::Packet(response, _) => response.window == window,
-            Reply::Release(of, _) | Reply::Done(of, _) => *of == window,
+            Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) => *of == window,
         });
         queued
             || bulks
@@ -105,7 +111,8 @@ impl Replies {
     }
 
     /// A bulk body has left.
-    pub(crate) fn on_bulk_sent(&mut self, to: Peer) {
+    pub(crate) fn on_bulk_sent(&mut self, to: Peer, memory: ReplyBody) {
+        self.buffers.take_back(memory);
         if let Some(queue) = self.queues.get_mut(&to) {
             queue.bulks -= 1;
             if !queue.replies.is_empty() && !queue.is_waiting {
@@ -121,7 +128,7 @@ impl Replies {
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
             Reply::Release(window, kind) => Some((window, kind)),
-            Reply::Packet(..) | Reply::Done(..) => None,
+            Reply::Packet(..) | Reply::Done(..) | Reply::Fence(..) => None,
         })
     }
 
@@ -162,9 +169,9 @@ impl Replies {
         for _ in 0..self.waiting.len() {
             let Some(peer) = self.waiting.pop_front() else { break };
             let Some(queue) = self.queues.get_mut(&peer) else { continue };
-            while let Some(reply) = queue.replies.front() {
+            while let Some(reply) = queue.replies.front_mut() {
                 let sent = match reply {
-                    Reply::Release(..) | Reply::Done(..)
+                    Reply::Release(..) | Reply::Done(..) | Reply::Fence(..)
                         if queue.bulks > 0 && !has(Bug::ReleaseBeforeReplyIsOut) =>
                     {
                         Sent::Full
@@ -174,6 +181,15 @@ impl Replies {
                             && let Some(rank) = state.shared.group.rank(peer)
                         {
                             state.target.exposure.on_done(rank, *number);
+                        }
+                        Sent::Yes
+                    }
+                    Reply::Fence(window) => {
+                        if let Some(state) = windows.get_mut(*window)
+                            && let Some(rank) = state.shared.group.rank(peer)
+                            && let Some(arrivals) = &mut state.target.arrivals
+                        {
+                            arrivals.on_arrived(rank);
                         }
                         Sent::Yes
                     }
@@ -190,7 +206,9 @@ impl Replies {
                 if sent != Sent::Yes {
                     break;
                 }
-                queue.replies.pop_front();
+                if let Some(Reply::Packet(_, body)) = queue.replies.pop_front() {
+                    self.buffers.take_back(body);
+                }
                 any = true;
             }
             queue.is_waiting = !queue.replies.is_empty();
@@ -236,21 +254,17 @@ fn send_packet(
     bulks: &mut Bulks,
     peer: Peer,
     response: &Response,
-    body: &ReplyBody,
+    body: &mut ReplyBody,
     in_flight: &mut u32,
 ) -> Sent {
     let head = response.emit();
-    let (mut data, memory) = match body {
+    let mut data = match body {
         ReplyBody::None => return outbox.small(peer, Lane::Response, &head, Source::Bytes(&[])),
         ReplyBody::Bytes(bytes) => return outbox.small(peer, Lane::Response, &head, Source::Bytes(bytes)),
-        ReplyBody::Memory(data, held) => (data.clone(), ReplyMemory::Window { _memory: held.clone() }),
-        ReplyBody::Buffer(bytes) => {
-            // SAFETY: the bytes are never changed, and live until the last handle is dropped: the queue has one until the
-            // packet is the channel's, and the table of bulk bodies has one until the channel has read the last byte
-            // (clause C4).
-            let span = unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) };
-            (Gather::span(span), ReplyMemory::Buffer { _bytes: Arc::clone(bytes) })
-        }
+        ReplyBody::Memory(data, _) => data.clone(),
+        // SAFETY: nobody writes to the buffer, and it lives until the span is used no more: it is in the queue until the
+        // packet is the channel's, and in the table of bulk bodies until the channel has read the last byte (clause C4).
+        ReplyBody::Buffer(buffer) => Gather::span(unsafe { buffer.read_span() }),
     };
     let limits = outbox.capabilities(peer);
     let len = data.remaining();
@@ -261,7 +275,8 @@ fn send_packet(
     let token = BulkToken(entry.key() as u64);
     let sent = outbox.bulk(peer, Lane::Response, &head, data, token);
     if sent == Sent::Yes {
-        entry.insert(BulkOwner::Reply { window: response.window, to: peer, _memory: memory });
+        let memory = std::mem::replace(body, ReplyBody::None);
+        entry.insert(BulkOwner::Reply { window: response.window, to: peer, memory });
         *in_flight += 1;
     }
     sent

@@ -340,7 +340,8 @@ impl Window {
 
     /// Whether the store has joined others that wait: the quick way of a stream of stores. While somebody looks, the ordinary
     /// way finds out.
-    fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
+    #[inline]
+    pub(super) fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
         let Some(small) = small.filter(|_| !self.engine.sight().is_on()) else { return false };
         self.engine.with(|core| pack::join(&mut core.state, &self.shared, target, small))
     }

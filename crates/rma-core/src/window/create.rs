@@ -293,7 +293,9 @@ impl WindowCreation {
             }
         };
         let slots = state.config.slots as usize;
-        state.windows.insert(WindowState::new(Arc::clone(&shared), slots, ops, targets));
+        let fence_ranks = state.config.fence_ranks;
+        let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_ranks);
+        state.windows.insert(window);
         Ok(shared)
     }
 

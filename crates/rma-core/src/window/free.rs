@@ -154,7 +154,7 @@ fn is_accessed(core: &mut Core, window: &Window) -> bool {
 fn is_drained(core: &mut Core, window: &Window, host: &dyn Host) -> Result<bool> {
     let state = &mut core.state;
     let Some(mut entry) = state.windows.take(window.id()) else { return Err(gone(CALL)) };
-    let is_open = is_open(&mut state.pools, &mut entry, host);
+    let is_open = is_open(state, &mut entry, host);
     let has_waiters = entry.target.has_waiters() || !entry.rounds.is_empty();
     state.windows.put_back(entry);
     Ok(is_open? && !has_waiters && !is_accessed(core, window))

@@ -1,5 +1,6 @@
-//! Puts and gets that are nothing but a copy, accumulates that are one atomic instruction, flushes that are nothing but an
-//! order, and locks that are free: what a caller tries first when every instruction counts.
+//! Puts and gets that are nothing but a copy, accumulates that are one atomic instruction, small stores that join others in a pack
+//! which waits for more, flushes that are nothing but an order, and locks that are free: what a caller tries first when every
+//! instruction counts.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
 //! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, the rank has to be searched for, or it
@@ -12,13 +13,17 @@ use crate::control::LockKind;
 use crate::ids::{Disp, Rank};
 use crate::kernel::Kernel;
 use crate::mem::{ReadSpan, WriteSpan};
+use crate::origin::pack::Small;
+use crate::wire::Store;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
 impl Window {
-    /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
+    /// [`Window::put`], where it is nothing but a copy, there or into a pack; says whether it has been done.
     #[inline(always)] // a call to it costs as much as half of it
     pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        let Some(place) = self.place_now(target, disp, origin.len()) else { return false };
+        let Some(place) = self.place_now(target, disp, origin.len()) else {
+            return self.join_now(Store::Put, origin, target, disp);
+        };
         place.write_from(origin);
         true
     }
@@ -31,11 +36,18 @@ impl Window {
         true
     }
 
-    /// [`Window::accumulate`], where it is one atomic instruction on one aligned word; says whether it has been done.
+    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word, or a copy into a pack; says
+    /// whether it has been done.
     #[inline(always)] // as above
     pub fn accumulate_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
-        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
-        kernel.op().is_accumulate() && kernel.accumulate_word(place, origin, &self.shared().domain(member))
+        if !kernel.op().is_accumulate() {
+            return false;
+        }
+        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else {
+            return origin.len() == kernel.ty().size()
+                && self.join_now(Store::Accumulate(kernel), origin, target, disp);
+        };
+        kernel.accumulate_word(place, origin, &self.shared().domain(member))
     }
 
     /// [`Window::fetch_and_op`] or [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
@@ -71,6 +83,12 @@ impl Window {
         shared
             .quick_by_distance(target)
             .is_some_and(|member| self.engine().pass_poll() && shared.try_lock(member, kind, false))
+    }
+
+    /// Has a store join those that wait for more. Out of line: a copy to mapped memory is better off without it.
+    #[inline(never)]
+    fn join_now(&self, store: Store, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
+        self.joins(target, Small::new(store, disp, origin).as_ref())
     }
 
     /// The bytes of an open target that is mapped.

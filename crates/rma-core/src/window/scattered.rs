@@ -7,7 +7,7 @@ use super::typed::{Destination, Origin, TargetArea, undefined};
 use crate::datatype::{Datatype, Gather, Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
-use crate::kernel::{Kernel, Operands, ReduceOp, Results};
+use crate::kernel::{Kernel, Operands, ReduceOp};
 use crate::table::{OpArea, OpData, OpKind, Operation, Signal};
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ impl Window {
             let place = place.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(member);
             let operands = from.map_or(Operands::None, Operands::Memory);
-            kernel.fetch_scattered(place, operands, Results::Memory(old), &exclusion);
+            kernel.fetch_scattered(place, operands, old, &exclusion);
             return Ok(Outcome::Done);
         }
         let data = from.map_or(OpData::NONE, OpData::Memory);

@@ -6,9 +6,8 @@
 use super::latch::Single;
 use super::shared::{Member, Shared};
 use crate::bugs::{Bug, has};
-use crate::epoch::{Call, Epoch, Facts, RankLock, WindowEpoch, check};
+use crate::epoch::{Call, Epoch, Facts, Opening, RankLock, WindowEpoch, check};
 use crate::error::{Error, Result};
-use crate::host::HostRequest;
 use crate::ids::Rank;
 use crate::origin::pack::Packing;
 use crate::origin::round::Rounds;
@@ -16,7 +15,7 @@ use crate::pool::LocalShare;
 use crate::progress::Pools;
 use crate::stats::Counters;
 use crate::table::Table;
-use crate::target::TargetRole;
+use crate::target::{Arrivals, TargetRole};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -31,8 +30,8 @@ pub(crate) struct WindowState {
     pub(crate) target_share: LocalShare,
     /// Packets to ranks without a target element.
     pub(crate) rounds: Rounds,
-    /// The barrier of a fence that did not wait for it.
-    pub(crate) opening: Option<HostRequest>,
+    /// How the others are seen to come to a fence that did not wait for them.
+    pub(crate) opening: Option<Opening>,
     /// Lock calls of mapped ranks that wait in line.
     pub(crate) in_line: u32,
     /// Something may be issued: look at the table.
@@ -58,7 +57,11 @@ impl WindowState {
         slots: usize,
         op_share: LocalShare,
         target_share: LocalShare,
+        fence_ranks: u64,
     ) -> Self {
+        let size = shared.group.size();
+        let tells_all = (2..=fence_ranks).contains(&size.into()) && shared.has_packet_targets();
+        let arrivals = tells_all.then(|| Arrivals::new(shared.group.me(), size));
         Self {
             shared,
             epoch: WindowEpoch::new(),
@@ -74,7 +77,7 @@ impl WindowState {
             pressure: false,
             error: None,
             lost: None,
-            target: TargetRole::default(),
+            target: TargetRole::new(arrivals),
             counters: Counters::default(),
         }
     }

@@ -114,7 +114,9 @@ impl Window {
     pub fn begin_fence(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
-        self.begin(Call::Fence, "fence", |_, _| Ok(SyncStep::Fence(FenceSync::begin(assert))))
+        self.begin(Call::Fence, "fence", |state, window| {
+            Ok(SyncStep::Fence(FenceSync::begin(assert, state, window)))
+        })
     }
 
     /// `MPI_Win_lock` (MPI 3.1 §11.5.3): opens an access epoch to `target`; none to [`Rank::NULL`].

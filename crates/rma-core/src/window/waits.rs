@@ -25,7 +25,7 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
         false => Some(format!("{} to complete operations", list(&ranks))),
     };
     let what = match call {
-        Call::Fence => answers(unfinished()).or_else(|| absent(shared)).unwrap_or_else(|| {
+        Call::Fence => answers(unfinished()).or_else(|| absent(window)).unwrap_or_else(|| {
             format!("all {} ranks to enter the fence{}", shared.group.size(), behind(host))
         }),
         Call::Lock(rank) => {
@@ -122,15 +122,22 @@ fn unfinished(state: &State, window: &WindowState) -> Vec<Rank> {
     ranks
 }
 
-/// Who is not in a fence that meets in shared memory: those who are there sleep by the time that anybody asks.
-fn absent(shared: &Shared) -> Option<String> {
-    if shared.has_packet_targets() {
-        return None;
-    }
-    let is_absent =
-        |place: &usize| *place != shared.own && !shared.members[*place].control.is_asleep(Sleep::Fence);
-    let absent: Vec<_> =
-        (0..shared.members.len()).filter(is_absent).map(|place| shared.members[place].rank).collect();
+/// Who is not in a fence, where that can be told: those who are in one that meets in shared memory sleep by the time that
+/// anybody asks.
+fn absent(window: &WindowState) -> Option<String> {
+    let shared = &window.shared;
+    let absent: Vec<_> = match &window.target.arrivals {
+        Some(arrivals) => arrivals.missing().collect(),
+        None if shared.has_packet_targets() => return None,
+        None => {
+            let others = (0..shared.members.len()).filter(|place| *place != shared.own);
+            let members = others.map(|place| &shared.members[place]);
+            members
+                .filter(|member| !member.control.is_asleep(Sleep::Fence))
+                .map(|member| member.rank)
+                .collect()
+        }
+    };
     (!absent.is_empty()).then(|| format!("{} to enter the fence", list(&absent)))
 }
 

@@ -34,6 +34,7 @@ mod tests {
             (RequestFlags::LOCK_EXCLUSIVE.with(RequestFlags::HOLDS), "lock"),
             (RequestFlags::UNLOCK, "unlock"),
             (RequestFlags::DONE, "done"),
+            (RequestFlags::FENCE, "fence"),
             (RequestFlags::ACK, "ack request"),
         ] {
             let request = Request { window: WINDOW, flags, sequence: Sequence(1), kind: RequestKind::Sync };

@@ -32,7 +32,10 @@ impl RequestFlags {
     /// The origin is done with the target's exposure epoch.
     pub const DONE: Self = Self(32);
 
-    const ALL: u8 = 63;
+    /// The origin has come to its next fence of the window, and has sent every operation before it.
+    pub const FENCE: Self = Self(64);
+
+    const ALL: u8 = 127;
 
     /// Whether all of `other`'s flags are set.
     pub fn has(self, other: Self) -> bool {
@@ -46,7 +49,7 @@ impl RequestFlags {
 
     /// Whether the origin's epoch to the target ends with this packet.
     pub fn closes(self) -> bool {
-        self.0 & (Self::UNLOCK.0 | Self::DONE.0) != 0
+        self.0 & (Self::UNLOCK.0 | Self::DONE.0 | Self::FENCE.0) != 0
     }
 
     /// These flags and `other`'s.
@@ -72,13 +75,16 @@ impl RequestFlags {
         if flags.has(Self::DONE) && (flags.locks() || flags.has(Self::UNLOCK)) {
             return Err("done in a request that locks or unlocks");
         }
+        if flags.has(Self::FENCE) && (flags.locks() || flags.has(Self::UNLOCK) || flags.has(Self::DONE)) {
+            return Err("fence in a request that locks, unlocks or ends an epoch of start");
+        }
         Ok(flags)
     }
 }
 
 impl fmt::Debug for RequestFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMES: [&str; 6] = ["lock-shared", "lock-exclusive", "holds", "ack", "unlock", "done"];
+        const NAMES: [&str; 7] = ["lock-shared", "lock-exclusive", "holds", "ack", "unlock", "done", "fence"];
         let set = NAMES.iter().enumerate().filter(|(bit, _)| self.0 & 1 << bit != 0).map(|(_, name)| *name);
         f.write_str(&set.collect::<Vec<_>>().join("+"))
     }
@@ -340,6 +346,7 @@ pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
         SYNC if flags.locks() => "lock",
         SYNC if flags.has(RequestFlags::UNLOCK) => "unlock",
         SYNC if flags.has(RequestFlags::DONE) => "done",
+        SYNC if flags.has(RequestFlags::FENCE) => "fence",
         SYNC => "ack request",
         PUT => "put",
         GET => "get",
@@ -455,6 +462,12 @@ mod tests {
         let both = RequestFlags::LOCK_SHARED.with(RequestFlags::LOCK_EXCLUSIVE);
         let request = Request { flags: both, ..samples().remove(0) };
         assert!(Request::parse(&request.emit()).is_err());
+        let others = [RequestFlags::LOCK_SHARED, RequestFlags::UNLOCK, RequestFlags::DONE, RequestFlags::ACK];
+        let legal = others.map(|other| {
+            let flags = RequestFlags::FENCE.with(other);
+            Request::parse(&Request { flags, ..samples().remove(0) }.emit()).is_ok()
+        });
+        assert_eq!(legal, [false, false, false, true], "a fence with the end of another epoch");
         let kernel = Kernel::new(ReduceOp::Sum, BasicType::F64).unwrap();
         let kind = RequestKind::Accumulate { place: Place::run(Disp(0), 0), kernel };
         let mut head = Request { kind, ..samples().remove(0) }.emit();
