@@ -273,13 +273,7 @@ impl Wait<'_> {
                 }
             }
             if is_spinning {
-                // Not twice in a row: some channels cannot tell, and others want the engine too.
-                if self.look(&core) && !was_held {
-                    held = Some(core);
-                } else {
-                    drop(core);
-                    std::hint::spin_loop();
-                }
+                held = self.look(core, was_held);
                 continue;
             }
             let until_report = reports.look(self, &core.state, now, describe);
@@ -299,18 +293,21 @@ impl Wait<'_> {
         }
     }
 
-    /// Spins until the channel's memory shows something, or it is time for a step; says whether it shows something. Only a
-    /// wait for packets looks: what lies in shared memory otherwise is seen by steps alone.
-    fn look(&self, core: &Core) -> bool {
+    /// Spins until the channel's memory shows something, or it is time for a step; keeps the engine locked for a packet that it
+    /// has found, but not twice in a row: some channels cannot tell, and others want the engine too. Only a wait for packets
+    /// looks: what lies in shared memory otherwise is seen by steps alone.
+    fn look<'c>(&self, core: MutexGuard<'c, Core>, was_held: bool) -> Option<MutexGuard<'c, Core>> {
         if self.is_for_packets && core.is_idle() {
             for _ in 0..LOOKS_BETWEEN_STEPS {
                 if !core.channel.is_quiet() {
-                    return true;
+                    return (!was_held).then_some(core);
                 }
                 std::hint::spin_loop();
             }
         }
-        false
+        drop(core);
+        std::hint::spin_loop();
+        None
     }
 
     fn sleep(&self, mut core: MutexGuard<'_, Core>, seen: News, limit: Option<Duration>) {
