@@ -90,6 +90,11 @@ impl ControlBlock {
         self.fields().lock.try_turn(ticket)
     }
 
+    /// Whether a ticket is the first in line: the next release is for it.
+    pub(crate) fn is_first(&self, ticket: &Ticket) -> bool {
+        self.fields().lock.is_first(ticket)
+    }
+
     /// Takes over the tickets of a dead process, in the order of their turns. For the window's owner, which is `ring` and
     /// tries them as its own; each grant is released at once, in the name of the dead.
     pub fn adopt(&self, dead: Holder, ring: Holder) -> impl Iterator<Item = Ticket> + '_ {

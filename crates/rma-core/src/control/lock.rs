@@ -176,6 +176,11 @@ impl LockFields {
         Ticket { holder, place: Place::Line { number, kind } }
     }
 
+    /// Whether a ticket is the first in line.
+    pub(super) fn is_first(&self, ticket: &Ticket) -> bool {
+        matches!(ticket.place, Place::Line { number, .. } if self.head.0.load(Relaxed) == number)
+    }
+
     pub(super) fn try_turn(&self, ticket: Ticket) -> Result<Grant, Ticket> {
         let Place::Line { number, kind } = ticket.place else {
             // SYNC POINT lock: as a grant; the owner's release is what made this word ownerless.

@@ -130,6 +130,11 @@ impl LockState {
         self.owner == 0 && self.shared == 0
     }
 
+    /// Whether the head of the line has come, and is the next to hold the lock.
+    pub(crate) fn is_claimed(self) -> bool {
+        self.flags & CLAIMED != 0
+    }
+
     #[inline]
     pub(super) fn decode(word: u64) -> Self {
         Self {

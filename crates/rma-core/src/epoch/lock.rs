@@ -24,7 +24,7 @@ use super::legal::Call;
 use super::state::Lock;
 use super::transition::{Epoch, Event, LockState};
 use crate::bugs::{Bug, has};
-use crate::control::{LockKind, Ticket};
+use crate::control::{ControlBlock, Grant, LockKind, Ticket};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::origin::lost::error_of;
@@ -37,6 +37,9 @@ use crate::window::{Member, WindowState, request_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// Looks of the first in line: about a microsecond.
+const TURN_LOOKS: u32 = 60;
 
 /// A lock call under way.
 #[derive(Debug)]
@@ -131,7 +134,7 @@ impl LockSync {
     fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
         let shared = Arc::clone(&window.shared);
         let Some(member) = shared.member(self.rank) else { return true };
-        match member.control.try_turn(ticket) {
+        match look_for_turn(&member.control, ticket, state) {
             Err(ticket) => {
                 self.phase = Phase::InLine(ticket);
                 if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
@@ -153,6 +156,25 @@ impl LockSync {
         fence(SeqCst);
         member.gate.set_held((!self.no_check).then_some(self.kind));
     }
+}
+
+/// Tries a ticket. Where ranks outnumber cores the first in line looks on for a moment: it is who runs on another core that has the
+/// lock, for less time than it takes to give this core away and get it back.
+fn look_for_turn(control: &ControlBlock, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
+    let mut outcome = control.try_turn(ticket);
+    if state.config.spin_us > 0 || state.config.yields == 0 {
+        return outcome;
+    }
+    for _ in 0..TURN_LOOKS {
+        match outcome {
+            Err(ticket) if control.is_first(&ticket) => {
+                std::hint::spin_loop();
+                outcome = if control.lock_state().is_free() { control.try_turn(ticket) } else { Err(ticket) };
+            }
+            _ => break,
+        }
+    }
+    outcome
 }
 
 /// Asks for the locks that a caller has called for but not asked for, on any window; answers whether all are held.

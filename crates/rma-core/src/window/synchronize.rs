@@ -151,19 +151,22 @@ impl Window {
     }
 
     /// Looks for the end of another rank's lock, which most programs hold for less than it costs to join the line; `false` when
-    /// the call has to take the long way. Who stands in line already goes first, and who has looked in vain joins it, so nobody
-    /// is passed without end.
+    /// the call has to take the long way. Who stands in line already goes first, where ranks outnumber cores once it runs and has
+    /// claimed the lock; and who has looked in vain joins the line, so nobody is passed without end.
     fn lock_soon(&self, kind: LockKind, target: Rank) -> bool {
         let shared = self.shared();
         let Some(member) = shared.quick(target) else { return false };
-        // Who wants no wait to spin gets none that does.
-        if self.engine().patience().0 == 0 {
+        // Where ranks outnumber cores it is who runs on another core that has the lock, and giving this one away costs more.
+        let is_crowded = self.engine().patience().0 == 0;
+        // Who wants no wait to spin or to give turns away gets none that does.
+        if is_crowded && self.engine().config().yields == 0 {
             return false;
         }
         for _ in 0..LOCK_LOOKS {
             let state = member.control.lock_state();
             let is_own = state.owner() == Some(shared.holder.peer());
-            if state.waiters() > 0 || is_own || shared.latch.is_long_way() {
+            let has_line = if is_crowded { state.is_claimed() } else { state.waiters() > 0 };
+            if has_line || is_own || shared.latch.is_long_way() {
                 return false;
             }
             let has_room = state.is_free() || (kind == LockKind::Shared && state.owner().is_none());
