@@ -33,7 +33,7 @@ pub(crate) fn engine(random: &mut Random, pools: Pools) -> EngineConfig {
         slots,
         // These follow another draw, so that the seeds that are kept draw what they did.
         pack_from: slots,
-        fence_ranks: if slots == 1 { 1 } else { EngineConfig::default().fence_ranks },
+        fence_packets: slots != 1,
         op_pool_window: op_window,
         op_pool_global: op_global,
         target_pool_window: target_window,

@@ -55,7 +55,7 @@ pub const SMALLEST: [(&str, &str); 32] = [
     ("RMA_TARGET_POOL_GLOBAL", "0"),
     ("RMA_PIGGYBACK_THRESHOLD", "0"),
     ("RMA_PACK_FROM", "1"),
-    ("RMA_FENCE_RANKS", "1"),
+    ("RMA_FENCE_PACKETS", "0"),
     ("RMA_LOCK_DATA_BYTES", "0"),
     ("RMA_LOCK_QUEUE_BYTES", "0"),
     ("RMA_CREDITS", "1"),

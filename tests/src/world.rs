@@ -69,7 +69,7 @@ impl Setup {
             target_pool_global: 0,
             piggyback_threshold: 0,
             pack_from: 1,
-            fence_ranks: 1,
+            fence_packets: false,
             lock_data_bytes: 1,
             lock_queue_bytes: 1,
             credits: 1,

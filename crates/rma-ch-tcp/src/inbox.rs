@@ -241,12 +241,12 @@ impl Inbox {
         }
         let direct = vector.len();
         let goes_on = body.body_left > u64::from(body.chunk_left);
-        let behind = if direct == body.chunk_left as usize && goes_on {
-            BEHIND_PIECE
-        } else if self.are_long[body.lane as usize] && direct > 0 {
-            BEHIND_LONG_BODY
-        } else {
-            room.len()
+        // What is not read directly of this piece needs the room.
+        let is_whole = direct == body.chunk_left as usize;
+        let behind = match (is_whole, goes_on, self.are_long[body.lane as usize]) {
+            (true, true, _) => BEHIND_PIECE,
+            (true, false, true) => BEHIND_LONG_BODY,
+            _ => room.len(),
         };
         let behind = behind.min(room.len());
         vector.push(&mut room[..behind]);

@@ -389,7 +389,7 @@ fn a_wait_for_a_late_rank_elsewhere_says_for_whom() {
         (
             "fence",
             PACKETS,
-            "fence has waited 1 s for all 2 ranks to enter the fence, next for process 1 (window 0.1 (\"halo\"))",
+            "fence has waited 1 s for rank 1 to enter the fence (window 0.1 (\"halo\"))",
         ),
         (
             "lock",

@@ -5,6 +5,7 @@ use crate::abi::MPI_Datatype;
 use crate::arguments::Wide;
 use rma::Result;
 use rma_core::datatype::Datatype;
+use std::collections::HashSet;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -70,14 +71,19 @@ impl Recipe {
 }
 
 impl Recipe {
-    /// Adds the predefined types that the type consists of, each once, up to so many.
-    fn add_elements(&self, found: &mut Vec<MPI_Datatype>, most: usize) {
+    /// Adds the predefined types that the type consists of, each once, up to so many. A type that many others are made of is
+    /// seen once.
+    fn add_elements(&self, found: &mut Vec<MPI_Datatype>, most: usize, seen: &mut HashSet<*const Self>) {
         for ingredient in &self.types {
             match ingredient {
                 _ if found.len() >= most => return,
                 Ingredient::Predefined(datatype) if found.contains(datatype) => {}
                 Ingredient::Predefined(datatype) => found.push(*datatype),
-                Ingredient::Derived { recipe, .. } => recipe.add_elements(found, most),
+                Ingredient::Derived { recipe, .. } => {
+                    if seen.insert(Arc::as_ptr(recipe)) {
+                        recipe.add_elements(found, most, seen);
+                    }
+                }
             }
         }
     }
@@ -85,7 +91,7 @@ impl Recipe {
     /// The predefined types that the type consists of: the first few.
     pub(super) fn elements(&self) -> Vec<MPI_Datatype> {
         let mut found = Vec::new();
-        self.add_elements(&mut found, 3);
+        self.add_elements(&mut found, 3, &mut HashSet::new());
         found
     }
 }

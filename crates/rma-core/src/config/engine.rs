@@ -43,10 +43,10 @@ crate::variables! {
         credits: u64 = 64u64, "RMA_CREDITS", Count, 1..=1 << 20,
             "requests with a data reply that one origin may have under way to one target on one window",
             "bounds the replies a target keeps, and covers a round trip at full rate";
-        /// Most ranks of a window whose fences tell each rank by a packet of its own.
-        fence_ranks: u64 = 4u64, "RMA_FENCE_RANKS", Count, 1..=64,
-            "ranks up to which a fence of far ranks is a packet to each of them; windows of more use a barrier",
-            "one way instead of three, for no more packets than two ranks or three need anyway";
+        /// Whether the two ranks of a window tell each other of their fences by packets.
+        fence_packets: bool = true, "RMA_FENCE_PACKETS", Switch, (),
+            "1: two far ranks tell each other by a packet that they have come to a fence; 0: they acknowledge and use the host's barrier, as more ranks do",
+            "one way instead of three, for no more packets";
         /// Longest piece of a streamed operation.
         unit_bytes: u64 = 65536u64, "RMA_UNIT_BYTES", Bytes, 16..=1 << 26,
             "accumulates longer than this travel and apply piece by piece",

@@ -16,8 +16,8 @@
 //! that this rank owes need no wait of their own: their origins enter the barrier only with the data in hand.
 //!
 //! When all ranks map each other the barrier is a count in shared memory (`control/meeting.rs`), else it is the host's. Only in
-//! windows of a few ranks nobody waits for acknowledgements and a barrier one after the other: each rank tells each other one, on
-//! the last packet of the epoch or on one of its own, that it has come, and goes on when all have told it so
+//! windows of two ranks nobody waits for acknowledgements and a barrier one after the other: each rank tells the other one, on
+//! the last packet of the epoch or on one of its own, that it has come, and goes on when it has been told so
 //! (`target/arrivals.rs`):
 //!
 //! ```text
@@ -28,7 +28,8 @@
 //! ```
 //!
 //! Rank 0 may be out of its fence when its puts are not carried out yet. Nobody can tell: rank 1 is in its own fence until they
-//! are, and only the end of that one promises them at the target (MPI 3.1 §11.5.1). Where a put may be outside the window, which
+//! are, and only the end of that one promises them at the target (MPI 3.1 §11.5.1). A third rank could tell: told by both, it might
+//! look at rank 1 before the put is there. Where a put may be outside the window, which
 //! the origin does not know unless all ranks have equal windows, it asks for the acknowledgement besides, and waits for it, so
 //! that this fence raises the error.
 

@@ -294,13 +294,13 @@ impl Wait<'_> {
     }
 
     /// Spins until the channel's memory shows something, or it is time for a step; keeps the engine locked for a packet that it
-    /// has found, but not twice in a row: some channels cannot tell, and others want the engine too. Only a wait for packets
-    /// looks: what lies in shared memory otherwise is seen by steps alone.
+    /// has found, but not twice in a row, for others want the engine too, and not at the first look: a channel that cannot tell
+    /// is never quiet. Only a wait for packets looks: what lies in shared memory otherwise is seen by steps alone.
     fn look<'c>(&self, core: MutexGuard<'c, Core>, was_held: bool) -> Option<MutexGuard<'c, Core>> {
         if self.is_for_packets && core.is_idle() {
-            for _ in 0..LOOKS_BETWEEN_STEPS {
+            for look in 0..LOOKS_BETWEEN_STEPS {
                 if !core.channel.is_quiet() {
-                    return (!was_held).then_some(core);
+                    return (look > 0 && !was_held).then_some(core);
                 }
                 std::hint::spin_loop();
             }

@@ -3,8 +3,8 @@
 //! A rank that has sent the last operation of its fence's epoch says so to each of the others, behind that operation and in the
 //! same lane. So when everybody's word has come, everything that was sent here has been carried out here: no acknowledgement
 //! and no barrier has to say it again. Each rank counts the fences of each of the others; a fence is over when all counts have
-//! reached its number, so an early word of the next fence ends no other one (lessons, decision 4). Windows of more than
-//! `RMA_FENCE_RANKS` ranks have none of this and meet by the host's barrier, so the counts are few.
+//! reached its number, so an early word of the next fence ends no other one (lessons, decision 4). Windows of more than two ranks
+//! have none of this and meet by the host's barrier (`epoch/fence.rs` says why).
 
 use crate::ids::Rank;
 

@@ -293,8 +293,8 @@ impl WindowCreation {
             }
         };
         let slots = state.config.slots as usize;
-        let fence_ranks = state.config.fence_ranks;
-        let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_ranks);
+        let fence_packets = state.config.fence_packets;
+        let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_packets);
         state.windows.insert(window);
         Ok(shared)
     }

@@ -57,10 +57,11 @@ impl WindowState {
         slots: usize,
         op_share: LocalShare,
         target_share: LocalShare,
-        fence_ranks: u64,
+        fence_packets: bool,
     ) -> Self {
         let size = shared.group.size();
-        let tells_all = (2..=fence_ranks).contains(&size.into()) && shared.has_packet_targets();
+        // A rank that has been told goes on, and may look at what a third one does not have yet.
+        let tells_all = fence_packets && size == 2 && shared.has_packet_targets();
         let arrivals = tells_all.then(|| Arrivals::new(shared.group.me(), size));
         Self {
             shared,

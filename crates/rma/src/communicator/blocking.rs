@@ -20,7 +20,7 @@ pub(super) struct Shared {
     /// Blocking collectives called before the boards were made.
     calls: AtomicU32,
     /// `None` when the ranks share no memory.
-    boards: OnceLock<Option<Boards>>,
+    boards: OnceLock<Result<Option<Boards>>>,
 }
 
 /// A communicator that lives for so few blocking collectives is not worth its boards.
@@ -70,13 +70,16 @@ impl Communicator {
         operation: Arc<dyn Combine>,
         values: Vec<u8>,
     ) -> Result<Option<Vec<u8>>> {
-        if let Some(boards) = self.boards(call)?
+        let boards = self.boards(call)?;
+        // Taken by every rank: lengths that differ wrongly make some of them go by packets.
+        let link = self.link();
+        if let Some(boards) = boards
             && let Way::Done(result) =
                 self.on_boards(call, |caller| boards.reduce(caller, root, &*operation, &values))?
         {
             return Ok(result);
         }
-        self.by_packets(call, Reduce::new(self.link(), root, operation, values))
+        self.by_packets(call, Reduce::new(link, root, operation, values))
     }
 
     /// Gives every rank the combined values of all.
@@ -214,16 +217,29 @@ impl Communicator {
     /// The boards, if the ranks have made some: at the first blocking collectives they have not. Called once for each.
     fn boards(&self, call: &'static str) -> Result<Option<&Boards>> {
         let Shared { calls, boards } = &self.shared;
-        if let Some(boards) = boards.get() {
-            return Ok(boards.as_ref());
+        if let Some(made) = boards.get() {
+            return made.as_ref().map(Option::as_ref).map_err(Error::clone);
         }
         if calls.fetch_add(1, Relaxed) < CALLS_BEFORE_BOARDS {
             return Ok(None);
         }
+        // Others have boards where this rank has failed to make some, or none: it has no part in their collectives any more.
+        let made = boards.get_or_init(|| self.make_boards(call));
+        made.as_ref().map(Option::as_ref).map_err(Error::clone)
+    }
+
+    fn make_boards(&self, call: &'static str) -> Result<Option<Boards>> {
         let runtime = self.runtime();
         let made = Boards::make(Caller { runtime, call }, &self.group(), &runtime.departures);
-        let made = runtime.noted(made.map_err(|error| error.in_call(call)))?;
-        Ok(boards.get_or_init(|| made).as_ref())
+        let Some(boards) = runtime.noted(made.map_err(|error| error.in_call(call)))? else { return Ok(None) };
+        // Who fails to make them gives its memory back. So nobody writes on another's board before all have theirs.
+        match self.by_packets(call, Barrier::new(self.link())) {
+            Ok(()) => Ok(Some(boards)),
+            Err(error) => {
+                boards.abandon();
+                Err(error)
+            }
+        }
     }
 
     fn on_boards<T>(&self, call: &'static str, go: impl FnOnce(Caller<'_>) -> Result<T>) -> Result<T> {

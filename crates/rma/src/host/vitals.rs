@@ -1,12 +1,13 @@
 //! Whether a process of this node has ended, asked by its number with the signal that is not sent (kill(2)).
 //!
 //! A number means something only to who counts processes alike, so the namespace of the numbers is a part of what is told:
-//! who is in another one is not asked after. A process that nobody has waited for yet still has its number, and a number may
-//! have been given to a new process; both count as alive.
+//! who is in another one is not asked after. A process that nobody has waited for yet still has its number, but its descriptor
+//! is readable (pidfd_open(2)). A number may have been given to a new process; that counts as alive.
 
 use rma_core::host::Vitals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, getpid, test_kill_process};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
@@ -21,7 +22,16 @@ fn told(space: u32, process: Pid) -> u64 {
 fn has_ended(told: u64) -> bool {
     let process = i32::try_from(told & u64::from(u32::MAX)).ok().and_then(Pid::from_raw);
     let is_alike = namespace().is_some_and(|space| told >> 32 == u64::from(space));
-    is_alike && process.is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
+    is_alike
+        && process
+            .is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH) || is_unwaited(process))
+}
+
+/// Whether a process has ended and nobody has waited for it. One that cannot be looked at counts as alive.
+fn is_unwaited(process: Pid) -> bool {
+    let Ok(descriptor) = pidfd_open(process, PidfdFlags::empty()) else { return false };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&now)).is_ok_and(|readable| readable > 0)
 }
 
 /// In which this process has its number.
@@ -39,13 +49,16 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_process_has_ended_when_it_was_waited_for() {
+    fn a_process_has_ended_whether_or_not_it_was_waited_for() {
         let Vitals { own, has_ended } = vitals();
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let process = Pid::from_child(&child);
         let other = told(namespace().unwrap(), process);
         assert!(own != 0 && !has_ended(own) && !has_ended(other));
         drop(child.stdin.take());
+        while !has_ended(other) {
+            std::thread::yield_now();
+        }
         child.wait().unwrap();
         assert!(has_ended(other));
         // Counted elsewhere, or no number at all.

@@ -182,6 +182,7 @@ impl Matcher {
             });
         }
         self.scopes.retain(|_, queues| !queues.is_empty());
+        self.forget_if_empty(self.at_hand.0);
         in_vain
     }
 

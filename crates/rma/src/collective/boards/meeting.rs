@@ -10,7 +10,7 @@ use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
 /// The boards of the ranks of a communicator, in rank order, as one of them uses them.
 pub(crate) struct Boards {
@@ -40,6 +40,8 @@ type Watches = Vec<(usize, ReceiveRequest)>;
 
 /// Every rank looks at the boards of all others: with more ranks, packets are fewer than these looks.
 const MOST_RANKS: u32 = 64;
+/// Looks between two at who has ended, of a wait that never finds its process idle.
+const LOOKS_BETWEEN_WATCHES: u32 = 1 << 14;
 /// No collective has so high a number, so no message has this tag.
 const WATCH_TAG: u64 = u64::MAX;
 
@@ -95,6 +97,13 @@ impl Boards {
         })
     }
 
+    /// Leaves the boards as they are, for good: others may have begun to use them.
+    pub(crate) fn abandon(mut self) {
+        // The memory is not given back, and nothing is written on the boards of others.
+        std::mem::forget(self.segment.take());
+        self.boards.clear();
+    }
+
     pub(super) fn size(&self) -> usize {
         self.boards.len()
     }
@@ -119,6 +128,8 @@ impl Boards {
         let free = number.before(SLOTS - 1);
         if !Number::of(self.met.load(Relaxed)).has_reached(free) {
             self.wait(caller, Want { number: free, of: None }, &mut |at| self.boards[at].has_joined(free))?;
+            // SYNC POINT read: what others read of the slot comes before it is written anew; theirs is the release of `join`.
+            fence(Acquire);
             self.met.store(free.raw(), Relaxed);
         }
         self.own().join(number, notice, data);
@@ -185,16 +196,21 @@ impl Boards {
         }
         let describe = || "the other ranks of the collective".to_owned();
         loop {
-            let (mut watches, mut says_asleep) = (Watches::new(), false);
+            let (mut watches, mut says_asleep, mut looks) = (Watches::new(), false, 0);
             let end = runtime.wait_in_memory(call, &describe, &mut |may_sleep| {
                 if look() {
                     return Ok(Some(true));
                 }
-                if !may_sleep {
+                looks += 1;
+                // Who is never idle may not sleep, and looks after the others all the same.
+                if !may_sleep && looks % LOOKS_BETWEEN_WATCHES != 0 {
                     return Ok(None);
                 }
                 if !self.has_contact.load(Relaxed) {
                     return Ok(Some(false));
+                }
+                if !may_sleep {
+                    return self.watch(runtime, want, &mut watches).map(|()| None);
                 }
                 says_asleep = true;
                 self.own().set_asleep(want);
