@@ -38,7 +38,7 @@ const LINES: &[Line] = &[
     (
         "acc-rate",
         "a small accumulate announces itself to bulk ones before its atomic instruction",
-        "each accumulate is a packet with a head of its own",
+        "each accumulate takes the engine's lock, and is checked and combined on its own at the target",
     ),
     (
         "fetch-op",
