@@ -16,7 +16,6 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("RMA_TARGET_POOL_GLOBAL", "0"),
     ("RMA_PIGGYBACK_THRESHOLD", "0"),
     ("RMA_PACK_FROM", "1"),
-    ("RMA_FENCE_PACKETS", "0"),
     ("RMA_LOCK_DATA_BYTES", "0"),
     ("RMA_LOCK_QUEUE_BYTES", "0"),
     ("RMA_CREDITS", "1"),

@@ -357,6 +357,8 @@ fn assert_reports(cases: &[(&'static str, Variables, &'static str)]) {
 }
 
 const PACKETS: Variables = &[("RMA_CHANNEL", "tcp")];
+const WORDS: Variables = &[("RMA_CHANNEL", "tcp"), ("RMA_FENCE_PACKETS", "1")];
+const BARRIER: Variables = &[("RMA_CHANNEL", "tcp"), ("RMA_FENCE_PACKETS", "0")];
 const RINGS: Variables = &[("RMA_CHANNEL", "shm")];
 
 #[test]
@@ -386,10 +388,11 @@ fn a_wait_for_a_late_rank_of_the_node_says_for_whom() {
 #[test]
 fn a_wait_for_a_late_rank_elsewhere_says_for_whom() {
     assert_reports(&[
+        ("fence", WORDS, "fence has waited 1 s for rank 1 to enter the fence (window 0.1 (\"halo\"))"),
         (
             "fence",
-            PACKETS,
-            "fence has waited 1 s for rank 1 to enter the fence (window 0.1 (\"halo\"))",
+            BARRIER,
+            "fence has waited 1 s for all 2 ranks to enter the fence, next for process 1 (window 0.1 (\"halo\"))",
         ),
         (
             "lock",

@@ -61,8 +61,8 @@ impl WindowState {
     ) -> Self {
         let size = shared.group.size();
         // A rank that has been told goes on, and may look at what a third one does not have yet.
-        let tells_all = fence_packets && size == 2 && shared.has_packet_targets();
-        let arrivals = tells_all.then(|| Arrivals::new(shared.group.me(), size));
+        let tells_all = fence_packets && size == Arrivals::RANKS && shared.has_packet_targets();
+        let arrivals = tells_all.then(|| Arrivals::new(shared.group.me()));
         Self {
             shared,
             epoch: WindowEpoch::new(),
