@@ -9,8 +9,9 @@ use crate::{Outcome, smallest};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-/// Limit for all stages together.
-const TOTAL_LIMIT: Duration = Duration::from_secs(24 * 60 + 45);
+/// Limit for all stages together. They take 19 to 22 minutes of a quiet machine with two cores; the limit is for machines that
+/// others slow down.
+const TOTAL_LIMIT: Duration = Duration::from_secs(35 * 60);
 
 /// Run the whole suite as CI does.
 ///
