@@ -38,7 +38,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
-/// Looks of the first in line: about a microsecond.
+/// Looks of the first in line: fewer than a change of process takes.
 const TURN_LOOKS: u32 = 60;
 
 /// A lock call under way.
