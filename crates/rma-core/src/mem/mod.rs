@@ -9,6 +9,8 @@
 //! read are then any mix of old and new).
 
 mod atomic;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod cache_x86_64;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "combine_x86_64.rs")]
 mod combine;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "copy_x86_64.rs")]
