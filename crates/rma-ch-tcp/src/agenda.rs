@@ -132,27 +132,34 @@ impl Direct {
         self.entries.iter().map(|entry| entry.0).collect()
     }
 
-    /// The connection was used: it comes first, and the last one may fall out.
-    pub(crate) fn used(&mut self, index: usize) {
+    /// Whether the connection is one of them.
+    pub(crate) fn contains(&self, index: usize) -> bool {
+        self.entries.iter().any(|entry| entry.0 == index)
+    }
+
+    /// The connection was used: it comes first, and the last one may fall out, which is said.
+    pub(crate) fn used(&mut self, index: usize) -> Option<usize> {
         if let Some((first, misses)) = self.entries.first_mut()
             && *first == index
         {
             *misses = 0;
-            return;
+            return None;
         }
         self.entries.retain(|entry| entry.0 != index);
         self.entries.insert(0, (index, 0));
-        self.entries.truncate(self.limit);
+        let is_too_many = self.entries.len() > self.limit;
+        if is_too_many { self.entries.pop().map(|last| last.0) } else { None }
     }
 
-    /// Nothing was found on it; after many times it falls out.
-    pub(crate) fn missed(&mut self, index: usize) {
-        self.entries.retain(|(entry, misses)| {
-            if *entry == index {
-                *misses += 1;
-            }
-            *misses < MISSES
-        });
+    /// Nothing was found on it; after many times it falls out, and that is said.
+    pub(crate) fn missed(&mut self, index: usize) -> bool {
+        let Some(at) = self.entries.iter().position(|entry| entry.0 == index) else { return false };
+        self.entries[at].1 += 1;
+        let falls_out = self.entries[at].1 >= MISSES;
+        if falls_out {
+            self.entries.remove(at);
+        }
+        falls_out
     }
 
     /// The connection is no more.
@@ -182,20 +189,16 @@ mod tests {
     #[test]
     fn the_connections_used_last_are_read_directly() {
         let mut direct = Agenda::new(2).direct;
-        for index in [4, 5, 4, 6] {
-            direct.used(index);
-        }
+        assert_eq!([4, 5, 4, 6].map(|index| direct.used(index)), [None, None, None, Some(5)]);
         assert_eq!(direct.list()[..], [6, 4]);
-        for _ in 0..MISSES - 1 {
-            direct.missed(4);
-        }
+        assert!((1..MISSES).all(|_| !direct.missed(4)));
         assert_eq!(direct.list()[..], [6, 4]);
-        direct.missed(4);
+        assert!(direct.missed(4) && !direct.missed(4));
         assert_eq!(direct.list()[..], [6]);
         direct.remove(6);
         assert!(direct.is_empty());
         let mut none = Agenda::new(0).direct;
-        none.used(1);
+        assert_eq!(none.used(1), Some(1));
         assert!(none.is_empty());
     }
 }

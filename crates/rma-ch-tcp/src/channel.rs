@@ -12,8 +12,9 @@ use crate::handshake::Identity;
 use crate::inbox::{Halt, Turn};
 use crate::peers::{Connection, Link, PeerState, Peers};
 use crate::queue::{STAGE, SendQueue};
-use crate::readiness::{Event, Readiness, Source as ReadySource};
+use crate::readiness::{Readiness, Source as ReadySource};
 use crate::strangers::Strangers;
+use crate::watch::Questions;
 use crate::{socket, sys};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
@@ -28,9 +29,6 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// While there is traffic on connections that are read directly, the system is asked about the others every so many
-/// polls: a question costs about as much as a read that finds nothing.
-const POLLS_PER_QUESTION: u32 = 4;
 /// Queued bytes that are written at once instead of at the next poll, so that the peer can begin.
 const EARLY_WRITE: usize = 32768;
 /// How soon a closing channel looks again whether the peers' systems have confirmed everything.
@@ -51,17 +49,25 @@ pub struct TcpChannel {
     reservation: Option<Reservation>,
     /// Memory for short pieces of bodies; made at the first connection.
     stage: Vec<u8>,
-    /// What the system reported last; empty between calls.
-    events: Vec<Event>,
     /// Whose deadline is over; empty between polls.
     pub(crate) late: Vec<ReadySource>,
     /// The timer went off and the deadlines have not been looked at.
     pub(crate) timer_fired: bool,
-    /// Polls until the system is asked again what is ready.
-    until_question: u32,
+    pub(crate) questions: Questions,
+    /// System calls that have looked for something.
+    calls: SystemCalls,
     pub(crate) closing: bool,
     /// While closing: a deadline is set for looking again.
     pub(crate) look_due: bool,
+}
+
+/// System calls by which a channel has looked for something, since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SystemCalls {
+    /// Of what a connection has to read.
+    pub reads: u64,
+    /// Of all that the system has to report.
+    pub questions: u64,
 }
 
 /// The listening socket.
@@ -107,46 +113,23 @@ impl TcpChannel {
             agenda: Agenda::new(limits.direct_reads),
             reservation: None,
             stage: Vec::new(),
-            events: Vec::new(),
             late: Vec::new(),
             timer_fired: false,
-            until_question: 0,
+            questions: Questions::new(),
+            calls: SystemCalls::default(),
             closing: false,
             look_due: false,
         })
     }
 
+    /// How many system calls have looked for something.
+    pub fn system_calls(&self) -> SystemCalls {
+        SystemCalls { questions: self.questions.asked(), ..self.calls }
+    }
+
     /// The text that the directories of the other processes answer for this one.
     pub fn address(&self) -> String {
         self.address.to_string()
-    }
-
-    /// Takes over what the system has to report.
-    fn collect(&mut self) {
-        self.until_question = POLLS_PER_QUESTION;
-        let mut events = std::mem::take(&mut self.events);
-        self.readiness.collect(&mut events);
-        for event in events.drain(..) {
-            match event.source {
-                ReadySource::Listener => self.listener.maybe_waiting = true,
-                ReadySource::Timer => self.timer_fired = true,
-                ReadySource::Stranger(index) => self.agenda.strangers.push(index),
-                ReadySource::Peer(place) => match &mut self.peers[place].link {
-                    Link::Dialing(_) => self.agenda.dial.push(place),
-                    Link::Connected(connection) => {
-                        connection.read_closed |= event.read_closed;
-                        if event.readable || event.read_closed {
-                            self.agenda.read.push(place);
-                        }
-                        if event.writable && std::mem::take(&mut connection.blocked) {
-                            self.agenda.write.push(place);
-                        }
-                    }
-                    Link::Left | Link::Failed(_) => {}
-                },
-            }
-        }
-        self.events = events;
     }
 
     /// Writes the queue of one peer, `most` bytes of it at least; says whether anything went.
@@ -172,8 +155,12 @@ impl TcpChannel {
                     socket::finish(socket);
                     connection.finished = true;
                 }
-                if written.bytes > 0 && !connection.ended {
-                    agenda.direct.used(place);
+                let (is_used, blocked) = (written.bytes > 0 && !connection.ended, written.blocked);
+                if is_used {
+                    self.used(place);
+                }
+                if blocked {
+                    self.watch(place);
                 }
                 written.bytes > 0
             }
@@ -204,17 +191,21 @@ impl TcpChannel {
         let socket = connection.socket.as_fd();
         match connection.inbox.receive(socket, *peer, connection.read_closed, turn) {
             Ok(halt) => {
-                if turn.progress() == before {
-                    self.agenda.direct.missed(place);
-                } else {
-                    self.agenda.direct.used(place);
+                if turn.progress() != before {
+                    self.used(place);
+                    self.read_awake(place);
+                } else if self.agenda.direct.missed(place) {
+                    self.watch(place);
                 }
                 match halt {
                     Halt::Drained => {}
                     Halt::Budget => self.agenda.read.push(place),
                     Halt::Ended => {
-                        connection.ended = true;
+                        if let Link::Connected(connection) = &mut self.peers[place].link {
+                            connection.ended = true;
+                        }
                         self.agenda.direct.remove(place);
+                        self.watch(place);
                         // Looked at once more, in case nothing can be written either.
                         self.agenda.read.push(place);
                     }
@@ -225,15 +216,19 @@ impl TcpChannel {
         }
     }
 
+    /// Reads what is in the list, and what is read directly: each connection once, since a second read right behind the
+    /// first finds nothing.
     fn read_all(&mut self, turn: &mut Turn<'_>) {
+        let mut direct = self.agenda.direct.list();
         for _ in 0..self.agenda.read.len() {
             if turn.is_over() {
                 return;
             }
             let Some(place) = self.agenda.read.pop() else { return };
             self.read(place, turn);
+            direct.retain(|other| *other != place);
         }
-        for place in self.agenda.direct.list() {
+        for place in direct {
             if turn.is_over() {
                 return;
             }
@@ -378,12 +373,12 @@ unsafe impl Channel for TcpChannel {
         }
         // Without a packet to hand over there is nothing to read for, and nothing to ask the system.
         if budget.packets > 0 {
-            self.until_question = self.until_question.saturating_sub(1);
-            if self.until_question == 0 || self.agenda.direct.is_empty() {
+            if self.questions.is_due() || self.agenda.direct.is_empty() {
                 self.collect();
             }
             turn.moved |= self.advance_contacts();
             self.read_all(&mut turn);
+            self.calls.reads += turn.reads;
         }
         turn.moved |= self.agenda.report(turn.sink);
         self.report_room(&mut turn);
@@ -398,12 +393,13 @@ unsafe impl Channel for TcpChannel {
         if self.is_busy() {
             return Armed::Busy;
         }
+        self.watch_all();
         self.collect();
         if self.is_busy() {
             return Armed::Busy;
         }
         // Whatever wakes the sleeper is in the system's reports, so the next poll begins with them.
-        self.until_question = 0;
+        self.questions.ask_next();
         Armed::Sleep
     }
 

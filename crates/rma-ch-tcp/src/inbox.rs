@@ -30,6 +30,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) sink: &'a mut dyn Sink,
     budget: Budget,
     bytes: usize,
+    /// System calls that have read, or tried to.
+    pub(crate) reads: u64,
     /// Packets handed over.
     pub(crate) packets: u32,
     /// Whether anything else has moved.
@@ -72,7 +74,7 @@ pub(crate) struct Inbox {
 
 impl<'a> Turn<'a> {
     pub(crate) fn new(sink: &'a mut dyn Sink, budget: Budget) -> Self {
-        Self { sink, budget, bytes: 0, packets: 0, moved: false }
+        Self { sink, budget, bytes: 0, reads: 0, packets: 0, moved: false }
     }
 
     /// Whether no further packet may be begun.
@@ -138,6 +140,7 @@ impl Inbox {
             if drained {
                 return Ok(Halt::Drained);
             }
+            turn.reads += 1;
             match self.read(socket, from, turn) {
                 // The system gave less than there was room for, so there is no more; what comes now is reported.
                 Ok(Read { len, full: false }) if len > 0 => drained = !closed,

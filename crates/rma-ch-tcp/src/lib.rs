@@ -11,7 +11,8 @@
 //! * **Receiving.** Small packets are read many at a time and handed over from the buffer; a body is read straight into
 //!   the memory that the receiver named (`inbox`, `frame`).
 //! * **Waiting.** All sockets hang on an epoll instance that the engine's poller waits for (`readiness`). While there is
-//!   traffic, the connections used last are read without asking which are readable (`agenda`, `channel`).
+//!   traffic, the connections used last are read without asking which are readable, and the system need not report on them
+//!   (`agenda`, `channel`, `watch`).
 //! * **Ends.** A peer that ends its connection without a goodbye, or breaks the protocol, is failed once, after its last
 //!   packet; silence is never taken for death.
 //!
@@ -36,6 +37,7 @@ mod ring;
 mod socket;
 mod strangers;
 mod sys;
+mod watch;
 
-pub use channel::TcpChannel;
+pub use channel::{SystemCalls, TcpChannel};
 pub use config::{Directory, TcpConfig, TcpSettings};

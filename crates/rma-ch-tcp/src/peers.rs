@@ -49,6 +49,10 @@ pub(crate) struct Connection {
     pub(crate) inbox: Inbox,
     /// The system takes no more bytes until it says so.
     pub(crate) blocked: bool,
+    /// The system reports on the socket. It need not while the socket is read directly.
+    pub(crate) is_watched: bool,
+    /// Reads with data since the channel last made ready for a sleep.
+    pub(crate) reads_awake: u32,
     /// The end of the stream has arrived, behind what can still be read.
     pub(crate) read_closed: bool,
     /// The peer has closed in order and sends nothing more. It may still read what is left for it, and our goodbye.
@@ -66,6 +70,8 @@ impl Connection {
             socket,
             inbox,
             blocked: false,
+            is_watched: true,
+            reads_awake: 0,
             read_closed: false,
             ended: false,
             write_error: None,

@@ -70,10 +70,15 @@ impl Readiness {
         registrar.add_readable(self.poll.registry().as_fd())
     }
 
-    /// Watches a socket until it is closed. What it is by now is reported too. (If a forked child holds a copy, a closed
+    /// Watches a socket until it is closed or removed. What it is by now is reported too. (If a forked child holds a copy, a closed
     /// socket may be reported once more; whoever then has the name looks for nothing.)
     pub(crate) fn add(&self, socket: BorrowedFd<'_>, source: Source) -> io::Result<()> {
         self.poll.registry().register(&mut SourceFd(&socket.as_raw_fd()), source.token(), BOTH)
+    }
+
+    /// Ends the reports on a socket that stays open.
+    pub(crate) fn remove(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        self.poll.registry().deregister(&mut SourceFd(&socket.as_raw_fd()))
     }
 
     /// Reports a watched socket under another name from now on, and what it is by now.

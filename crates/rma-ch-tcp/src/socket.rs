@@ -16,6 +16,10 @@ const BACKLOG: i32 = i32::MAX;
 /// The system counts its own records of each segment against the receive buffer, and drops what does not fit; under this
 /// size it drops most of what comes, and each time waits for a timer.
 const LEAST_RECEIVE: usize = 4096;
+/// How the system paces what it sends, where the job's processes are on one machine. There is no path to be found out about,
+/// so what the system may do elsewhere (BBR measures and spaces all packets) only takes time. Every Linux system has this one
+/// and lets everybody choose it.
+const LOOPBACK_CONGESTION: &str = "reno";
 /// Probes without an answer after which the system gives a connection up.
 const KEEPALIVE_PROBES: u32 = 4;
 
@@ -101,7 +105,12 @@ fn create(address: &SocketAddr) -> io::Result<OwnedFd> {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
     };
-    Ok(rustix::net::socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP))?)
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP))?;
+    if address.ip().is_loopback() {
+        // Accepted sockets inherit it. A system that refuses has another one, which works as well.
+        let _ = sockopt::set_tcp_congestion(&socket, LOOPBACK_CONGESTION);
+    }
+    Ok(socket)
 }
 
 fn set_buffers(socket: &OwnedFd, limits: &Limits) -> io::Result<()> {
@@ -122,4 +131,27 @@ fn set_options(socket: &OwnedFd, limits: &Limits) -> io::Result<()> {
         sockopt::set_tcp_keepcnt(socket, KEEPALIVE_PROBES)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TcpConfig;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn nothing_is_paced_within_a_machine() {
+        let limits = Limits::new(&TcpConfig::default());
+        let (listener, address) = listen(Ipv4Addr::LOCALHOST.into(), &limits).unwrap();
+        let dialed = connect(&address, &limits).unwrap();
+        let accepted = loop {
+            match accept(&listener, &limits) {
+                Ok((socket, _)) => break socket,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+        };
+        for socket in [dialed, accepted] {
+            assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), LOOPBACK_CONGESTION);
+        }
+    }
 }

@@ -1,0 +1,140 @@
+//! What the system is asked about: which sockets it reports on, and how often it is asked for its reports.
+//!
+//! The connections used last are read directly, by every poll, so reports on them are of no use: they cost the sender of each
+//! packet, within its system call, and the receiver another call with a read behind it. A connection that goes on being used
+//! without a sleep in between is therefore not watched. Invariants: a connection that is not watched is read directly, and the
+//! system has taken all that was written to it; before a sleep everything is watched. Whoever is watched again is reported
+//! on as it is by then, so nothing is missed in between.
+
+use crate::channel::TcpChannel;
+use crate::peers::{Link, PeerState};
+use crate::readiness::{Event, Source};
+use rma_core::channel::{Failure, FailureKind};
+use std::os::fd::AsFd;
+
+/// While there is traffic on connections that are read directly, the system is asked about the others every so many
+/// polls: a question costs about as much as a read that finds nothing. While it has no news of others, it is asked more and
+/// more seldom, up to the second number.
+const POLLS_PER_QUESTION: u32 = 4;
+const MOST_POLLS_PER_QUESTION: u32 = 16;
+/// Reads with data, without a sleep between them, after which a connection that is read directly is not watched: a sleep costs a
+/// system call more then.
+const READS_BEFORE_UNWATCHED: u32 = 64;
+
+/// When the system is asked what is ready.
+#[derive(Debug)]
+pub(crate) struct Questions {
+    /// Polls until the next one.
+    left: u32,
+    /// From one to the next.
+    apart: u32,
+    asked: u64,
+    /// What the system reported last; empty between calls.
+    events: Vec<Event>,
+}
+
+impl Questions {
+    pub(crate) fn new() -> Self {
+        Self { left: 0, apart: POLLS_PER_QUESTION, asked: 0, events: Vec::new() }
+    }
+
+    /// Counts a poll; says whether it asks.
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left == 0
+    }
+
+    /// The next poll asks.
+    pub(crate) fn ask_next(&mut self) {
+        self.left = 0;
+    }
+
+    /// How often the system was asked.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked
+    }
+
+    fn answered(&mut self, has_news: bool) {
+        self.asked += 1;
+        self.apart = match has_news {
+            true => POLLS_PER_QUESTION,
+            false => (self.apart * 2).min(MOST_POLLS_PER_QUESTION),
+        };
+        self.left = self.apart;
+    }
+}
+
+impl TcpChannel {
+    /// Takes over what the system has to report.
+    pub(crate) fn collect(&mut self) {
+        let mut events = std::mem::take(&mut self.questions.events);
+        self.readiness.collect(&mut events);
+        let mut has_news = false;
+        for event in events.drain(..) {
+            has_news |= !matches!(event.source, Source::Peer(place) if self.agenda.direct.contains(place));
+            match event.source {
+                Source::Listener => self.listener.maybe_waiting = true,
+                Source::Timer => self.timer_fired = true,
+                Source::Stranger(index) => self.agenda.strangers.push(index),
+                Source::Peer(place) => match &mut self.peers[place].link {
+                    Link::Dialing(_) => self.agenda.dial.push(place),
+                    Link::Connected(connection) => {
+                        connection.read_closed |= event.read_closed;
+                        if event.readable || event.read_closed {
+                            self.agenda.read.push(place);
+                        }
+                        if event.writable && std::mem::take(&mut connection.blocked) {
+                            self.agenda.write.push(place);
+                        }
+                    }
+                    Link::Left | Link::Failed(_) => {}
+                },
+            }
+        }
+        self.questions.events = events;
+        self.questions.answered(has_news);
+    }
+
+    /// Has the system report on a connection, and what it is by now.
+    pub(crate) fn watch(&mut self, place: usize) {
+        let PeerState { peer, link: Link::Connected(connection), .. } = &mut self.peers[place] else {
+            return;
+        };
+        connection.reads_awake = 0;
+        if std::mem::replace(&mut connection.is_watched, true) {
+            return;
+        }
+        if let Err(error) = self.readiness.add(connection.socket.as_fd(), Source::Peer(place)) {
+            let detail = format!("the connection of process {peer} cannot be watched: {error}");
+            self.fail(place, Failure { kind: FailureKind::Unreachable, detail });
+        }
+    }
+
+    /// Watches every connection.
+    pub(crate) fn watch_all(&mut self) {
+        for place in self.agenda.direct.list() {
+            self.watch(place);
+        }
+    }
+
+    /// Notes that a connection was of use; the one whose last use is longest ago may not be read directly any more.
+    pub(crate) fn used(&mut self, place: usize) {
+        if let Some(last) = self.agenda.direct.used(place) {
+            self.watch(last);
+        }
+    }
+
+    /// Notes a read with data, after which the connection may need no watching.
+    pub(crate) fn read_awake(&mut self, place: usize) {
+        let Link::Connected(connection) = &mut self.peers[place].link else { return };
+        connection.reads_awake = connection.reads_awake.saturating_add(1);
+        if connection.is_watched
+            && connection.reads_awake >= READS_BEFORE_UNWATCHED
+            && !connection.blocked
+            && self.agenda.direct.contains(place)
+        {
+            // When the system refuses, it goes on with its reports.
+            connection.is_watched = self.readiness.remove(connection.socket.as_fd()).is_err();
+        }
+    }
+}
