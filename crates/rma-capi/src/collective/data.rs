@@ -54,7 +54,8 @@ impl Data {
         Ok(Room { name: self.name, scatter })
     }
 
-    fn touched(&self) -> Option<Touched> {
+    /// The bytes that it is sure to touch.
+    pub(crate) fn touched(&self) -> Option<Touched> {
         Touched::by(self.memory, self.count, &self.datatype)
     }
 
