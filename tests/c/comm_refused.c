@@ -40,6 +40,7 @@ int main(int argc, char **argv)
         OK(MPI_Comm_free(&comm));
     }
     if (check_size > 1) {
+        comm = MPI_COMM_NULL;
         /* The leader of all but the last rank knows no other leader. */
         MPI_Comm half;
         OK(MPI_Comm_split(MPI_COMM_WORLD, is_wrong, 0, &half));
@@ -48,6 +49,13 @@ int main(int argc, char **argv)
             FAILS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, -4, 1, &comm),
                   check_rank == 0 ? MPI_ERR_RANK : MPI_ERR_OTHER);
         CHECK(comm == MPI_COMM_NULL);
+        /* And where it is only the result that has no place, the other group hears of it, and nothing stays behind. */
+        for (int round = 0; round < 2; round++)
+            FAILS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_wrong ? 0 : check_size - 1, 7, is_wrong ? NULL : &comm),
+                  is_wrong ? MPI_ERR_ARG : MPI_ERR_OTHER);
+        CHECK(comm == MPI_COMM_NULL);
+        OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_wrong ? 0 : check_size - 1, 7, &comm));
+        OK(MPI_Comm_free(&comm));
         OK(MPI_Comm_free(&half));
     }
     OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -236,7 +236,7 @@ impl Memory {
 
     /// Whether it is one of the standard's numbers for addresses: `MPI_BOTTOM`, which is 0, or `MPI_IN_PLACE`, which is 1.
     #[inline(always)]
-    fn is_no_place(self) -> bool {
+    pub(crate) fn is_no_place(self) -> bool {
         const { assert!(MPI_IN_PLACE == 1, "one comparison finds both") };
         self.address() <= MPI_IN_PLACE
     }

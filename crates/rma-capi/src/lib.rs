@@ -31,6 +31,7 @@ mod memory;
 mod message;
 mod name;
 mod op;
+mod overlap;
 mod request;
 mod runtime;
 mod tool;

@@ -18,6 +18,7 @@ use crate::runtime::Process;
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) use status::{End, Status, StatusOut};
 
@@ -36,6 +37,8 @@ pub(crate) struct Request {
     state: Mutex<State>,
     /// Whose handler gets its errors.
     raiser: Raiser,
+    /// The last call that found it in an array.
+    listed: AtomicU64,
 }
 
 enum State {
@@ -49,6 +52,14 @@ pub(crate) static REQUESTS: Table<MPI_Request, Arc<Request>> = Table::new();
 static FREED: Mutex<Vec<Box<dyn Pending>>> = Mutex::new(Vec::new());
 
 impl Request {
+    /// Whether a call of this number has found it in an array before; it has now. Threads that have it in two arrays at once
+    /// may not find out.
+    fn is_listed(&self, call: u64) -> bool {
+        let last = self.listed.load(Relaxed);
+        self.listed.store(call, Relaxed);
+        last == call
+    }
+
     /// How it ended, if it has.
     fn look(&self) -> Option<End> {
         let mut state = self.state.lock();
@@ -74,7 +85,11 @@ impl Request {
 /// `MPI_ERR_NO_MEM` when no handle is left.
 pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Request> {
     REQUESTS
-        .insert(Arc::new(Request { state: Mutex::new(State::Active(pending)), raiser }))
+        .insert(Arc::new(Request {
+            state: Mutex::new(State::Active(pending)),
+            raiser,
+            listed: AtomicU64::new(0),
+        }))
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
 }
 

@@ -108,9 +108,20 @@ impl Geometry {
 }
 
 /// Bytes of the record of a piece of a body, in a ring of so many bytes.
-pub(crate) fn piece(ring_bytes: usize) -> usize {
-    (ring_bytes / PIECES).max(LINE)
+pub(crate) const fn piece(ring_bytes: usize) -> usize {
+    let part = ring_bytes / PIECES;
+    if part > LINE { part } else { LINE }
 }
+
+/// A sender that has set its alarm moves at most so many pieces, and may sleep then, also when it has not found the ring full:
+/// only because they fill one is there something for the receiver to take away, and to ring for.
+const _: () = {
+    let mut ring_bytes = LINE;
+    while ring_bytes < 1 << 40 {
+        assert!(piece(ring_bytes) * PIECES >= ring_bytes);
+        ring_bytes *= 2;
+    }
+};
 
 impl Side {
     pub(crate) fn other(self) -> Self {

@@ -25,6 +25,9 @@ pub trait Host: Send + Sync {
     /// When a member is known to have failed.
     fn begin_barrier(&self, group: &Group) -> Result<HostRequest>;
 
+    /// The group with this context makes no collectives any more, but those of its parts: what is kept for it can go.
+    fn forget(&self, _context: u64) {}
+
     /// Starts a reduction of `values`, element by element, whose result every rank gets.
     ///
     /// # Errors

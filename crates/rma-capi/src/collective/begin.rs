@@ -15,6 +15,7 @@ use rma::raw::{
 };
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
+use std::slice::from_ref;
 
 /// A call on a communicator.
 #[derive(Clone, Copy)]
@@ -163,6 +164,9 @@ pub(super) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MP
     let root_rank = call.root(root)?;
     let operation = op::combine(op, recv.datatype)?;
     let is_root = call.is_root(root);
+    if is_root {
+        check_operand(sendbuf, recv)?;
+    }
     let values = operand(sendbuf, recv, is_root)?;
     let mut room = is_root.then(|| recv.data("recvbuf")?.room()).transpose()?;
     if let Some(comm) = call.runs_on() {
@@ -181,6 +185,7 @@ pub(super) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MP
 
 pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Begun {
     let operation = op::combine(op, recv.datatype)?;
+    check_operand(sendbuf, recv)?;
     let values = operand(sendbuf, recv, call.inter().is_none())?;
     let mut room = recv.data("recvbuf")?.room()?;
     if let Some(inter) = call.inter() {
@@ -197,6 +202,7 @@ pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
 pub(super) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, kind: ScanKind) -> Begun {
     let comm = call.comm.intra()?;
     let operation = op::combine(op, recv.datatype)?;
+    check_operand(sendbuf, recv)?;
     let values = operand(sendbuf, recv, true)?;
     let mut room = recv.data("recvbuf")?.room()?;
     let machine = Scan::new(comm.link(), operation, values);
@@ -223,12 +229,18 @@ pub(super) fn reduce_scatter<C: Wide>(
     let total = counts.iter().try_fold(0i64, |total, count| total.checked_add(count.wide()));
     let total =
         total.ok_or_else(|| Error::new(ErrorClass::Count, "", "recvcounts add up to more than 2^63"))?;
-    let mut packed = Data::new("sendbuf", source, total, datatype)?.pack()?;
-    // From the last on, so that each block is cut off without moving the others.
-    let mut room = Data::new("recvbuf", recvbuf, counts[call.rank()], datatype)?.room()?;
+    let (all, own) = (
+        Data::new("sendbuf", source, total, datatype)?,
+        Data::new("recvbuf", recvbuf, counts[call.rank()], datatype)?,
+    );
+    if !is_in_place(sendbuf) {
+        Data::check_apart(from_ref(&all), from_ref(&own))?;
+    }
+    let (mut packed, mut room) = (all.pack()?, own.room()?);
     if let Some(inter) = call.inter() {
         return inter.reduce_scatter(operation, packed, lens.iter().map(|len| *len as usize).collect(), room);
     }
+    // From the last on, so that each block is cut off without moving the others.
     let mut blocks: Vec<Vec<u8>> =
         lens.iter().rev().map(|len| packed.split_off(packed.len() - *len as usize)).collect();
     blocks.reverse();
@@ -248,33 +260,33 @@ pub(super) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
     let root_rank = call.root(root)?;
     let own = match is_in_place(send.memory) && call.is_root(root) {
         true => recv[call.rank()].pack()?,
-        false => send.data("sendbuf")?.pack()?,
+        false => pack_apart(send, &recv)?,
     };
     let mut rooms = rooms(&recv)?;
     if let Some(comm) = call.runs_on() {
         let blocks = comm.run_gather(call.name, root_rank, own)?;
-        store_all(&mut rooms, &blocks.unwrap_or_default())?;
+        Room::store_all(&mut rooms, &blocks.unwrap_or_default())?;
         return Ok(UnderWay::over(call));
     }
     let machine = Gather::new(call.comm.inner.link(), root_rank, own);
-    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks.unwrap_or_default())))
+    Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks.unwrap_or_default())))
 }
 
 pub(super) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Begun {
     let own = match is_in_place(send.memory) && call.inter().is_none() {
         true => recv[call.rank()].pack()?,
-        false => send.data("sendbuf")?.pack()?,
+        false => pack_apart(send, &recv)?,
     };
     let mut rooms = rooms(&recv)?;
     if let Some(inter) = call.inter() {
         return inter.all_gather(own, rooms);
     }
     if let Some(comm) = call.runs_on() {
-        store_all(&mut rooms, &comm.run_allgather(call.name, own)?)?;
+        Room::store_all(&mut rooms, &comm.run_allgather(call.name, own)?)?;
         return Ok(UnderWay::over(call));
     }
     let machine = AllGather::new(call.comm.inner.link(), own);
-    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))
+    Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
 }
 
 /// `send` has the ranks' blocks at the root, and nothing elsewhere.
@@ -286,7 +298,9 @@ pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
     let is_root = call.is_root(root);
     let blocks = is_root.then(|| send.iter().map(Data::pack).collect::<Result<Vec<_>>>()).transpose()?;
     let stays = is_in_place(recv.memory) && is_root;
-    let mut room = (!stays).then(|| recv.data("recvbuf")?.room()).transpose()?;
+    let place = (!stays).then(|| recv.data("recvbuf")).transpose()?;
+    Data::check_apart(&send, place.as_slice())?;
+    let mut room = place.map(|place| place.room()).transpose()?;
     if let Some(comm) = call.runs_on() {
         let block = comm.run_scatter(call.name, root_rank, blocks)?;
         room.as_mut().map_or(Ok(()), |room| room.store(&block))?;
@@ -304,10 +318,11 @@ pub(super) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Dat
     if call.is_blocking || call.inter().is_some() || !is_short {
         return all_to_all_of(call, send, recv, even_len);
     }
+    Data::check_apart(send.as_deref().unwrap_or_default(), &recv)?;
     let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
     let mut rooms = rooms(&recv)?;
     let machine = ShortAllToAll::new(call.comm.inner.link(), blocks)?;
-    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))
+    Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
 }
 
 /// With `send` missing, the blocks to be sent are those to be replaced (`MPI_IN_PLACE`).
@@ -317,17 +332,18 @@ pub(super) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -
 
 /// `even_len` is the length of all blocks of all ranks, if they have one.
 fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len: Option<usize>) -> Begun {
+    Data::check_apart(send.as_deref().unwrap_or_default(), &recv)?;
     let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
     let mut rooms = rooms(&recv)?;
     if let Some(inter) = call.inter() {
         return inter.all_to_all(blocks, rooms);
     }
     if let Some(comm) = call.runs_on() {
-        store_all(&mut rooms, &comm.run_alltoall(call.name, blocks, even_len)?)?;
+        Room::store_all(&mut rooms, &comm.run_alltoall(call.name, blocks, even_len)?)?;
         return Ok(UnderWay::over(call));
     }
     let machine = AllToAll::new(call.comm.inner.link(), blocks)?;
-    Ok(call.begin(machine, move |blocks| store_all(&mut rooms, &blocks)))
+    Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
 }
 
 /// The pieces that a call reads, unless it reads them in place.
@@ -358,6 +374,22 @@ impl<C: Wide> Side<C> {
     }
 }
 
+/// Checks the two buffers of a reduction where both count.
+fn check_operand<C: Wide>(sendbuf: Memory, recv: Side<C>) -> Result<()> {
+    if is_in_place(sendbuf) {
+        return Ok(());
+    }
+    let side = Side { memory: sendbuf, ..recv };
+    Data::check_apart(&[side.data("sendbuf")?], &[recv.data("recvbuf")?])
+}
+
+/// A rank's block, which has no byte in common with those that it gets.
+fn pack_apart<C: Wide>(send: Side<C>, recv: &[Data]) -> Result<Vec<u8>> {
+    let own = send.data("sendbuf")?;
+    Data::check_apart(from_ref(&own), recv)?;
+    own.pack()
+}
+
 /// What a rank brings to a reduction; `MPI_IN_PLACE` is legal where the result goes.
 fn operand<C: Wide>(sendbuf: Memory, recv: Side<C>, may_be_in_place: bool) -> Result<Vec<u8>> {
     if is_in_place(sendbuf) {
@@ -372,8 +404,4 @@ fn operand<C: Wide>(sendbuf: Memory, recv: Side<C>, may_be_in_place: bool) -> Re
 
 fn rooms(pieces: &[Data]) -> Result<Vec<Room>> {
     pieces.iter().map(Data::room).collect()
-}
-
-fn store_all(rooms: &mut [Room], blocks: &[Vec<u8>]) -> Result<()> {
-    rooms.iter_mut().zip(blocks).try_for_each(|(room, block)| room.store(block))
 }

@@ -3,8 +3,10 @@
 use crate::abi::{MPI_Datatype, MPI_IN_PLACE};
 use crate::arguments::{In, Memory, Wide, count};
 use crate::datatype::{bytes, committed};
+use crate::overlap::{Touched, check_apart};
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{Datatype, Scatter};
+use smallvec::SmallVec;
 
 /// A number of elements at an address.
 #[derive(Clone)]
@@ -50,6 +52,18 @@ impl Data {
     pub(crate) fn room(&self) -> Result<Room> {
         let scatter = self.memory.scatter(self.name, self.count, &self.datatype)?;
         Ok(Room { name: self.name, scatter })
+    }
+
+    /// The bytes that it is sure to touch.
+    pub(crate) fn touched(&self) -> Option<Touched> {
+        Touched::by(self.memory, self.count, &self.datatype)
+    }
+
+    /// Checks that what a rank gives and what it gets have no byte in common.
+    pub(super) fn check_apart(send: &[Self], recv: &[Self]) -> Result<()> {
+        let pieces = |data: &'_ [Self]| data.iter().filter_map(Self::touched).collect::<SmallVec<[_; 2]>>();
+        let (reads, writes) = (pieces(send), pieces(recv));
+        check_apart(["sendbuf", "recvbuf"], reads.iter().copied(), writes.iter().copied())
     }
 
     /// `blocks` pieces of as many elements each, one behind the other.
@@ -107,14 +121,32 @@ impl Data {
 
 impl Room {
     /// Stores what has arrived.
+    ///
+    /// # Errors
+    /// `MPI_ERR_TRUNCATE`, with nothing stored, when it is not as much as there is room for: in collectives both have to be
+    /// equal (MPI 5.0 §6.1).
     pub(crate) fn store(&mut self, packed: &[u8]) -> Result<()> {
-        if packed.len() as u64 > self.scatter.remaining() {
-            let (len, room) = (packed.len(), self.scatter.remaining());
-            let cause = format!("{len} bytes have come for {}, which has room for {room}", self.name);
-            return Err(Error::new(ErrorClass::Truncate, "", cause));
-        }
+        self.check(packed)?;
         self.scatter.write(packed);
         Ok(())
+    }
+
+    /// Stores a block in each of some rooms, or, when one of them is not as long as its room, none.
+    ///
+    /// # Errors
+    /// As [`Room::store`].
+    pub(super) fn store_all(rooms: &mut [Self], blocks: &[Vec<u8>]) -> Result<()> {
+        rooms.iter().zip(blocks).try_for_each(|(room, block)| room.check(block))?;
+        rooms.iter_mut().zip(blocks).try_for_each(|(room, block)| room.store(block))
+    }
+
+    fn check(&self, packed: &[u8]) -> Result<()> {
+        let (len, room) = (packed.len(), self.scatter.remaining());
+        if len as u64 == room {
+            return Ok(());
+        }
+        let cause = format!("{len} bytes have come for {}, which has room for {room}", self.name);
+        Err(Error::new(ErrorClass::Truncate, "", cause))
     }
 }
 

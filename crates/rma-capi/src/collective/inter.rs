@@ -57,7 +57,7 @@ impl InterCall {
         let mut rooms = recv.iter().map(Data::room).collect::<Result<Vec<_>>>()?;
         let request = self.comm.begin_gather(root, own)?;
         Ok(UnderWay::storing(self.call, request, move |blocks| {
-            store_all(&mut rooms, blocks.unwrap_or_default())
+            Room::store_all(&mut rooms, &blocks.unwrap_or_default())
         }))
     }
 
@@ -108,12 +108,12 @@ impl InterCall {
 
     pub(super) fn all_gather(self, own: Vec<u8>, mut rooms: Vec<Room>) -> Begun {
         let request = self.comm.begin_allgather(own);
-        Ok(UnderWay::storing(self.call, request, move |blocks| store_all(&mut rooms, blocks)))
+        Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }
 
     pub(super) fn all_to_all(self, blocks: Vec<Vec<u8>>, mut rooms: Vec<Room>) -> Begun {
         let request = self.comm.begin_alltoall(blocks)?;
-        Ok(UnderWay::storing(self.call, request, move |blocks| store_all(&mut rooms, blocks)))
+        Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }
 }
 
@@ -122,8 +122,4 @@ fn store_in(room: &mut Option<Room>, news: Option<Vec<u8>>) -> Result<()> {
         (Some(room), Some(news)) => room.store(&news),
         _ => Ok(()),
     }
-}
-
-fn store_all(rooms: &mut [Room], blocks: Vec<Vec<u8>>) -> Result<()> {
-    rooms.iter_mut().zip(blocks).try_for_each(|(room, block)| room.store(&block))
 }

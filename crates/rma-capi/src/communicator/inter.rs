@@ -30,14 +30,18 @@ entry! {
             let tag = u32::try_from(tag).map_err(|_| negative(ErrorClass::Tag, "tag", tag.into()))?;
             let (peer, rank) = (get(process, peer_comm)?.intra()?, rank_of_leader("remote_leader", remote_leader)?);
             peer.peer(rank)?;
-            newintercomm.check("newintercomm").map(|()| ((&**peer, rank), tag))
+            Ok(((&**peer, rank), tag))
         };
         // What the other ranks give for these does not matter.
         let (bridge, tag) = match is_leader.then(wish).transpose() {
             Ok(bridge) => bridge.unzip(),
-            Err(fault) => return Err(comm.refuse_inter(fault)),
+            Err(fault) => return Err(comm.refuse_inter(fault, None, 0)),
         };
-        let inter = comm.create_inter(leader, bridge, tag.unwrap_or_default())?;
+        let tag = tag.unwrap_or_default();
+        if let (true, Err(fault)) = (is_leader, newintercomm.check("newintercomm")) {
+            return Err(comm.refuse_inter(fault, bridge, tag));
+        }
+        let inter = comm.create_inter(leader, bridge, tag)?;
         newintercomm.check("newintercomm")?;
         newintercomm.set("newintercomm", local.enter_inter(inter, Hints::default())?)
     }

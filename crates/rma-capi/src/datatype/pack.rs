@@ -2,7 +2,7 @@
 
 use super::{bytes, committed, get};
 use crate::abi::*;
-use crate::arguments::{Memory, Out, Wide, count};
+use crate::arguments::{Memory, Out, Wide, count, negative};
 use crate::communicator;
 use crate::entry::forms;
 use crate::errors::Raiser;
@@ -84,7 +84,8 @@ fn pack_size<C: Wide>(
 /// Where `len` bytes from the position start and end, if they are within the buffer.
 fn room<C: Wide>(name: &str, size: C, position: Out<C>, len: u64) -> Result<(u64, u64)> {
     let size = count(name, size)?;
-    let start = count("position", position.current().one("position")?)?;
+    let start = position.current().one("position")?.wide();
+    let start = u64::try_from(start).map_err(|_| negative(ErrorClass::Arg, "position", start))?;
     match start.checked_add(len) {
         Some(end) if end <= size => Ok((start, end)),
         _ => {

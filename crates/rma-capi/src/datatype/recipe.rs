@@ -1,7 +1,7 @@
 //! How a derived type was made: what `MPI_Type_get_envelope` and `MPI_Type_get_contents` tell (MPI 5.0 §5.1.13).
 
 use super::derived;
-use crate::abi::MPI_Datatype;
+use crate::abi::{MPI_COMBINER_STRUCT, MPI_Datatype};
 use crate::arguments::Wide;
 use rma::Result;
 use rma_core::datatype::Datatype;
@@ -74,9 +74,12 @@ impl Recipe {
     /// Adds the predefined types that the type consists of, each once, up to so many. A type that many others are made of is
     /// seen once.
     fn add_elements(&self, found: &mut Vec<MPI_Datatype>, most: usize, seen: &mut HashSet<*const Self>) {
-        for ingredient in &self.types {
+        // Of a structure, what no block has an element of is no part.
+        let lens = if self.combiner == MPI_COMBINER_STRUCT { self.block_lens() } else { Vec::new() };
+        for (place, ingredient) in self.types.iter().enumerate() {
             match ingredient {
                 _ if found.len() >= most => return,
+                _ if lens.get(place) == Some(&0) => {}
                 Ingredient::Predefined(datatype) if found.contains(datatype) => {}
                 Ingredient::Predefined(datatype) => found.push(*datatype),
                 Ingredient::Derived { recipe, .. } => {

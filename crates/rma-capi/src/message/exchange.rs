@@ -24,7 +24,11 @@ forms! {
         let incoming = Buffer { name: "recvbuf", address: recvbuf, count: recvcount, datatype: recvtype };
         let address = Address::new(comm.partners(), dest, sendtag)?;
         if address.is_some() { outgoing.check()? } else { outgoing.check_elements()? }
-        let mut receiving = begin_receive(comm, Wanted::new(comm.partners(), source, recvtag)?, incoming)?;
+        let wanted = Wanted::new(comm.partners(), source, recvtag)?;
+        if address.is_some() && wanted.is_some() {
+            outgoing.check_apart(&incoming)?;
+        }
+        let mut receiving = begin_receive(comm, wanted, incoming)?;
         let mut sending = begin_send(comm, address, outgoing, SendMode::Standard)?;
         // Both end, whatever the other does, before the program has its memory back.
         let sent = wait_for(process, &mut sending, None);
@@ -63,7 +67,11 @@ forms! {
         let incoming = Buffer { name: "recvbuf", address: recvbuf, count: recvcount, datatype: recvtype };
         let address = Address::new(comm.partners(), dest, sendtag)?;
         if address.is_some() { outgoing.check()? } else { outgoing.check_elements()? }
-        let receiving = begin_receive(comm, Wanted::new(comm.partners(), source, recvtag)?, incoming)?;
+        let wanted = Wanted::new(comm.partners(), source, recvtag)?;
+        if address.is_some() && wanted.is_some() {
+            outgoing.check_apart(&incoming)?;
+        }
+        let receiving = begin_receive(comm, wanted, incoming)?;
         let sending = begin_send(comm, address, outgoing, SendMode::Standard)?;
         process.poll();
         request.set("request", enter(Box::new(Exchange::new(sending, receiving)), comm.raiser(handle))?)

@@ -5,6 +5,7 @@ use crate::abi::MPI_Datatype;
 use crate::arguments::{Memory, Wide, count};
 use crate::communicator::{Comm, Partners};
 use crate::datatype::{self, dense_bytes};
+use crate::overlap::{Touched, check_apart};
 use crate::request::{End, Pending, Status};
 use rma::Result;
 use rma::raw::{MatchedMessage, ReceiveRequest, SendMode, SendRequest};
@@ -56,6 +57,19 @@ impl<C: Wide> Buffer<C> {
     pub(super) fn check(&self) -> Result<()> {
         let datatype = datatype::committed("datatype", self.datatype)?;
         self.address.gather(self.name, count("count", self.count)?, &datatype).map(drop)
+    }
+}
+
+impl<C: Wide> Buffer<C> {
+    /// Checks that this buffer, which is sent, and the one of a receive have no byte in common.
+    pub(super) fn check_apart(&self, received: &Self) -> Result<()> {
+        let (sent, room) = (self.touched()?, received.touched()?);
+        check_apart([self.name, received.name], sent.into_iter(), room.into_iter())
+    }
+
+    fn touched(&self) -> Result<Option<Touched>> {
+        let datatype = datatype::committed("datatype", self.datatype)?;
+        Ok(Touched::by(self.address, count("count", self.count)?, &datatype))
     }
 }
 

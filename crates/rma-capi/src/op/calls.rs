@@ -7,6 +7,7 @@ use crate::arguments::{Memory, Out, Wide, count};
 use crate::collective::Data;
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
+use crate::overlap::check_apart;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 
@@ -76,9 +77,10 @@ fn reduce_local(
 ) -> Result<()> {
     count("count", number)?;
     let operation = combine(op, datatype)?;
-    let left = Data::new("inbuf", inbuf, number, datatype)?.pack()?;
+    let left = Data::new("inbuf", inbuf, number, datatype)?;
     let right = Data::new("inoutbuf", inoutbuf, number, datatype)?;
-    let mut values = right.pack()?;
+    check_apart(["inbuf", "inoutbuf"], left.touched().into_iter(), right.touched().into_iter())?;
+    let (left, mut values) = (left.pack()?, right.pack()?);
     operation.combine(&left, &mut values);
     right.room()?.store(&values)
 }

@@ -12,11 +12,15 @@ use crate::errors::{Failure, Raiser};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Calls that were to take out requests so far: their numbers.
+static CALLS: AtomicU64 = AtomicU64::new(0);
 
 entry_of_any! {
     /// `MPI_Waitall` (§3.7.5).
     fn MPI_Waitall(count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut); |process| {
-        let list = List::of(count, array_of_requests.current())?;
+        let list = List::to_complete(count, array_of_requests.current())?;
         let mut ends = vec![None; list.0.len()];
         let mut left = list.active();
         process.wait(|| {
@@ -41,7 +45,7 @@ entry_of_any! {
         flag: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let list = List::of(count, array_of_requests.current())?;
+        let list = List::to_complete(count, array_of_requests.current())?;
         flag.check("flag")?;
         process.poll();
         let ends: Vec<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
@@ -53,7 +57,7 @@ entry_of_any! {
 
     /// `MPI_Waitany` (§3.7.5).
     fn MPI_Waitany(count: c_int, array_of_requests: Out<MPI_Request>, indx: Out<c_int>, status: StatusOut); |process| {
-        let list = List::of(count, array_of_requests.current())?;
+        let list = List::to_complete(count, array_of_requests.current())?;
         indx.check("indx")?;
         let active = list.active();
         let found = match active.is_empty() {
@@ -71,7 +75,7 @@ entry_of_any! {
         flag: Out<c_int>,
         status: StatusOut,
     ); |process| {
-        let list = List::of(count, array_of_requests.current())?;
+        let list = List::to_complete(count, array_of_requests.current())?;
         indx.check("indx")?;
         process.poll();
         let active = list.active();
@@ -92,7 +96,7 @@ entry_of_any! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let list = List::of(incount, array_of_requests.current())?;
+        let list = List::to_complete(incount, array_of_requests.current())?;
         outcount.check("outcount")?;
         list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
             process.wait(|| Ok(Some(list.ended(active)).filter(|ends| !ends.is_empty())))
@@ -107,7 +111,7 @@ entry_of_any! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let list = List::of(incount, array_of_requests.current())?;
+        let list = List::to_complete(incount, array_of_requests.current())?;
         outcount.check("outcount")?;
         process.poll();
         list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
@@ -192,6 +196,22 @@ impl List {
             handle => get(handle).map(|request| Some((handle, request))),
         };
         handles.into_iter().map(find).collect::<Result<_>>().map(Self)
+    }
+
+    /// As [`List::of`], for calls that take requests out, each of which can be there once.
+    fn to_complete(count: c_int, requests: In<MPI_Request>) -> Result<Self> {
+        let list = Self::of(count, requests)?;
+        let call = CALLS.fetch_add(1, Relaxed) + 1;
+        for (index, entry) in list.0.iter().enumerate() {
+            if let Some((handle, request)) = entry
+                && request.is_listed(call)
+            {
+                let cause =
+                    format!("array_of_requests[{index}] is {:#x}, which the array has before", handle.0);
+                return Err(Error::new(ErrorClass::Request, "", cause));
+            }
+        }
+        Ok(list)
     }
 
     /// The places of those that are not null.

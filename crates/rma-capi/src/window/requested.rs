@@ -135,7 +135,8 @@ fn get_accumulate<C: Wide>(
     let back = Elements::of_result(&result, &target)?;
     let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
-    // SAFETY: as in `put`; that the buffers do not overlap is the program's duty (§12.3.4).
+    here.check_apart(&back)?;
+    // SAFETY: as in `put`.
     let request = unsafe {
         window.inner.rget_accumulate(here.origin(), back.destination(), op, rank, there.area(disp))
     };

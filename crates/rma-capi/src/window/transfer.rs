@@ -12,6 +12,7 @@ use crate::abi::*;
 use crate::arguments::{Memory, Wide, count};
 use crate::datatype::{self, committed, dense_bytes, dense_size};
 use crate::op;
+use crate::overlap::{Touched, are_apart, check_apart, check_spans_apart};
 use crate::runtime::is_unwatched;
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, Datatype};
@@ -37,6 +38,9 @@ pub(super) struct Target<C> {
     count: C,
     pub(super) datatype: MPI_Datatype,
 }
+
+/// The two buffers of the calls that fetch, which must have no byte in common (§12.3.4).
+const ORIGIN_AND_RESULT: [&str; 2] = ["origin_addr", "result_addr"];
 
 impl<C> Origin<C> {
     #[inline(always)]
@@ -88,6 +92,9 @@ pub(super) fn get_accumulate_now<C: Wide>(
         super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
     let (len, kernel) = one_element(origin, target, op)?;
     let (rank, disp) = target.place()?;
+    if !are_apart(origin.address, result.address, len) {
+        return None;
+    }
     let (from, old) = (origin.address.readable_at_all(len)?, result.address.writable_at_all(len)?);
     window.inner.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
 }
@@ -163,7 +170,10 @@ pub(super) fn get_accumulate<C: Wide>(
         // MPI_NO_OP reads no operand: any address will do that has as many bytes.
         let from = match op {
             ReduceOp::NoOp => old.as_read(),
-            _ => origin.address.readable("origin_addr", len)?,
+            _ => {
+                check_spans_apart(ORIGIN_AND_RESULT, origin.address, result.address, len)?;
+                origin.address.readable("origin_addr", len)?
+            }
         };
         if window.inner.get_accumulate_direct(from, old, kernel, rank, disp)? {
             return Ok(());
@@ -173,6 +183,7 @@ pub(super) fn get_accumulate<C: Wide>(
     let back = Elements::of_result(&result, &target)?;
     let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    here.check_apart(&back)?;
     // SAFETY: both buffers are good until the operation is complete, by the contract of `Memory`.
     let done =
         unsafe { window.inner.get_accumulate(here.origin(), back.destination(), op, rank, there.area(disp)) };
@@ -204,6 +215,7 @@ pub(super) fn fetch_and_op(
     // MPI_NO_OP reads no operand, and its address may be anything (§12.3.4).
     if op != ReduceOp::NoOp {
         origin.check("origin_addr")?;
+        check_spans_apart(ORIGIN_AND_RESULT, origin, result, basic.size() as u64)?;
     }
     result.check("result_addr")?;
     // SAFETY: as in `get_accumulate`.
@@ -227,6 +239,7 @@ pub(super) fn compare_and_swap(
     origin.check("origin_addr")?;
     compare.check("compare_addr")?;
     result.check("result_addr")?;
+    check_spans_apart(ORIGIN_AND_RESULT, origin, result, basic.size() as u64)?;
     if CompareAndSwap::new(basic).is_none() {
         return Err(not_compared(target.datatype));
     }
@@ -316,6 +329,13 @@ impl Elements {
     pub(super) fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
         let datatype = committed("target_datatype", target.datatype)?;
         Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
+    }
+
+    /// Checks that what this side reads and what the other writes have no byte in common.
+    pub(super) fn check_apart(&self, result: &Self) -> Result<()> {
+        let [reads, writes] =
+            [self, result].map(|side| Touched::by(side.address, side.count, &side.datatype));
+        check_apart(ORIGIN_AND_RESULT, reads.into_iter(), writes.into_iter())
     }
 
     pub(super) fn origin(&self) -> window::Origin<'_> {
@@ -408,6 +428,8 @@ pub(super) fn named(
     others: &[(&str, MPI_Datatype)],
 ) -> Error {
     let basic = |datatype| datatype::get("", datatype).ok().and_then(|datatype| datatype.basic_type());
+    // What has no bytes has no elements of another type: then it is their number that is wrong.
+    let has_bytes = |datatype| datatype::get("", datatype).is_ok_and(|datatype| datatype.size() > 0);
     let of_target = basic(target);
     match (error.class(), of_target, op::reduce_op(op)) {
         (ErrorClass::Op, Some(basic), Some(reduce)) if !reduce.is_defined_on(basic) => {
@@ -419,14 +441,16 @@ pub(super) fn named(
                 format!("target_datatype has elements of {elements}, but an accumulate takes one type");
             Error::new(ErrorClass::Type, "", cause)
         }
-        (ErrorClass::Type, Some(_), _) => match others.iter().find(|(_, other)| basic(*other) != of_target) {
-            Some((name, other)) => {
-                let (here, there) = (datatype::elements_name(*other), datatype::elements_name(target));
-                let cause = format!("{name} has elements of {here}, and target_datatype of {there}");
-                Error::new(ErrorClass::Type, "", cause)
+        (ErrorClass::Type, Some(_), _) => {
+            match others.iter().find(|(_, other)| has_bytes(*other) && basic(*other) != of_target) {
+                Some((name, other)) => {
+                    let (here, there) = (datatype::elements_name(*other), datatype::elements_name(target));
+                    let cause = format!("{name} has elements of {here}, and target_datatype of {there}");
+                    Error::new(ErrorClass::Type, "", cause)
+                }
+                None => error,
             }
-            None => error,
-        },
+        }
         _ => error,
     }
 }

@@ -137,7 +137,17 @@ impl WindowCreation {
             let (state, host) = (&mut core.state, engine.host());
             state.begun = true;
             state.creations += 1;
-            let mine = [len, !len, unit, !unit, !state.windows.created(), u64::from(fault.is_none())];
+            let fence_packets = u64::from(state.config.fence_packets);
+            let mine = [
+                len,
+                !len,
+                unit,
+                !unit,
+                !state.windows.created(),
+                u64::from(fault.is_none()),
+                fence_packets,
+                !fence_packets,
+            ];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
             let offer = state.windows.offer(state.creations);
             let phase = Phase::Together {
@@ -249,7 +259,7 @@ impl WindowCreation {
     }
 
     fn on_compared(&mut self, core: &mut Core, values: &[u64]) -> Result<Compared> {
-        let [min_len, max_len, min_unit, max_unit, created, all_good] = values else {
+        let [min_len, max_len, min_unit, max_unit, created, all_good, min_fence, max_fence] = values else {
             return Err(Error::new(ErrorClass::Intern, CALL, "the host reduced to another number of values"));
         };
         if let Some(fault) = self.fault.take() {
@@ -257,6 +267,15 @@ impl WindowCreation {
         }
         if *all_good == 0 {
             let cause = "another rank of the group gave a bad argument, so no window was made";
+            return Err(Error::new(ErrorClass::Other, CALL, cause));
+        }
+        if *min_fence != !*max_fence {
+            // Ranks of two minds would wait for what the other one does not send.
+            let ours = core.state.config.fence_packets;
+            let [here, there] = [ours, !ours].map(u32::from);
+            let cause = format!(
+                "RMA_FENCE_PACKETS is {here} on this rank and {there} on another one, but must be the same in all processes"
+            );
             return Err(Error::new(ErrorClass::Other, CALL, cause));
         }
         // The memory of a dynamic window has no bounds to check here.

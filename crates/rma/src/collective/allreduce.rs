@@ -6,13 +6,17 @@
 //!   unfold    the even ones give the result back
 //! ```
 //!
+//! A rank whose partner has another number of values tells the others by messages without values, to the last round, so that
+//! nobody waits for it, and every rank whose values come from one of the two gets an error.
+//!
 //! Every rank's values always stand for consecutive ranks, and are combined with those of lower ranks on the left: the result
 //! is that of rank order, and every rank computes the same one, bit by bit, whatever arrives first.
 
 use super::combine::Combine;
 use super::link::{Link, Machine, Sends};
-use crate::message::{ReceiveRequest, Received};
-use rma_core::{Error, ErrorClass, Result};
+use super::same_length::SameLength;
+use crate::message::ReceiveRequest;
+use rma_core::Result;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,6 +25,7 @@ pub struct AllReduce {
     link: Link,
     operation: Arc<dyn Combine>,
     values: Vec<u8>,
+    lengths: SameLength,
     stage: Stage,
     receive: Option<ReceiveRequest>,
     sends: Sends,
@@ -46,7 +51,8 @@ const UNFOLD: u32 = 101;
 impl AllReduce {
     /// Begins; the first step sends. `values` are packed elements, as many on every rank.
     pub fn new(link: Link, operation: Arc<dyn Combine>, values: Vec<u8>) -> Self {
-        Self { link, operation, values, stage: Stage::Start, receive: None, sends: Sends::default() }
+        let lengths = SameLength::new(&values);
+        Self { link, operation, values, lengths, stage: Stage::Start, receive: None, sends: Sends::default() }
     }
 
     fn start(&mut self) -> Result<()> {
@@ -92,7 +98,7 @@ impl AllReduce {
     fn enter(&mut self, stage: Stage) -> Result<()> {
         self.stage = stage;
         let me = self.link.me();
-        let limit = self.values.len() as u64;
+        let limit = self.lengths.limit();
         self.receive = match stage {
             Stage::Fold => Some(self.link.receive(me + 1, FOLD, limit)?),
             Stage::Unfold => Some(self.link.receive(me - 1, UNFOLD, limit)?),
@@ -113,8 +119,16 @@ impl AllReduce {
         Ok(())
     }
 
-    fn on_received(&mut self, received: Received) -> Result<()> {
-        let other = same_length(received, self.values.len())?;
+    /// `other` is nothing when the numbers differ.
+    fn on_received(&mut self, other: Option<Vec<u8>>) -> Result<()> {
+        let Some(other) = other else {
+            self.values = Vec::new();
+            return self.enter(match self.stage {
+                Stage::Fold => Stage::Double(1),
+                Stage::Double(bit) => Stage::Double(bit << 1),
+                Stage::Start | Stage::Unfold | Stage::Leave => Stage::Leave,
+            });
+        };
         match self.stage {
             Stage::Fold => {
                 self.combine(other, false);
@@ -149,10 +163,15 @@ impl Machine for AllReduce {
             self.start()?;
         }
         while self.receive.is_some() {
-            let Some(received) = self.sends.until(&mut self.receive)? else { return Ok(None) };
-            self.on_received(received)?;
+            let Some(other) = self.lengths.until(&mut self.sends, &mut self.receive)? else {
+                return Ok(None);
+            };
+            self.on_received(other)?;
         }
-        Ok(self.sends.have_left()?.then(|| std::mem::take(&mut self.values)))
+        if !self.sends.have_left()? {
+            return Ok(None);
+        }
+        self.lengths.end().map(|()| Some(std::mem::take(&mut self.values)))
     }
 }
 
@@ -163,14 +182,4 @@ impl fmt::Debug for AllReduce {
             .field("stage", &self.stage)
             .finish_non_exhaustive()
     }
-}
-
-/// The values of another rank, of which there must be as many as of this one's.
-pub(super) fn same_length(received: Received, ours: usize) -> Result<Vec<u8>> {
-    let values = received.data.unwrap_or_default();
-    if values.len() == ours {
-        return Ok(values);
-    }
-    let cause = format!("this rank reduces {ours} bytes, process {} {}", received.source, values.len());
-    Err(Error::new(ErrorClass::Truncate, "reduce", cause))
 }

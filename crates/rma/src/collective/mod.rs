@@ -32,6 +32,7 @@ mod link;
 mod reduce;
 mod reduce_scatter;
 mod request;
+mod same_length;
 mod scan;
 mod scatter;
 mod sequence;

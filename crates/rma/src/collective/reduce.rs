@@ -3,9 +3,9 @@
 //! Ranks are counted from the root where the operation is commutative; elsewhere from rank 0, which hands the result to the
 //! root. So every rank's values stand for consecutive ranks, and are combined in their order.
 
-use super::allreduce::same_length;
 use super::combine::Combine;
 use super::link::{Link, Machine, Sends};
+use super::same_length::SameLength;
 use super::tree::Tree;
 use crate::message::ReceiveRequest;
 use rma_core::Result;
@@ -19,6 +19,7 @@ pub struct Reduce {
     root: u32,
     tree: Tree,
     values: Vec<u8>,
+    lengths: SameLength,
     stage: Stage,
     receive: Option<ReceiveRequest>,
     sends: Sends,
@@ -41,8 +42,8 @@ impl Reduce {
     pub fn new(link: Link, root: u32, operation: Arc<dyn Combine>, values: Vec<u8>) -> Self {
         let first = if operation.is_commutative() { root } else { 0 };
         let tree = Tree::new(&link, first);
-        let (stage, sends) = (Stage::Collect(1), Sends::default());
-        Self { link, operation, root, tree, values, stage, receive: None, sends }
+        let (stage, sends, lengths) = (Stage::Collect(1), Sends::default(), SameLength::new(&values));
+        Self { link, operation, root, tree, values, lengths, stage, receive: None, sends }
     }
 
     fn send(&mut self, to: u32, round: u32) -> Result<()> {
@@ -61,7 +62,7 @@ impl Reduce {
             }
             return Ok(Stage::Leave);
         }
-        let limit = self.values.len() as u64;
+        let limit = self.lengths.limit();
         if tree.place() & bit != 0 {
             self.send(tree.parent(), round)?;
             if self.link.me() != self.root {
@@ -84,19 +85,25 @@ impl Machine for Reduce {
     fn step(&mut self) -> Result<Option<Self::Output>> {
         loop {
             if self.receive.is_some() {
-                let Some(received) = self.sends.until(&mut self.receive)? else { return Ok(None) };
-                match self.stage {
+                let Some(other) = self.lengths.until(&mut self.sends, &mut self.receive)? else {
+                    return Ok(None);
+                };
+                self.stage = match self.stage {
                     Stage::Collect(bit) => {
-                        let mut other = same_length(received, self.values.len())?;
-                        self.operation.combine(&self.values, &mut other);
-                        self.values = other;
-                        self.stage = Stage::Collect(bit << 1);
+                        self.values = match other {
+                            Some(mut other) => {
+                                self.operation.combine(&self.values, &mut other);
+                                other
+                            }
+                            None => Vec::new(),
+                        };
+                        Stage::Collect(bit << 1)
                     }
                     Stage::Await | Stage::Leave => {
-                        self.values = received.data.unwrap_or_default();
-                        self.stage = Stage::Leave;
+                        self.values = other.unwrap_or_default();
+                        Stage::Leave
                     }
-                }
+                };
             }
             let Stage::Collect(bit) = self.stage else { break };
             self.stage = self.collect(bit)?;
@@ -104,6 +111,7 @@ impl Machine for Reduce {
         if !self.sends.have_left()? {
             return Ok(None);
         }
+        self.lengths.end()?;
         let is_root = self.link.me() == self.root;
         Ok(Some(is_root.then(|| std::mem::take(&mut self.values))))
     }

@@ -3,9 +3,9 @@
 //! After round k a rank has the combined values of the 2ᵏ⁺¹ ranks up to its own, or of all there are; what it receives stands
 //! for the ranks directly before those, and is combined on their left.
 
-use super::allreduce::same_length;
 use super::combine::Combine;
 use super::link::{Link, Machine, Sends};
+use super::same_length::SameLength;
 use crate::message::ReceiveRequest;
 use rma_core::Result;
 use std::fmt;
@@ -17,6 +17,7 @@ pub struct Scan {
     operation: Arc<dyn Combine>,
     /// Combined values up to this rank's own.
     values: Vec<u8>,
+    lengths: SameLength,
     /// Combined values up to the rank before this one, as far as they are known.
     before: Option<Vec<u8>>,
     round: u32,
@@ -40,6 +41,7 @@ impl Scan {
         Self {
             link,
             operation,
+            lengths: SameLength::new(&values),
             values,
             before: None,
             round: 0,
@@ -70,14 +72,18 @@ impl Machine for Scan {
                     self.sends.push(self.link.send(to, self.round, self.values.clone())?);
                 }
                 if let Some(from) = me.checked_sub(distance) {
-                    let limit = self.values.len() as u64;
+                    let limit = self.lengths.limit();
                     self.receive = Some(self.link.receive(from, self.round, limit)?);
                 }
             }
             if self.receive.is_some() {
-                let Some(received) = self.sends.until(&mut self.receive)? else { return Ok(None) };
-                let lower = same_length(received, self.values.len())?;
-                self.on_received(lower);
+                let Some(lower) = self.lengths.until(&mut self.sends, &mut self.receive)? else {
+                    return Ok(None);
+                };
+                match lower {
+                    Some(lower) => self.on_received(lower),
+                    None => self.values = Vec::new(),
+                }
             }
             self.round += 1;
             self.has_sent = false;
@@ -85,6 +91,7 @@ impl Machine for Scan {
         if !self.sends.have_left()? {
             return Ok(None);
         }
+        self.lengths.end()?;
         let inclusive = std::mem::take(&mut self.values);
         Ok(Some(Prefix { inclusive, exclusive: self.before.take() }))
     }

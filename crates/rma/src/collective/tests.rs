@@ -8,7 +8,7 @@ use rma_core::datatype::BasicType;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
-use rma_core::{ErrorClass, Result};
+use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
 
 const SIZES: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 17];
@@ -212,6 +212,50 @@ fn different_lengths_in_a_reduction_are_an_error() {
     for machine in &mut machines {
         assert!(machine.step().is_err());
     }
+}
+
+/// One machine per rank, to its end.
+fn ends<M: Machine>(
+    net: &mut Net,
+    dice: &mut Dice,
+    machine: impl Fn(&Net, u32) -> M,
+) -> Vec<Result<M::Output>> {
+    let machines = (0..net.messengers.len() as u32).map(|rank| Kept(machine(net, rank))).collect();
+    run(net, machines, dice)
+}
+
+#[test]
+fn a_rank_with_another_number_of_values_keeps_nobody_waiting() {
+    let xor = |is_commutative| ElementWise::shared(1, is_commutative, |lower, value| value[0] ^= lower[0]);
+    for_all(|net, size, dice| {
+        for odd in 0..size {
+            let number = 10 * u64::from(odd);
+            for (step, (usual, other)) in [(1, 2), (200, 100), (100, 200), (3, 0)].into_iter().enumerate() {
+                let values = |rank: u32| vec![1; if rank == odd { other } else { usual }];
+                let way = |net: &Net, rank, of| link(net, rank, number + of).step(step as u8);
+                let is_truncated = |error: Error| assert_eq!(error.class(), ErrorClass::Truncate, "{error}");
+                let all =
+                    ends(net, dice, |net, rank| AllReduce::new(way(net, rank, 0), xor(true), values(rank)));
+                let root = dice.below(size as usize) as u32;
+                let found = all.into_iter().filter_map(Result::err).map(is_truncated).count() as u32;
+                // Who reduces nothing does not tell no values from none.
+                let is_seen = size > 1 && other > 0;
+                assert!(!is_seen || found == size, "{found} of {size}, {odd} has {other} and not {usual}");
+                for is_commutative in [true, false] {
+                    let of = 1 + u64::from(is_commutative);
+                    let all = ends(net, dice, |net, rank| {
+                        Reduce::new(way(net, rank, of), root, xor(is_commutative), values(rank))
+                    });
+                    assert!(!is_seen || all[root as usize].is_err());
+                    all.into_iter().filter_map(Result::err).for_each(is_truncated);
+                }
+                let all = ends(net, dice, |net, rank| Scan::new(way(net, rank, 3), xor(true), values(rank)));
+                let above = all.into_iter().skip(odd as usize + 1);
+                let found = above.filter_map(Result::err).map(is_truncated).count() as u32;
+                assert!(!is_seen || found == size - odd - 1, "{found} of {size}, {odd} has {other}");
+            }
+        }
+    });
 }
 
 fn block(rank: u32, number: u64) -> Vec<u8> {

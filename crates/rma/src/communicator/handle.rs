@@ -1,6 +1,7 @@
 //! What a communicator is: processes in an order, and a context.
 
 use super::blocking::Shared;
+use crate::collective::boards::Caller;
 use crate::collective::{Barrier, Link};
 use crate::group::{Comparison, Group};
 use crate::message::{Plane, Scope};
@@ -145,15 +146,23 @@ impl Communicator {
 
     /// Meets all ranks for the last time, after which nobody waits for this one any more. Who still does gets an error.
     pub(crate) fn meet_last(&self) -> Result<()> {
+        const CALL: &str = "finalize";
         let peer = |rank: u32| self.group.peer(Rank(rank));
         let distances =
             (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < u64::from(self.size()));
         let (me, size) = (u64::from(self.rank()), u64::from(self.size()));
+        let told = self.runtime.departures.say_left(Caller { runtime: &self.runtime, call: CALL });
         // Those that collectives make wait for this rank, also where there was no contact yet.
         let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
         self.runtime.messenger.say_farewell(near.map(|rank| peer(rank as u32)));
         let link = Link::new(self.runtime.messenger.clone(), self.group.clone(), Scope::LAST, 0);
-        self.runtime.run("finalize", Barrier::new(link))
+        self.runtime.run(CALL, Barrier::new(link)).and(told)
+    }
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        self.runtime.host().forget(self.context());
     }
 }
 

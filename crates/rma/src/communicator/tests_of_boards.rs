@@ -3,7 +3,7 @@
 use crate::World;
 use crate::config::Configuration;
 use crate::window::ReduceOp;
-use rma_core::Result;
+use rma_core::{ErrorClass, Result};
 
 /// More than slots, so that each is used again and again.
 const ROUNDS: u64 = 70;
@@ -97,6 +97,29 @@ fn what_is_too_long_for_one_rank_goes_by_packets_for_all() {
             let mut message = vec![if me == root { round } else { 0 }; len];
             world.broadcast(root, &mut message)?;
             assert_eq!(message, vec![round; len]);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_rank_whose_values_are_short_where_others_are_long_is_found_and_nobody_waits() {
+    World::run_threads(4, |world| {
+        (0..FIRST).try_for_each(|_| world.barrier())?;
+        for odd in 0..4 {
+            for (usual, other) in [(1usize, 2), (1, 200), (200, 1), (200, 201)] {
+                let mine = if world.rank() == odd { other } else { usual };
+                for root in 0..4 {
+                    let end = world.reduce(root, ReduceOp::Sum, &vec![1u64; mine]);
+                    let class = end.as_ref().map_err(rma_core::Error::class).map(drop);
+                    let is_root = world.rank() == root;
+                    assert!(class == Err(ErrorClass::Truncate) || (class.is_ok() && !is_root), "{end:?}");
+                }
+                let end = world.allreduce(ReduceOp::Sum, &vec![1u64; mine]);
+                assert_eq!(end.map_err(|error| error.class()), Err(ErrorClass::Truncate));
+                assert_eq!(world.allreduce(ReduceOp::Sum, &[1u64])?, [4]);
+            }
         }
         Ok(())
     })

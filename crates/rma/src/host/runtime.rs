@@ -116,6 +116,10 @@ impl Host for RuntimeHost {
         self.begin(|running| Ok(Collective::Barrier(Barrier::new(self.link(running, group)))))
     }
 
+    fn forget(&self, context: u64) {
+        self.running.lock().numbers.remove(&context);
+    }
+
     fn begin_reduce(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<HostRequest> {
         let bytes = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         self.begin(|running| {

@@ -42,9 +42,7 @@ impl Communicator {
         let (link, partner) = match bridge.filter(|_| is_leader) {
             Some((bridge, remote)) => {
                 bridge.peer(remote).map_err(|error| error.in_call(CALL))?;
-                let scope = bridge.scope(Plane::Creation);
-                let link = Link::new(runtime.messenger.clone(), bridge.group(), scope, u64::from(tag));
-                (link.step(1), Some(remote))
+                (self.link_of_bridge(bridge, tag), Some(remote))
             }
             None if is_leader => {
                 let cause = "the leader gives no communicator with the other leader";
@@ -68,15 +66,26 @@ impl Communicator {
     }
 
     /// Takes part, as the leader, in the making of an intercommunicator with arguments that the caller has found wrong, so
-    /// that the other ranks of this group get an error and do not wait; the other group's leader cannot be told. Gives the
-    /// error to report here: `fault`, or what kept this rank from taking part.
-    pub fn refuse_inter(&self, fault: Error) -> Error {
+    /// that the other ranks of this group get an error and do not wait. The other group's leader is told where `bridge` says
+    /// who that is, and cannot be told elsewhere. Gives the error to report here: `fault`, or what kept this rank from taking
+    /// part.
+    pub fn refuse_inter(&self, fault: Error, bridge: Option<(&Self, u32)>, tag: u32) -> Error {
         const CALL: &str = "intercomm_create";
         let nothing = Broadcast::new(self.link(), self.rank(), Some(Vec::new()), u64::MAX);
-        match self.runtime().run(CALL, nothing) {
-            Ok(_) => fault.in_call(CALL),
-            Err(error) => error,
-        }
+        let told = self.runtime().run(CALL, nothing).and_then(|_| match bridge {
+            Some((bridge, remote)) => {
+                let swap = Swap::with(self.link_of_bridge(bridge, tag), Some(remote), Vec::new());
+                self.runtime().run(CALL, swap).map(drop)
+            }
+            None => Ok(()),
+        });
+        told.map_or_else(|error| error, |()| fault.in_call(CALL))
+    }
+
+    /// The way from leader to leader.
+    fn link_of_bridge(&self, bridge: &Self, tag: u32) -> Link {
+        let scope = bridge.scope(Plane::Creation);
+        Link::new(self.runtime().messenger.clone(), bridge.group(), scope, u64::from(tag)).step(1)
     }
 
     /// For ranks that have no message to exchange.
@@ -164,12 +173,17 @@ fn exchange(
             let cause = "the group's leader has called it with a wrong argument";
             return Err(Error::new(ErrorClass::Other, "intercomm_create", cause));
         }
-        let parse = || {
+        let parts = || {
             let (len, rest) = both.split_first_chunk::<8>()?;
-            let (ours, theirs) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
-            Some([Proposal::parse(ours)?, Proposal::parse(theirs)?])
+            rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)
         };
-        parse().ok_or_else(|| malformed("intercomm_create"))
+        let (ours, theirs) = parts().ok_or_else(|| malformed("intercomm_create"))?;
+        if theirs.is_empty() {
+            let cause = "the other group's leader has called it with a wrong argument";
+            return Err(Error::new(ErrorClass::Other, "intercomm_create", cause));
+        }
+        let both = Proposal::parse(ours).zip(Proposal::parse(theirs));
+        both.map(<[Proposal; 2]>::from).ok_or_else(|| malformed("intercomm_create"))
     })
 }
 

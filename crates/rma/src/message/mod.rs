@@ -31,5 +31,6 @@ mod tests_of_short_way;
 pub use config::MessageConfig;
 pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, SendRequest};
 pub use packet::{Plane, Scope};
+pub(crate) use sending::left_error;
 pub use state::{Received, SendMode, Waiting};
 pub use upper::MessageUpper;

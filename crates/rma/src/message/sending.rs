@@ -333,7 +333,7 @@ pub(super) fn lost_error(call: &'static str, peer: Peer, why: &str) -> Error {
 }
 
 /// What a call answers that waits for a peer which will not send any more.
-pub(super) fn left_error(peer: Peer) -> Error {
+pub(crate) fn left_error(peer: Peer) -> Error {
     let cause = format!("process {peer} has ended its part in the job, and this one still waits for it");
     Error::new(ErrorClass::ProcAborted, "receive", cause)
 }

@@ -4,6 +4,7 @@
 //!   0    asleep      what the owner waits for asleep; 0 is awake
 //!   8    lost        a rank that the owner has found lost, + 1; 0 is none
 //!   16   departures  how many others will look at this board no more
+//!   24   left        1 when the owner has ended its part in the job, and joins nothing any more
 //!   64   slots       sixteen of 256 bytes: a head, and data
 //!
 //!   head and asleep:
@@ -79,6 +80,7 @@ pub(super) const MOST: usize = SLOT_LEN - HEAD_LEN;
 const ASLEEP: usize = 0;
 const LOST: usize = 8;
 const DEPARTURES: usize = 16;
+const LEFT: usize = 24;
 
 const NUMBER_SHIFT: u32 = 24;
 const NUMBER_MASK: u64 = u64::MAX >> NUMBER_SHIFT;
@@ -265,6 +267,23 @@ impl Board {
     /// The rank that the owner has found lost.
     pub(super) fn lost(self) -> Option<usize> {
         self.word(LOST).load().checked_sub(1).map(|rank| rank as usize)
+    }
+
+    /// The owner joins no collective any more, on any board.
+    pub(super) fn set_left(self) {
+        // SYNC POINT left: all that it has joined comes before.
+        fence(Release);
+        self.word(LEFT).store(1);
+        // SYNC POINT asleep: as for an arrival.
+        fence(SeqCst);
+    }
+
+    /// Whether the owner will join nothing that it has not joined when this is asked.
+    pub(super) fn has_left(self) -> bool {
+        let has_left = self.word(LEFT).load() != 0;
+        // SYNC POINT left: whoever sees it sees all that the owner has joined.
+        fence(Acquire);
+        has_left
     }
 
     /// Another rank will look at this board no more.

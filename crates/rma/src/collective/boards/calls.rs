@@ -66,10 +66,10 @@ impl Boards {
     ) -> Result<Way<Option<Vec<u8>>>> {
         const KIND: Kind = Kind::Reduce;
         let (number, is_long) = self.join_with(caller, KIND, own)?;
-        if root as usize != self.own {
-            return Ok(if is_long { Way::Packets } else { Way::Done(None) });
+        if root as usize != self.own && !is_long {
+            return Ok(Way::Done(None));
         }
-        // Those whose values are short have left already, and have no part in packets.
+        // Those whose values are short have left, and have no part in packets: nobody sends any before all are known to.
         let mut other = None;
         self.meet(caller, number, KIND, |rank, said| {
             if said.is_long != is_long || said.len != if is_long { 0 } else { own.len() } {

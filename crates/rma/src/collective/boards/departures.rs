@@ -1,16 +1,25 @@
-//! Boards that this process has left and others may still read.
+//! The boards of a process: those in use, and those that it has left and others may still read.
 //!
 //! A rank that frees its communicator tells each other rank, on that one's board, that it will look there no more. Its own
 //! board is given back when all others have told it so.
+//!
+//! A process that ends its part in the job says so on all boards that it has, whoever keeps their communicators.
 
 use super::board::Board;
+use super::meeting::{Caller, Members};
 use parking_lot::Mutex;
+use rma_core::Result;
 use rma_core::host::SegmentSet;
 use std::fmt;
+use std::sync::Arc;
 
-/// The boards that wait for the departure of others, of all communicators of a process.
+/// The boards of all communicators of a process.
 #[derive(Default)]
-pub(crate) struct Departures(Mutex<Vec<Left>>);
+pub(crate) struct Departures {
+    in_use: Mutex<Vec<Arc<Members>>>,
+    /// Those that wait for the departure of others.
+    left: Mutex<Vec<Left>>,
+}
 
 struct Left {
     segment: SegmentSet,
@@ -25,22 +34,41 @@ impl Left {
 }
 
 impl Departures {
+    /// Boards that are used from now on, until they are added to those that were left.
+    pub(super) fn enter(&self, members: &Arc<Members>) {
+        self.in_use.lock().push(Arc::clone(members));
+    }
+
+    /// They are used no more.
+    pub(super) fn leave(&self, members: &Arc<Members>) {
+        self.in_use.lock().retain(|other| !Arc::ptr_eq(other, members));
+    }
+
+    /// Says on all boards in use that this process joins nothing any more, and wakes who waits for it.
+    ///
+    /// # Errors
+    /// As `Engine::ring`.
+    pub(crate) fn say_left(&self, caller: Caller<'_>) -> Result<()> {
+        let in_use = self.in_use.lock();
+        in_use.iter().try_for_each(|members| members.say_left(caller))
+    }
+
     /// Gives back what the boards of a communicator lie in, when all others have left this rank's, which lies in it too.
     pub(super) fn add(&self, segment: SegmentSet, own: Board, others: u64) {
-        self.0.lock().push(Left { segment, own, others });
+        self.left.lock().push(Left { segment, own, others });
         self.sweep();
     }
 
     /// Gives back what can be.
     pub(super) fn sweep(&self) {
         // Nothing is given back under the lock.
-        let over: Vec<_> = self.0.lock().extract_if(.., |left| left.is_over()).collect();
+        let over: Vec<_> = self.left.lock().extract_if(.., |left| left.is_over()).collect();
         drop(over);
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.0.lock().len()
+        self.left.lock().len()
     }
 }
 
@@ -48,12 +76,15 @@ impl Drop for Departures {
     /// The process ends: what others may read is left to the system.
     fn drop(&mut self) {
         self.sweep();
-        self.0.get_mut().drain(..).for_each(|left| std::mem::forget(left.segment));
+        self.left.get_mut().drain(..).for_each(|left| std::mem::forget(left.segment));
     }
 }
 
 impl fmt::Debug for Departures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Departures").field(&self.0.lock().len()).finish()
+        f.debug_struct("Departures")
+            .field("in_use", &self.in_use.lock().len())
+            .field("left", &self.left.lock().len())
+            .finish()
     }
 }

@@ -2,21 +2,27 @@
 
 use super::board::{BOARD_LEN, Board, Kind, Notice, Number, SLOTS, Want};
 use super::departures::Departures;
-use crate::message::{Plane, ReceiveRequest, Scope};
+use crate::message::{Plane, ReceiveRequest, Scope, left_error};
 use crate::runtime::Runtime;
 use rma_core::host::{Group, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet};
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// The boards of the ranks of a communicator, in rank order, as one of them uses them.
-pub(crate) struct Boards {
+/// The boards of the ranks of a communicator, in rank order, and whose board is this rank's.
+pub(crate) struct Members {
     pub(super) boards: Vec<Board>,
     pub(super) own: usize,
     group: Group,
+}
+
+/// The boards of a communicator, as one of its ranks uses them.
+pub(crate) struct Boards {
+    members: Arc<Members>,
     /// Collectives that this rank has joined, or given up before it did.
     joined: AtomicU64,
     /// All ranks are known to have joined so many.
@@ -85,10 +91,10 @@ impl Boards {
             return None;
         }
         let boards: Option<Vec<_>> = members.iter().map(|member| Board::new(member.control)).collect();
+        let members = Arc::new(Members { boards: boards?, own: group.me().0 as usize, group: group.clone() });
+        departures.enter(&members);
         Some(Self {
-            boards: boards?,
-            own: group.me().0 as usize,
-            group: group.clone(),
+            members,
             joined: AtomicU64::new(0),
             met: AtomicU64::new(0),
             has_contact: AtomicBool::new(false),
@@ -101,19 +107,6 @@ impl Boards {
     pub(crate) fn abandon(mut self) {
         // The memory is not given back, and nothing is written on the boards of others.
         std::mem::forget(self.segment.take());
-        self.boards.clear();
-    }
-
-    pub(super) fn size(&self) -> usize {
-        self.boards.len()
-    }
-
-    fn own(&self) -> Board {
-        self.boards[self.own]
-    }
-
-    fn peer(&self, rank: usize) -> Peer {
-        self.group.peer(Rank(rank as u32))
     }
 
     /// Joins the next collective; answers its number.
@@ -206,6 +199,7 @@ impl Boards {
                 if !may_sleep && looks % LOOKS_BETWEEN_WATCHES != 0 {
                     return Ok(None);
                 }
+                self.check_left(want)?;
                 if !self.has_contact.load(Relaxed) {
                     return Ok(Some(false));
                 }
@@ -217,6 +211,7 @@ impl Boards {
                 if look() {
                     return Ok(Some(true));
                 }
+                self.check_left(want)?;
                 self.watch(runtime, want, &mut watches).map(|()| None)
             });
             if says_asleep {
@@ -237,6 +232,15 @@ impl Boards {
                 }
             }
         }
+    }
+
+    /// That no rank for which this one waits has left without coming.
+    fn check_left(&self, want: Want) -> Result<()> {
+        let mut wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
+        // In this order: a rank joins nothing after it has left.
+        let will_never_come =
+            |rank: &usize| self.boards[*rank].has_left() && !self.boards[*rank].has_joined(want.number);
+        wanted.find(will_never_come).map_or(Ok(()), |rank| Err(left_error(self.peer(rank))))
     }
 
     /// Finds out whether a rank for which this one waits will never come. Called under the engine's lock.
@@ -285,18 +289,6 @@ impl Boards {
         })
     }
 
-    fn ring(&self, Caller { runtime, call }: Caller<'_>, is_due: impl Fn(Want) -> bool) -> Result<()> {
-        let sleeps = |rank: &usize| {
-            let board = self.boards[*rank];
-            *rank != self.own && board.asleep().is_some_and(&is_due) && board.claim()
-        };
-        let sleepers: Vec<_> = (0..self.size()).filter(sleeps).map(|rank| self.peer(rank)).collect();
-        if sleepers.is_empty() {
-            return Ok(());
-        }
-        runtime.engine.ring(call, sleepers.into_iter())
-    }
-
     fn stranger(&self, caller: Caller<'_>, kind: Kind, rank: usize, said: Result<Notice, ()>) -> Error {
         let (peer, ours) = (self.peer(rank), kind.name());
         let (class, cause) = match said {
@@ -309,14 +301,56 @@ impl Boards {
     }
 }
 
+impl Members {
+    pub(super) fn size(&self) -> usize {
+        self.boards.len()
+    }
+
+    fn own(&self) -> Board {
+        self.boards[self.own]
+    }
+
+    fn peer(&self, rank: usize) -> Peer {
+        self.group.peer(Rank(rank as u32))
+    }
+
+    /// Says on this rank's board that it joins nothing any more, and wakes those who wait.
+    pub(super) fn say_left(&self, caller: Caller<'_>) -> Result<()> {
+        self.own().set_left();
+        self.ring(caller, |_| true)
+    }
+
+    fn ring(&self, Caller { runtime, call }: Caller<'_>, is_due: impl Fn(Want) -> bool) -> Result<()> {
+        let sleeps = |rank: &usize| {
+            let board = self.boards[*rank];
+            *rank != self.own && board.asleep().is_some_and(&is_due) && board.claim()
+        };
+        let sleepers: Vec<_> = (0..self.size()).filter(sleeps).map(|rank| self.peer(rank)).collect();
+        if sleepers.is_empty() {
+            return Ok(());
+        }
+        runtime.engine.ring(call, sleepers.into_iter())
+    }
+}
+
+impl Deref for Boards {
+    type Target = Members;
+
+    #[inline]
+    fn deref(&self) -> &Members {
+        &self.members
+    }
+}
+
 impl Drop for Boards {
     /// Others may still read what this rank has written last, so the memory waits for their departure.
     fn drop(&mut self) {
+        self.departures.leave(&self.members);
+        // Boards that were abandoned are not left: others may not have learnt to use them.
+        let Some(segment) = self.segment.take() else { return };
         let others = self.boards.iter().enumerate().filter(|(rank, _)| *rank != self.own);
         others.for_each(|(_, board)| board.depart());
-        if let Some(segment) = self.segment.take() {
-            self.departures.add(segment, self.own(), self.size() as u64 - 1);
-        }
+        self.departures.add(segment, self.own(), self.size() as u64 - 1);
     }
 }
 

@@ -28,6 +28,8 @@
 //!   rings it: once.
 //! * **Death.** Who is about to sleep watches those who are absent: a receive that no message matches ends when its source is
 //!   lost or has left. It says so on its board, for good, and wakes all; the communicator is of no use then.
+//! * **End.** Who ends its part in the job says so on its boards and wakes all: a rank that waits for one that has left without
+//!   joining learns of it there, also when the two never were in contact.
 //! * **Trust.** Numbers, lengths and kinds on boards of others are checked, and data are copied out before they are looked at.
 //!
 //! Scans stay with packets: no rank waits for a higher one there.
