@@ -400,7 +400,9 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_SEEK_CUR                        401
 #define MPI_SEEK_END                        402
 #define MPI_SEEK_SET                        403
-#define MPI_DISPLACEMENT_CURRENT            (-1)
+
+#define MPI_DISPLACEMENT_CURRENT            ((MPI_Offset)-1)
+
 #define MPI_KEYVAL_INVALID                  0
 #define MPI_TAG_UB                          501
 #define MPI_IO                              502

@@ -116,6 +116,7 @@ fn constants(constants: &[Constant], text: &mut String) {
         let value = match &constant.kind {
             Kind::Int if constant.value < 0 => format!("({})", constant.text),
             Kind::Int | Kind::Alias(_) => constant.text.clone(),
+            Kind::Offset => format!("((MPI_Offset){})", constant.text),
             Kind::Handle(kind) | Kind::Pointer(kind) => format!("(({kind}){})", constant.text),
             Kind::TypeAlias(_) => continue,
         };
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     fn header(declared: &[&str]) -> String {
-        let constants = "name\ttype\tvalue\nMPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\n\
+        let constants = "name\ttype\tvalue\nMPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\nMPI_HERE\tMPI_Offset\t-1\n\
                          MPI_IN_PLACE\tvoid*\t1\nMPI_PLUS\talias\tMPI_SUM\nMPI_ABI_Count\talias\tMPI_ABI_Offset\n";
         let functions = "group\tname\treturns\tparameters\nrma\tMPI_Put\tint\tint a\nrma\tMPI_Get\tint\tint b\n\
                          time\tMPI_Wtime\tdouble\tvoid\n";
@@ -168,6 +169,7 @@ mod tests {
                 vec!["#define", "MPI_H_ABI"],
                 vec!["#define", "MPI_SUM", "((MPI_Op)0x00000021)"],
                 vec!["#define", "MPI_ANY_TAG", "(-2)"],
+                vec!["#define", "MPI_HERE", "((MPI_Offset)-1)"],
                 vec!["#define", "MPI_IN_PLACE", "((void*)1)"],
                 vec!["#define", "MPI_PLUS", "MPI_SUM"],
             ]

@@ -94,6 +94,13 @@ fn values(constants: &[Constant]) -> String {
                 );
                 continue;
             }
+            Kind::Offset => {
+                let _ = writeln!(
+                    text,
+                    "    same(\"sizeof {name}\", (long long)sizeof({name}), (long long)sizeof(MPI_Offset));"
+                );
+                ""
+            }
             Kind::Int => "",
             Kind::Alias(_) => "(intptr_t)",
         };
@@ -117,7 +124,7 @@ mod tests {
     use super::super::header;
     use super::*;
 
-    const CONSTANTS: &str = "name\ttype\tvalue\nMPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\n\
+    const CONSTANTS: &str = "name\ttype\tvalue\nMPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\nMPI_HERE\tMPI_Offset\t-1\n\
                              MPI_PLUS\talias\tMPI_SUM\nMPI_ABI_Count\talias\tMPI_ABI_Offset\n";
     const FUNCTIONS: &str = "group\tname\treturns\tparameters\nrma\tMPI_Nope\tint\tint a\n";
 
@@ -151,6 +158,7 @@ mod tests {
             ("MPI_internal[5]", "MPI_internal[6]", "sizeof(MPI_Status) is 36, not 32"),
             ("0x00000021", "0x00000022", "MPI_SUM is 34, not 33"),
             ("((MPI_Op)", "((MPI_Comm)", "refuses the header"),
+            ("((MPI_Offset)-1)", "(-1)", "sizeof MPI_HERE is 4, not 8"),
             ("typedef int64_t MPI_Offset", "typedef int32_t MPI_Offset", "sizeof(MPI_Count) is 4, not 8"),
         ] {
             let bad = good.replace(from, to);

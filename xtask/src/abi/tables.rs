@@ -24,6 +24,8 @@ pub(super) const HANDLES: [&str; 11] = [
 pub(super) enum Kind {
     /// An `int`.
     Int,
+    /// An `MPI_Offset`: wider than an `int`, so that arithmetic and variable arguments see its width.
+    Offset,
     /// A handle of this type.
     Handle(String),
     /// An address of this C type that no object has.
@@ -108,6 +110,7 @@ fn constant(name: &str, kind: &str, text: &str, before: &[Constant]) -> Result<C
     let value = number(&text).ok_or_else(|| format!("{name} has no number as its value: {text:?}"))?;
     let kind = match kind {
         "int" => Kind::Int,
+        "MPI_Offset" => Kind::Offset,
         handle if HANDLES.contains(&handle) => Kind::Handle(handle.to_owned()),
         pointer if pointer.ends_with('*') || pointer.starts_with("MPI_T_") => {
             Kind::Pointer(pointer.to_owned())
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn kinds_and_values_are_told_apart() {
-        let rows = "MPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\nMPI_IN_PLACE\tvoid*\t1\n\
+        let rows = "MPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\nMPI_HERE\tMPI_Offset\t-1\nMPI_IN_PLACE\tvoid*\t1\n\
                     MPI_PLUS\talias\tMPI_SUM\nMPI_ABI_Count\talias\tMPI_ABI_Offset\n";
         let read = constants(rows).unwrap();
         let kinds: Vec<_> = read.iter().map(|constant| (constant.kind.clone(), constant.value)).collect();
@@ -162,6 +165,7 @@ mod tests {
             [
                 (Kind::Handle("MPI_Op".to_owned()), 0x21),
                 (Kind::Int, -2),
+                (Kind::Offset, -1),
                 (Kind::Pointer("void*".to_owned()), 1),
                 (Kind::Alias("MPI_SUM".to_owned()), 0x21),
                 (Kind::TypeAlias("MPI_ABI_Offset".to_owned()), 0),

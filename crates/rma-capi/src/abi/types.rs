@@ -5,6 +5,8 @@ use std::ffi::{c_int, c_void};
 
 /// `MPI_Aint`: an address or a displacement.
 pub(crate) type MPI_Aint = isize;
+/// `MPI_Offset`.
+pub(crate) type MPI_Offset = i64;
 /// `MPI_Count`.
 pub(crate) type MPI_Count = i64;
 
