@@ -194,6 +194,27 @@ unsafe impl Channel for ShmChannel {
         }
     }
 
+    fn send(&mut self, peer: Peer, lane: Lane, packet: &[u8]) -> Result<Room, Failure> {
+        self.abandon();
+        let len = packet.len();
+        assert!(len > 0 && len <= self.geometry.max_packet(), "a packet of {len} bytes");
+        let entry = self.contacts.reach(peer)?;
+        let is_awaited = self.contacts.is_awaited();
+        let Some(link) = self.contacts.link(entry) else { return Ok(Room::Full) };
+        let out = link.lane(lane)?;
+        match out.reserve(len, is_awaited) {
+            Ok(Room::Full) => Ok(Room::Full),
+            Ok(Room::Granted) => {
+                out.fill(0, Source::Bytes(packet));
+                if out.commit(len) {
+                    link.ring();
+                }
+                Ok(Room::Granted)
+            }
+            Err(corrupt) => Err(link.on_corrupt(corrupt)),
+        }
+    }
+
     fn send_bulk(
         &mut self,
         peer: Peer,
@@ -235,6 +256,10 @@ unsafe impl Channel for ShmChannel {
 
     fn is_quiet(&self) -> bool {
         self.contacts.is_quiet()
+    }
+
+    fn keeps_packets(&self) -> bool {
+        false
     }
 
     fn arm(&mut self) -> Armed {

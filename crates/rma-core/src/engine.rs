@@ -44,9 +44,12 @@ struct Quiet {
     short: AtomicU32,
 }
 
-/// Calls that send or receive without waiting, of which one polls: a poll costs more than they do, and who makes many of them
-/// serves its peers within a microsecond all the same.
-const SHORT_CALLS_OF_A_POLL: u32 = 8;
+/// Calls that send or receive without waiting, of which one looks whether a poll would find anything: who makes many of them
+/// serves its peers within a microsecond, and a poll costs more than they do. Where no wait spins, because ranks outnumber
+/// cores, that one polls, and so gives turns away.
+const SHORT_CALLS_OF_A_LOOK: u32 = 8;
+/// Such calls of which one polls in any case, for what only a poll finds.
+const SHORT_CALLS_OF_A_POLL: u32 = 64;
 
 /// Where ranks outnumber cores, the polls in a row that move nothing before a turn is given away: a program that tests again
 /// and again keeps the process from running that it waits for, and one that tests between pieces of work is not held up by
@@ -131,9 +134,18 @@ impl Engine {
         if !send(&mut *core.channel) {
             return false;
         }
-        let moved = core.flush();
-        self.0.waiting.on_stepped(&mut core, moved);
+        if !core.channel.keeps_packets() {
+            self.0.waiting.on_entered();
+        } else {
+            let moved = core.flush();
+            self.0.waiting.on_stepped(&mut core, moved);
+        }
         true
+    }
+
+    /// Whether somebody looks at this engine: then calls go the ordinary way, which tells of them.
+    pub fn is_observed(&self) -> bool {
+        self.0.sight.is_on()
     }
 
     /// Makes every thread that waits look again: for who has changed what they wait for without a step.
@@ -141,13 +153,20 @@ impl Engine {
         self.0.waiting.on_moved();
     }
 
-    /// Polls in one of a few calls that send or receive without waiting: who makes nothing else serves its peers too.
+    /// Looks in one of a few calls that send or receive without waiting, and polls if there is something: who makes nothing else
+    /// serves its peers too.
     pub fn poll_in_short_calls(&self) {
         let short = self.0.quiet.short.load(Relaxed) + 1;
         self.0.quiet.short.store(short % SHORT_CALLS_OF_A_POLL, Relaxed);
-        if short == SHORT_CALLS_OF_A_POLL {
+        let is_due = short == SHORT_CALLS_OF_A_POLL || self.0.spin_us.load(Relaxed) == 0;
+        if short.is_multiple_of(SHORT_CALLS_OF_A_LOOK) && (is_due || !self.is_quiet()) {
             self.poll();
         }
+    }
+
+    /// Whether a step would find nothing, as far as loads of memory tell.
+    fn is_quiet(&self) -> bool {
+        self.with(|core| core.is_idle() && core.channel.is_quiet())
     }
 
     /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is

@@ -7,6 +7,7 @@ pub use crate::collective::{
 };
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{
-    MatchedMessage, Messenger, Plane, ReceiveRequest, Received, Scope, SendMode, SendRequest, Waiting,
+    MatchedMessage, Messenger, Plane, ReceiveRequest, Received, ReceivedNow, Scope, SendMode, SendRequest,
+    Waiting,
 };
 pub use crate::runtime::Runtime;

@@ -4,14 +4,14 @@ use crate::collective::boards::Departures;
 use crate::collective::{CollectiveRequest, Machine};
 use crate::config::Configuration;
 use crate::host::{Block, Siblings};
-use crate::message::{MessageUpper, Messenger, Plane, Scope};
+use crate::message::{MessageUpper, Messenger, Plane, ReceivedNow, Scope};
 use crate::progress::{Begun, RuntimeUpper};
 use crate::trace::Recorder;
 use parking_lot::Mutex;
 use rma_core::channel::{Channel, Tracer};
 use rma_core::host::{Host, Locality};
 use rma_core::ids::Peer;
-use rma_core::mem::ReadSpan;
+use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::progress::WakeHandle;
 use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
@@ -143,6 +143,40 @@ impl Runtime {
     /// are before it, the receiver has no room for it or has not been in contact, or somebody looks at this process.
     pub fn send_now(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
         self.engine.send_quickly(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
+    }
+
+    /// Receives a message within this call into contiguous memory, as [`Messenger::begin_receive_into`] and a wait would, but
+    /// without a request if it is a short one that fits. `None` when it is to go that ordinary way: another thread receives
+    /// like this, the message that has arrived is no such one, the sender has not been in contact, or somebody looks at this
+    /// process.
+    ///
+    /// # Errors
+    /// As [`Runtime::wait_until`]; the receive is withdrawn then.
+    ///
+    /// # Safety
+    /// The memory must be writable, with no reference to it, until the call has returned or the request that it answers has
+    /// ended.
+    pub unsafe fn receive_now(
+        &self,
+        scope: Scope,
+        source: Option<Peer>,
+        tag: Option<u64>,
+        memory: WriteSpan,
+    ) -> Option<Result<ReceivedNow>> {
+        if self.engine.is_observed() {
+            return None;
+        }
+        // SAFETY: as the caller promises; the receive is withdrawn when the wait fails.
+        match unsafe { self.messenger.lend(scope, source, tag, memory) }? {
+            Ok(waiting) => {
+                self.end_short_call();
+                Some(Ok(ReceivedNow::Message(waiting)))
+            }
+            Err(mut lent) => {
+                let describe = || "a message to arrive".to_owned();
+                Some(self.wait_until("receive", &describe, &mut || Ok(lent.test())))
+            }
+        }
     }
 
     /// After a call on messages that ended at once, without a step of the engine: other threads hear of what it ended, and what

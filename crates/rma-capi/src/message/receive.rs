@@ -2,7 +2,7 @@
 
 use super::envelope::Wanted;
 use super::probe::take;
-use super::transfer::{Buffer, Receiving, begin_receive, begin_receive_of};
+use super::transfer::{Buffer, Now, Receiving, begin_receive, begin_receive_of, receive_now};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::communicator::get;
@@ -19,7 +19,18 @@ forms! {
         buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut,
     )
     raises Raiser::Comm(comm); |process| {
-        let mut receiving = begin(process, buf, count, datatype, source, tag, comm)?;
+        let (comm, buffer) = (get(process, comm)?, Buffer { name: "buf", address: buf, count, datatype });
+        let wanted = Wanted::new(comm.partners(), source, tag)?;
+        let mut receiving = match receive_now(comm, wanted, buffer) {
+            Some(received) => match received? {
+                Now::Over(end) => {
+                    end.store(status);
+                    return Ok(());
+                }
+                Now::Receiving(receiving) => receiving,
+            },
+            None => begin_receive(comm, wanted, buffer)?,
+        };
         wait_for(process, &mut receiving, Some(status))
     }
 

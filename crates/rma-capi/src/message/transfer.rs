@@ -8,7 +8,7 @@ use crate::datatype::{self, dense_bytes};
 use crate::overlap::{Touched, check_apart};
 use crate::request::{End, Pending, Status};
 use rma::Result;
-use rma::raw::{MatchedMessage, ReceiveRequest, SendMode, SendRequest};
+use rma::raw::{MatchedMessage, ReceiveRequest, ReceivedNow, SendMode, SendRequest};
 use rma_core::datatype::Scatter;
 
 /// Elements of the program.
@@ -85,6 +85,31 @@ pub(super) fn has_left<C: Wide>(comm: &Comm, address: Option<Address>, buffer: B
     let Some(len) = dense_bytes(buffer.count, buffer.datatype) else { return false };
     let Some(span) = buffer.address.readable_at_all(len) else { return false };
     comm.inner.runtime().send_now(to, scope, tag, span)
+}
+
+/// What a receive within one call has come to.
+pub(super) enum Now {
+    Over(Status),
+    Receiving(Receiving),
+}
+
+/// Receives a short message of elements without gaps the short way; see [`rma::raw::Runtime::receive_now`]. `None` when it is
+/// to go the ordinary way, which also finds out what is wrong with the arguments.
+pub(super) fn receive_now<C: Wide>(
+    comm: &Comm,
+    wanted: Option<Wanted>,
+    buffer: Buffer<C>,
+) -> Option<Result<Now>> {
+    let Wanted { scope, source, tag } = wanted?;
+    let memory = buffer.address.writable_at_all(dense_bytes(buffer.count, buffer.datatype)?)?;
+    // SAFETY: MPI forbids the program to touch the buffer before the call has returned, and what it answers is waited for.
+    let received = unsafe { comm.inner.runtime().receive_now(scope, source, tag, memory) }?;
+    Some(received.map(|received| match received {
+        ReceivedNow::Message(waiting) => Now::Over(status_of_waiting(comm.partners(), waiting)),
+        ReceivedNow::Request(request) => {
+            Now::Receiving(Receiving::Message { partners: comm.partners().clone(), request })
+        }
+    }))
 }
 
 /// Begins to send from the program's memory.

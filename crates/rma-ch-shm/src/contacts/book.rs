@@ -24,6 +24,8 @@ pub(crate) struct Contacts {
     pub(super) doorbell: Doorbell,
     pub(super) entries: Vec<Entry>,
     pub(super) by_peer: BTreeMap<Peer, usize>,
+    /// The entry that was looked for last: mostly it is the next one too.
+    last: Option<(Peer, usize)>,
     /// Entries that a poll looks at.
     pub(super) live: Vec<usize>,
     /// Hellos that could not be sent yet.
@@ -78,6 +80,7 @@ impl Contacts {
             doorbell: Doorbell::new()?,
             entries: Vec::new(),
             by_peer: BTreeMap::new(),
+            last: None,
             live: Vec::new(),
             waiting: Vec::new(),
             news: Vec::new(),
@@ -93,7 +96,14 @@ impl Contacts {
 
     /// The entry of a peer that can be sent to; makes contact if there is none.
     pub(crate) fn reach(&mut self, peer: Peer) -> Result<usize, Failure> {
-        let Some(&at) = self.by_peer.get(&peer) else { return self.make_contact(peer) };
+        let at = match self.last {
+            Some((last, at)) if last == peer => at,
+            _ => {
+                let Some(&at) = self.by_peer.get(&peer) else { return self.make_contact(peer) };
+                self.last = Some((peer, at));
+                at
+            }
+        };
         match &self.entries[at].state {
             State::Linked(_) => Ok(at),
             State::Doomed(failure) | State::Lost(failure) => Err(failure.clone()),

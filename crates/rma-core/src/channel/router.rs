@@ -93,6 +93,11 @@ unsafe impl Channel for Router {
         self.reserved = None;
     }
 
+    fn send(&mut self, peer: Peer, lane: Lane, packet: &[u8]) -> Result<Room, Failure> {
+        self.reserved = None;
+        self.part(peer).send(peer, lane, packet)
+    }
+
     fn send_bulk(
         &mut self,
         peer: Peer,
@@ -130,6 +135,10 @@ unsafe impl Channel for Router {
 
     fn is_quiet(&self) -> bool {
         self.parts.iter().all(|part| part.is_quiet())
+    }
+
+    fn keeps_packets(&self) -> bool {
+        self.parts.iter().any(|part| part.keeps_packets())
     }
 
     fn arm(&mut self) -> Armed {

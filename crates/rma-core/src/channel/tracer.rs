@@ -242,6 +242,10 @@ unsafe impl Channel for Tracer {
         self.inner.is_quiet()
     }
 
+    fn keeps_packets(&self) -> bool {
+        self.inner.keeps_packets()
+    }
+
     fn arm(&mut self) -> Armed {
         self.inner.arm()
     }

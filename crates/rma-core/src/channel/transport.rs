@@ -80,6 +80,22 @@ pub unsafe trait Channel: Send {
     /// When nothing is reserved, or it has not been filled to its length.
     fn commit(&mut self);
 
+    /// Sends a small packet that lies in one piece: reserves, fills and commits. A channel that can do all of that at once does.
+    ///
+    /// # Errors
+    /// When the peer has failed.
+    ///
+    /// # Panics
+    /// As [`Channel::reserve`].
+    fn send(&mut self, peer: Peer, lane: Lane, packet: &[u8]) -> Result<Room, Failure> {
+        let room = self.reserve(peer, lane, packet.len())?;
+        if room == Room::Granted {
+            self.fill(Source::Bytes(packet));
+            self.commit();
+        }
+        Ok(room)
+    }
+
     /// Sends a packet of a head and a body that is taken from where it lies; see clause C4.
     ///
     /// # Errors
@@ -103,6 +119,11 @@ pub unsafe trait Channel: Send {
     /// `false` when that cannot be told without a system call. What only a poll finds out may be missed for a few looks.
     fn is_quiet(&self) -> bool {
         false
+    }
+
+    /// Whether packets that were committed may lie here until a poll. `false` where they have left with the commit.
+    fn keeps_packets(&self) -> bool {
+        true
     }
 
     /// Prepares to sleep; see clause C6.

@@ -63,24 +63,41 @@ impl Issuer<'_> {
         let mut rounds = self.config.poll_packets;
         loop {
             let (mut moved, mut blocked) = (false, false);
+            let keys = self.window.table.keys(&self.pools.targets);
             let mut note = |step| match step {
                 Step::Moved => moved = true,
                 Step::Blocked => blocked = true,
                 Step::Idle => {}
             };
-            for key in self.window.table.keys(&self.pools.targets) {
-                note(self.issue_target(key));
+            for key in &keys {
+                note(self.issue_target(*key));
             }
             if !self.window.rounds.is_empty() {
                 note(self.issue_rounds());
             }
             any |= moved;
             rounds -= 1;
+            if !blocked && self.has_said_all(&keys) {
+                self.window.dirty = false;
+                return any;
+            }
             if !moved || rounds == 0 {
                 self.window.dirty = moved || blocked;
                 return any;
             }
         }
+    }
+
+    /// Whether another round would find nothing, as one look tells: a single target, to which the gate is open, and nothing
+    /// left for it.
+    fn has_said_all(&self, keys: &[PoolKey]) -> bool {
+        let [key] = keys else { return false };
+        let Some(target) = self.pools.targets.get(*key) else { return false };
+        self.window.rounds.is_empty()
+            && target.pending.is_empty()
+            && target.closing != Closing::Wanted
+            && !target.needs_ack_request()
+            && self.gate(target) == Gate::Open
     }
 
     /// Makes at most one packet for one target.
@@ -267,6 +284,11 @@ impl Issuer<'_> {
                 return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(&[]));
             }
             OpData::Memory(gather) => {
+                let run = gather.peek(usize::MAX).filter(|run| run.len() as u64 == op.len);
+                if let (Some(run), true) = (run, is_small && op.sent == 0 && piece == op.len) {
+                    // Without a walk of its own.
+                    return self.outbox.small_span(peer, Lane::Request, &head, run);
+                }
                 // The operation keeps its place: a lock packet may be handed back and sent again.
                 let mut rest = gather.clone();
                 match op.sent == 0 && piece == op.len {

@@ -17,6 +17,7 @@ use crate::table::{OpArea, OpData, OpKind, OpList, Operation, Pack};
 use crate::window::{Shared, WindowState};
 use crate::wire::{PACK_ENTRY_LEN, Store};
 use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Longest store that may be packed: the copy of more costs about what a packet does.
 const MOST_DATA: usize = 256;
@@ -88,6 +89,9 @@ pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small
     let Some(window) = windows.get_mut(shared.id) else { return false };
     let Some(packing) = window.packing.filter(|packing| packing.rank == rank) else { return false };
     let (Some(target), Some(op)) = (targets.get_mut(packing.target), ops.get_mut(packing.op)) else {
+        // It has left.
+        window.packing = None;
+        shared.has_pack.store(false, Relaxed);
         return false;
     };
     // It is the newest, so it is the last in line; and it leaves whole, so it is no longer an element when it has left.
@@ -162,4 +166,5 @@ pub(super) fn begin(
 /// Remembers a pack that is in line now: the next stores join it.
 pub(super) fn note(window: &mut WindowState, rank: Rank, target: PoolKey, op: PoolKey) {
     window.packing = Some(Packing { rank, target, op });
+    window.shared.has_pack.store(true, Relaxed);
 }

@@ -4,6 +4,7 @@ use super::issue::MAX_HEAD;
 use crate::channel::{BulkToken, Capabilities, Channel, Lane, Room, Source};
 use crate::datatype::Gather;
 use crate::ids::Peer;
+use crate::mem::ReadSpan;
 use crate::stats::Counters;
 use smallvec::SmallVec;
 
@@ -40,15 +41,13 @@ impl Outbox<'_> {
         self.channel.capabilities_for(peer)
     }
 
-    /// Sends head and data as one small packet.
+    /// Sends head and data as one small packet. A gather may have been read although there was no room.
     pub(crate) fn small(&mut self, peer: Peer, lane: Lane, head: &[u8], data: Source<'_>) -> Sent {
         let data_len = data.len();
-        match self.channel.reserve(peer, lane, head.len() + data_len) {
-            Ok(Room::Granted) => {}
-            Ok(Room::Full) => return self.full(),
-            Err(_) => return Sent::Lost,
+        if data_len == 0 {
+            return self.whole(peer, lane, head, 0);
         }
-        if data_len > 0 && head.len() <= MAX_HEAD && data_len <= SHORT_DATA {
+        if head.len() <= MAX_HEAD && data_len <= SHORT_DATA {
             let mut packet = [0; SHORT_PACKET];
             let (start, rest) = packet.split_at_mut(head.len());
             start.copy_from_slice(head);
@@ -56,15 +55,39 @@ impl Outbox<'_> {
                 Source::Bytes(bytes) => rest[..data_len].copy_from_slice(bytes),
                 Source::Memory(gather) => gather.read(&mut rest[..data_len]),
             }
-            self.channel.fill(Source::Bytes(&packet[..head.len() + data_len]));
-        } else {
-            self.channel.fill(Source::Bytes(head));
-            if data_len > 0 {
-                self.channel.fill(data);
-            }
+            return self.whole(peer, lane, &packet[..head.len() + data_len], data_len);
         }
+        match self.channel.reserve(peer, lane, head.len() + data_len) {
+            Ok(Room::Granted) => {}
+            Ok(Room::Full) => return self.full(),
+            Err(_) => return Sent::Lost,
+        }
+        self.channel.fill(Source::Bytes(head));
+        self.channel.fill(data);
         self.channel.commit();
         self.sent(peer, data_len as u64)
+    }
+
+    /// Sends head and data of a small packet, of which the data lie in one span.
+    pub(crate) fn small_span(&mut self, peer: Peer, lane: Lane, head: &[u8], data: ReadSpan) -> Sent {
+        let data_len = data.len();
+        if head.len() > MAX_HEAD || data_len > SHORT_DATA {
+            return self.small(peer, lane, head, Source::Memory(&mut Gather::span(data)));
+        }
+        let mut packet = [0; SHORT_PACKET];
+        let (start, rest) = packet.split_at_mut(head.len());
+        start.copy_from_slice(head);
+        data.read(&mut rest[..data_len]);
+        self.whole(peer, lane, &packet[..head.len() + data_len], data_len)
+    }
+
+    /// Sends a small packet with so many bytes of data.
+    fn whole(&mut self, peer: Peer, lane: Lane, packet: &[u8], data_len: usize) -> Sent {
+        match self.channel.send(peer, lane, packet) {
+            Ok(Room::Granted) => self.sent(peer, data_len as u64),
+            Ok(Room::Full) => self.full(),
+            Err(_) => Sent::Lost,
+        }
     }
 
     /// Sends head and body as a bulk packet; `token` comes back when the body has left.

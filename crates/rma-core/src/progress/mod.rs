@@ -1,7 +1,8 @@
 //! The one place that advances and the one place that waits.
 //!
-//! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, and
-//! `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the waits for what lies in shared memory.
+//! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, `spin`
+//! is how a wait for packets begins, `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the
+//! waits for what lies in shared memory.
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
@@ -12,6 +13,7 @@ mod outlook;
 mod outside;
 mod poller;
 mod protocol;
+mod spin;
 mod state;
 mod step;
 mod wait;

@@ -29,6 +29,13 @@ impl Core {
         self.receive(host) || moved
     }
 
+    /// The first half of a step: sends what was begun, and takes nothing; answers whether anything moved.
+    pub(crate) fn step_to_send(&mut self, host: &dyn Host) -> bool {
+        self.state.counters.on_progress_steps(1);
+        self.state.begun = false;
+        self.send(host)
+    }
+
     /// The step of who has just seen that there is nothing to send, and a packet to take.
     pub(crate) fn step_for_packet(&mut self, host: &dyn Host) -> bool {
         self.state.counters.on_progress_steps(1);
@@ -46,8 +53,8 @@ impl Core {
         if !polled.is_idle() {
             // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
             // meanwhile is the next step's, so this poll takes no packet, and a channel need not ask the system for one.
-            self.send(host);
-            if !self.channel.is_quiet() {
+            let has_sent = self.send(host);
+            if (has_sent || self.channel.keeps_packets()) && !self.channel.is_quiet() {
                 let _ = self.flush();
             }
         }

@@ -123,12 +123,18 @@ impl Waiting {
     pub(crate) fn on_stepped(&self, core: &mut Core, moved: bool) {
         // Whoever is about to sleep in the poller counts itself under the engine's lock, after arming the channel. The step
         // has polled the channel, so that promise is over.
-        if self.agent.on_step() {
-            self.registrar.wake_inside();
-        }
+        self.on_entered();
         let is_watched = || self.in_poller.load(SeqCst) > 0 || self.registrar.outside().has_sleepers();
         if moved || (is_watched() && core.channel.arm() == Armed::Busy) {
             self.on_moved();
+        }
+    }
+
+    /// The application has come to wait, and has made no step yet: as [`Waiting::on_stepped`] for the agent.
+    #[inline]
+    pub(crate) fn on_entered(&self) {
+        if self.agent.on_step() {
+            self.registrar.wake_inside();
         }
     }
 
@@ -230,19 +236,17 @@ impl Wait<'_> {
         let (mut span, mut rounds) = (None, 0u32);
         // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that.
         let mut held = None;
+        let mut looks = self.begin_looks();
         loop {
+            if let Some(value) = self.spin(looks.take(), ready)? {
+                return Ok(value);
+            }
             let seen = self.waiting.news();
             let was_held = held.is_some();
             let mut core = held.take().unwrap_or_else(|| self.core.lock());
             let moved = if was_held { core.step_for_packet(self.host) } else { core.step(self.host) };
             self.waiting.on_stepped(&mut core, moved);
-            core.state.is_spinning = !is_last_round;
-            let outcome = ready(&mut core);
-            core.state.is_spinning = false;
-            if std::mem::take(&mut core.state.told) {
-                self.waiting.on_moved();
-            }
-            if let Some(value) = outcome? {
+            if let Some(value) = self.test(&mut core, !is_last_round, ready)? {
                 return Ok(value);
             }
             if self.sight.is_on() && span.is_none() {
@@ -256,6 +260,7 @@ impl Wait<'_> {
                 (idle_since, next_turn) = (None, None);
                 yields = self.patience.yields;
                 is_last_round = sleeps_at_once;
+                looks = self.go_on_looking();
                 continue;
             }
             let now = self.host.now();

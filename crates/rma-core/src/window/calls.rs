@@ -342,6 +342,10 @@ impl Window {
     /// way finds out.
     #[inline]
     pub(super) fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
+        // Who misses one that another thread has just begun finds it the ordinary way.
+        if !self.shared.has_pack.load(Relaxed) {
+            return false;
+        }
         let Some(small) = small.filter(|_| !self.engine.sight().is_on()) else { return false };
         self.engine.with(|core| pack::join(&mut core.state, &self.shared, target, small))
     }

@@ -408,6 +408,7 @@ impl WindowCreation {
             door: Door::default(),
             latch: Latch::new(),
             active: QuickSync::new(),
+            has_pack: AtomicBool::new(false),
             no_locks: AtomicBool::new(self.hints.no_locks()),
             hints: Mutex::new(self.hints.clone()),
             _segment: segment,

@@ -70,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) latch: Latch,
     /// Active synchronization without the engine's lock.
     pub(crate) active: QuickSync,
+    /// Whether there may be a pack that the next small store can join: most have none to join, and ask without the engine.
+    pub(crate) has_pack: AtomicBool,
     /// What the program has told of its use of the window.
     pub(crate) hints: Mutex<Hints>,
     /// The hint that makes lock calls errors.

@@ -170,9 +170,14 @@ impl Windows {
         self.set_latch(&window);
         window.shared.active.set_calls(window.quick_calls());
         let entry = &mut self.entries[usize::from(index)];
-        if window.is_active() && !entry.is_listed {
+        let is_active = window.is_active();
+        if is_active && !entry.is_listed {
             entry.is_listed = true;
             self.active.push(index);
+        } else if !is_active && entry.is_listed && self.active.last() == Some(&index) {
+            // The rest leave the list with the next step; the last, mostly the only one, leaves it where that costs nothing.
+            entry.is_listed = false;
+            self.active.pop();
         }
         entry.window = Some(window);
     }

@@ -123,15 +123,27 @@ impl State {
         credit: u32,
         message: &[u8],
     ) -> Result<(), &'static str> {
-        let account = &mut self.peer(from).credit;
+        let Self { peers, matcher, .. } = self;
+        let Some(peer) = peers.get_mut(&from) else {
+            self.add_peer(from);
+            return self.on_eager(from, label, credit, message);
+        };
+        let account = &mut peer.credit;
         account.on_returned(credit)?;
         account.on_received(message.len())?;
-        let Some(id) = self.matcher.take_posted(label, from) else {
+        let Some(id) = matcher.take_posted(label, from) else {
             let content = Content::Kept(message.to_vec());
-            self.matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
+            matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
             return Ok(());
         };
-        self.on_taken(from, message.len());
+        account.on_taken(message.len());
+        if account.is_pressing() {
+            self.activate(from);
+        }
+        if self.store_lent(id, from, label.tag, message) {
+            return Ok(());
+        }
+        let id = self.as_request(id);
         if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(id) {
             let data = sink.store(message);
             self.finish_receive(id, from, label.tag, message.len() as u64, data);
@@ -142,6 +154,7 @@ impl State {
     fn on_announce(&mut self, from: Peer, label: Label, sender: RequestId, len: u64) {
         match self.matcher.take_posted(label, from) {
             Some(id) => {
+                let id = self.as_request(id);
                 if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(id) {
                     self.accept(id, from, label.tag, sender, len, sink);
                 }
@@ -183,6 +196,7 @@ impl State {
     fn on_farewell(&mut self, from: Peer) {
         self.peer(from).has_left = true;
         for id in self.matcher.on_left(from) {
+            let id = self.as_request(id);
             self.finish(id, Kind::Received(Err(left_error(from))));
         }
     }
@@ -228,6 +242,7 @@ impl State {
         self.arriving.retain(|(from, _), _| *from != peer);
         let why = failure.detail.as_str();
         let mut in_vain = self.matcher.on_lost(peer);
+        in_vain.iter_mut().for_each(|id| *id = self.as_request(*id));
         let waits_for_peer = |kind: &Kind| match kind {
             Kind::Receive(Receive::Awaiting { from, .. } | Receive::Arriving { from, .. }) => *from == peer,
             _ => false,
@@ -240,7 +255,7 @@ impl State {
     }
 
     /// A message of `from` has left our keeping.
-    fn on_taken(&mut self, from: Peer, len: usize) {
+    pub(super) fn on_taken(&mut self, from: Peer, len: usize) {
         let credit = &mut self.peer(from).credit;
         credit.on_taken(len);
         if credit.is_pressing() {

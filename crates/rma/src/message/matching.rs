@@ -96,8 +96,15 @@ impl Matcher {
     /// The receive that a message of `source` belongs to; it is not posted any more then.
     pub(super) fn take_posted(&mut self, label: Label, source: Peer) -> Option<RequestId> {
         let queues = self.known(label.scope)?;
-        let at = queues.posted.iter().position(|(pattern, _)| pattern.takes(source, label.tag))?;
-        let request = queues.posted.remove(at).map(|(_, request)| request);
+        // Mostly it is the first.
+        let request = match queues.posted.front() {
+            Some((pattern, _)) if pattern.takes(source, label.tag) => queues.posted.pop_front(),
+            _ => {
+                let at = queues.posted.iter().position(|(pattern, _)| pattern.takes(source, label.tag))?;
+                queues.posted.remove(at)
+            }
+        }
+        .map(|(_, request)| request);
         self.forget_if_empty(label.scope);
         request
     }

@@ -1,6 +1,7 @@
 //! The handle to messages, and the handles of requests.
 
 use super::config::MessageConfig;
+use super::lent::{Lending, Outcome};
 use super::matching::{Arrived, Pattern};
 use super::memory::{Payload, Sink};
 use super::packet::{Label, Plane, Scope};
@@ -12,7 +13,7 @@ use rma_core::Result;
 use rma_core::channel::Channel;
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
-use rma_core::mem::ReadSpan;
+use rma_core::mem::{ReadSpan, WriteSpan};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -53,6 +54,23 @@ pub struct MatchedMessage {
     state: Arc<Mutex<State>>,
     waiting: Waiting,
     arrived: Option<Arrived>,
+}
+
+/// A receive into lent memory that its caller waits for within the call. Dropping it withdraws it.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Lent<'a> {
+    messenger: &'a Messenger,
+    is_over: bool,
+}
+
+/// How a receive within one call went on; see [`crate::raw::Runtime::receive_now`].
+#[derive(Debug)]
+pub enum ReceivedNow {
+    /// This message is in the memory.
+    Message(Waiting),
+    /// It has become this request, which has not ended.
+    Request(ReceiveRequest),
 }
 
 impl Messenger {
@@ -181,6 +199,24 @@ impl Messenger {
     fn begin_into(&self, pattern: Pattern, sink: Sink) -> Result<ReceiveRequest> {
         let id = self.state.lock().begin_receive(pattern, sink)?;
         Ok(ReceiveRequest { state: Arc::clone(&self.state), id, is_over: false, refused: None })
+    }
+
+    /// Receives a short message into lent memory, now or while the caller waits for it; see [`crate::raw::Runtime::receive_now`].
+    ///
+    /// # Safety
+    /// As for [`Messenger::begin_receive_into`]; a [`Lent`] that is dropped is withdrawn.
+    pub(crate) unsafe fn lend(
+        &self,
+        scope: Scope,
+        source: Option<Peer>,
+        tag: Option<u64>,
+        memory: WriteSpan,
+    ) -> Option<Result<Waiting, Lent<'_>>> {
+        match self.state.lock().lend(Pattern { scope, source, tag }, memory) {
+            Lending::Received(waiting) => Some(Ok(waiting)),
+            Lending::Posted => Some(Err(Lent { messenger: self, is_over: false })),
+            Lending::Ordinary => None,
+        }
     }
 
     /// The first message that such a receive would take, without taking it.
@@ -331,6 +367,32 @@ impl ReceiveRequest {
                 Some(Err(error))
             }
             other => unreachable!("a receive does not end as {other:?}"),
+        }
+    }
+}
+
+impl Lent<'_> {
+    /// How it went on, once, if it has.
+    pub(crate) fn test(&mut self) -> Option<ReceivedNow> {
+        let state = &self.messenger.state;
+        let outcome = state.lock().take_lent()?;
+        self.is_over = true;
+        Some(match outcome {
+            Outcome::Received(waiting) => ReceivedNow::Message(waiting),
+            Outcome::Request(id) => ReceivedNow::Request(ReceiveRequest {
+                state: Arc::clone(state),
+                id,
+                is_over: false,
+                refused: None,
+            }),
+        })
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.messenger.state.lock().withdraw_lent();
         }
     }
 }

@@ -12,6 +12,7 @@
 mod config;
 mod credit;
 mod delivery;
+mod lent;
 mod matching;
 mod memory;
 mod messenger;
@@ -24,12 +25,14 @@ mod upper;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_of_lent;
+#[cfg(test)]
 mod tests_of_modes;
 #[cfg(test)]
 mod tests_of_short_way;
 
 pub use config::MessageConfig;
-pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, SendRequest};
+pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, ReceivedNow, SendRequest};
 pub use packet::{Plane, Scope};
 pub(crate) use sending::left_error;
 pub use state::{Received, SendMode, Waiting};

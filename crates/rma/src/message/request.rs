@@ -26,6 +26,9 @@ struct Entry<T> {
 }
 
 impl RequestId {
+    /// A name that no request has: 2³² of them do not fit into memory, and no generation has more than 31 bits.
+    pub(super) const LENT: Self = Self { index: u32::MAX, generation: u32::MAX };
+
     /// The name as it travels.
     pub(super) fn to_bits(self) -> u64 {
         u64::from(self.index) | u64::from(self.generation) << 32

@@ -60,6 +60,7 @@ impl State {
         let me = self.me;
         let len = payload.len() as u64;
         if let Some(receive) = self.matcher.take_posted(label, me) {
+            let receive = self.as_request(receive);
             if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(receive) {
                 let data = payload.copy_to(sink);
                 self.finish_receive(receive, me, label.tag, len, data);
@@ -131,26 +132,30 @@ impl State {
             return false;
         }
         let head = Packet::Eager { label, credit: peer.credit.pay() }.emit();
-        // Why a peer cannot be reached is told to who goes the ordinary way.
-        if channel.reserve(to, Lane::Request, len + EAGER_LEN) != Ok(Room::Granted) {
-            peer.credit = before;
-            return false;
-        }
         let mut short = [0; EAGER_LEN + SHORT];
-        match short.get_mut(..EAGER_LEN + len) {
+        let room = match short.get_mut(..EAGER_LEN + len) {
             // In one piece: filling twice costs more than the copy.
             Some(packet) => {
                 let (start, rest) = packet.split_at_mut(EAGER_LEN);
                 start.copy_from_slice(head.as_ref());
                 message.read(rest);
-                channel.fill(Source::Bytes(packet));
+                channel.send(to, Lane::Request, packet)
             }
             None => {
-                channel.fill(Source::Bytes(head.as_ref()));
-                channel.fill(Source::Memory(&mut Gather::span(message)));
+                let room = channel.reserve(to, Lane::Request, len + EAGER_LEN);
+                if room == Ok(Room::Granted) {
+                    channel.fill(Source::Bytes(head.as_ref()));
+                    channel.fill(Source::Memory(&mut Gather::span(message)));
+                    channel.commit();
+                }
+                room
             }
+        };
+        // Why a peer cannot be reached is told to who goes the ordinary way.
+        if room != Ok(Room::Granted) {
+            peer.credit = before;
+            return false;
         }
-        channel.commit();
         self.packets_sent += 1;
         true
     }

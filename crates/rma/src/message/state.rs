@@ -6,6 +6,7 @@
 
 use super::config::MessageConfig;
 use super::credit::Credit;
+use super::lent::Lent;
 use super::matching::{Matcher, Pattern};
 use super::memory::{Landing, Payload, Sink};
 use super::packet::{Label, Packet};
@@ -50,6 +51,8 @@ pub(super) struct State {
     pub(super) window: usize,
     pub(super) requests: Requests<Request>,
     pub(super) matcher: Matcher,
+    /// The receive that stands in matching without a request.
+    pub(super) lent: Option<Lent>,
     pub(super) peers: FxHashMap<Peer, PeerState>,
     /// Peers to which something is to be sent.
     pub(super) active: Vec<Peer>,
@@ -173,6 +176,7 @@ impl State {
             window: config.window_bytes as usize,
             requests: Requests::new(),
             matcher: Matcher::default(),
+            lent: None,
             peers: FxHashMap::default(),
             active: Vec::new(),
             turn: Vec::new(),
@@ -193,7 +197,7 @@ impl State {
     }
 
     #[cold]
-    fn add_peer(&mut self, peer: Peer) {
+    pub(super) fn add_peer(&mut self, peer: Peer) {
         let window = self.window;
         let state = PeerState {
             requests: VecDeque::new(),

@@ -1,0 +1,127 @@
+//! A wait that only packets can end, while they are near: looks at the channel's memory, and steps only for what they find.
+//!
+//! A packet between two processes of a node is there within a microsecond. A step of the engine takes a good part of that, and
+//! most of it is of no use to who waits for one packet and has nothing to send. So such a wait first sends what was begun, tests
+//! what it waits for, and then looks; the clock, turns given away and sleeps come later, with the loop of all waits
+//! ([`super::wait`]), which comes back here when it has moved something.
+//!
+//! * The engine is locked for a few looks at a time and let go of in between, as in that loop, so that others get it.
+//! * Another thread may bring what is waited for: the generation of [`super::wait`] tells, and then the loop of all waits goes
+//!   on, which tests.
+//! * A channel that cannot tell whether it is quiet is left to that loop from the first look on. So is an engine in which
+//!   something else is to be done.
+//! * What only a poll finds out, such as the end of a peer, waits for these few microseconds.
+
+use super::step::Core;
+use super::wait::Wait;
+use crate::error::Result;
+
+/// Looks with the engine locked: as long as a step, about, so that who wants the engine waits no longer than for one.
+const LOOKS: u32 = 24;
+/// Times that the engine is locked for looks in vain: all in all a few microseconds, the time after which a wait gives its
+/// first turn away.
+const ROUNDS: u32 = 12;
+/// Packets after which the loop of all waits has its turn: who serves others for long reports how long it has waited itself.
+const PACKETS: u32 = 64;
+
+/// When in a wait the looks begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// With the wait: what was begun is to be sent, and nothing was tested.
+    First,
+    /// Behind a step that moved something, and a test.
+    Again,
+}
+
+impl Wait<'_> {
+    /// How the wait begins: with looks, if only packets can end it, waits spin at all, and nobody is told of them.
+    pub(super) fn begin_looks(&self) -> Option<Looks> {
+        let may_look = self.is_for_packets && !self.patience.spin.is_zero() && !self.sight.is_on();
+        may_look.then_some(Looks::First)
+    }
+
+    /// The same behind a step that moved something: where one packet was, the next is not far.
+    pub(super) fn go_on_looking(&self) -> Option<Looks> {
+        self.begin_looks().map(|_| Looks::Again)
+    }
+
+    /// Drives the engine by looks for a moment, if there are to be any; `None` when the loop of all waits is to go on.
+    ///
+    /// # Errors
+    /// Whatever `ready` answers.
+    pub(super) fn spin<T>(
+        &self,
+        looks: Option<Looks>,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let Some(looks) = looks else { return Ok(None) };
+        let mut core = self.core.lock();
+        if core.is_idle() {
+            self.waiting.on_entered();
+        } else {
+            let moved = core.step_to_send(self.host);
+            self.waiting.on_stepped(&mut core, moved);
+        }
+        if !core.is_idle() || !core.channel.is_quiet() {
+            return Ok(None);
+        }
+        let mut seen = self.waiting.news();
+        if looks == Looks::First
+            && let Some(value) = self.test(&mut core, true, ready)?
+        {
+            // Who need not wait serves the others all the same.
+            let moved = core.step_for_packet(self.host);
+            self.waiting.on_stepped(&mut core, moved);
+            return Ok(Some(value));
+        }
+        let (mut in_vain, mut packets) = (0, 0);
+        while in_vain < ROUNDS && packets < PACKETS && core.is_idle() {
+            if self.finds_packet(&core) {
+                let moved = core.step_for_packet(self.host);
+                self.waiting.on_stepped(&mut core, moved);
+                seen = self.waiting.news();
+                if let Some(value) = self.test(&mut core, true, ready)? {
+                    return Ok(Some(value));
+                }
+                if !moved {
+                    break;
+                }
+                (in_vain, packets) = (0, packets + 1);
+            }
+            in_vain += 1;
+            drop(core);
+            std::hint::spin_loop();
+            core = self.core.lock();
+            if self.waiting.news() != seen {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn finds_packet(&self, core: &Core) -> bool {
+        for _ in 0..LOOKS {
+            if !core.channel.is_quiet() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
+    /// Tests what is waited for. `is_spinning` says that the wait looks again before it sleeps.
+    pub(super) fn test<T>(
+        &self,
+        core: &mut Core,
+        is_spinning: bool,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        core.state.is_spinning = is_spinning;
+        let outcome = ready(core);
+        core.state.is_spinning = false;
+        if std::mem::take(&mut core.state.told) {
+            self.waiting.on_moved();
+        }
+        outcome
+    }
+}

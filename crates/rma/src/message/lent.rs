@@ -1,0 +1,127 @@
+//! A receive whose caller waits for it within the call: in memory that it lends, and without a request.
+//!
+//! It stands in matching among all others, under a name that no request has, so that order is kept as for them. There is one
+//! at a time; a second thread that wants to receive this way takes the ordinary one. A short message that fits is copied and
+//! that is all. Whatever else happens to it (a message that is announced or too long, one to oneself, a peer that is lost) makes
+//! it a request like others first ([`State::as_request`]), which its caller then waits for.
+//!
+//! ```text
+//!   Posted ── a short message ──▶ Received ──▶ told, gone
+//!      ├───── anything else ────▶ Request(id) ──▶ told, gone; the request goes on
+//!      └───── withdrawn ────────▶ gone
+//! ```
+
+use super::matching::{Content, Pattern};
+use super::memory::Sink;
+use super::packet::Scope;
+use super::request::RequestId;
+use super::state::{Kind, Receive, Request, State, Waiting};
+use rma_core::datatype::Scatter;
+use rma_core::ids::Peer;
+use rma_core::mem::WriteSpan;
+
+/// The lent receive, as the state keeps it.
+#[derive(Debug)]
+pub(super) struct Lent {
+    pattern: Pattern,
+    memory: WriteSpan,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Posted,
+    Received(Waiting),
+    Request(RequestId),
+}
+
+/// What an attempt to lend came to.
+#[derive(Debug)]
+pub(super) enum Lending {
+    /// A message had arrived, and is in the memory.
+    Received(Waiting),
+    /// The receive is posted.
+    Posted,
+    /// It is to go the ordinary way; nothing was done.
+    Ordinary,
+}
+
+/// How a lent receive went on.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The message is in the memory.
+    Received(Waiting),
+    /// It is this request now.
+    Request(RequestId),
+}
+
+impl State {
+    /// Receives a message that has arrived, if it is short and fits, or posts a lent receive.
+    pub(super) fn lend(&mut self, pattern: Pattern, memory: WriteSpan) -> Lending {
+        match self.matcher.peek_arrived(pattern).map(|arrived| &arrived.content) {
+            None => {}
+            Some(Content::Kept(bytes)) if bytes.len() <= memory.len() => {
+                let Some(arrived) = self.matcher.take_arrived(pattern) else { return Lending::Ordinary };
+                if let Content::Kept(bytes) = &arrived.content {
+                    memory.part(0, bytes.len()).write(bytes);
+                    if arrived.source != self.me {
+                        self.on_taken(arrived.source, bytes.len());
+                    }
+                }
+                return Lending::Received(arrived.waiting());
+            }
+            Some(_) => return Lending::Ordinary,
+        }
+        // Why a peer sends nothing is told to who goes the ordinary way.
+        let may_come =
+            |source| self.peers.get(&source).is_some_and(|peer| peer.lost.is_none() && !peer.has_left);
+        if self.lent.is_some() || !pattern.source.is_none_or(may_come) || pattern.scope == Scope::LAST {
+            return Lending::Ordinary;
+        }
+        self.lent = Some(Lent { pattern, memory, stage: Stage::Posted });
+        self.matcher.post(pattern, RequestId::LENT);
+        Lending::Posted
+    }
+
+    /// How the lent receive went on, once, if it has.
+    pub(super) fn take_lent(&mut self) -> Option<Outcome> {
+        let outcome = match self.lent.as_ref()?.stage {
+            Stage::Posted => return None,
+            Stage::Received(waiting) => Outcome::Received(waiting),
+            Stage::Request(id) => Outcome::Request(id),
+        };
+        self.lent = None;
+        Some(outcome)
+    }
+
+    /// Takes the lent receive back, as [`State::abandon`] does with a request.
+    pub(super) fn withdraw_lent(&mut self) {
+        let Some(lent) = self.lent.take() else { return };
+        match lent.stage {
+            Stage::Posted => self.matcher.withdraw(lent.pattern.scope, RequestId::LENT),
+            Stage::Received(_) => {}
+            Stage::Request(id) => self.abandon(id),
+        }
+    }
+
+    /// Stores a short message in the lent memory if the receive that it belongs to is lent and has room for it.
+    pub(super) fn store_lent(&mut self, id: RequestId, source: Peer, tag: u64, message: &[u8]) -> bool {
+        let Some(lent) = self.lent.as_mut().filter(|_| id == RequestId::LENT) else { return false };
+        if message.len() > lent.memory.len() {
+            return false;
+        }
+        lent.memory.part(0, message.len()).write(message);
+        lent.stage = Stage::Received(Waiting { source, tag, len: message.len() as u64 });
+        true
+    }
+
+    /// The request of a receive that is not in matching any more: the lent one becomes one now.
+    pub(super) fn as_request(&mut self, id: RequestId) -> RequestId {
+        let Some(lent) = self.lent.as_mut().filter(|_| id == RequestId::LENT) else { return id };
+        let sink = Sink::Memory(Scatter::span(lent.memory));
+        let kind = Kind::Receive(Receive::Posted { pattern: lent.pattern, sink });
+        let id = self.requests.insert(Request { kind, is_abandoned: false });
+        lent.stage = Stage::Request(id);
+        id
+    }
+}

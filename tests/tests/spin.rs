@@ -1,0 +1,266 @@
+//! How a wait for packets begins: looks at the channel's memory, with neither clock nor poll until there is something.
+
+use rma_core::Engine;
+use rma_core::channel::{
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, Lane, MIN_PACKET, Placement,
+    Polled, Room, Sink, Source, Usage,
+};
+use rma_core::config::EngineConfig;
+use rma_core::datatype::Gather;
+use rma_core::error::{Error, ErrorClass, Result};
+use rma_core::host::{Combine, Group, Host, HostRequest, Locality, Outcome, SegmentRequest};
+use rma_core::ids::Peer;
+use rma_core::progress::{Registrar, Upper};
+use rma_core::wire::{Protocol, header};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+/// What happens at a channel, at the host and above the engine.
+#[derive(Default)]
+struct Desk {
+    /// Looks until the packet lies there; 0 is none at all.
+    packet_at: AtomicU32,
+    looks: AtomicU32,
+    polls: AtomicU32,
+    /// The channel cannot tell whether it is quiet.
+    is_blind: AtomicBool,
+    clock: AtomicU32,
+    packets: AtomicU32,
+    /// Something is to be sent.
+    is_due: AtomicBool,
+    sent: AtomicU32,
+}
+
+impl Desk {
+    fn has_packet(&self) -> bool {
+        let at = self.packet_at.load(SeqCst);
+        at > 0 && self.looks.load(SeqCst) >= at
+    }
+}
+
+struct Quiet(Arc<Desk>);
+
+// SAFETY: it takes no bulk bodies and places none.
+unsafe impl Channel for Quiet {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { name: "quiet", max_packet: MIN_PACKET, bulk_from: MIN_PACKET }
+    }
+
+    fn register(&mut self, _: &Registrar) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn connect(&mut self, _: Peer) -> std::result::Result<(), Failure> {
+        Ok(())
+    }
+
+    fn reserve(&mut self, _: Peer, _: Lane, _: usize) -> std::result::Result<Room, Failure> {
+        Ok(Room::Full)
+    }
+
+    fn fill(&mut self, _: Source<'_>) {}
+
+    fn commit(&mut self) {}
+
+    fn send_bulk(
+        &mut self,
+        _: Peer,
+        _: Lane,
+        _: &[u8],
+        _: Gather,
+        _: BulkToken,
+    ) -> std::result::Result<Room, Failure> {
+        Ok(Room::Full)
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
+        self.0.polls.fetch_add(1, SeqCst);
+        let mut polled = Polled::default();
+        if budget.packets > 0 && self.0.has_packet() {
+            self.0.packet_at.store(0, SeqCst);
+            assert_eq!(sink.packet(Peer(1), Lane::Request, &header(Protocol::Message)), Delivery::Accepted);
+            (polled.packets, polled.moved) = (1, true);
+        }
+        polled
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.0.looks.fetch_add(1, SeqCst);
+        !self.0.is_blind.load(SeqCst) && !self.0.has_packet()
+    }
+
+    fn arm(&mut self) -> Armed {
+        Armed::Busy
+    }
+
+    fn close(&mut self) -> Closing {
+        Closing::Closed
+    }
+
+    fn usage(&self) -> Usage {
+        Usage::default()
+    }
+}
+
+impl Host for Quiet {
+    fn begin_barrier(&self, _: &Group) -> Result<HostRequest> {
+        Err(alone())
+    }
+
+    fn begin_reduce(&self, _: &Group, _: Combine, _: &[u64]) -> Result<HostRequest> {
+        Err(alone())
+    }
+
+    fn poll(&self, _: HostRequest) -> Result<Option<Outcome>> {
+        Err(alone())
+    }
+
+    fn begin_segment(&self, _: &Group, _: SegmentRequest) -> Result<HostRequest> {
+        Err(alone())
+    }
+
+    fn locality(&self, _: Peer) -> Locality {
+        Locality::Remote
+    }
+
+    fn now(&self) -> Duration {
+        // The clock stands still: no wait is over because of it.
+        self.0.clock.fetch_add(1, SeqCst);
+        Duration::ZERO
+    }
+}
+
+fn alone() -> Error {
+    Error::new(ErrorClass::Other, "host", "there is nobody else")
+}
+
+impl Upper for Quiet {
+    fn packet(&mut self, _: Peer, _: Lane, _: &[u8]) -> Delivery {
+        self.0.packets.fetch_add(1, SeqCst);
+        Delivery::Accepted
+    }
+
+    fn bulk(&mut self, _: Peer, _: Lane, _: &[u8], _: u64) -> Placement {
+        Placement::Refused("none is sent")
+    }
+
+    fn bulk_received(&mut self, _: Peer, _: Lane) {}
+
+    fn bulk_sent(&mut self, _: BulkToken) {}
+
+    fn failed(&mut self, _: Peer, _: &Failure) {}
+
+    fn advance(&mut self, _: &mut dyn Channel) -> bool {
+        let was_due = self.0.is_due.swap(false, SeqCst);
+        self.0.sent.fetch_add(u32::from(was_due), SeqCst);
+        was_due
+    }
+
+    fn is_due(&self) -> bool {
+        self.0.is_due.load(SeqCst)
+    }
+}
+
+fn engine() -> (Engine, Arc<Desk>) {
+    let desk = Arc::<Desk>::default();
+    let quiet = || Quiet(Arc::clone(&desk));
+    let config = EngineConfig { spin_us: 30, ..EngineConfig::default() };
+    let engine = Engine::new(config, Box::new(quiet()), Arc::new(quiet()), Box::new(quiet())).unwrap();
+    (engine, desk)
+}
+
+/// Waits for a packet more than there were.
+fn wait(engine: &Engine, desk: &Desk) {
+    let before = desk.packets.load(SeqCst);
+    let start = Instant::now();
+    let mut ready = || {
+        assert!(start.elapsed() < Duration::from_secs(20), "the wait does not end");
+        Ok((desk.packets.load(SeqCst) > before).then_some(()))
+    };
+    engine.wait_until("test", &|| "a packet".to_owned(), &mut ready).unwrap();
+}
+
+#[test]
+fn a_packet_that_is_near_costs_one_poll_and_no_clock() {
+    let (engine, desk) = engine();
+    for near in [2, 3, 20, 100] {
+        desk.looks.store(0, SeqCst);
+        desk.packet_at.store(near, SeqCst);
+        let (polls, steps) = (desk.polls.load(SeqCst), engine.counters().progress_steps);
+        wait(&engine, &desk);
+        assert_eq!(desk.polls.load(SeqCst) - polls, 1, "{near} looks");
+        assert_eq!(engine.counters().progress_steps - steps, 1, "{near} looks");
+        assert_eq!(desk.clock.load(SeqCst), 0, "{near} looks");
+    }
+}
+
+#[test]
+fn a_packet_that_is_far_is_found_by_the_loop_of_all_waits() {
+    let (engine, desk) = engine();
+    desk.packet_at.store(100_000, SeqCst);
+    wait(&engine, &desk);
+    assert!(desk.clock.load(SeqCst) > 0);
+}
+
+#[test]
+fn a_channel_that_cannot_tell_is_looked_at_once() {
+    let (engine, desk) = engine();
+    desk.is_blind.store(true, SeqCst);
+    desk.packet_at.store(1, SeqCst);
+    wait(&engine, &desk);
+    assert!(desk.looks.load(SeqCst) <= 2, "{:?}", desk.looks);
+    assert_eq!(
+        desk.polls.load(SeqCst),
+        2,
+        "the poll that finds it, and one that sends what lies in the channel"
+    );
+}
+
+#[test]
+fn what_is_there_already_is_answered_with_one_poll() {
+    let (engine, desk) = engine();
+    engine.wait_until("test", &String::new, &mut || Ok(Some(()))).unwrap();
+    assert_eq!((desk.polls.load(SeqCst), desk.clock.load(SeqCst)), (1, 0));
+}
+
+#[test]
+fn what_is_due_is_sent_before_the_first_look() {
+    let (engine, desk) = engine();
+    desk.is_due.store(true, SeqCst);
+    desk.packet_at.store(5, SeqCst);
+    wait(&engine, &desk);
+    assert_eq!((desk.sent.load(SeqCst), desk.polls.load(SeqCst), desk.clock.load(SeqCst)), (1, 1, 0));
+}
+
+#[test]
+fn an_error_ends_the_looks() {
+    let (engine, desk) = engine();
+    desk.packet_at.store(5, SeqCst);
+    let mut ready = || match desk.packets.load(SeqCst) {
+        0 => Ok(None::<()>),
+        _ => Err(alone()),
+    };
+    let error = engine.wait_until("test", &String::new, &mut ready).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Other);
+}
+
+#[test]
+fn what_another_thread_brings_ends_the_wait_without_a_packet() {
+    for _ in 0..200 {
+        let (engine, _) = engine();
+        let is_there = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                is_there.store(true, SeqCst);
+                engine.tell();
+            });
+            let start = Instant::now();
+            let mut ready = || {
+                assert!(start.elapsed() < Duration::from_secs(20), "the wait does not end");
+                Ok(is_there.load(SeqCst).then_some(()))
+            };
+            engine.wait_until("test", &String::new, &mut ready).unwrap();
+        });
+    }
+}
