@@ -27,14 +27,17 @@ static void reductions(void *in, void *out, int count, MPI_Datatype type)
     FAILS(MPI_Allreduce(in, out, count, type, MPI_SUM, comm), MPI_ERR_BUFFER);
     FAILS(MPI_Allreduce_c(in, out, count, type, MPI_SUM, comm), MPI_ERR_BUFFER);
     FAILS(MPI_Scan(in, out, count, type, MPI_SUM, comm), MPI_ERR_BUFFER);
-    FAILS(MPI_Exscan(in, out, count, type, MPI_SUM, comm), MPI_ERR_BUFFER);
     FAILS(MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, comm), MPI_ERR_BUFFER);
     FAILS(MPI_Reduce_scatter(in, out, counts, type, MPI_SUM, comm), MPI_ERR_BUFFER);
     REFUSED_TOO(MPI_Iallreduce(in, out, count, type, MPI_SUM, comm, &request));
     REFUSED_TOO(MPI_Iscan(in, out, count, type, MPI_SUM, comm, &request));
-    REFUSED_TOO(MPI_Iexscan(in, out, count, type, MPI_SUM, comm, &request));
     REFUSED_TOO(MPI_Ireduce_scatter_block(in, out, count, type, MPI_SUM, comm, &request));
     REFUSED_TOO(MPI_Ireduce_scatter(in, out, counts, type, MPI_SUM, comm, &request));
+    /* Rank 0 gets nothing, so it may. */
+    if (check_rank > 0) {
+        FAILS(MPI_Exscan(in, out, count, type, MPI_SUM, comm), MPI_ERR_BUFFER);
+        REFUSED_TOO(MPI_Iexscan(in, out, count, type, MPI_SUM, comm, &request));
+    }
     /* Of the root alone: the others do not call it. */
     FAILS(MPI_Reduce(in, out, count, type, MPI_SUM, check_rank, comm), MPI_ERR_BUFFER);
     REFUSED_TOO(MPI_Ireduce(in, out, count, type, MPI_SUM, check_rank, comm, &request));
@@ -75,6 +78,20 @@ static void taken(void)
     OK(MPI_Allgather(a, 0, MPI_LONG, a, 0, MPI_LONG, comm));
     OK(MPI_Sendrecv(a, 0, MPI_LONG, check_rank, 3, a, 0, MPI_LONG, check_rank, 3, comm, MPI_STATUS_IGNORE));
     OK(MPI_Sendrecv(a, 1, MPI_LONG, MPI_PROC_NULL, 3, a, 1, MPI_LONG, MPI_PROC_NULL, 3, comm, MPI_STATUS_IGNORE));
+    /* Nor does it matter what rank 0 gives for what it gets from an exclusive scan, which is nothing. */
+    MPI_Request request;
+    long mine = check_rank + 1, before = 0, *results[] = {&mine, NULL, MPI_IN_PLACE};
+    for (int i = 0; i < 3; i++) {
+        long *result = check_rank == 0 ? results[i] : &before;
+        OK(MPI_Exscan(&mine, result, 1, MPI_LONG, MPI_SUM, comm));
+        CHECK_EQ(mine, check_rank + 1);
+        CHECK_EQ(before, check_rank * (check_rank + 1) / 2);
+        before = 0;
+        OK(MPI_Iexscan(&mine, result, 1, MPI_LONG, MPI_SUM, comm, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_EQ(mine, check_rank + 1);
+        CHECK_EQ(before, check_rank * (check_rank + 1) / 2);
+    }
     /* What the other ranks give for the root's buffer does not matter. */
     OK(MPI_Reduce(a, check_rank == 0 ? b : a, 1, MPI_LONG, MPI_SUM, 0, comm));
     OK(MPI_Gather(a, 1, MPI_LONG, check_rank == 0 ? b : a, 1, MPI_LONG, 0, comm));

@@ -217,24 +217,28 @@ impl TcpChannel {
     }
 
     /// Reads what is in the list, and what is read directly: each connection once, since a second read right behind the
-    /// first finds nothing.
+    /// first finds nothing. Those that the turn was too short for come first in the next: a peer with much to say keeps out
+    /// nobody whom the system does not report.
     fn read_all(&mut self, turn: &mut Turn<'_>) {
         let mut direct = self.agenda.direct.list();
         for _ in 0..self.agenda.read.len() {
             if turn.is_over() {
-                return;
+                break;
             }
-            let Some(place) = self.agenda.read.pop() else { return };
+            let Some(place) = self.agenda.read.pop() else { break };
             self.read(place, turn);
             direct.retain(|other| *other != place);
         }
         for place in direct {
             if turn.is_over() {
-                return;
-            }
-            if !self.agenda.read.contains(place) {
+                self.agenda.read.push(place);
+            } else if !self.agenda.read.contains(place) {
                 self.read(place, turn);
             }
+        }
+        if turn.is_over() {
+            // The next turn may be as long, and others may have come meanwhile.
+            self.questions.ask_next();
         }
     }
 

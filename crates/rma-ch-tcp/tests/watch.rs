@@ -4,7 +4,7 @@ mod common;
 
 use common::{Rank, drive, ranks};
 use rma_ch_tcp::{SystemCalls, TcpConfig};
-use rma_core::channel::{Armed, Channel, Lane, Room};
+use rma_core::channel::{Armed, Budget, Channel, Lane, Room};
 use rma_core::ids::Peer;
 
 /// More round trips than it takes until a connection is not watched.
@@ -109,6 +109,33 @@ fn a_connection_that_others_have_displaced_is_heard() {
             assert!(polls < 100_000, "a packet of who is not read directly is not seen");
         }
     }
+}
+
+#[test]
+fn a_connection_is_heard_while_another_one_is_never_quiet() {
+    const FLOOD: usize = 200;
+    const SHORT: Budget = Budget { packets: 8, bytes: 1 << 20 };
+    let mut ranks = connected(3, &TcpConfig::default());
+    ping_pong(&mut ranks, (1, 2), MANY);
+    for _ in 0..FLOOD {
+        ranks[0].send(2, Lane::Request, b"one of many packets");
+        let _ = ranks[0].poll();
+    }
+    let Rank { channel, log } = &mut ranks[2];
+    while log.packets.last().is_none_or(|(from, ..)| *from != Peer(0)) {
+        let _ = channel.poll(log, SHORT);
+    }
+    ranks[1].send(2, Lane::Request, b"one packet");
+    let _ = ranks[1].poll();
+    let Rank { channel, log } = &mut ranks[2];
+    let before = log.packets.len();
+    for _ in 0..4 {
+        let _ = channel.poll(log, SHORT);
+    }
+    let new = &log.packets[before..];
+    let flood = new.iter().filter(|(from, ..)| *from == Peer(0)).count();
+    assert!(flood > SHORT.packets as usize, "there was no flood");
+    assert!(new.iter().any(|(from, ..)| *from == Peer(1)), "a packet waits for the end of the flood");
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Runtime {
     /// process.
     ///
     /// # Errors
-    /// As [`Runtime::wait_until`]; the receive is withdrawn then.
+    /// As [`Runtime::wait_until`]; the receive is withdrawn then, unless a message was found for it: that is answered instead.
     ///
     /// # Safety
     /// The memory must be writable, with no reference to it, until the call has returned or the request that it answers has
@@ -174,7 +174,9 @@ impl Runtime {
             }
             Err(mut lent) => {
                 let describe = || "a message to arrive".to_owned();
-                Some(self.wait_until("receive", &describe, &mut || Ok(lent.test())))
+                let ended = self.wait_until("receive", &describe, &mut || Ok(lent.test()));
+                // A message that was found for it has come, or will.
+                Some(ended.or_else(|error| lent.test().ok_or(error)))
             }
         }
     }

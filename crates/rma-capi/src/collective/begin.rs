@@ -202,14 +202,23 @@ pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
 pub(super) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, kind: ScanKind) -> Begun {
     let comm = call.comm.intra()?;
     let operation = op::combine(op, recv.datatype)?;
-    check_operand(sendbuf, recv)?;
+    // Rank 0 has no exclusive prefix: what it gives for it is not looked at (MPI 5.0 §6.11.2), but for values in place.
+    let has_result = kind == ScanKind::Inclusive || call.rank() > 0;
+    if has_result {
+        check_operand(sendbuf, recv)?;
+    }
     let values = operand(sendbuf, recv, true)?;
-    let mut room = recv.data("recvbuf")?.room()?;
+    let mut room = if has_result { Some(recv.data("recvbuf")?.room()?) } else { None };
     let machine = Scan::new(comm.link(), operation, values);
-    Ok(call.begin(machine, move |prefix| match kind {
-        ScanKind::Inclusive => room.store(&prefix.inclusive),
-        // Rank 0 has none, and its memory stays as it is.
-        ScanKind::Exclusive => prefix.exclusive.map_or(Ok(()), |exclusive| room.store(&exclusive)),
+    Ok(call.begin(machine, move |prefix| {
+        let result = match kind {
+            ScanKind::Inclusive => Some(prefix.inclusive),
+            ScanKind::Exclusive => prefix.exclusive,
+        };
+        match (&mut room, result) {
+            (Some(room), Some(result)) => room.store(&result),
+            _ => Ok(()),
+        }
     }))
 }
 

@@ -102,13 +102,13 @@ pub(super) fn receive_now<C: Wide>(
 ) -> Option<Result<Now>> {
     let Wanted { scope, source, tag } = wanted?;
     let memory = buffer.address.writable_at_all(dense_bytes(buffer.count, buffer.datatype)?)?;
+    // Another thread may free the communicator while this one waits.
+    let partners = comm.partners().clone();
     // SAFETY: MPI forbids the program to touch the buffer before the call has returned, and what it answers is waited for.
     let received = unsafe { comm.inner.runtime().receive_now(scope, source, tag, memory) }?;
     Some(received.map(|received| match received {
-        ReceivedNow::Message(waiting) => Now::Over(status_of_waiting(comm.partners(), waiting)),
-        ReceivedNow::Request(request) => {
-            Now::Receiving(Receiving::Message { partners: comm.partners().clone(), request })
-        }
+        ReceivedNow::Message(waiting) => Now::Over(status_of_waiting(&partners, waiting)),
+        ReceivedNow::Request(request) => Now::Receiving(Receiving::Message { partners, request }),
     }))
 }
 

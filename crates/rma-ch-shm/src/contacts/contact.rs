@@ -93,13 +93,16 @@ impl Contacts {
             self.send_hello(Hello { entry: at, memory })
         });
         let Err(error) = made else { return Ok(at) };
-        if self.has_come_meanwhile(at) {
+        // Without a block there is no entry yet, and that of another peer may have come to where it would stand.
+        self.sweep();
+        let at = self.by_peer.get(&peer).copied();
+        if let Some(at) = at.filter(|at| self.is_accepted(*at)) {
             return Ok(at);
         }
         let failure = unreachable(peer, &error);
         let state = State::Doomed(failure.clone());
-        match self.entries.get_mut(at) {
-            Some(entry) => entry.state = state,
+        match at {
+            Some(at) => self.entries[at].state = state,
             None => self.insert(peer, state),
         }
         Err(failure)
@@ -107,9 +110,8 @@ impl Contacts {
 
     /// Whether a peer that could not be reached has made contact itself, perhaps just before it left. Then its own
     /// connection tells what became of it.
-    fn has_come_meanwhile(&mut self, at: usize) -> bool {
-        self.sweep();
-        matches!(self.entries.get(at).map(|entry| &entry.state), Some(State::Linked(link)) if link.is_accepted())
+    fn is_accepted(&self, at: usize) -> bool {
+        matches!(&self.entries[at].state, State::Linked(link) if link.is_accepted())
     }
 
     fn make_block(&self) -> io::Result<(SharedMemory, Block)> {
@@ -127,10 +129,11 @@ impl Contacts {
         let mut has_changed = false;
         for hello in std::mem::take(&mut self.waiting) {
             let (at, waiting) = (hello.entry, self.waiting.len());
-            if let Err(error) = self.send_hello(hello)
-                && !self.has_come_meanwhile(at)
-            {
-                self.give_up(at, &error);
+            if let Err(error) = self.send_hello(hello) {
+                self.sweep();
+                if !self.is_accepted(at) {
+                    self.give_up(at, &error);
+                }
             }
             has_changed |= self.waiting.len() == waiting;
         }

@@ -15,46 +15,39 @@
 use super::step::Core;
 use super::wait::Wait;
 use crate::error::Result;
+use std::time::Duration;
 
 /// Looks with the engine locked: as long as a step, about, so that who wants the engine waits no longer than for one.
 const LOOKS: u32 = 24;
 /// Times that the engine is locked for looks in vain: all in all a few microseconds, the time after which a wait gives its
 /// first turn away.
 const ROUNDS: u32 = 12;
+/// Rounds in vain before the clock is read: most packets have come by then.
+const ROUNDS_BY_COUNT: u32 = 3;
+/// How long the rest of the rounds may take: a look costs two loads for each peer in contact.
+const LONGEST: Duration = Duration::from_micros(6);
 /// Packets after which the loop of all waits has its turn: who serves others for long reports how long it has waited itself.
 const PACKETS: u32 = 64;
 
-/// When in a wait the looks begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Looks {
-    /// With the wait: what was begun is to be sent, and nothing was tested.
-    First,
-    /// Behind a step that moved something, and a test.
-    Again,
-}
-
 impl Wait<'_> {
-    /// How the wait begins: with looks, if only packets can end it, waits spin at all, and nobody is told of them.
-    pub(super) fn begin_looks(&self) -> Option<Looks> {
-        let may_look = self.is_for_packets && !self.patience.spin.is_zero() && !self.sight.is_on();
-        may_look.then_some(Looks::First)
+    /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if only packets can end
+    /// it, waits spin at all, and nobody is told of them.
+    pub(super) fn may_look(&self) -> bool {
+        self.is_for_packets && !self.patience.spin.is_zero() && !self.sight.is_on()
     }
 
-    /// The same behind a step that moved something: where one packet was, the next is not far.
-    pub(super) fn go_on_looking(&self) -> Option<Looks> {
-        self.begin_looks().map(|_| Looks::Again)
-    }
-
-    /// Drives the engine by looks for a moment, if there are to be any; `None` when the loop of all waits is to go on.
+    /// Drives the engine by looks for a moment, if `looks` says so; `None` when the loop of all waits is to go on.
     ///
     /// # Errors
     /// Whatever `ready` answers.
     pub(super) fn spin<T>(
         &self,
-        looks: Option<Looks>,
+        looks: bool,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        let Some(looks) = looks else { return Ok(None) };
+        if !looks {
+            return Ok(None);
+        }
         let mut core = self.core.lock();
         if core.is_idle() {
             self.waiting.on_entered();
@@ -65,16 +58,15 @@ impl Wait<'_> {
         if !core.is_idle() || !core.channel.is_quiet() {
             return Ok(None);
         }
+        // Before the test: what another thread has moved by then is tested, and what it moves later is news.
         let mut seen = self.waiting.news();
-        if looks == Looks::First
-            && let Some(value) = self.test(&mut core, true, ready)?
-        {
+        if let Some(value) = self.test(&mut core, true, ready)? {
             // Who need not wait serves the others all the same.
             let moved = core.step_for_packet(self.host);
             self.waiting.on_stepped(&mut core, moved);
             return Ok(Some(value));
         }
-        let (mut in_vain, mut packets) = (0, 0);
+        let (mut in_vain, mut packets, mut until) = (0, 0, None);
         while in_vain < ROUNDS && packets < PACKETS && core.is_idle() {
             if self.finds_packet(&core) {
                 let moved = core.step_for_packet(self.host);
@@ -86,10 +78,16 @@ impl Wait<'_> {
                 if !moved {
                     break;
                 }
-                (in_vain, packets) = (0, packets + 1);
+                (in_vain, packets, until) = (0, packets + 1, None);
             }
             in_vain += 1;
             drop(core);
+            if in_vain >= ROUNDS_BY_COUNT {
+                let now = self.host.now();
+                if now > *until.get_or_insert(now + LONGEST) {
+                    return Ok(None);
+                }
+            }
             std::hint::spin_loop();
             core = self.core.lock();
             if self.waiting.news() != seen {

@@ -236,9 +236,9 @@ impl Wait<'_> {
         let (mut span, mut rounds) = (None, 0u32);
         // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that.
         let mut held = None;
-        let mut looks = self.begin_looks();
+        let mut looks = self.may_look();
         loop {
-            if let Some(value) = self.spin(looks.take(), ready)? {
+            if let Some(value) = self.spin(std::mem::take(&mut looks), ready)? {
                 return Ok(value);
             }
             let seen = self.waiting.news();
@@ -260,7 +260,7 @@ impl Wait<'_> {
                 (idle_since, next_turn) = (None, None);
                 yields = self.patience.yields;
                 is_last_round = sleeps_at_once;
-                looks = self.go_on_looking();
+                looks = self.may_look();
                 continue;
             }
             let now = self.host.now();

@@ -50,7 +50,9 @@ impl Departures {
     /// As `Engine::ring`.
     pub(crate) fn say_left(&self, caller: Caller<'_>) -> Result<()> {
         let in_use = self.in_use.lock();
-        in_use.iter().try_for_each(|members| members.say_left(caller))
+        // All are told, whatever becomes of one.
+        let outcomes: Vec<_> = in_use.iter().map(|members| members.say_left(caller)).collect();
+        outcomes.into_iter().collect()
     }
 
     /// Gives back what the boards of a communicator lie in, when all others have left this rank's, which lies in it too.
