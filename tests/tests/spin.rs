@@ -25,7 +25,10 @@ struct Desk {
     polls: AtomicU32,
     /// The channel cannot tell whether it is quiet.
     is_blind: AtomicBool,
+    /// Readings of the clock.
     clock: AtomicU32,
+    /// Microseconds from one reading to the next; with 0 no wait is over because of the clock.
+    tick_us: AtomicU32,
     packets: AtomicU32,
     /// Something is to be sent.
     is_due: AtomicBool,
@@ -125,9 +128,8 @@ impl Host for Quiet {
     }
 
     fn now(&self) -> Duration {
-        // The clock stands still: no wait is over because of it.
-        self.0.clock.fetch_add(1, SeqCst);
-        Duration::ZERO
+        let readings = self.0.clock.fetch_add(1, SeqCst);
+        Duration::from_micros(u64::from(readings * self.0.tick_us.load(SeqCst)))
     }
 }
 
@@ -184,7 +186,7 @@ fn wait(engine: &Engine, desk: &Desk) {
 #[test]
 fn a_packet_that_is_near_costs_one_poll_and_no_clock() {
     let (engine, desk) = engine();
-    for near in [2, 3, 20, 100] {
+    for near in [2, 3, 20, 60] {
         desk.looks.store(0, SeqCst);
         desk.packet_at.store(near, SeqCst);
         let (polls, steps) = (desk.polls.load(SeqCst), engine.counters().progress_steps);
@@ -192,6 +194,17 @@ fn a_packet_that_is_near_costs_one_poll_and_no_clock() {
         assert_eq!(desk.polls.load(SeqCst) - polls, 1, "{near} looks");
         assert_eq!(engine.counters().progress_steps - steps, 1, "{near} looks");
         assert_eq!(desk.clock.load(SeqCst), 0, "{near} looks");
+    }
+}
+
+#[test]
+fn looks_end_after_a_few_microseconds() {
+    for (tick_us, polls_once) in [(0, true), (4, false)] {
+        let (engine, desk) = engine();
+        desk.tick_us.store(tick_us, SeqCst);
+        desk.packet_at.store(200, SeqCst);
+        wait(&engine, &desk);
+        assert_eq!(desk.polls.load(SeqCst) == 1, polls_once, "{tick_us} us between two readings");
     }
 }
 
