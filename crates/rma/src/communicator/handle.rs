@@ -122,7 +122,8 @@ impl Communicator {
         &self.runtime.engine
     }
 
-    /// The processes, as the engine knows them: what windows are made on.
+    /// The processes, as the engine knows them: what windows are made on, while the communicator lives. Its processes count what
+    /// they make together, and the count ends with it; windows that were made before stay good.
     pub fn group(&self) -> host::Group {
         self.group.clone()
     }
