@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::paths::messages;
 use common::{Running, rmarun};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -65,7 +66,9 @@ fn programs_do_the_same_with_a_hasty_agent_and_without_one() {
         for agent in [("RMA_AGENT_TICK", "50"), ("RMA_AGENT", "0")] {
             let variables = [variables, &[agent]].concat();
             run("3", "traffic", &variables);
-            let mut command = rmarun(["-n", "4", env!("CARGO_BIN_EXE_rma-test-world"), "messages"]);
+            let action = messages(&variables).split(' ');
+            let mut command =
+                rmarun(["-n", "4", env!("CARGO_BIN_EXE_rma-test-world")].into_iter().chain(action));
             command.envs(variables.iter().copied());
             let run = Running::start(command).finish();
             assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{variables:?}");

@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::paths::{is_slow, messages};
 use common::{Running, rmarun};
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
@@ -40,11 +41,8 @@ fn assert_good(run: &common::Run) {
 
 #[test]
 fn collectives_work_over_every_path() {
-    // With buffers of a packet, sixteen ranks on two cores take half a minute over TCP, for what seven do in six seconds.
-    let is_slow = std::env::var_os("RMA_TEST_SMALLEST").is_some();
     for path in PATHS {
-        let goes_by_tcp = path.iter().any(|(name, value)| *name == "RMA_RANKS_PER_NODE" || *value == "tcp");
-        let most = if is_slow && goes_by_tcp { 7 } else { 16 };
+        let most = if is_slow(path) { 7 } else { 16 };
         for ranks in [1, 2, 4, 7, 16].into_iter().filter(|ranks| *ranks <= most) {
             let run = run(ranks, "collectives", path);
             assert_good(&run);
@@ -57,7 +55,7 @@ fn collectives_work_over_every_path() {
 fn messages_arrive_over_every_path() {
     for path in PATHS {
         for ranks in [1, 2, 5] {
-            let run = run(ranks, "messages", path);
+            let run = run(ranks, messages(path), path);
             assert_good(&run);
             assert_eq!(run.text().matches(" is done\n").count(), ranks as usize, "{path:?}");
         }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 /// No test may take longer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+/// A rank that waits as long says what for, in time for the error of a run that does not end.
+const WAIT_REPORT: (&str, &str) = ("RMA_WAIT_REPORT", "50");
 
 /// What a run gave.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ impl Run {
 /// A launcher that has been started, and the mark by which everything it starts is found.
 pub(crate) struct Running {
     pub(crate) child: Child,
+    /// The command with the variables that it was given.
+    command: String,
     mark: String,
     begin: Instant,
 }
@@ -58,8 +62,12 @@ impl Running {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let named = format!("{command:?}");
+        if command.get_envs().all(|(name, _)| name != WAIT_REPORT.0) {
+            command.env(WAIT_REPORT.0, WAIT_REPORT.1);
+        }
         let child = command.env("RMA_TEST_MARK", &mark).spawn().unwrap();
-        Self { child, mark, begin: Instant::now() }
+        Self { child, command: named, mark, begin: Instant::now() }
     }
 
     /// Waits for the end, and for everything of the job to be gone.
@@ -71,8 +79,14 @@ impl Running {
                 break status.code();
             }
             if self.begin.elapsed() > LIMIT {
+                let left = self.processes();
                 let _ = self.child.kill();
-                panic!("the launcher did not end; processes left: {:?}", self.processes());
+                let _ = self.child.wait();
+                self.assert_nothing_is_left();
+                let said =
+                    [stdout, stderr].map(|said| String::from_utf8_lossy(&said.join().unwrap()).into_owned());
+                let command = &self.command;
+                panic!("not ended in {LIMIT:?}: {command}; it said {said:?}; processes left: {left:?}");
             }
             thread::sleep(Duration::from_millis(2));
         };

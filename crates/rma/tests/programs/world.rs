@@ -13,7 +13,7 @@ fn main() -> rma::Result<()> {
     let is_chosen = u64::from(world.rank()) == number(1);
     match text(0) {
         "collectives" => collectives(&world)?,
-        "messages" => messages(&world)?,
+        "messages" => messages(&world, number(1) as usize)?,
         "window" => window(&world)?,
         "threads" => threads(&world)?,
         "rank" => println!("{} of {}", world.rank(), world.size()),
@@ -124,9 +124,11 @@ fn collectives(world: &World) -> rma::Result<()> {
 }
 
 /// Messages of all lengths between all pairs, while a barrier is under way; the last waits for a receive.
-fn messages(world: &World) -> rma::Result<()> {
+/// Messages of all sizes to all, up to a number of elements, or 300,000 where none is given.
+fn messages(world: &World, longest: usize) -> rma::Result<()> {
     let (rank, size) = (world.rank(), world.size());
-    for len in [0, 1, 100, 2_000, 70_000, 300_000] {
+    let longest = if longest == 0 { usize::MAX } else { longest };
+    for len in [0, 1, 100, 2_000, 20_000, 70_000, 300_000].into_iter().filter(|len| *len <= longest) {
         let barrier = world.begin_barrier();
         let values = vec![rank * 1000 + len as u32; len];
         let sendings = (0..size).map(|to| world.begin_send(to, len as u32, &values));
