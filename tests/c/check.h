@@ -129,6 +129,13 @@ CHECK_UNUSED static const char *check_describe(int code)
             CHECK_SAY("%s: %s, expected %s", #call, check_describe(check_code), #class);       \
     } while (0)
 
+/* A call that gives a request, or may be asked to, returns an error of this class and leaves `request` as it was. */
+#define STARTS_NOTHING(call, class)                                                            \
+    do {                                                                                       \
+        FAILS(call, class);                                                                    \
+        CHECK(request == MPI_REQUEST_NULL);                                                    \
+    } while (0)
+
 /* The watchdog: only what a signal handler may do. */
 CHECK_UNUSED static void check_bark(int signal)
 {

@@ -33,90 +33,84 @@ static struct call good(void)
     return call;
 }
 
-#define NOT(call, class)                                                                       \
-    do {                                                                                       \
-        FAILS(call, class);                                                                    \
-        CHECK(request == MPI_REQUEST_NULL);                                                    \
-    } while (0)
-
 /* Calls with one count and one type for all: what is wrong with the count or the type is so on both sides. */
 static void reductions(struct call c, int class)
 {
     MPI_Count n = c.out_count;
-    NOT(MPI_Allreduce(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
-    NOT(MPI_Allreduce_c(c.in, c.out, n, c.out_type, c.op, c.comm), class);
-    NOT(MPI_Iallreduce(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
-    NOT(MPI_Iallreduce_c(c.in, c.out, n, c.out_type, c.op, c.comm, c.request), class);
-    NOT(MPI_Reduce(c.in, c.out, c.out_count, c.out_type, c.op, c.root, c.comm), class);
-    NOT(MPI_Reduce_c(c.in, c.out, n, c.out_type, c.op, c.root, c.comm), class);
-    NOT(MPI_Ireduce(c.in, c.out, c.out_count, c.out_type, c.op, c.root, c.comm, c.request), class);
-    NOT(MPI_Scan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
-    NOT(MPI_Iscan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Allreduce(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
+    STARTS_NOTHING(MPI_Allreduce_c(c.in, c.out, n, c.out_type, c.op, c.comm), class);
+    STARTS_NOTHING(MPI_Iallreduce(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Iallreduce_c(c.in, c.out, n, c.out_type, c.op, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Reduce(c.in, c.out, c.out_count, c.out_type, c.op, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Reduce_c(c.in, c.out, n, c.out_type, c.op, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Ireduce(c.in, c.out, c.out_count, c.out_type, c.op, c.root, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Scan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
+    STARTS_NOTHING(MPI_Iscan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
     /* Rank 0 gets nothing, and may give anything for the buffer of what it gets. */
     if (check_rank > 0 || class != MPI_ERR_BUFFER || c.in == NULL) {
-        NOT(MPI_Exscan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
-        NOT(MPI_Iexscan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
+        STARTS_NOTHING(MPI_Exscan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
+        STARTS_NOTHING(MPI_Iexscan(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
     }
-    NOT(MPI_Reduce_scatter_block(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
-    NOT(MPI_Ireduce_scatter_block(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
-    NOT(MPI_Ireduce_scatter_block_c(c.in, c.out, n, c.out_type, c.op, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Reduce_scatter_block(c.in, c.out, c.out_count, c.out_type, c.op, c.comm), class);
+    STARTS_NOTHING(MPI_Ireduce_scatter_block(c.in, c.out, c.out_count, c.out_type, c.op, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Ireduce_scatter_block_c(c.in, c.out, n, c.out_type, c.op, c.comm, c.request), class);
 }
 
 /* Calls with counts for each rank. */
 static void scattered_reductions(struct call c, int class)
 {
-    NOT(MPI_Reduce_scatter(c.in, c.out, c.counts, c.out_type, c.op, c.comm), class);
-    NOT(MPI_Ireduce_scatter(c.in, c.out, c.counts, c.out_type, c.op, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Reduce_scatter(c.in, c.out, c.counts, c.out_type, c.op, c.comm), class);
+    STARTS_NOTHING(MPI_Ireduce_scatter(c.in, c.out, c.counts, c.out_type, c.op, c.comm, c.request), class);
 }
 
 static void broadcasts(struct call c, int class)
 {
-    NOT(MPI_Bcast(c.in, c.in_count, c.in_type, c.root, c.comm), class);
-    NOT(MPI_Bcast_c(c.in, c.in_count, c.in_type, c.root, c.comm), class);
-    NOT(MPI_Ibcast(c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
-    NOT(MPI_Ibcast_c(c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Bcast(c.in, c.in_count, c.in_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Bcast_c(c.in, c.in_count, c.in_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Ibcast(c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Ibcast_c(c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
 }
 
 static void rooted(struct call c, int class)
 {
-    NOT(MPI_Gather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.root, c.comm), class);
-    NOT(MPI_Gather_c(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.root, c.comm), class);
-    NOT(MPI_Igather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.root, c.comm, c.request), class);
-    NOT(MPI_Scatter(c.out, c.out_count, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm), class);
-    NOT(MPI_Scatter_c(c.out, c.out_count, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm), class);
-    NOT(MPI_Iscatter(c.out, c.out_count, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Gather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Gather_c(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Igather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.root, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Scatter(c.out, c.out_count, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Scatter_c(c.out, c.out_count, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Iscatter(c.out, c.out_count, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
 }
 
 static void rooted_pieces(struct call c, int class)
 {
-    NOT(MPI_Gatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.root, c.comm), class);
-    NOT(MPI_Igatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.root, c.comm, c.request), class);
-    NOT(MPI_Scatterv(c.out, c.counts, c.places, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm), class);
-    NOT(MPI_Iscatterv(c.out, c.counts, c.places, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Gatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Igatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.root, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Scatterv(c.out, c.counts, c.places, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm), class);
+    STARTS_NOTHING(MPI_Iscatterv(c.out, c.counts, c.places, c.out_type, c.in, c.in_count, c.in_type, c.root, c.comm, c.request), class);
 }
 
 static void to_all(struct call c, int class)
 {
-    NOT(MPI_Allgather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
-    NOT(MPI_Allgather_c(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
-    NOT(MPI_Iallgather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm, c.request), class);
-    NOT(MPI_Alltoall(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
-    NOT(MPI_Alltoall_c(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
-    NOT(MPI_Ialltoall(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Allgather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
+    STARTS_NOTHING(MPI_Allgather_c(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
+    STARTS_NOTHING(MPI_Iallgather(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Alltoall(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
+    STARTS_NOTHING(MPI_Alltoall_c(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm), class);
+    STARTS_NOTHING(MPI_Ialltoall(c.in, c.in_count, c.in_type, c.out, c.out_count, c.out_type, c.comm, c.request), class);
 }
 
 static void pieces_to_all(struct call c, int class)
 {
-    NOT(MPI_Allgatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm), class);
-    NOT(MPI_Iallgatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm, c.request), class);
-    NOT(MPI_Alltoallv(c.in, counts, places, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm), class);
-    NOT(MPI_Ialltoallv(c.in, counts, places, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Allgatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm), class);
+    STARTS_NOTHING(MPI_Iallgatherv(c.in, c.in_count, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Alltoallv(c.in, counts, places, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm), class);
+    STARTS_NOTHING(MPI_Ialltoallv(c.in, counts, places, c.in_type, c.out, c.counts, c.places, c.out_type, c.comm, c.request), class);
 }
 
 static void types_to_all(struct call c, int class)
 {
-    NOT(MPI_Alltoallw(c.in, counts, places, types, c.out, c.counts, c.places, c.types, c.comm), class);
-    NOT(MPI_Ialltoallw(c.in, counts, places, types, c.out, c.counts, c.places, c.types, c.comm, c.request), class);
+    STARTS_NOTHING(MPI_Alltoallw(c.in, counts, places, types, c.out, c.counts, c.places, c.types, c.comm), class);
+    STARTS_NOTHING(MPI_Ialltoallw(c.in, counts, places, types, c.out, c.counts, c.places, c.types, c.comm, c.request), class);
 }
 
 static void all(struct call c, int class)
@@ -156,15 +150,15 @@ int main(int argc, char **argv)
         for (int i = 0; i < 2; i++) {
             c = good(), c.comm = comms[i];
             all(c, MPI_ERR_COMM);
-            NOT(MPI_Barrier(comms[i]), MPI_ERR_COMM);
-            NOT(MPI_Ibarrier(comms[i], &request), MPI_ERR_COMM);
+            STARTS_NOTHING(MPI_Barrier(comms[i]), MPI_ERR_COMM);
+            STARTS_NOTHING(MPI_Ibarrier(comms[i], &request), MPI_ERR_COMM);
         }
         int roots[] = {check_size, -1, -77};
         for (int i = 0; i < 3; i++) {
             c = good(), c.root = roots[i];
             broadcasts(c, MPI_ERR_ROOT), rooted(c, MPI_ERR_ROOT), rooted_pieces(c, MPI_ERR_ROOT);
-            NOT(MPI_Reduce(in, out, 1, MPI_LONG, MPI_SUM, roots[i], comm), MPI_ERR_ROOT);
-            NOT(MPI_Ireduce(in, out, 1, MPI_LONG, MPI_SUM, roots[i], comm, &request), MPI_ERR_ROOT);
+            STARTS_NOTHING(MPI_Reduce(in, out, 1, MPI_LONG, MPI_SUM, roots[i], comm), MPI_ERR_ROOT);
+            STARTS_NOTHING(MPI_Ireduce(in, out, 1, MPI_LONG, MPI_SUM, roots[i], comm, &request), MPI_ERR_ROOT);
         }
         MPI_Datatype wrong[] = {MPI_DATATYPE_NULL, uncommitted, stale};
         for (int i = 0; i < 3; i++) {
@@ -208,18 +202,18 @@ int main(int argc, char **argv)
         rooted_pieces(c, MPI_ERR_ARG), pieces_to_all(c, MPI_ERR_ARG), types_to_all(c, MPI_ERR_ARG);
         c = good(), c.types = NULL;
         types_to_all(c, MPI_ERR_ARG);
-        NOT(MPI_Ibarrier(comm, NULL), MPI_ERR_ARG);
-        NOT(MPI_Ibcast(in, 1, MPI_LONG, 0, comm, NULL), MPI_ERR_ARG);
-        NOT(MPI_Iallreduce(in, out, 1, MPI_LONG, MPI_SUM, comm, NULL), MPI_ERR_ARG);
-        NOT(MPI_Ialltoall(in, 1, MPI_LONG, out, 1, MPI_LONG, comm, NULL), MPI_ERR_ARG);
+        STARTS_NOTHING(MPI_Ibarrier(comm, NULL), MPI_ERR_ARG);
+        STARTS_NOTHING(MPI_Ibcast(in, 1, MPI_LONG, 0, comm, NULL), MPI_ERR_ARG);
+        STARTS_NOTHING(MPI_Iallreduce(in, out, 1, MPI_LONG, MPI_SUM, comm, NULL), MPI_ERR_ARG);
+        STARTS_NOTHING(MPI_Ialltoall(in, 1, MPI_LONG, out, 1, MPI_LONG, comm, NULL), MPI_ERR_ARG);
         /* More than any memory. */
         MPI_Count huge = (MPI_Count)1 << 61;
-        NOT(MPI_Allreduce_c(in, out, huge, MPI_LONG, MPI_SUM, comm), MPI_ERR_COUNT);
-        NOT(MPI_Bcast_c(in, huge, MPI_LONG, check_rank, comm), MPI_ERR_COUNT);
-        NOT(MPI_Allgather_c(in, huge, MPI_LONG, out, huge, MPI_LONG, comm), MPI_ERR_COUNT);
+        STARTS_NOTHING(MPI_Allreduce_c(in, out, huge, MPI_LONG, MPI_SUM, comm), MPI_ERR_COUNT);
+        STARTS_NOTHING(MPI_Bcast_c(in, huge, MPI_LONG, check_rank, comm), MPI_ERR_COUNT);
+        STARTS_NOTHING(MPI_Allgather_c(in, huge, MPI_LONG, out, huge, MPI_LONG, comm), MPI_ERR_COUNT);
         wide[check_size - 1] = -5;
-        NOT(MPI_Allgatherv_c(in, 1, MPI_LONG, out, wide, wide_places, MPI_LONG, comm), MPI_ERR_COUNT);
-        NOT(MPI_Alltoallv_c(in, wide, wide_places, MPI_LONG, out, wide, wide_places, MPI_LONG, comm), MPI_ERR_COUNT);
+        STARTS_NOTHING(MPI_Allgatherv_c(in, 1, MPI_LONG, out, wide, wide_places, MPI_LONG, comm), MPI_ERR_COUNT);
+        STARTS_NOTHING(MPI_Alltoallv_c(in, wide, wide_places, MPI_LONG, out, wide, wide_places, MPI_LONG, comm), MPI_ERR_COUNT);
 
         for (int i = 0; i < WORDS; i++) {
             CHECK_AT(in, i, 100 + i);

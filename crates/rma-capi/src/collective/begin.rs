@@ -158,36 +158,28 @@ pub(super) fn broadcast(
 
 pub(super) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, root: c_int) -> Begun {
     if let Some(inter) = call.inter() {
-        let values = || Ok((op::combine(op, recv.datatype)?, operand(sendbuf, recv, false)?));
+        let values = || Ok((op::combine(op, recv.datatype)?, operand(sendbuf, recv, None, false)?));
         return inter.reduce(values, || recv.data("recvbuf"), root);
     }
     let root_rank = call.root(root)?;
     let operation = op::combine(op, recv.datatype)?;
     let is_root = call.is_root(root);
-    if is_root {
-        check_operand(sendbuf, recv)?;
-    }
-    let values = operand(sendbuf, recv, is_root)?;
-    let mut room = is_root.then(|| recv.data("recvbuf")?.room()).transpose()?;
+    let result = is_root.then(|| recv.data("recvbuf")).transpose()?;
+    let values = operand(sendbuf, recv, result.as_ref(), is_root)?;
+    let mut room = result.map(|result| result.room()).transpose()?;
     if let Some(comm) = call.runs_on() {
-        let result = comm.run_reduce(call.name, root_rank, operation, values)?;
-        if let (Some(room), Some(result)) = (&mut room, result) {
-            room.store(&result)?;
-        }
+        Room::store_in(&mut room, comm.run_reduce(call.name, root_rank, operation, values)?)?;
         return Ok(UnderWay::over(call));
     }
     let machine = Reduce::new(call.comm.inner.link(), root_rank, operation, values);
-    Ok(call.begin(machine, move |result| match (&mut room, result) {
-        (Some(room), Some(result)) => room.store(&result),
-        _ => Ok(()),
-    }))
+    Ok(call.begin(machine, move |result| Room::store_in(&mut room, result)))
 }
 
 pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Begun {
     let operation = op::combine(op, recv.datatype)?;
-    check_operand(sendbuf, recv)?;
-    let values = operand(sendbuf, recv, call.inter().is_none())?;
-    let mut room = recv.data("recvbuf")?.room()?;
+    let result = recv.data("recvbuf")?;
+    let values = operand(sendbuf, recv, Some(&result), call.inter().is_none())?;
+    let mut room = result.room()?;
     if let Some(inter) = call.inter() {
         return inter.allreduce(operation, values, room);
     }
@@ -204,21 +196,16 @@ pub(super) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_
     let operation = op::combine(op, recv.datatype)?;
     // Rank 0 has no exclusive prefix: what it gives for it is not looked at (MPI 5.0 §6.11.2), but for values in place.
     let has_result = kind == ScanKind::Inclusive || call.rank() > 0;
-    if has_result {
-        check_operand(sendbuf, recv)?;
-    }
-    let values = operand(sendbuf, recv, true)?;
-    let mut room = if has_result { Some(recv.data("recvbuf")?.room()?) } else { None };
+    let result = has_result.then(|| recv.data("recvbuf")).transpose()?;
+    let values = operand(sendbuf, recv, result.as_ref(), true)?;
+    let mut room = result.map(|result| result.room()).transpose()?;
     let machine = Scan::new(comm.link(), operation, values);
     Ok(call.begin(machine, move |prefix| {
         let result = match kind {
             ScanKind::Inclusive => Some(prefix.inclusive),
             ScanKind::Exclusive => prefix.exclusive,
         };
-        match (&mut room, result) {
-            (Some(room), Some(result)) => room.store(&result),
-            _ => Ok(()),
-        }
+        Room::store_in(&mut room, result)
     }))
 }
 
@@ -312,11 +299,11 @@ pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
     let mut room = place.map(|place| place.room()).transpose()?;
     if let Some(comm) = call.runs_on() {
         let block = comm.run_scatter(call.name, root_rank, blocks)?;
-        room.as_mut().map_or(Ok(()), |room| room.store(&block))?;
+        Room::store_in(&mut room, Some(block))?;
         return Ok(UnderWay::over(call));
     }
     let machine = Scatter::new(call.comm.inner.link(), root_rank, blocks)?;
-    Ok(call.begin(machine, move |block| room.as_mut().map_or(Ok(()), |room| room.store(&block))))
+    Ok(call.begin(machine, move |block| Room::store_in(&mut room, Some(block))))
 }
 
 /// An exchange whose blocks all have one length, on all ranks.
@@ -383,15 +370,6 @@ impl<C: Wide> Side<C> {
     }
 }
 
-/// Checks the two buffers of a reduction where both count.
-fn check_operand<C: Wide>(sendbuf: Memory, recv: Side<C>) -> Result<()> {
-    if is_in_place(sendbuf) {
-        return Ok(());
-    }
-    let side = Side { memory: sendbuf, ..recv };
-    Data::check_apart(&[side.data("sendbuf")?], &[recv.data("recvbuf")?])
-}
-
 /// A rank's block, which has no byte in common with those that it gets.
 fn pack_apart<C: Wide>(send: Side<C>, recv: &[Data]) -> Result<Vec<u8>> {
     let own = send.data("sendbuf")?;
@@ -399,16 +377,27 @@ fn pack_apart<C: Wide>(send: Side<C>, recv: &[Data]) -> Result<Vec<u8>> {
     own.pack()
 }
 
-/// What a rank brings to a reduction; `MPI_IN_PLACE` is legal where the result goes.
-fn operand<C: Wide>(sendbuf: Memory, recv: Side<C>, may_be_in_place: bool) -> Result<Vec<u8>> {
-    if is_in_place(sendbuf) {
-        if !may_be_in_place {
-            let cause = "sendbuf is MPI_IN_PLACE, which only the root may give";
-            return Err(Error::new(ErrorClass::Buffer, "", cause));
-        }
-        return recv.data("recvbuf")?.pack();
+/// What a rank brings to a reduction, which has no byte in common with its result, or is where the result goes
+/// (`MPI_IN_PLACE`) where it may be.
+fn operand<C: Wide>(
+    sendbuf: Memory,
+    recv: Side<C>,
+    result: Option<&Data>,
+    may_be_in_place: bool,
+) -> Result<Vec<u8>> {
+    if !is_in_place(sendbuf) {
+        let own = Side { memory: sendbuf, ..recv }.data("sendbuf")?;
+        Data::check_apart(from_ref(&own), result.map_or(&[], from_ref))?;
+        return own.pack();
     }
-    Side { memory: sendbuf, ..recv }.data("sendbuf")?.pack()
+    if !may_be_in_place {
+        let cause = "sendbuf is MPI_IN_PLACE, which only the root may give";
+        return Err(Error::new(ErrorClass::Buffer, "", cause));
+    }
+    match result {
+        Some(result) => result.pack(),
+        None => recv.data("recvbuf")?.pack(),
+    }
 }
 
 fn rooms(pieces: &[Data]) -> Result<Vec<Room>> {

@@ -131,6 +131,17 @@ impl Room {
         Ok(())
     }
 
+    /// Stores what has arrived where there is both room and news.
+    ///
+    /// # Errors
+    /// As [`Room::store`].
+    pub(super) fn store_in(room: &mut Option<Self>, news: Option<Vec<u8>>) -> Result<()> {
+        match (room, news) {
+            (Some(room), Some(news)) => room.store(&news),
+            _ => Ok(()),
+        }
+    }
+
     /// Stores a block in each of some rooms, or, when one of them is not as long as its room, none.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ impl InterCall {
             Root::Neighbor => (Vec::new(), None, 0),
         };
         let request = self.comm.begin_broadcast(root, own, limit)?;
-        Ok(UnderWay::storing(self.call, request, move |news| store_in(&mut room, news)))
+        Ok(UnderWay::storing(self.call, request, move |news| Room::store_in(&mut room, news)))
     }
 
     /// `recv` has the remote ranks' blocks at the root, and nothing elsewhere.
@@ -68,7 +68,7 @@ impl InterCall {
         let is_taker = matches!(root, Root::Remote(_));
         let mut room = is_taker.then(|| recv.data("recvbuf")?.room()).transpose()?;
         let request = self.comm.begin_scatter(root, &blocks)?;
-        Ok(UnderWay::storing(self.call, request, move |block| store_in(&mut room, block)))
+        Ok(UnderWay::storing(self.call, request, move |block| Room::store_in(&mut room, block)))
     }
 
     /// The operation and the values are asked for where they matter: the arguments of ranks that neither give nor take may be
@@ -87,7 +87,7 @@ impl InterCall {
         };
         let mut room = if root == Root::Caller { Some(recv()?.room()?) } else { None };
         let request = self.comm.begin_reduce(root, operation, values)?;
-        Ok(UnderWay::storing(self.call, request, move |result| store_in(&mut room, result)))
+        Ok(UnderWay::storing(self.call, request, move |result| Room::store_in(&mut room, result)))
     }
 
     pub(super) fn allreduce(self, operation: Arc<dyn Combine>, values: Vec<u8>, mut room: Room) -> Begun {
@@ -114,12 +114,5 @@ impl InterCall {
     pub(super) fn all_to_all(self, blocks: Vec<Vec<u8>>, mut rooms: Vec<Room>) -> Begun {
         let request = self.comm.begin_alltoall(blocks)?;
         Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
-    }
-}
-
-fn store_in(room: &mut Option<Room>, news: Option<Vec<u8>>) -> Result<()> {
-    match (room, news) {
-        (Some(room), Some(news)) => room.store(&news),
-        _ => Ok(()),
     }
 }

@@ -9,8 +9,7 @@ pub(crate) struct Side<P> {
     pub(crate) stride: isize,
 }
 
-/// Blocks between two jumps: a word's copy is two instructions, and a loop around one word spends more on itself, or twice as
-/// much where it lies across two of the processor's fetches.
+/// Blocks between two jumps: a word's copy is two instructions, and a loop around one word spends more on itself.
 const AT_ONCE: usize = 4;
 
 /// Copies `count` blocks of `len` bytes, first to last. Blocks of 4 and 8 bytes move as a whole.
@@ -32,21 +31,15 @@ pub(crate) unsafe fn copy_blocks(to: Side<*mut u8>, from: Side<*const u8>, len: 
 
 #[inline(always)]
 fn each(mut to: Side<*mut u8>, mut from: Side<*const u8>, count: usize, copy: impl Fn(*mut u8, *const u8)) {
-    for _ in 0..count / AT_ONCE {
-        for block in 0..AT_ONCE as isize {
-            copy(
-                to.start.wrapping_offset(block.wrapping_mul(to.stride)),
-                from.start.wrapping_offset(block.wrapping_mul(from.stride)),
-            );
-        }
-        to.start = to.start.wrapping_offset(to.stride.wrapping_mul(AT_ONCE as isize));
-        from.start = from.start.wrapping_offset(from.stride.wrapping_mul(AT_ONCE as isize));
-    }
-    for _ in 0..count % AT_ONCE {
+    let mut next = || {
         copy(to.start, from.start);
         to.start = to.start.wrapping_offset(to.stride);
         from.start = from.start.wrapping_offset(from.stride);
+    };
+    for _ in 0..count / AT_ONCE {
+        (0..AT_ONCE).for_each(|_| next());
     }
+    (0..count % AT_ONCE).for_each(|_| next());
 }
 
 #[cfg(test)]

@@ -13,6 +13,11 @@ const SHORT_DATA: usize = 64;
 /// Longest packet that is put together before it is filled.
 const SHORT_PACKET: usize = MAX_HEAD + SHORT_DATA;
 
+/// Whether head and data are put together before the channel has them.
+fn is_short(head: &[u8], data_len: usize) -> bool {
+    head.len() <= MAX_HEAD && data_len <= SHORT_DATA
+}
+
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
@@ -47,15 +52,11 @@ impl Outbox<'_> {
         if data_len == 0 {
             return self.whole(peer, lane, head, 0);
         }
-        if head.len() <= MAX_HEAD && data_len <= SHORT_DATA {
-            let mut packet = [0; SHORT_PACKET];
-            let (start, rest) = packet.split_at_mut(head.len());
-            start.copy_from_slice(head);
-            match data {
-                Source::Bytes(bytes) => rest[..data_len].copy_from_slice(bytes),
-                Source::Memory(gather) => gather.read(&mut rest[..data_len]),
-            }
-            return self.whole(peer, lane, &packet[..head.len() + data_len], data_len);
+        if is_short(head, data_len) {
+            return self.short(peer, lane, head, data_len, |room| match data {
+                Source::Bytes(bytes) => room.copy_from_slice(bytes),
+                Source::Memory(gather) => gather.read(room),
+            });
         }
         match self.channel.reserve(peer, lane, head.len() + data_len) {
             Ok(Room::Granted) => {}
@@ -70,14 +71,26 @@ impl Outbox<'_> {
 
     /// Sends head and data of a small packet, of which the data lie in one span.
     pub(crate) fn small_span(&mut self, peer: Peer, lane: Lane, head: &[u8], data: ReadSpan) -> Sent {
-        let data_len = data.len();
-        if head.len() > MAX_HEAD || data_len > SHORT_DATA {
+        if !is_short(head, data.len()) {
             return self.small(peer, lane, head, Source::Memory(&mut Gather::span(data)));
         }
+        self.short(peer, lane, head, data.len(), |room| data.read(room))
+    }
+
+    /// Sends head and data as one packet that is put together here.
+    #[inline]
+    fn short(
+        &mut self,
+        peer: Peer,
+        lane: Lane,
+        head: &[u8],
+        data_len: usize,
+        read: impl FnOnce(&mut [u8]),
+    ) -> Sent {
         let mut packet = [0; SHORT_PACKET];
         let (start, rest) = packet.split_at_mut(head.len());
         start.copy_from_slice(head);
-        data.read(&mut rest[..data_len]);
+        read(&mut rest[..data_len]);
         self.whole(peer, lane, &packet[..head.len() + data_len], data_len)
     }
 
