@@ -340,14 +340,16 @@ impl SegmentMachine {
         SegmentLayout::new(&asked, SegmentKind::Contiguous)
     }
 
-    /// Memory of this rank alone, or an error where that will not do. With a reason, and whether this rank says it.
+    /// Memory of this rank alone, or an error where that will not do. With a reason, and whether this rank says it, once.
     fn fall_back(&mut self, why: Option<(String, bool)>) -> Next {
         if self.request.kind.must_be_shared() {
             let why = why.map_or_else(|| "the ranks do not ask for the same".to_owned(), |(why, _)| why);
             let cause = format!("no shared memory for {} bytes of this rank: {why}", self.request.data_len);
             return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
         }
-        if let Some((why, true)) = why {
+        if let Some((why, true)) = why
+            && self.siblings.as_ref().is_none_or(|siblings| siblings.is_first_complaint())
+        {
             eprintln!(
                 "rma: {} processes of a node do not share window memory, packets are used instead: {why}",
                 self.ranks.len()

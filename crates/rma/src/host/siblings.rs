@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The way to this node's other processes.
 pub struct Siblings {
@@ -21,6 +22,8 @@ pub struct Siblings {
     post: Mutex<Post>,
     /// Arenas of siblings that are kept, by owner and number.
     mapped: Mutex<HashMap<(Peer, u64), Bytes>>,
+    /// Whether it was said why memory is not shared.
+    has_complained: AtomicBool,
 }
 
 struct Post {
@@ -44,7 +47,8 @@ impl Siblings {
     /// Opens this process's mailbox.
     pub fn new(mailbox: Mailbox, config: ShmConfig) -> Self {
         let post = Post { mailbox, arrived: HashMap::new() };
-        Self { arenas: Arenas::new(config), post: Mutex::new(post), mapped: Mutex::default() }
+        let (arenas, post, mapped) = (Arenas::new(config), Mutex::new(post), Mutex::default());
+        Self { arenas, post, mapped, has_complained: AtomicBool::new(false) }
     }
 
     /// Zeroed memory that siblings can map, at a multiple of `align`, a power of two up to a page. It is given back when the
@@ -79,6 +83,12 @@ impl Siblings {
     /// Takes out of the mailbox what is in it, so that there is room.
     pub(super) fn look(&self) -> Result<(), String> {
         self.post.lock().look()
+    }
+
+    /// Whether this is the first time that memory is not shared: what is so for one window is so for the next, and a program may
+    /// make thousands.
+    pub(super) fn is_first_complaint(&self) -> bool {
+        !self.has_complained.swap(true, Relaxed)
     }
 
     /// The arena of a sibling, mapped now if it was not before.
