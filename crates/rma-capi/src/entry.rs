@@ -24,9 +24,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// ```
 ///
 /// `raises …, first EXPRESSION;` makes the call end well when the expression is true, with no frame around it: for the
-/// shortest way, which cannot panic, and has done nothing when it answers `false`.
+/// shortest way, which cannot panic, and has done nothing when it answers `false`. `, then EXPRESSION` after that is a second
+/// such way, which is tried out of line: what it calls would have the first one keep the arguments.
 macro_rules! entry {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) raises $raiser:expr $(, first $first:expr)?; |$process:pat_param| $body:block)*) => {$(
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block)*) => {$(
         $crate::entry::plain! {
             $(#[$meta])*
             fn $name($($arg: $ty),*) -> std::ffi::c_int {
@@ -37,6 +38,9 @@ macro_rules! entry {
                     #[inline(never)]
                 )?
                 fn ordinary($($arg: $ty),*) -> std::ffi::c_int {
+                    $($(if $then {
+                        return 0;
+                    })?)?
                     $crate::entry::call(
                         stringify!($name),
                         move || -> $crate::errors::Raiser { $raiser },
@@ -73,14 +77,14 @@ macro_rules! entry_of_any {
 /// displacements in bytes, `MPI_Aint` and `MPI_Count`. `cargo xtask abi` knows these names too, and holds both forms against
 /// the table of the ABI.
 macro_rules! forms {
-    ($($(#[$meta:meta])* fn $name:ident | $wide:ident $args:tt raises $raiser:expr $(, first $first:expr)?; |$process:pat_param| $body:block)*) => {
+    ($($(#[$meta:meta])* fn $name:ident | $wide:ident $args:tt raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block)*) => {
         mod narrow {
             #![allow(unused_imports, dead_code)] // not every group of calls needs all types
             use super::*;
             type Number = std::ffi::c_int;
             type Place = std::ffi::c_int;
             type Offset = $crate::abi::MPI_Aint;
-            $crate::entry::entry! { $($(#[$meta])* fn $name $args raises $raiser $(, first $first)?; |$process| $body)* }
+            $crate::entry::entry! { $($(#[$meta])* fn $name $args raises $raiser $(, first $first $(, then $then)?)?; |$process| $body)* }
         }
         mod wide {
             #![allow(unused_imports, dead_code)] // as above
@@ -88,7 +92,7 @@ macro_rules! forms {
             type Number = $crate::abi::MPI_Count;
             type Place = $crate::abi::MPI_Aint;
             type Offset = $crate::abi::MPI_Count;
-            $crate::entry::entry! { $(#[doc = concat!("`", stringify!($wide), "`: as `", stringify!($name), "`.")] fn $wide $args raises $raiser $(, first $first)?; |$process| $body)* }
+            $crate::entry::entry! { $(#[doc = concat!("`", stringify!($wide), "`: as `", stringify!($name), "`.")] fn $wide $args raises $raiser $(, first $first $(, then $then)?)?; |$process| $body)* }
         }
     };
 }

@@ -1,8 +1,8 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
 use super::transfer::{
-    Origin, Target, accumulate, accumulate_now, compare_and_swap, fetch_and_op, fetch_and_op_now, get,
-    get_accumulate, get_accumulate_now, get_now, put, put_now,
+    Origin, Target, accumulate, accumulate_joins, accumulate_now, compare_and_swap, fetch_and_op,
+    fetch_and_op_now, get, get_accumulate, get_accumulate_now, get_now, put, put_joins, put_now,
 };
 use crate::abi::*;
 use crate::arguments::Memory;
@@ -16,7 +16,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first put_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
+    raises Raiser::Win(win), first put_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then put_joins(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
     |_| {
         put(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }
@@ -36,7 +36,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
+    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_joins(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
     |_| {
         accumulate(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), op, win)
     }

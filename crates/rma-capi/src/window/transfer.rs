@@ -57,6 +57,14 @@ pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_
     window.inner.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
 }
 
+/// `MPI_Put`, where it can join others that wait; `None` likewise.
+#[inline(always)]
+pub(super) fn put_joins<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    window.inner.put_joins(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+}
+
 /// `MPI_Get`, likewise.
 #[inline(always)]
 pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
@@ -77,6 +85,20 @@ pub(super) fn accumulate_now<C: Wide>(
     let (len, kernel) = one_element(origin, target, op)?;
     let (rank, disp) = target.place()?;
     window.inner.accumulate_now(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
+}
+
+/// `MPI_Accumulate`, where it can join others that wait, likewise.
+#[inline(always)]
+pub(super) fn accumulate_joins<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let window = super::find_near(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
+    let (len, kernel) = one_element(origin, target, op)?;
+    let (rank, disp) = target.place()?;
+    window.inner.accumulate_joins(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
 }
 
 /// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin, goes the ordinary way.

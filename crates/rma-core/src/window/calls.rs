@@ -342,8 +342,7 @@ impl Window {
     /// way finds out.
     #[inline]
     pub(super) fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
-        // Who misses one that another thread has just begun finds it the ordinary way.
-        if !self.shared.has_pack.load(Relaxed) {
+        if !self.has_pack() {
             return false;
         }
         let Some(small) = small.filter(|_| !self.engine.sight().is_on()) else { return false };

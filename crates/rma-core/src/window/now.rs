@@ -18,14 +18,31 @@ use crate::wire::Store;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
 impl Window {
-    /// [`Window::put`], where it is nothing but a copy, there or into a pack; says whether it has been done.
+    /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // a call to it costs as much as half of it
     pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        let Some(place) = self.place_now(target, disp, origin.len()) else {
-            return self.join_now(Store::Put, origin, target, disp);
-        };
+        let Some(place) = self.place_now(target, disp, origin.len()) else { return false };
         place.write_from(origin);
         true
+    }
+
+    /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
+    #[inline(always)]
+    pub fn has_pack(&self) -> bool {
+        // Who misses one that another thread has just begun finds it the ordinary way.
+        self.shared().has_pack.load(Relaxed)
+    }
+
+    /// [`Window::put`], where it is nothing but a copy into a pack of others that wait; says whether it has been done.
+    pub fn put_joins(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
+        self.joins(target, Small::new(Store::Put, disp, origin).as_ref())
+    }
+
+    /// [`Window::accumulate`] of one element, likewise.
+    pub fn accumulate_joins(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
+        kernel.op().is_accumulate()
+            && origin.len() == kernel.ty().size()
+            && self.joins(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
     }
 
     /// [`Window::get`], where it is nothing but a copy; says whether it has been done.
@@ -36,17 +53,13 @@ impl Window {
         true
     }
 
-    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word, or a copy into a pack; says
-    /// whether it has been done.
+    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word; says whether it has been done.
     #[inline(always)] // as above
     pub fn accumulate_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
         if !kernel.op().is_accumulate() {
             return false;
         }
-        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else {
-            return origin.len() == kernel.ty().size()
-                && self.join_now(Store::Accumulate(kernel), origin, target, disp);
-        };
+        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
         kernel.accumulate_word(place, origin, &self.shared().domain(member))
     }
 
@@ -83,12 +96,6 @@ impl Window {
         shared
             .quick_by_distance(target)
             .is_some_and(|member| self.engine().pass_poll() && shared.try_lock(member, kind, false))
-    }
-
-    /// Has a store join those that wait for more. Out of line: a copy to mapped memory is better off without it.
-    #[inline(never)]
-    fn join_now(&self, store: Store, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        self.joins(target, Small::new(store, disp, origin).as_ref())
     }
 
     /// The bytes of an open target that is mapped.
