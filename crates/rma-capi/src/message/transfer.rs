@@ -106,6 +106,10 @@ pub(super) fn receive_now<C: Wide>(
     let partners = comm.partners().clone();
     // SAFETY: MPI forbids the program to touch the buffer before the call has returned, and what it answers is waited for.
     let received = unsafe { comm.inner.runtime().receive_now(scope, source, tag, memory) }?;
+    // Looked at where it lies: moved first, it would be read in other pieces than it was just written in.
+    if let Ok(ReceivedNow::Message(waiting)) = &received {
+        return Some(Ok(Now::Over(status_of_waiting(&partners, *waiting))));
+    }
     Some(received.map(|received| match received {
         ReceivedNow::Message(waiting) => Now::Over(status_of_waiting(&partners, waiting)),
         ReceivedNow::Request(request) => Now::Receiving(Receiving::Message { partners, request }),

@@ -356,7 +356,7 @@ impl Issuer<'_> {
         target.pending.pop_front(&mut self.pools.ops);
         self.pools.ops[op_key].signal_if_ended();
         if self.pools.ops[op_key].is_settled() {
-            self.pools.ops.put_back(&mut self.window.op_share, op_key);
+            self.pools.ops.give_back(&mut self.window.op_share, op_key);
             self.window.pressure = false;
         } else {
             self.pools.targets[key].issued.push_back(&mut self.pools.ops, op_key);

@@ -56,7 +56,7 @@ fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason
             if pools.ops[op].signal.is_some() {
                 pools.ops[op].signal_end(Err(reason()));
             }
-            pools.ops.put_back(&mut window.op_share, op);
+            pools.ops.give_back(&mut window.op_share, op);
         }
     }
     take_out(pools, window, key);

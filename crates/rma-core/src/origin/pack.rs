@@ -108,30 +108,30 @@ pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small
 }
 
 /// Makes a pack of an operation that has just got its place in a line of `RMA_PACK_FROM` or more but is not in it, and of the
-/// stores at the end of the line; hands the operation back as it was when it cannot be packed.
+/// stores at the end of the line; leaves the operation as it was when it cannot be packed.
 pub(super) fn begin(
     state: &mut State,
     window: &mut WindowState,
     channel: &dyn Channel,
     key: PoolKey,
-    op: Operation,
-) -> Operation {
+    op: &mut Operation,
+) {
     let Pools { ops, targets } = &mut state.pools;
     let target = &mut targets[key];
     let room = channel.capabilities_for(target.peer).max_packet - MAX_HEAD;
-    let Some(newest) = Small::of(&op) else { return op };
+    let Some(newest) = Small::of(op) else { return };
     let needs = |small: &Small| PACK_ENTRY_LEN + small.data.len();
     let mut left = match room.min(MOST_BYTES).checked_sub(needs(&newest)) {
         Some(left) if newest.start(&window.shared).is_some() => left,
-        _ => return op,
+        _ => return,
     };
     let may_be_taken = |op: &Operation| Small::of(op).filter(|_| op.order > target.push_to);
     let line = match target.pending.tail().map(|key| &ops[key]) {
         // A pack that is full, or nothing.
         Some(Operation { kind: OpKind::Pack, .. }) | None => SmallVec::<[PoolKey; 64]>::new(),
         // A long line is one whose stores have others among them: it is not walked again and again.
-        Some(last) if may_be_taken(last).is_none() => return op,
-        Some(_) if target.pending.len() > LONG_LINE * state.config.pack_from => return op,
+        Some(last) if may_be_taken(last).is_none() => return,
+        Some(_) if target.pending.len() > LONG_LINE * state.config.pack_from => return,
         Some(_) => target.pending.iter(ops).collect(),
     };
     let mut taken = SmallVec::<[(PoolKey, Small); 64]>::new();
@@ -152,7 +152,7 @@ pub(super) fn begin(
     for (key, small) in taken.into_iter().rev() {
         let is_in = small.add_to(&mut pack, &window.shared);
         debug_assert!(is_in, "a store in line is inside the window, and its room was counted");
-        ops.put_back(&mut window.op_share, key);
+        ops.give_back(&mut window.op_share, key);
     }
     let is_in = newest.add_to(&mut pack, &window.shared);
     debug_assert!(is_in, "its room was counted first");
@@ -160,7 +160,7 @@ pub(super) fn begin(
     let mut packed =
         Operation::new(OpKind::Pack, newest.disp, len, OpData::Pack(Box::new(pack)), Scatter::discard(0));
     packed.order = op.order;
-    packed
+    *op = packed;
 }
 
 /// Remembers a pack that is in line now: the next stores join it.

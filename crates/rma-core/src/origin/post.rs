@@ -18,20 +18,21 @@ use crate::progress::{Pools, State};
 use crate::table::{OpKind, Operation, Target};
 use crate::window::WindowState;
 
-/// Queues an operation whose legality has been checked; hands it back unchanged when no element is to be had now.
+/// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
+/// be had now. An operation is long, so it moves once, into its element.
 pub(crate) fn post(
     state: &mut State,
     window: &mut WindowState,
     channel: &dyn Channel,
     rank: Rank,
-    mut op: Operation,
+    waiting: &mut Option<Operation>,
     call: &'static str,
-) -> Result<Option<Operation>> {
+) -> Result<()> {
     check_alive(state, window, rank, call)?;
     if !lock_all::reach(state, window, rank) {
-        return Ok(Some(op));
+        return Ok(());
     }
-    let Some(target) = ensure_target(state, window, rank) else { return Ok(Some(op)) };
+    let Some(target) = ensure_target(state, window, rank) else { return Ok(()) };
     let mut is_extra = false;
     if !state.pools.ops.can_take(&window.op_share) {
         // Ask before the value moves in: it must come back whole.
@@ -41,9 +42,10 @@ pub(crate) fn post(
         is_extra =
             has_none(state, window, rank, |target| target.pending.is_empty() && target.issued.is_empty());
         if !is_extra {
-            return Ok(Some(op));
+            return Ok(());
         }
     }
+    let Some(op) = waiting.as_mut() else { return Ok(()) };
     let element = &mut state.pools.targets[target];
     element.posted += 1;
     op.order = element.posted;
@@ -52,14 +54,14 @@ pub(crate) fn post(
         // Somebody waits for this operation alone, and no synchronization call will push it.
         element.push_to = element.posted;
     }
-    let op = match op.order - element.issued_to < state.config.pack_from {
-        true => op,
-        false => pack::begin(state, window, channel, target, op),
-    };
+    if op.order - element.issued_to >= state.config.pack_from {
+        pack::begin(state, window, channel, target, op);
+    }
     let is_pack = op.kind == OpKind::Pack;
     let element = &mut state.pools.targets[target];
     state.is_pack_full |= is_pack && element.ends_in_pack(&state.pools.ops);
     let (ops, share) = (&mut state.pools.ops, &mut window.op_share);
+    let Some(op) = waiting.take() else { return Ok(()) };
     let taken = if is_extra { ops.take_extra(share, op) } else { ops.take(share, op) };
     let Ok(key) = taken else {
         return Err(Error::new(
@@ -79,7 +81,7 @@ pub(crate) fn post(
     }
     window.counters.on_ops_queued(1);
     window.dirty = true;
-    Ok(None)
+    Ok(())
 }
 
 /// The element of `rank`, made if need be; `None` when none is to be had now.
@@ -126,7 +128,7 @@ pub(crate) fn free_target(state: &mut State, window: &mut WindowState, key: Pool
 /// [`free_target`] within a step of the engine, which tells everybody that something moved.
 pub(super) fn take_out(pools: &mut Pools, window: &mut WindowState, key: PoolKey) {
     window.table.remove(&mut pools.targets, key);
-    pools.targets.put_back(&mut window.target_share, key);
+    pools.targets.give_back(&mut window.target_share, key);
 }
 
 fn free_idle_target(state: &mut State, window: &mut WindowState) -> bool {

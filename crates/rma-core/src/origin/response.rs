@@ -232,7 +232,7 @@ impl Settler<'_> {
         let Some(element) = self.pools.targets.get_mut(target) else { return };
         while let Some(key) = element.issued.head().filter(|key| self.pools.ops[*key].is_settled()) {
             element.issued.pop_front(&mut self.pools.ops);
-            self.pools.ops.put_back(&mut self.window.op_share, key);
+            self.pools.ops.give_back(&mut self.window.op_share, key);
             self.window.pressure = false;
         }
     }

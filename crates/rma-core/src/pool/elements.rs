@@ -128,21 +128,23 @@ impl<T> GlobalPool<T> {
     /// for a stale key and for an element that another share took.
     #[inline]
     pub fn put_back(&mut self, share: &mut LocalShare, key: PoolKey) -> Option<T> {
-        let slot = self.slots.get_mut(key.index as usize)?;
-        match slot.state {
-            State::Used { share: id, .. } if slot.generation == key.generation && id == share.id() => {}
-            _ => return None,
-        }
-        let state = std::mem::replace(&mut slot.state, State::Free { next: self.first_free });
-        self.first_free = key.index;
-        if share.credit() == Level::Global {
-            self.global_used -= 1;
-        }
-        self.stats.on_put_back();
+        let next = self.first_free;
+        let state = std::mem::replace(self.used(share, key)?, State::Free { next });
+        self.on_returned(share, key);
         match state {
             State::Used { value, .. } => Some(value),
             State::Free { .. } => None,
         }
+    }
+
+    /// [`GlobalPool::put_back`] of a value that nobody wants: it is dropped where it lies. Says whether there was one.
+    #[inline]
+    pub fn give_back(&mut self, share: &mut LocalShare, key: PoolKey) -> bool {
+        let next = self.first_free;
+        let Some(state) = self.used(share, key) else { return false };
+        *state = State::Free { next };
+        self.on_returned(share, key);
+        true
     }
 
     /// The element of a key; `None` when the key is stale.
@@ -209,6 +211,28 @@ impl<T> GlobalPool<T> {
         equal("free slots", self.free_len()? as u64, (self.slots.len() - used) as u64)?;
         equal("slots", self.slots.len() as u64, self.stats.high_water.into())?;
         at_most("borrowed elements", self.global_used, self.global_cap)
+    }
+
+    /// The state of an element that this share has taken.
+    #[inline]
+    fn used(&mut self, share: &LocalShare, key: PoolKey) -> Option<&mut State<T>> {
+        let slot = self.slots.get_mut(key.index as usize)?;
+        match slot.state {
+            State::Used { share: id, .. } if slot.generation == key.generation && id == share.id() => {
+                Some(&mut slot.state)
+            }
+            _ => None,
+        }
+    }
+
+    /// The element, which is linked to the first free one, is that now, and counts no more.
+    #[inline]
+    fn on_returned(&mut self, share: &mut LocalShare, key: PoolKey) {
+        self.first_free = key.index;
+        if share.credit() == Level::Global {
+            self.global_used -= 1;
+        }
+        self.stats.on_put_back();
     }
 
     fn insert(&mut self, share: u32, value: T) -> PoolKey {
@@ -373,6 +397,19 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_wants_is_dropped_once_and_by_its_share_alone() {
+        let mut pool = GlobalPool::new(0);
+        let (mut share, mut other) = (pool.open_share(1).unwrap(), pool.open_share(1).unwrap());
+        let value = std::sync::Arc::new(());
+        let key = pool.take(&mut share, value.clone()).unwrap();
+        assert!(!pool.give_back(&mut other, key));
+        assert_eq!(std::sync::Arc::strong_count(&value), 2);
+        assert!(pool.give_back(&mut share, key));
+        assert_eq!(std::sync::Arc::strong_count(&value), 1);
+        pool.invariants([&share, &other]).unwrap();
+    }
+
+    #[test]
     fn stale_and_forged_keys_find_nothing() {
         let mut pool = GlobalPool::new(0);
         let mut share = pool.open_share(2).unwrap();
@@ -442,7 +479,12 @@ mod tests {
                 live.extend(taken.map(|key| (who, key, step)));
             } else if !live.is_empty() {
                 let (who, key, value) = live.swap_remove(random(live.len() as u64) as usize);
-                assert_eq!(pool.put_back(&mut shares[who], key), Some(value), "step {step}");
+                if random(2) == 0 {
+                    assert_eq!(pool.put_back(&mut shares[who], key), Some(value), "step {step}");
+                } else {
+                    assert!(pool.give_back(&mut shares[who], key), "step {step}");
+                }
+                assert!(!pool.give_back(&mut shares[who], key), "step {step}: twice");
             }
             pool.invariants(&shares).unwrap_or_else(|e| panic!("step {step}: {e}"));
             assert!(live.iter().all(|(_, key, value)| pool.get(*key) == Some(value)), "step {step}");

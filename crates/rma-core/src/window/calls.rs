@@ -364,29 +364,41 @@ impl Window {
             if small.is_some_and(|small| pack::join(&mut core.state, &self.shared, target, &small)) {
                 return Ok(false);
             }
-            rest = self.post_once(core, target, call, make())?;
+            rest = Some(make());
+            self.post_once(core, target, call, &mut rest)?;
             Ok(std::mem::take(&mut core.state.is_pack_full))
         })?;
         if is_pack_full {
             // The target can begin on it while the next is being filled.
             self.engine.poll();
         }
-        let Some(rest) = rest else { return Ok(()) };
-        let mut rest = Some(rest);
+        if rest.is_none() {
+            return Ok(());
+        }
+        self.post_when_possible(target, call, rest)
+    }
+
+    /// Queues the operation as soon as there is an element for it.
+    #[cold]
+    fn post_when_possible(
+        &self,
+        target: Rank,
+        call: &'static str,
+        mut rest: Option<Operation>,
+    ) -> Result<()> {
         let describe = |_: &_| {
             let window = self.engine.sight().describe_window(self.shared.id);
             format!("earlier operations to end, to make room for one on rank {target} ({window})")
         };
         self.engine.wait(call, &describe, &mut |core| {
-            let Some(op) = rest.take() else { return Ok(Some(())) };
             let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
             // Only what this attempt gave the engine to do keeps the caller from sleeping.
             let was_dirty = std::mem::replace(&mut window.dirty, false);
-            let posted = post(&mut core.state, &mut window, &*core.channel, target, op, call);
+            let posted = post(&mut core.state, &mut window, &*core.channel, target, &mut rest, call);
             core.state.begun |= window.dirty;
             window.dirty |= was_dirty;
             core.state.windows.put_back(window);
-            rest = posted?;
+            posted?;
             Ok(rest.is_none().then_some(()))
         })
     }
@@ -398,7 +410,9 @@ impl Window {
         call: &'static str,
         op: Operation,
     ) -> Result<Option<Operation>> {
-        self.engine.with(|core| self.post_once(core, target, call, op))
+        let mut waiting = Some(op);
+        self.engine.with(|core| self.post_once(core, target, call, &mut waiting))?;
+        Ok(waiting)
     }
 }
 

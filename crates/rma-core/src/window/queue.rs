@@ -11,30 +11,33 @@ use crate::progress::{Core, Pools};
 use crate::table::{OpArea, Operation};
 
 impl Window {
-    /// Checks that a communication call is legal and inside the window, and queues it; hands it back when no element is to be
-    /// had. One to [`Rank::NULL`] has ended.
+    /// Checks that a communication call is legal and inside the window, and takes and queues it; leaves it when no element is
+    /// to be had. One to [`Rank::NULL`] has ended.
     pub(super) fn post_once(
         &self,
         core: &mut Core,
         target: Rank,
         call: &'static str,
-        mut op: Operation,
-    ) -> Result<Option<Operation>> {
+        waiting: &mut Option<Operation>,
+    ) -> Result<()> {
+        let Some(op) = waiting else { return Ok(()) };
         if target == Rank::NULL {
             op.signal_end(Ok(()));
-            return Ok(None);
+            *waiting = None;
+            return Ok(());
         }
         self.shared().check_rank(target, call)?;
         let Some(mut window) = core.state.windows.take(self.shared().id) else { return Err(gone(call)) };
         window.absorb();
-        let posted = match self.check_operation(&core.state.pools, &window, target, call, &op) {
+        let posted = match self.check_operation(&core.state.pools, &window, target, call, op) {
             Err(error) => Err(error),
             // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
             Ok(()) if op.len == 0 => {
                 op.signal_end(Ok(()));
-                Ok(None)
+                *waiting = None;
+                Ok(())
             }
-            Ok(()) => post(&mut core.state, &mut window, &*core.channel, target, op, call),
+            Ok(()) => post(&mut core.state, &mut window, &*core.channel, target, waiting, call),
         };
         core.state.windows.put_back(window);
         core.state.begun = true;

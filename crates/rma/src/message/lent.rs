@@ -19,6 +19,7 @@ use super::state::{Kind, Receive, Request, State, Waiting};
 use rma_core::datatype::Scatter;
 use rma_core::ids::Peer;
 use rma_core::mem::WriteSpan;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// The lent receive, as the state keeps it.
 #[derive(Debug)]
@@ -79,6 +80,7 @@ impl State {
             return Lending::Ordinary;
         }
         self.lent = Some(Lent { pattern, memory, stage: Stage::Posted });
+        self.signs.lent_has_moved.store(false, Relaxed);
         self.matcher.post(pattern, RequestId::LENT);
         Lending::Posted
     }
@@ -112,6 +114,7 @@ impl State {
         }
         lent.memory.part(0, message.len()).write(message);
         lent.stage = Stage::Received(Waiting { source, tag, len: message.len() as u64 });
+        self.signs.lent_has_moved.store(true, Release);
         true
     }
 
@@ -122,6 +125,7 @@ impl State {
         let kind = Kind::Receive(Receive::Posted { pattern: lent.pattern, sink });
         let id = self.requests.insert(Request { kind, is_abandoned: false });
         lent.stage = Stage::Request(id);
+        self.signs.lent_has_moved.store(true, Release);
         id
     }
 }

@@ -16,7 +16,7 @@ use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Messages of one process. Clones are the same messenger.
 ///
@@ -372,6 +372,11 @@ impl ReceiveRequest {
 }
 
 impl Lent<'_> {
+    /// Whether it has gone on, as one load tells.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.messenger.signs.lent_has_moved.load(Acquire)
+    }
+
     /// How it went on, once, if it has.
     pub(crate) fn test(&mut self) -> Option<ReceivedNow> {
         let state = &self.messenger.state;

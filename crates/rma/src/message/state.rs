@@ -78,6 +78,9 @@ pub(super) struct Signs {
     pub(super) is_active: AtomicBool,
     /// Whether some of it came after the last step.
     pub(super) is_due: AtomicBool,
+    /// Whether the lent receive is not posted any more: who waits for it asks the state only then. Written under the state's
+    /// lock; of use to nobody while there is no such receive.
+    pub(super) lent_has_moved: AtomicBool,
     /// Whether ranks outnumber cores: collectives choose their way by it.
     pub(super) is_crowded: AtomicBool,
 }

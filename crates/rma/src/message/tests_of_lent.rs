@@ -66,8 +66,9 @@ fn a_short_message_is_stored_without_a_request_whenever_it_comes() {
     assert_eq!(&memory, b"before\0\0");
     let mut lent = posted(lend(&messenger, None, Some(4), &mut memory));
     send(&mut net, 3, b"another");
-    assert!(lent.test().is_none(), "it has another tag");
+    assert!(lent.test().is_none() && !lent.has_moved(), "it has another tag");
     send(&mut net, 4, b"waited");
+    assert!(lent.has_moved(), "who waits looks at this alone");
     assert!(state(&net).contains("requests: 0"), "{}", state(&net));
     assert_eq!(message(lent.test()), Waiting { tag: 4, ..waiting });
     assert!(lent.test().is_none(), "it ends once");
@@ -105,7 +106,7 @@ fn whatever_else_comes_of_it_is_a_request() {
     let mut net = in_contact(&ROOMY, 3);
     let messenger = net.messengers[1].clone();
     let mut memory = [0; 100];
-    let goes_on = |lent: &mut Lent<'_>| match lent.test() {
+    let goes_on = |lent: &mut Lent<'_>| match lent.has_moved().then(|| lent.test()).flatten() {
         Some(ReceivedNow::Request(request)) => request,
         other => panic!("{other:?}"),
     };
@@ -120,6 +121,7 @@ fn whatever_else_comes_of_it_is_a_request() {
     assert_eq!(memory, [0; 100]);
     // Announced, because its sender waits for the receive.
     let mut lent = posted(lend(&messenger, Some(0), Some(3), &mut memory));
+    assert!(!lent.has_moved(), "what became of the one before says nothing");
     let mut ssend = net.messengers[0].begin_synchronous_send(Peer(1), SCOPE, 3, vec![7; 100]).unwrap();
     net.run_until(|_| ssend.test().is_some());
     let mut request = goes_on(&mut lent);
