@@ -1,7 +1,7 @@
 /* Collectives to which one rank gives another length than the others: whoever can see it gets an error, whoever cannot gets a
  * result or an error, nobody waits for ever, memory of a rank with an error is as before, and the communicator works on.
  *
- * ranks: 2 3 4 8
+ * ranks: 2 3 4 5 8
  * peers: none, most of these hang there */
 #include "check.h"
 
@@ -62,6 +62,7 @@ static int ended(int code, const char *what, int len, int may)
 static void lengths(int odd, int len, int more)
 {
     int mine = check_rank == odd ? more : len, root = check_size - 1, is_root = check_rank == root;
+    int half = check_rank % 2 ? more : len;
     int of_root = root == odd ? more : len;
     /* Equal to the root's, to all others', or not. */
     int of_two = mine == of_root ? GOOD : BAD;
@@ -88,11 +89,13 @@ static void lengths(int odd, int len, int more)
     TRY(MPI_Allgather(in, mine, MPI_INT, out, len, MPI_INT, comm), mine, BAD);
     TRY(LATER(MPI_Iallgather(in, mine, MPI_INT, out, len, MPI_INT, comm, &request)), mine, BAD);
     TRY(MPI_Scatter(in, len, MPI_INT, out, mine, MPI_INT, root, comm), mine, mine == len ? GOOD : BAD);
-    /* Among more ranks the way depends on the length, which they are not asked for. */
-    if (check_size <= 4 || (len > 64) == (more > 64)) {
-        TRY(MPI_Alltoall(in, len, MPI_INT, out, mine, MPI_INT, comm), mine, mine == len ? GOOD : BAD);
-        TRY(LATER(MPI_Ialltoall(in, len, MPI_INT, out, mine, MPI_INT, comm, &request)), mine, mine == len ? GOOD : BAD);
-    }
+    TRY(MPI_Alltoall(in, len, MPI_INT, out, mine, MPI_INT, comm), mine, mine == len ? GOOD : BAD);
+    TRY(LATER(MPI_Ialltoall(in, len, MPI_INT, out, mine, MPI_INT, comm, &request)), mine, mine == len ? GOOD : BAD);
+    /* By packets, five or more ranks choose their way by the length of what they give: one of them, or half of them, another. */
+    TRY(MPI_Alltoall(in, mine, MPI_INT, out, mine, MPI_INT, comm), mine, BAD);
+    TRY(LATER(MPI_Ialltoall(in, mine, MPI_INT, out, mine, MPI_INT, comm, &request)), mine, BAD);
+    TRY(MPI_Alltoall(in, half, MPI_INT, out, half, MPI_INT, comm), half, BAD);
+    TRY(LATER(MPI_Ialltoall(in, half, MPI_INT, out, half, MPI_INT, comm, &request)), half, BAD);
     for (int i = 0; i < check_size; i++)
         counts[i] = mine;
     TRY(MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm), mine, any);
@@ -101,7 +104,7 @@ static void lengths(int odd, int len, int more)
 
 int main(int argc, char **argv)
 {
-    static const int pairs[][2] = {{1, 2}, {2, 1}, {0, 3}, {1, 90}, {90, 1}, {100, 101}, {200, 40}, {69000, 69999}, {69999, 5}};
+    static const int pairs[][2] = {{1, 2}, {2, 1}, {0, 3}, {1, 90}, {90, 1}, {100, 101}, {200, 40}, {64, 132}, {64, 264}, {64, 288}, {69000, 69999}, {69999, 5}};
     check_begin(&argc, &argv);
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));

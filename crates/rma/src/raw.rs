@@ -2,8 +2,8 @@
 //! wait for all of them. The C library is made of it. Programs in Rust need none of it.
 
 pub use crate::collective::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Combine, ElementWise, Gather,
-    Link, Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll,
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Combine, ElementWise, Exchange,
+    Gather, Given, Link, Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll, Take,
 };
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{

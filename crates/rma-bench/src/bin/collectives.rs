@@ -4,6 +4,7 @@
 //! prints a line for each: name, nanoseconds of one, and packets, sleeps and turns given away of all ranks together for one.
 //! Run by `cargo xtask bench collectives`.
 
+use rma::raw::{Given, Take};
 use rma::{ReduceOp, Result, World};
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,9 @@ const COLLECTIVES: [(&str, Collective); 5] = [
 
 /// As `MPI_Alltoall`, whose blocks have one length.
 fn alltoall(world: &World) -> Result<()> {
-    let blocks = vec![vec![1u8; 8]; world.size() as usize];
-    world.run_alltoall("alltoall", blocks, Some(8)).map(drop)
+    let blocks = (0..world.size()).map(|_| Given::Bytes(vec![1u8; 8])).collect();
+    let takes = (0..world.size()).map(|_| Take::Bytes).collect();
+    world.run_alltoall("alltoall", blocks, takes, Some(8)).map(drop)
 }
 
 fn main() -> Result<()> {

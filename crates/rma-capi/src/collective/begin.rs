@@ -10,7 +10,7 @@ use crate::errors::Raiser;
 use crate::op;
 use crate::runtime::Process;
 use rma::raw::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Machine, Reduce, ReduceScatter, Scan,
+    AllGather, AllReduce, Barrier, Broadcast, Exchange, Gather, Given, Machine, Reduce, ReduceScatter, Scan,
     Scatter, ShortAllToAll,
 };
 use rma::{Communicator, Error, ErrorClass, Result};
@@ -143,15 +143,13 @@ pub(super) fn broadcast(
     let root_rank = call.root(root)?;
     let data = Data::new("buffer", buffer, number, datatype)?;
     let is_root = call.is_root(root);
-    let own = is_root.then(|| data.pack()).transpose()?;
     let mut room = data.room()?;
     if let Some(comm) = call.runs_on() {
-        let bytes = comm.run_broadcast(call.name, root_rank, own, data.len())?;
-        if !is_root {
-            room.store(&bytes)?;
-        }
+        let news = comm.run_broadcast_in(call.name, root_rank, room.memory())?;
+        news.map_or(Ok(()), |news| room.store(&news))?;
         return Ok(UnderWay::over(call));
     }
+    let own = is_root.then(|| data.pack()).transpose()?;
     let machine = Broadcast::new(call.comm.inner.link(), root_rank, own, data.len());
     Ok(call.begin(machine, move |bytes| if is_root { Ok(()) } else { room.store(&bytes) }))
 }
@@ -254,33 +252,38 @@ pub(super) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
         return inter.gather(send, &recv, root);
     }
     let root_rank = call.root(root)?;
-    let own = match is_in_place(send.memory) && call.is_root(root) {
-        true => recv[call.rank()].pack()?,
-        false => pack_apart(send, &recv)?,
-    };
+    let is_in_place = is_in_place(send.memory) && call.is_root(root);
+    let own = if is_in_place { recv[call.rank()].clone() } else { apart(send, &recv)? };
     let mut rooms = rooms(&recv)?;
     if let Some(comm) = call.runs_on() {
-        let blocks = comm.run_gather(call.name, root_rank, own)?;
-        Room::store_all(&mut rooms, &blocks.unwrap_or_default())?;
+        let own = (!is_in_place).then(|| own.given()).transpose()?;
+        let takes = rooms.iter().map(Room::take).collect();
+        let blocks = comm.run_gather(call.name, root_rank, own, takes)?;
+        Room::store_rest(&mut rooms, &blocks)?;
         return Ok(UnderWay::over(call));
     }
+    let own = own.pack()?;
     let machine = Gather::new(call.comm.inner.link(), root_rank, own);
     Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks.unwrap_or_default())))
 }
 
 pub(super) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Begun {
-    let own = match is_in_place(send.memory) && call.inter().is_none() {
-        true => recv[call.rank()].pack()?,
-        false => pack_apart(send, &recv)?,
-    };
+    let is_in_place = is_in_place(send.memory) && call.inter().is_none();
+    let own = if is_in_place { recv[call.rank()].clone() } else { apart(send, &recv)? };
     let mut rooms = rooms(&recv)?;
     if let Some(inter) = call.inter() {
-        return inter.all_gather(own, rooms);
+        return inter.all_gather(own.pack()?, rooms);
     }
     if let Some(comm) = call.runs_on() {
-        Room::store_all(&mut rooms, &comm.run_allgather(call.name, own)?)?;
+        let mut takes: Vec<_> = rooms.iter().map(|room| Some(room.take())).collect();
+        if is_in_place {
+            takes[call.rank()] = None;
+        }
+        let blocks = comm.run_allgather(call.name, own.given()?, takes)?;
+        Room::store_rest(&mut rooms, &blocks)?;
         return Ok(UnderWay::over(call));
     }
+    let own = own.pack()?;
     let machine = AllGather::new(call.comm.inner.link(), own);
     Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
 }
@@ -292,33 +295,26 @@ pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
     }
     let root_rank = call.root(root)?;
     let is_root = call.is_root(root);
-    let blocks = is_root.then(|| send.iter().map(Data::pack).collect::<Result<Vec<_>>>()).transpose()?;
     let stays = is_in_place(recv.memory) && is_root;
     let place = (!stays).then(|| recv.data("recvbuf")).transpose()?;
     Data::check_apart(&send, place.as_slice())?;
     let mut room = place.map(|place| place.room()).transpose()?;
     if let Some(comm) = call.runs_on() {
-        let block = comm.run_scatter(call.name, root_rank, blocks)?;
-        Room::store_in(&mut room, Some(block))?;
+        let blocks = is_root.then(|| send.iter().map(Data::given).collect::<Result<Vec<_>>>()).transpose()?;
+        let block = comm.run_scatter(call.name, root_rank, blocks, room.as_ref().map(Room::take))?;
+        Room::store_in(&mut room, block)?;
         return Ok(UnderWay::over(call));
     }
+    let blocks = is_root.then(|| send.iter().map(Data::pack).collect::<Result<Vec<_>>>()).transpose()?;
     let machine = Scatter::new(call.comm.inner.link(), root_rank, blocks)?;
     Ok(call.begin(machine, move |block| Room::store_in(&mut room, Some(block))))
 }
 
-/// An exchange whose blocks all have one length, on all ranks.
+/// An exchange whose blocks all should have one length, on all ranks.
 pub(super) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
-    let len = recv.first().map_or(0, Data::len);
-    let even_len = usize::try_from(len).ok();
-    let is_short = even_len.is_some_and(|len| ShortAllToAll::is_better(call.own_size(), len));
-    if call.is_blocking || call.inter().is_some() || !is_short {
-        return all_to_all_of(call, send, recv, even_len);
-    }
-    Data::check_apart(send.as_deref().unwrap_or_default(), &recv)?;
-    let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
-    let mut rooms = rooms(&recv)?;
-    let machine = ShortAllToAll::new(call.comm.inner.link(), blocks)?;
-    Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
+    // What a rank gives is what others see of it.
+    let len = send.as_ref().unwrap_or(&recv).first().map_or(0, Data::len);
+    all_to_all_of(call, send, recv, usize::try_from(len).ok())
 }
 
 /// With `send` missing, the blocks to be sent are those to be replaced (`MPI_IN_PLACE`).
@@ -326,20 +322,40 @@ pub(super) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -
     all_to_all_of(call, send, recv, None)
 }
 
-/// `even_len` is the length of all blocks of all ranks, if they have one.
+/// `even_len` is the length of all blocks of all ranks, if they should have one.
 fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len: Option<usize>) -> Begun {
     Data::check_apart(send.as_deref().unwrap_or_default(), &recv)?;
-    let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
     let mut rooms = rooms(&recv)?;
     if let Some(inter) = call.inter() {
+        let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
         return inter.all_to_all(blocks, rooms);
     }
+    let gives = match &send {
+        Some(send) => send.iter().map(Data::given).collect::<Result<Vec<_>>>()?,
+        None => recv.iter().map(|data| data.pack().map(Given::Bytes)).collect::<Result<Vec<_>>>()?,
+    };
+    let takes = rooms.iter().map(Room::take);
     if let Some(comm) = call.runs_on() {
-        Room::store_all(&mut rooms, &comm.run_alltoall(call.name, blocks, even_len)?)?;
+        let blocks = comm.run_alltoall(call.name, gives, takes.collect(), even_len)?;
+        Room::store_rest(&mut rooms, &blocks)?;
         return Ok(UnderWay::over(call));
     }
-    let machine = AllToAll::new(call.comm.inner.link(), blocks)?;
-    Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
+    let link = call.comm.inner.link();
+    match even_len.filter(|_| ShortAllToAll::is_for(gives.len())) {
+        Some(len) if ShortAllToAll::is_better(gives.len(), len) => {
+            let machine = ShortAllToAll::new(link, gives.into_iter().map(Given::pack).collect())?.even(len);
+            Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
+        }
+        even => {
+            let gives = gives.into_iter().map(Some).collect();
+            let exchange = Exchange::new(link, gives, takes.map(Some).collect())?;
+            let exchange = match even {
+                Some(len) => exchange.even(len),
+                None => exchange,
+            };
+            Ok(call.begin(exchange, move |blocks| Room::store_rest(&mut rooms, &blocks)))
+        }
+    }
 }
 
 /// The pieces that a call reads, unless it reads them in place.
@@ -371,10 +387,10 @@ impl<C: Wide> Side<C> {
 }
 
 /// A rank's block, which has no byte in common with those that it gets.
-fn pack_apart<C: Wide>(send: Side<C>, recv: &[Data]) -> Result<Vec<u8>> {
+fn apart<C: Wide>(send: Side<C>, recv: &[Data]) -> Result<Data> {
     let own = send.data("sendbuf")?;
     Data::check_apart(from_ref(&own), recv)?;
-    own.pack()
+    Ok(own)
 }
 
 /// What a rank brings to a reduction, which has no byte in common with its result, or is where the result goes

@@ -4,6 +4,7 @@ use crate::abi::{MPI_Datatype, MPI_IN_PLACE};
 use crate::arguments::{In, Memory, Wide, count};
 use crate::datatype::{bytes, committed};
 use crate::overlap::{Touched, check_apart};
+use rma::raw::{Given, Take};
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{Datatype, Scatter};
 use smallvec::SmallVec;
@@ -46,6 +47,11 @@ impl Data {
         let mut packed = vec![0; self.len as usize];
         self.memory.gather(self.name, self.count, &self.datatype)?.read(&mut packed);
         Ok(packed)
+    }
+
+    /// The elements where they lie.
+    pub(super) fn given(&self) -> Result<Given> {
+        self.memory.gather(self.name, self.count, &self.datatype).map(Given::Memory)
     }
 
     /// Room for the elements.
@@ -129,6 +135,28 @@ impl Room {
         self.check(packed)?;
         self.scatter.write(packed);
         Ok(())
+    }
+
+    /// The memory.
+    pub(super) fn memory(&self) -> Scatter {
+        self.scatter.clone()
+    }
+
+    /// The memory, for a block to be received there.
+    pub(super) fn take(&self) -> Take {
+        Take::Memory(self.memory())
+    }
+
+    /// Stores blocks of those ranks whose blocks are not in their rooms already, or, when one of them is not as long as its
+    /// room, none.
+    ///
+    /// # Errors
+    /// As [`Room::store`].
+    pub(super) fn store_rest(rooms: &mut [Self], blocks: &[Option<Vec<u8>>]) -> Result<()> {
+        let mut rest: SmallVec<[_; 8]> =
+            rooms.iter_mut().zip(blocks).filter_map(|(room, block)| Some((room, block.as_ref()?))).collect();
+        rest.iter().try_for_each(|(room, block)| room.check(block))?;
+        rest.iter_mut().try_for_each(|(room, block)| room.store(block))
     }
 
     /// Stores what has arrived where there is both room and news.

@@ -24,7 +24,8 @@ use std::sync::Arc;
 pub struct AllReduce {
     link: Link,
     operation: Arc<dyn Combine>,
-    values: Vec<u8>,
+    /// Shared with the messages under way that give them to others.
+    values: Arc<Vec<u8>>,
     lengths: SameLength,
     stage: Stage,
     receive: Option<ReceiveRequest>,
@@ -52,7 +53,8 @@ impl AllReduce {
     /// Begins; the first step sends. `values` are packed elements, as many on every rank.
     pub fn new(link: Link, operation: Arc<dyn Combine>, values: Vec<u8>) -> Self {
         let lengths = SameLength::new(&values);
-        Self { link, operation, values, lengths, stage: Stage::Start, receive: None, sends: Sends::default() }
+        let (values, stage, sends) = (Arc::new(values), Stage::Start, Sends::default());
+        Self { link, operation, values, lengths, stage, receive: None, sends }
     }
 
     fn start(&mut self) -> Result<()> {
@@ -90,7 +92,7 @@ impl AllReduce {
     }
 
     fn send(&mut self, to: u32, round: u32) -> Result<()> {
-        self.sends.push(self.link.send(to, round, self.values.clone())?);
+        self.sends.push(self.link.send_shared(to, round, Arc::clone(&self.values))?);
         Ok(())
     }
 
@@ -122,7 +124,7 @@ impl AllReduce {
     /// `other` is nothing when the numbers differ.
     fn on_received(&mut self, other: Option<Vec<u8>>) -> Result<()> {
         let Some(other) = other else {
-            self.values = Vec::new();
+            self.values = Arc::default();
             return self.enter(match self.stage {
                 Stage::Fold => Stage::Double(1),
                 Stage::Double(bit) => Stage::Double(bit << 1),
@@ -139,7 +141,7 @@ impl AllReduce {
                 self.enter(Stage::Double(bit << 1))
             }
             Stage::Start | Stage::Unfold | Stage::Leave => {
-                self.values = other;
+                self.values = Arc::new(other);
                 self.enter(Stage::Leave)
             }
         }
@@ -147,10 +149,12 @@ impl AllReduce {
 
     fn combine(&mut self, mut other: Vec<u8>, is_lower: bool) {
         if is_lower {
-            self.operation.combine(&other, &mut self.values);
+            // A copy is made while a message that has not left yet needs them as they are.
+            let values: &mut Vec<u8> = Arc::make_mut(&mut self.values);
+            self.operation.combine(&other, values);
         } else {
             self.operation.combine(&self.values, &mut other);
-            self.values = other;
+            self.values = Arc::new(other);
         }
     }
 }
@@ -163,6 +167,8 @@ impl Machine for AllReduce {
             self.start()?;
         }
         while self.receive.is_some() {
+            // What has left does not hold the values any more.
+            self.sends.have_left()?;
             let Some(other) = self.lengths.until(&mut self.sends, &mut self.receive)? else {
                 return Ok(None);
             };
@@ -171,7 +177,10 @@ impl Machine for AllReduce {
         if !self.sends.have_left()? {
             return Ok(None);
         }
-        self.lengths.end().map(|()| Some(std::mem::take(&mut self.values)))
+        self.lengths.end()?;
+        // Nobody else holds them now that all messages have left.
+        let values = std::mem::take(&mut self.values);
+        Ok(Some(Arc::try_unwrap(values).unwrap_or_else(|values| (*values).clone())))
     }
 }
 

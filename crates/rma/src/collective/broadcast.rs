@@ -2,10 +2,14 @@
 //!
 //! A message that is too long for a rank is that rank's error alone: it is passed on first, so nobody waits below it. A rank
 //! with nobody below it does not even store one.
+//!
+//! The message may come from the caller's memory and go to it ([`BroadcastInMemory`]), as [`super::given`] tells.
 
+use super::given::Given;
 use super::link::{Link, Machine, Sends};
 use super::tree::Tree;
 use crate::message::ReceiveRequest;
+use rma_core::datatype::{Gather, Scatter};
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
 
@@ -17,10 +21,25 @@ pub struct Broadcast {
     link: Link,
     tree: Tree,
     limit: u64,
+    /// Where a message of the right length goes.
+    room: Option<Scatter>,
     receive: Option<ReceiveRequest>,
-    message: Option<Arc<Vec<u8>>>,
+    message: Option<Message>,
     sends: Sends,
     has_told: bool,
+    /// The error to end with when no message uses the caller's memory any more.
+    failed: Option<Error>,
+}
+
+/// A broadcast from and to the memory of the ranks' callers; gives a rank the message when it is not as long as the memory, and
+/// nothing when it is in place.
+#[derive(Debug)]
+pub struct BroadcastInMemory(Broadcast);
+
+#[derive(Clone, Debug)]
+enum Message {
+    Bytes(Arc<Vec<u8>>),
+    Memory(Gather),
 }
 
 impl Broadcast {
@@ -30,33 +49,45 @@ impl Broadcast {
             tree: Tree::new(&link, root),
             link,
             limit,
+            room: None,
             receive: None,
-            message: message.map(Arc::new),
+            message: message.map(|message| Message::Bytes(Arc::new(message))),
             sends: Sends::default(),
             has_told: false,
+            failed: None,
         }
     }
 
-    fn tell(&mut self, message: &Arc<Vec<u8>>) -> Result<()> {
+    fn tell(&mut self, message: &Message) -> Result<()> {
         for bit in self.tree.child_bits() {
             let child = self.tree.rank(self.tree.place() + bit);
-            self.sends.push(self.link.send_shared(child, 0, Arc::clone(message))?);
+            self.sends.push(match message {
+                Message::Bytes(bytes) => self.link.send_shared(child, 0, Arc::clone(bytes))?,
+                Message::Memory(memory) => self.link.send_given(child, 0, Given::Memory(memory.clone()))?,
+            });
         }
         Ok(())
     }
-}
 
-impl Machine for Broadcast {
-    type Output = Vec<u8>;
+    fn receive(&self) -> Result<ReceiveRequest> {
+        let most = if self.tree.child_bits().next().is_none() { self.limit } else { u64::MAX };
+        match &self.room {
+            Some(room) => self.link.receive_exactly(self.tree.parent(), 0, room.clone(), most),
+            None => self.link.receive(self.tree.parent(), 0, most),
+        }
+    }
 
-    fn step(&mut self) -> Result<Option<Vec<u8>>> {
+    fn advance(&mut self) -> Result<Option<Message>> {
         if self.message.is_none() {
             if self.receive.is_none() {
-                let most = if self.tree.child_bits().next().is_none() { self.limit } else { u64::MAX };
-                self.receive = Some(self.link.receive(self.tree.parent(), 0, most)?);
+                self.receive = Some(self.receive()?);
             }
             let Some(end) = self.receive.as_mut().and_then(ReceiveRequest::test) else { return Ok(None) };
-            self.message = Some(Arc::new(end.map_err(|e| e.in_call(CALL))?.data.unwrap_or_default()));
+            let received = end.map_err(|e| e.in_call(CALL))?;
+            self.message = Some(match (received.data, &self.room) {
+                (None, Some(room)) => Message::Memory(room.as_gather()),
+                (data, _) => Message::Bytes(Arc::new(data.unwrap_or_default())),
+            });
         }
         if let (Some(message), false) = (self.message.clone(), self.has_told) {
             self.has_told = true;
@@ -65,12 +96,64 @@ impl Machine for Broadcast {
         if !self.sends.have_left()? {
             return Ok(None);
         }
-        let len = self.message.as_ref().map_or(0, |message| message.len() as u64);
+        let len = match &self.message {
+            Some(Message::Bytes(bytes)) => bytes.len() as u64,
+            Some(Message::Memory(_)) | None => 0,
+        };
         if self.receive.is_some() && len > self.limit {
             let cause = format!("a message of {len} bytes arrived for a buffer of {}", self.limit);
             return Err(Error::new(ErrorClass::Truncate, CALL, cause));
         }
-        // Nobody else holds it now that all messages have left.
-        Ok(self.message.take().map(|message| Arc::try_unwrap(message).unwrap_or_else(|m| (*m).clone())))
+        Ok(self.message.take())
+    }
+
+    /// As a step of the machine; the message may be in the caller's memory.
+    fn go_on(&mut self) -> Result<Option<Message>> {
+        if self.failed.is_none() {
+            match self.advance() {
+                Ok(end) => return Ok(end),
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        let is_free = self.receive.as_mut().is_none_or(ReceiveRequest::release) & self.sends.release();
+        self.failed.take_if(|_| is_free).map_or(Ok(None), Err)
+    }
+}
+
+impl BroadcastInMemory {
+    /// Begins. `memory` is where the root's message lies, and where it goes elsewhere.
+    pub fn new(link: Link, root: u32, memory: Scatter) -> Self {
+        let mut broadcast = Broadcast::new(link, root, None, memory.remaining());
+        match broadcast.tree.place() {
+            0 => broadcast.message = Some(Message::Memory(memory.as_gather())),
+            _ => broadcast.room = Some(memory),
+        }
+        Self(broadcast)
+    }
+}
+
+impl Machine for Broadcast {
+    type Output = Vec<u8>;
+
+    fn step(&mut self) -> Result<Option<Vec<u8>>> {
+        Ok(self.go_on()?.map(|message| message.bytes().unwrap_or_default()))
+    }
+}
+
+impl Machine for BroadcastInMemory {
+    type Output = Option<Vec<u8>>;
+
+    fn step(&mut self) -> Result<Option<Self::Output>> {
+        Ok(self.0.go_on()?.map(Message::bytes))
+    }
+}
+
+impl Message {
+    /// The bytes, unless they are in the caller's memory. Nobody else holds them now that all messages have left.
+    fn bytes(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Bytes(bytes) => Some(Arc::try_unwrap(bytes).unwrap_or_else(|bytes| (*bytes).clone())),
+            Self::Memory(_) => None,
+        }
     }
 }

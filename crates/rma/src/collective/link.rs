@@ -1,7 +1,9 @@
 //! What one collective uses of the messenger: a group, a number of its own, and rounds.
 
+use super::given::Given;
 use crate::message::{Messenger, ReceiveRequest, Received, Scope, SendRequest};
 use rma_core::Result;
+use rma_core::datatype::Scatter;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use smallvec::SmallVec;
@@ -116,6 +118,29 @@ impl Link {
         self.messenger.begin_send_shared(self.group.peer(Rank(to)), self.scope, self.tag(round), message)
     }
 
+    /// As [`Link::send`], for bytes that may lie in the caller's memory.
+    pub(super) fn send_given(&self, to: u32, round: u32, given: Given) -> Result<SendRequest> {
+        match given {
+            Given::Bytes(message) => self.send(to, round, message),
+            Given::Memory(message) => {
+                let to = self.group.peer(Rank(to));
+                self.messenger.begin_send_lent(to, self.scope, self.tag(round), message)
+            }
+        }
+    }
+
+    /// Receives into the caller's memory if the message is just as long as that, and otherwise as [`Link::receive`].
+    pub(super) fn receive_exactly(
+        &self,
+        from: u32,
+        round: u32,
+        room: Scatter,
+        limit: u64,
+    ) -> Result<ReceiveRequest> {
+        let from = self.group.peer(Rank(from));
+        self.messenger.begin_receive_exactly(self.scope, from, self.tag(round), room, limit)
+    }
+
     pub(super) fn receive(&self, from: u32, round: u32, limit: u64) -> Result<ReceiveRequest> {
         let from = self.group.peer(Rank(from));
         self.messenger.begin_receive(self.scope, Some(from), Some(self.tag(round)), limit)
@@ -143,6 +168,12 @@ impl Sends {
                 end.map(Some)
             }
         }
+    }
+
+    /// Lets go of the caller's memory, as far as no channel reads it now; says whether nothing of it is used any more.
+    pub(super) fn release(&mut self) -> bool {
+        self.0.retain(|send| !send.release());
+        self.0.is_empty()
     }
 
     /// How many have not been seen to leave.

@@ -10,10 +10,14 @@
 //! | [`ReduceScatter`] | [`AllToAll`], then each rank combines | P - 1 |
 //! | [`Gather`], [`Scatter`] | binomial tree | 1; at most ⌈log2 P⌉ |
 //! | [`AllGather`] | dissemination (Bruck) | ⌈log2 P⌉ |
-//! | [`AllToAll`] | pairwise, a few at a time | P - 1 |
+//! | [`AllToAll`] | pairwise, a few at a time ([`Exchange`]) | P - 1 |
 //! | [`ShortAllToAll`] | blocks travel by powers of two (Bruck) | ⌈log2 P⌉ |
 //!
 //! Blocking collectives of ranks that share memory need no messages while their data are short (`boards`).
+//!
+//! Blocking collectives of the C library move long blocks straight from one program's memory to another's ([`Exchange`],
+//! [`BroadcastInMemory`]); among few ranks, or where boards have told all that blocks are long, these replace the trees of
+//! gather and scatter, which pass on what they have packed.
 //!
 //! Invariants: every rank of a group takes part in the same collectives in the same order, and the number of a collective
 //! on its group is part of its tags, so that consecutive ones never mix; results depend on ranks and values only, never on
@@ -26,8 +30,10 @@ mod barrier;
 pub(crate) mod boards;
 mod broadcast;
 mod combine;
+mod exchange;
 mod frames;
 mod gather;
+mod given;
 mod link;
 mod reduce;
 mod reduce_scatter;
@@ -43,16 +49,21 @@ mod up_and_down;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_of_exchange;
+#[cfg(test)]
 mod tests_of_values;
 
 pub use allgather::AllGather;
 pub use allreduce::AllReduce;
 pub use alltoall::AllToAll;
 pub use barrier::Barrier;
-pub use broadcast::Broadcast;
+pub use broadcast::{Broadcast, BroadcastInMemory};
 pub use combine::{Combine, ElementWise};
+pub use exchange::{Exchange, Take};
 pub(crate) use frames::{join, split};
 pub use gather::Gather;
+pub use given::Given;
+pub(crate) use given::packed;
 pub(crate) use link::Mapped;
 pub use link::{Link, Machine};
 pub use reduce::Reduce;

@@ -215,7 +215,7 @@ fn different_lengths_in_a_reduction_are_an_error() {
 }
 
 /// One machine per rank, to its end.
-fn ends<M: Machine>(
+pub(super) fn ends<M: Machine>(
     net: &mut Net,
     dice: &mut Dice,
     machine: impl Fn(&Net, u32) -> M,

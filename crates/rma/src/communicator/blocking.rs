@@ -5,11 +5,12 @@
 //! communicator's collectives are blocking ones. They count these alike, and make the boards before the same one of them.
 
 use super::handle::Communicator;
-use crate::collective::boards::{Boards, Caller, Way};
+use crate::collective::boards::{Boards, Caller, Kind, Way};
 use crate::collective::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, Gather, Machine, Reduce, ReduceScatter,
-    Scatter, ShortAllToAll, Swap,
+    AllGather, AllReduce, Barrier, Broadcast, BroadcastInMemory, Combine, Exchange, Gather, Given, Machine,
+    Reduce, ReduceScatter, Scatter, ShortAllToAll, Take, packed,
 };
+use rma_core::datatype::Scatter as Room;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -22,6 +23,15 @@ pub(super) struct Shared {
     /// `None` when the ranks share no memory.
     boards: OnceLock<Result<Option<Boards>>>,
 }
+
+/// What has come from each rank and does not lie in the caller's memory.
+type Blocks = Vec<Option<Vec<u8>>>;
+
+/// Among so few ranks blocks go straight to the rank that they are for. Otherwise they are passed on along a tree, which is
+/// fewer messages one after the other for a rank with many.
+const FEW: u32 = 4;
+/// The same where boards have told all that blocks are long: then bytes count more than messages.
+const FEW_OF_LONG: u32 = 16;
 
 /// A communicator that lives for so few blocking collectives is not worth its boards.
 const CALLS_BEFORE_BOARDS: u32 = 2;
@@ -57,6 +67,28 @@ impl Communicator {
             }
         }
         self.by_packets(call, Broadcast::new(self.link(), root, message, limit))
+    }
+
+    /// As [`Communicator::run_broadcast`], from and to memory of the callers. Answers a message that is not as long as the
+    /// memory; one that is lies there now.
+    ///
+    /// # Errors
+    /// As [`Communicator::run_broadcast`].
+    pub fn run_broadcast_in(&self, call: &'static str, root: u32, memory: Room) -> Result<Option<Vec<u8>>> {
+        let (len, is_root) = (memory.remaining(), self.rank() == root);
+        if let Some(boards) = self.boards(call)? {
+            let way = self.on_boards(call, |caller| match is_root {
+                true if boards.are_long(len as usize, 1) => {
+                    boards.say_long(caller, Kind::Broadcast).map(|()| Way::Packets)
+                }
+                true => boards.broadcast(caller, root, Some(&packed(memory.as_gather())), len),
+                false => boards.broadcast(caller, root, None, len),
+            })?;
+            if let Way::Done(received) = way {
+                return Ok((!is_root).then_some(received));
+            }
+        }
+        self.by_packets(call, BroadcastInMemory::new(self.link(), root, memory))
     }
 
     /// Gives rank `root`, which exists, the combined values of all.
@@ -111,7 +143,7 @@ impl Communicator {
         operation: Arc<dyn Combine>,
         blocks: Vec<Vec<u8>>,
     ) -> Result<Vec<u8>> {
-        self.check_blocks(call, &blocks)?;
+        self.check_blocks(call, blocks.len())?;
         if let Some(boards) = self.boards(call)?
             && let Way::Done(blocks) =
                 self.on_boards(call, |caller| boards.all_to_all(caller, true, &blocks))?
@@ -122,50 +154,91 @@ impl Communicator {
         self.by_packets(call, ReduceScatter::new(self.link(), operation, blocks)?)
     }
 
-    /// Gives rank `root`, which exists, the blocks of all in rank order. They may have any lengths.
+    /// Gives rank `root`, which exists, the blocks of all in rank order. They may have any lengths. The root alone says where
+    /// they go, and may have its own there already.
     ///
     /// # Errors
     /// When a rank is lost.
-    pub fn run_gather(&self, call: &'static str, root: u32, block: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
+    pub fn run_gather(
+        &self,
+        call: &'static str,
+        root: u32,
+        own: Option<Given>,
+        takes: Vec<Take>,
+    ) -> Result<Blocks> {
         let boards = self.boards(call)?;
         let link = self.link();
+        let is_root = self.rank() == root;
+        let mut takes = self.some_takes(if is_root { takes } else { Vec::new() });
+        let mut gives = self.no_gives();
         let Some(boards) = boards else {
-            return self.by_packets(call, Gather::new(link, root, block));
-        };
-        let gathered = match self.on_boards(call, |caller| boards.gather(caller, root, &block))? {
-            Way::Done(gathered) => gathered,
-            // This rank's block is long. The others' may be short, so it goes to the root and nowhere else.
-            Way::Packets => {
-                return self.by_packets(call, Swap::new(link, Some((root, block)), None)).map(|_| None);
+            if self.size() > FEW {
+                let is_in_place = own.is_none();
+                let block = own.map(Given::pack).unwrap_or_default();
+                let blocks = self.by_packets(call, Gather::new(link, root, block))?.unwrap_or_default();
+                let blocks = (0..).zip(blocks);
+                return Ok(blocks
+                    .map(|(rank, block)| (rank != root || !is_in_place).then_some(block))
+                    .collect());
             }
+            gives[root as usize] = own;
+            return self.by_packets(call, Exchange::new(link, gives, takes)?);
         };
-        if self.rank() != root {
-            return Ok(None);
+        if !is_root {
+            let own = own.unwrap_or(Given::Bytes(Vec::new()));
+            if !boards.are_long(own.len(), 1) {
+                let own = own.pack();
+                self.on_boards(call, |caller| boards.gather(caller, root, &own))?;
+                return Ok(Blocks::new());
+            }
+            // The others' may be short, so it goes to the root and nowhere else.
+            self.on_boards(call, |caller| boards.say_long(caller, Kind::Gather))?;
+            gives[root as usize] = Some(own);
+            return self.by_packets(call, Exchange::new(link, gives, takes)?);
         }
-        let mut blocks = Vec::with_capacity(gathered.len());
-        for (rank, block) in (0..).zip(gathered) {
-            blocks.push(match block {
-                Some(block) => block,
-                None => self.by_packets(call, Swap::new(link.clone(), None, Some(rank)))?.unwrap_or_default(),
-            });
+        // Nobody looks at the root's board.
+        let mut blocks = match self.on_boards(call, |caller| boards.gather(caller, root, &[]))? {
+            Way::Done(blocks) => blocks,
+            Way::Packets => self.no_blocks(),
+        };
+        let own_take = takes[root as usize].take().and_then(Take::room);
+        blocks[root as usize] = own.and_then(|own| own.move_to(own_take));
+        for (take, _) in takes.iter_mut().zip(&blocks).filter(|(_, block)| block.is_some()) {
+            *take = None;
         }
-        Ok(Some(blocks))
+        if takes.iter().all(Option::is_none) {
+            return Ok(blocks);
+        }
+        let long = self.by_packets(call, Exchange::new(link, gives, takes)?)?;
+        Ok(blocks.into_iter().zip(long).map(|(short, long)| short.or(long)).collect())
     }
 
-    /// Gives every rank the blocks of all in rank order. They may have any lengths.
+    /// Gives every rank the blocks of all in rank order. They may have any lengths. A rank may have its own in place already,
+    /// and then takes none from itself.
     ///
     /// # Errors
     /// When a rank is lost.
-    pub fn run_allgather(&self, call: &'static str, block: Vec<u8>) -> Result<Vec<Vec<u8>>> {
-        if let Some(boards) = self.boards(call)?
-            && let Way::Done(blocks) = self.on_boards(call, |caller| boards.all_gather(caller, &block))?
-        {
-            return Ok(blocks);
+    pub fn run_allgather(&self, call: &'static str, own: Given, takes: Vec<Option<Take>>) -> Result<Blocks> {
+        let boards = self.boards(call)?;
+        let all = |blocks: Vec<Vec<u8>>| blocks.into_iter().map(Some).collect();
+        if let Some(boards) = boards {
+            if boards.are_long(own.len(), 1) {
+                self.on_boards(call, |caller| boards.say_long(caller, Kind::AllGather))?;
+            } else {
+                let own = own.copy();
+                if let Way::Done(blocks) = self.on_boards(call, |caller| boards.all_gather(caller, &own))? {
+                    return Ok(all(blocks));
+                }
+            }
         }
-        self.by_packets(call, AllGather::new(self.link(), block))
+        if !self.is_straight(boards) {
+            return self.by_packets(call, AllGather::new(self.link(), own.pack())).map(all);
+        }
+        let gives = (0..self.size()).map(|_| Some(own.again())).collect();
+        self.by_packets(call, Exchange::new(self.link(), gives, takes)?)
     }
 
-    /// Gives every rank its block of those of rank `root`, which exists and alone gives some.
+    /// Gives every rank its block of those of rank `root`, which exists and alone gives some; it may keep its own.
     ///
     /// # Errors
     /// When the root does not give as many blocks as there are ranks, or a rank is lost.
@@ -173,45 +246,107 @@ impl Communicator {
         &self,
         call: &'static str,
         root: u32,
-        blocks: Option<Vec<Vec<u8>>>,
-    ) -> Result<Vec<u8>> {
+        blocks: Option<Vec<Given>>,
+        take: Option<Take>,
+    ) -> Result<Option<Vec<u8>>> {
         let blocks = blocks.filter(|_| self.rank() == root);
         if self.rank() == root {
-            self.check_blocks(call, blocks.as_deref().unwrap_or_default())?;
+            self.check_blocks(call, blocks.as_ref().map_or(0, Vec::len))?;
         }
-        if let Some(boards) = self.boards(call)?
-            && let Way::Done(block) =
-                self.on_boards(call, |caller| boards.scatter(caller, root, blocks.as_deref()))?
-        {
-            return Ok(block);
+        let boards = self.boards(call)?;
+        if let Some(boards) = boards {
+            let way = match &blocks {
+                Some(blocks) if boards.are_long(len_of(blocks), blocks.len()) => {
+                    self.on_boards(call, |caller| boards.say_long(caller, Kind::Scatter))?;
+                    Way::Packets
+                }
+                Some(blocks) => {
+                    let blocks: Vec<_> = blocks.iter().map(Given::copy).collect();
+                    self.on_boards(call, |caller| boards.scatter(caller, root, Some(&blocks)))?
+                }
+                None => self.on_boards(call, |caller| boards.scatter(caller, root, None))?,
+            };
+            if let Way::Done(block) = way {
+                return Ok(take.map(|_| block));
+            }
         }
-        self.by_packets(call, Scatter::new(self.link(), root, blocks)?)
+        let link = self.link();
+        if !self.is_straight(boards) {
+            let blocks = blocks.map(|blocks| blocks.into_iter().map(Given::pack).collect());
+            let block = self.by_packets(call, Scatter::new(link, root, blocks)?)?;
+            return Ok(take.map(|_| block));
+        }
+        let gives = blocks.map_or_else(|| self.no_gives(), |blocks| blocks.into_iter().map(Some).collect());
+        let mut takes = self.some_takes(Vec::new());
+        takes[root as usize] = take;
+        let mut blocks = self.by_packets(call, Exchange::new(link, gives, takes)?)?;
+        Ok(blocks[root as usize].take())
     }
 
     /// Gives every rank the blocks of all for it, in rank order. `even_len` is the length of all blocks of all ranks, if they
-    /// are known to have one.
+    /// should have one.
     ///
     /// # Errors
-    /// When there are not as many blocks as ranks, or a rank is lost.
+    /// When there are not as many blocks as ranks, a rank is lost, or blocks have other lengths than `even_len`.
     pub fn run_alltoall(
         &self,
         call: &'static str,
-        blocks: Vec<Vec<u8>>,
+        blocks: Vec<Given>,
+        takes: Vec<Take>,
         even_len: Option<usize>,
-    ) -> Result<Vec<Vec<u8>>> {
-        self.check_blocks(call, &blocks)?;
-        if let Some(boards) = self.boards(call)?
-            && let Way::Done(received) =
-                self.on_boards(call, |caller| boards.all_to_all(caller, false, &blocks))?
-        {
-            return Ok(received);
-        }
-        match even_len {
-            Some(len) if ShortAllToAll::is_better(blocks.len(), len) => {
-                self.by_packets(call, ShortAllToAll::new(self.link(), blocks)?)
+    ) -> Result<Blocks> {
+        self.check_blocks(call, blocks.len())?;
+        if let Some(boards) = self.boards(call)? {
+            if boards.are_long(len_of(&blocks), blocks.len()) {
+                self.on_boards(call, |caller| boards.say_long(caller, Kind::AllToAll))?;
+            } else {
+                let blocks: Vec<_> = blocks.iter().map(Given::copy).collect();
+                if let Way::Done(received) =
+                    self.on_boards(call, |caller| boards.all_to_all(caller, false, &blocks))?
+                {
+                    return Ok(received.into_iter().map(Some).collect());
+                }
             }
-            _ => self.by_packets(call, AllToAll::new(self.link(), blocks)?),
         }
+        let link = self.link();
+        match even_len.filter(|_| ShortAllToAll::is_for(blocks.len())) {
+            Some(len) if ShortAllToAll::is_better(blocks.len(), len) => {
+                let blocks = blocks.into_iter().map(Given::pack).collect();
+                let received = self.by_packets(call, ShortAllToAll::new(link, blocks)?.even(len))?;
+                Ok(received.into_iter().map(Some).collect())
+            }
+            even => {
+                let gives = blocks.into_iter().map(Some).collect();
+                let exchange = Exchange::new(link, gives, self.some_takes(takes))?;
+                self.by_packets(
+                    call,
+                    match even {
+                        Some(len) => exchange.even(len),
+                        None => exchange,
+                    },
+                )
+            }
+        }
+    }
+
+    /// Whether blocks that go by packets go straight to the ranks that they are for; all ranks answer the same.
+    fn is_straight(&self, boards: Option<&Boards>) -> bool {
+        self.size() <= if boards.is_some() { FEW_OF_LONG } else { FEW }
+    }
+
+    fn no_gives(&self) -> Vec<Option<Given>> {
+        (0..self.size()).map(|_| None).collect()
+    }
+
+    fn no_blocks(&self) -> Blocks {
+        vec![None; self.size() as usize]
+    }
+
+    /// As many as there are ranks; nothing is taken from those beyond the given ones.
+    fn some_takes(&self, takes: Vec<Take>) -> Vec<Option<Take>> {
+        let mut takes: Vec<_> = takes.into_iter().map(Some).collect();
+        takes.resize_with(self.size() as usize, || None);
+        takes
     }
 
     /// The boards, if the ranks have made some: at the first blocking collectives they have not. Called once for each.
@@ -259,11 +394,16 @@ impl Communicator {
         self.runtime().run(call, machine)
     }
 
-    fn check_blocks(&self, call: &'static str, blocks: &[Vec<u8>]) -> Result<()> {
-        if blocks.len() == self.size() as usize {
+    fn check_blocks(&self, call: &'static str, blocks: usize) -> Result<()> {
+        if blocks == self.size() as usize {
             return Ok(());
         }
-        let cause = format!("{} blocks for {} ranks", blocks.len(), self.size());
+        let cause = format!("{blocks} blocks for {} ranks", self.size());
         self.runtime().noted(Err(Error::new(ErrorClass::Count, call, cause)))
     }
+}
+
+/// Bytes of all blocks.
+fn len_of(blocks: &[Given]) -> usize {
+    blocks.iter().fold(0, |len, block| len.saturating_add(block.len()))
 }

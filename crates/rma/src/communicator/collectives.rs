@@ -2,8 +2,8 @@
 
 use super::handle::Communicator;
 use crate::collective::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Gather, Machine, Mapped, Prefix,
-    Reduce, Scan, Scatter,
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Gather, Given, Machine, Mapped,
+    Prefix, Reduce, Scan, Scatter, Take,
 };
 use crate::elements::{as_bytes, copy_into, from_bytes};
 use crate::window::{Element, Number, ReduceOp};
@@ -138,7 +138,9 @@ impl Communicator {
     pub fn gather<T: Element>(&self, root: u32, values: &[T]) -> Result<Option<Vec<Vec<T>>>> {
         const CALL: &str = "gather";
         self.check_root(root, CALL)?;
-        let all = self.run_gather(CALL, root, as_bytes(values).to_vec())?;
+        let own = Given::Bytes(as_bytes(values).to_vec());
+        let all = whole(self.run_gather(CALL, root, Some(own), self.takes())?);
+        let all = (self.rank() == root).then_some(all);
         self.runtime().noted(all.map(|all| lists(&all, CALL)).transpose())
     }
 
@@ -163,7 +165,9 @@ impl Communicator {
     /// When a rank is lost.
     pub fn allgather<T: Element>(&self, values: &[T]) -> Result<Vec<Vec<T>>> {
         const CALL: &str = "allgather";
-        self.runtime().noted(lists(&self.run_allgather(CALL, as_bytes(values).to_vec())?, CALL))
+        let own = Given::Bytes(as_bytes(values).to_vec());
+        let all = whole(self.run_allgather(CALL, own, self.takes().into_iter().map(Some).collect())?);
+        self.runtime().noted(lists(&all, CALL))
     }
 
     /// Begins to give every rank the values of all ranks; see [`Communicator::allgather`].
@@ -179,7 +183,9 @@ impl Communicator {
     pub fn scatter<T: Element, L: AsRef<[T]>>(&self, root: u32, lists: Option<&[L]>) -> Result<Vec<T>> {
         const CALL: &str = "scatter";
         self.check_root(root, CALL)?;
-        self.runtime().noted(from_bytes(&self.run_scatter(CALL, root, lists.map(blocks))?, CALL))
+        let lists = lists.map(|lists| given(blocks(lists)));
+        let list = self.run_scatter(CALL, root, lists, Some(Take::Bytes))?;
+        self.runtime().noted(from_bytes(&list.unwrap_or_default(), CALL))
     }
 
     /// Begins to give every rank its list of those of rank `root`; see [`Communicator::scatter`].
@@ -212,9 +218,10 @@ impl Communicator {
     ///
     /// # Errors
     /// When a rank does not give as many lists as there are ranks, or a rank is lost.
-    pub fn alltoall<T: Element, L: AsRef<[T]>>(&self, given: &[L]) -> Result<Vec<Vec<T>>> {
+    pub fn alltoall<T: Element, L: AsRef<[T]>>(&self, all: &[L]) -> Result<Vec<Vec<T>>> {
         const CALL: &str = "alltoall";
-        self.runtime().noted(lists(&self.run_alltoall(CALL, blocks(given), None)?, CALL))
+        let received = whole(self.run_alltoall(CALL, given(blocks(all)), self.takes(), None)?);
+        self.runtime().noted(lists(&received, CALL))
     }
 
     /// Begins an exchange of all with all; see [`Communicator::alltoall`].
@@ -227,6 +234,11 @@ impl Communicator {
     ) -> Result<CollectiveRequest<Vec<Vec<T>>>> {
         let machine = self.runtime().noted(AllToAll::new(self.link(), blocks(given)))?;
         Ok(self.begin("alltoall", machine, |all| lists(&all, "alltoall")))
+    }
+
+    /// A block from every rank.
+    fn takes(&self) -> Vec<Take> {
+        (0..self.size()).map(|_| Take::Bytes).collect()
     }
 
     fn begin<M, T>(
@@ -275,4 +287,13 @@ fn blocks<T: Element, L: AsRef<[T]>>(lists: &[L]) -> Vec<Vec<u8>> {
 
 fn lists<T: Element>(blocks: &[Vec<u8>], call: &'static str) -> Result<Vec<Vec<T>>> {
     blocks.iter().map(|block| from_bytes(block, call)).collect()
+}
+
+fn given(blocks: Vec<Vec<u8>>) -> Vec<Given> {
+    blocks.into_iter().map(Given::Bytes).collect()
+}
+
+/// What has come where no memory of the caller was to be used.
+fn whole(blocks: Vec<Option<Vec<u8>>>) -> Vec<Vec<u8>> {
+    blocks.into_iter().map(Option::unwrap_or_default).collect()
 }

@@ -52,7 +52,7 @@ pub(super) struct SegmentMachine {
 #[derive(Debug)]
 enum Step {
     Ask(AllGather),
-    Make(Broadcast),
+    Make(Box<Broadcast>),
     Give(Barrier, usize),
     Agree(AllReduce, Option<Parts>),
     Over,
@@ -211,7 +211,7 @@ impl SegmentMachine {
             (self.blocks, self.arenas) = (Vec::new(), Vec::new());
         }
         let limit = self.wishes[0].emit().len() as u64;
-        self.step = Step::Make(Broadcast::new(self.link.step(1), 0, made, limit));
+        self.step = Step::Make(Box::new(Broadcast::new(self.link.step(1), 0, made, limit)));
         Ok(None)
     }
 

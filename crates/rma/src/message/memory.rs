@@ -27,6 +27,11 @@ pub(super) enum Sink {
         limit: u64,
     },
     Memory(Scatter),
+    /// The memory if the message is just as long, otherwise a buffer as for [`Sink::Owned`].
+    Exact {
+        room: Scatter,
+        limit: u64,
+    },
 }
 
 /// A place that a channel writes to.
@@ -72,6 +77,15 @@ impl Payload {
         }
     }
 
+    /// Makes it independent of its caller's memory, of which it keeps a copy.
+    pub(super) fn detach(&mut self) {
+        if let Self::Memory(gather) = self {
+            let mut bytes = vec![0; gather.remaining() as usize];
+            gather.clone().read(&mut bytes);
+            *self = Self::Owned(bytes);
+        }
+    }
+
     /// Copies the message to a sink of the same process.
     pub(super) fn copy_to(&self, sink: Sink) -> Result<Option<Vec<u8>>> {
         match self {
@@ -101,6 +115,16 @@ impl Sink {
         match self {
             Self::Owned { limit } => *limit,
             Self::Memory(scatter) => scatter.remaining(),
+            Self::Exact { limit, .. } => *limit,
+        }
+    }
+
+    /// Which of the two an exact one is for a message of `len` bytes.
+    fn chosen(self, len: u64) -> Self {
+        match self {
+            Self::Exact { room, .. } if room.remaining() == len => Self::Memory(room),
+            Self::Exact { limit, .. } => Self::Owned { limit },
+            other => other,
         }
     }
 
@@ -115,8 +139,8 @@ impl Sink {
     /// Stores a whole message; answers it if it is not in the caller's memory.
     pub(super) fn store(self, message: &[u8]) -> Result<Option<Vec<u8>>> {
         self.check(message.len() as u64)?;
-        match self {
-            Self::Owned { .. } => {
+        match self.chosen(message.len() as u64) {
+            Self::Owned { .. } | Self::Exact { .. } => {
                 let mut bytes = allocate(message.len())?;
                 bytes.copy_from_slice(message);
                 Ok(Some(bytes))
@@ -130,8 +154,8 @@ impl Sink {
 
     /// Prepares for a message of `len` bytes that a channel will store: what to keep until it has, and where to.
     pub(super) fn land(self, len: u64) -> (Landing, Scatter) {
-        let prepared = self.check(len).and_then(|()| match self {
-            Self::Owned { .. } => {
+        let prepared = self.check(len).and_then(|()| match self.chosen(len) {
+            Self::Owned { .. } | Self::Exact { .. } => {
                 let mut bytes = allocate(len as usize)?; // at most the limit, which was a length once
                 // SAFETY: the vector is kept in the landing, unused, until the channel has said that the body is in
                 // place or lost; its memory does not move when the vector does.

@@ -139,6 +139,18 @@ impl Messenger {
         self.begin(to, scope, tag, Payload::Memory(message), mode)
     }
 
+    /// As [`Messenger::begin_send_from`], for memory whose gather may be used until the request has ended or
+    /// [`SendRequest::release`] has let go of it.
+    pub(crate) fn begin_send_lent(
+        &self,
+        to: Peer,
+        scope: Scope,
+        tag: u64,
+        message: Gather,
+    ) -> Result<SendRequest> {
+        self.begin(to, scope, tag, Payload::Memory(message), SendMode::Standard)
+    }
+
     /// Sends a short message on the channel of this process at once, if nothing is before it; see
     /// [`crate::raw::Runtime::send_now`].
     pub(crate) fn send_now(
@@ -194,6 +206,21 @@ impl Messenger {
         memory: Scatter,
     ) -> Result<ReceiveRequest> {
         self.begin_into(Pattern { scope, source, tag }, Sink::Memory(memory))
+    }
+
+    /// Begins to receive a message from `source` with `tag` into `room` if it is just as long, and otherwise, up to a limit,
+    /// as [`Messenger::begin_receive`]. The scatter may be used until the request has ended or [`ReceiveRequest::release`]
+    /// has let go of it.
+    pub(crate) fn begin_receive_exactly(
+        &self,
+        scope: Scope,
+        source: Peer,
+        tag: u64,
+        room: Scatter,
+        limit: u64,
+    ) -> Result<ReceiveRequest> {
+        let pattern = Pattern { scope, source: Some(source), tag: Some(tag) };
+        self.begin_into(pattern, Sink::Exact { room, limit })
     }
 
     fn begin_into(&self, pattern: Pattern, sink: Sink) -> Result<ReceiveRequest> {
@@ -323,6 +350,12 @@ impl SendRequest {
         self.id
     }
 
+    /// Lets go of the caller's memory, if no channel reads it now; says whether the caller may do with it what it wants. The
+    /// message goes on.
+    pub(crate) fn release(&mut self) -> bool {
+        self.is_over || self.state.lock().release(self.id)
+    }
+
     /// How the send ended, once, if it has: the message has left, and its memory is free again.
     pub fn test(&mut self) -> Option<Result<()>> {
         let end = self.state.lock().take_end(self.id)?;
@@ -348,6 +381,12 @@ impl ReceiveRequest {
         let is_cancelled = self.state.lock().cancel(self.id);
         self.is_over |= is_cancelled;
         if is_cancelled { Ok(()) } else { Err(self) }
+    }
+
+    /// Lets go of the caller's memory, if no channel writes it now; says whether the caller may do with it what it wants. The
+    /// message is dropped.
+    pub(crate) fn release(&mut self) -> bool {
+        self.is_over || self.state.lock().release(self.id)
     }
 
     /// The message that the receive ended with, but did not take, because it is too long; known after

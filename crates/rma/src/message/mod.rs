@@ -29,6 +29,8 @@ mod tests_of_lent;
 #[cfg(test)]
 mod tests_of_modes;
 #[cfg(test)]
+mod tests_of_release;
+#[cfg(test)]
 mod tests_of_short_way;
 
 pub use config::MessageConfig;

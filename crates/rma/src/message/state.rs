@@ -289,6 +289,32 @@ impl State {
         }
     }
 
+    /// Lets go of the caller's memory that a request uses; says whether it has. While a channel has the memory it cannot: that
+    /// ends when the peer has got, or given, all bytes, or is lost. The request is to be abandoned next.
+    pub(super) fn release(&mut self, id: RequestId) -> bool {
+        let Some(request) = self.requests.get_mut(id) else { return true };
+        match &mut request.kind {
+            Kind::Send(Send { stage: SendStage::Leaving, payload: Payload::Memory(_), .. }) => false,
+            Kind::Send(Send { payload, stage, .. }) => {
+                if *stage != SendStage::Leaving {
+                    payload.detach();
+                }
+                true
+            }
+            Kind::Receive(Receive::Arriving { landing: Landing::Memory, .. }) => false,
+            Kind::Receive(Receive::Awaiting { sink, .. }) => {
+                *sink = Sink::Owned { limit: 0 };
+                true
+            }
+            Kind::Receive(Receive::Posted { .. }) => {
+                self.cancel(id);
+                true
+            }
+            Kind::Receive(Receive::Arriving { .. }) => true,
+            Kind::Sent(_) | Kind::Received(_) | Kind::Refused(..) => true,
+        }
+    }
+
     /// Takes a posted receive back for good; says whether it was still posted.
     pub(super) fn cancel(&mut self, id: RequestId) -> bool {
         let scope = match self.requests.get(id).map(|request| &request.kind) {

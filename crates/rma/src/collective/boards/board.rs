@@ -30,7 +30,7 @@ pub(super) struct Number(u64);
 
 /// Which collective a rank takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Barrier,
     Broadcast,
     Reduce,

@@ -31,6 +31,18 @@ impl Boards {
         self.meet(caller, number, Kind::Barrier, |_, _| {})
     }
 
+    /// Says in a collective of this kind, as its root or as who gives a block, that this rank's data are too long. Whoever
+    /// would look at them goes on by packets.
+    pub(crate) fn say_long(&self, caller: Caller<'_>, kind: Kind) -> Result<()> {
+        self.join(caller, Notice::long(kind), iter::empty()).map(drop)
+    }
+
+    /// Whether blocks of `len` bytes together, one for each rank or a single one, are too long for a board.
+    pub(crate) fn are_long(&self, len: usize, blocks: usize) -> bool {
+        let heads = if blocks == 1 { 0 } else { blocks * END_LEN };
+        len.saturating_add(heads) > MOST
+    }
+
     /// Gives the ranks the root's message; to the root itself, nothing.
     pub(crate) fn broadcast(
         &self,

@@ -47,6 +47,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use board::Kind;
 pub(crate) use calls::Way;
 pub(crate) use departures::Departures;
 pub(crate) use meeting::{Boards, Caller};

@@ -1,0 +1,245 @@
+//! Exchanges and broadcasts from memory to memory, and even exchanges whose lengths differ.
+
+use super::tests::{ends, for_all, link, run};
+use super::*;
+use crate::message::MessageConfig;
+use crate::testing::{Dice, Net};
+use rma_core::channel::MIN_PACKET;
+use rma_core::datatype::{Gather as Source, Scatter as Room};
+use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::{ErrorClass, Result};
+
+/// What the blocking and the nonblocking call make of a length.
+enum Even {
+    Short(Box<ShortAllToAll>),
+    Long(Box<Exchange>),
+}
+
+impl Machine for Even {
+    type Output = Vec<Vec<u8>>;
+
+    fn step(&mut self) -> Result<Option<Self::Output>> {
+        match self {
+            Self::Short(machine) => machine.step(),
+            Self::Long(machine) => {
+                Ok(machine.step()?.map(|all| all.into_iter().map(Option::unwrap_or_default).collect()))
+            }
+        }
+    }
+}
+
+fn even(net: &Net, rank: u32, number: u64, len: usize) -> Even {
+    let size = net.messengers.len() as u32;
+    let blocks = (0..size).map(|to| vec![(rank * size + to) as u8; len]);
+    let link = link(net, rank, number);
+    if ShortAllToAll::is_better(size as usize, len) {
+        return Even::Short(Box::new(ShortAllToAll::new(link, blocks.collect()).unwrap().even(len)));
+    }
+    let gives = blocks.map(|block| Some(Given::Bytes(block))).collect();
+    let takes = (0..size).map(|_| Some(Take::Bytes)).collect();
+    Even::Long(Box::new(Exchange::new(link, gives, takes).unwrap().even(len)))
+}
+
+#[test]
+fn an_even_exchange_of_different_lengths_is_an_error_on_all_ranks() {
+    for config in [MessageConfig::default(), MessageConfig { eager_bytes: 16, window_bytes: 300 }] {
+        for size in [5, 6, 8, 9] {
+            let mut net = Net::new(size, &config, 2, 4096, u64::from(size));
+            let mut dice = Dice::new(u64::from(size));
+            // Packed blocks of 256 bytes are as long as one of these others, in rounds of two and of four.
+            let lens = [
+                (16, 300),
+                (300, 16),
+                (256, 257),
+                (257, 256),
+                (300, 400),
+                (8, 9),
+                (0, 300),
+                (256, 528),
+                (256, 1056),
+            ];
+            let mut number = 0;
+            for (usual, other) in lens {
+                for odd in [1u64, 1 << (size - 1), 0b10101, 0b0110] {
+                    number += 1;
+                    let len = |rank: u32| if odd >> rank & 1 == 1 { other } else { usual };
+                    let all = ends(&mut net, &mut dice, |net, rank| even(net, rank, number, len(rank)));
+                    for (rank, end) in all.into_iter().enumerate() {
+                        let class = end.map(drop).map_err(|error| error.class());
+                        assert_eq!(
+                            class,
+                            Err(ErrorClass::Truncate),
+                            "rank {rank} of {size}, {usual} and {other}"
+                        );
+                    }
+                }
+                number += 1;
+                let all = ends(&mut net, &mut dice, |net, rank| even(net, rank, number, usual));
+                for (rank, end) in all.into_iter().enumerate() {
+                    let expected = (0..size).map(|from| vec![(from * size + rank as u32) as u8; usual]);
+                    assert_eq!(end.unwrap(), expected.collect::<Vec<_>>());
+                }
+            }
+            while net.step() {}
+            // Nothing is left of any of them.
+            for messenger in &net.messengers {
+                let text = format!("{messenger:?}");
+                assert!(text.contains("requests: 0") && text.contains("kept: 0"), "{text}");
+                assert!(text.contains("posted: 0"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_even_exchange_of_long_blocks_costs_no_packet_more() {
+    for size in [5, 8, 11] {
+        let mut net = Net::new(size, &MessageConfig::default(), 8, 4096, 1);
+        let machines = (0..size).map(|rank| even(&net, rank, 1, 300)).collect();
+        run(&mut net, machines, &mut Dice::new(1));
+        while net.step() {}
+        assert_eq!(net.packets, vec![size as usize - 1; size as usize]);
+    }
+}
+
+fn source(bytes: &[u8]) -> Source {
+    // SAFETY: the tests keep the bytes as they are until the machines have ended.
+    Source::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) })
+}
+
+fn room(bytes: &mut [u8]) -> Room {
+    // SAFETY: the tests look at the bytes only when the machines have ended.
+    Room::span(unsafe { WriteSpan::new(bytes.as_mut_ptr(), bytes.len()) })
+}
+
+#[test]
+fn long_blocks_go_from_memory_to_memory_and_short_ones_to_the_result() {
+    const LENS: [usize; 4] = [0, 100, 8191, 8192];
+    for_all(|net, size, dice| {
+        let len = |from: u32, to: u32| LENS[(from + 2 * to) as usize % LENS.len()];
+        let block = |from: u32, to: u32| vec![(from * size + to) as u8; len(from, to)];
+        let given: Vec<Vec<_>> =
+            (0..size).map(|from| (0..size).map(|to| block(from, to)).collect()).collect();
+        let mut rooms: Vec<Vec<_>> =
+            (0..size).map(|to| (0..size).map(|from| vec![0xee; len(from, to)]).collect()).collect();
+        let machines = (0..size).map(|rank| {
+            let gives = given[rank as usize].iter().map(|block| Some(Given::Memory(source(block)))).collect();
+            let takes =
+                rooms[rank as usize].iter_mut().map(|bytes| Some(Take::Memory(room(bytes)))).collect();
+            Exchange::new(link(net, rank, 1), gives, takes).unwrap()
+        });
+        let machines = machines.collect();
+        for (to, all) in (0..size).zip(run(net, machines, dice)) {
+            for (from, received) in (0..size).zip(all) {
+                let in_place = &rooms[to as usize][from as usize];
+                match len(from, to) < 8192 {
+                    true => {
+                        assert_eq!(received, Some(block(from, to)));
+                        assert!(in_place.iter().all(|byte| *byte == 0xee));
+                    }
+                    false => assert!(received.is_none() && *in_place == block(from, to), "{from} to {to}"),
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_block_of_another_length_than_its_room_leaves_the_room_alone() {
+    for (len, room_len) in [(9000, 9001), (9001, 9000), (0, 9000), (9000, 0)] {
+        let mut net = Net::new(2, &MessageConfig::default(), 4, 4096, 1);
+        let given = vec![7; len];
+        let mut memory = vec![0xee; room_len];
+        let sender = vec![None, Some(Given::Memory(source(&given)))];
+        let receiver = vec![Some(Take::Memory(room(&mut memory))), None];
+        let none = |_| None;
+        let machines = vec![
+            Exchange::new(link(&net, 0, 1), sender, vec![None, None]).unwrap(),
+            Exchange::new(link(&net, 1, 1), (0..2).map(none).collect(), receiver).unwrap(),
+        ];
+        let ends = run(&mut net, machines, &mut Dice::new(1));
+        assert_eq!(ends[1][0].as_ref(), Some(&given));
+        assert!(memory.iter().all(|byte| *byte == 0xee));
+    }
+}
+
+#[test]
+fn a_broadcast_in_memory_arrives_there_or_is_one_ranks_error() {
+    for_all(|net, size, dice| {
+        for (number, (len, other)) in
+            [(10_000, 10_000), (10_000, 9_999), (9_999, 10_000), (5, 6)].into_iter().enumerate()
+        {
+            let root = dice.below(size as usize) as u32;
+            let odd = (root + 1 + dice.below(size as usize) as u32) % size;
+            let len_of = |rank: u32| if rank == odd && rank != root { other } else { len };
+            let fill = |rank: u32| if rank == root { 7 } else { 0xee };
+            let mut memory: Vec<_> = (0..size).map(|rank| vec![fill(rank); len_of(rank)]).collect();
+            let places: Vec<_> = memory.iter_mut().map(|bytes| room(bytes)).collect();
+            let all = ends(net, dice, |net, rank| {
+                BroadcastInMemory::new(link(net, rank, number as u64), root, places[rank as usize].clone())
+            });
+            for (rank, end) in (0..size).zip(all) {
+                let memory = &memory[rank as usize];
+                if len_of(rank) == len {
+                    assert!(end.unwrap().is_none() && memory.iter().all(|byte| *byte == 7), "rank {rank}");
+                    continue;
+                }
+                assert!(memory.iter().all(|byte| *byte == 0xee), "rank {rank}");
+                match end {
+                    Ok(message) => assert!(other > len && message == Some(vec![7; len])),
+                    Err(error) => assert!(other < len && error.class() == ErrorClass::Truncate, "{error}"),
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_machine_that_fails_lets_go_of_its_callers_memory() {
+    const LEN: usize = 20_000;
+    for steps in 0..60 {
+        let config = MessageConfig::default();
+        let mut net = Net::new(3, &config, 2, MIN_PACKET, steps);
+        let mut given = vec![7; LEN];
+        let mut memory = vec![vec![0xee; LEN]; 2];
+        let gives = (0..3).map(|to| (to > 0).then(|| Given::Memory(source(&given)))).collect();
+        let mut takes: Vec<_> = memory.iter_mut().map(|bytes| Some(Take::Memory(room(bytes)))).collect();
+        takes.insert(0, None);
+        let mut machine = Exchange::new(link(&net, 0, 1), gives, takes).unwrap();
+        // Rank 2 takes part, and may be anywhere in it when rank 1 is lost, which never did.
+        let other = vec![5; LEN];
+        let mut place = vec![0; LEN];
+        let gives = (0..3).map(|to| (to == 0).then(|| Given::Memory(source(&other)))).collect();
+        let takes = (0..3).map(|from| (from == 0).then(|| Take::Memory(room(&mut place)))).collect();
+        let mut partner = Exchange::new(link(&net, 2, 1), gives, takes).unwrap();
+        let mut is_over = false;
+        for _ in 0..steps {
+            assert!(machine.step().unwrap().is_none());
+            is_over = is_over || partner.step().unwrap().is_some();
+            net.step();
+        }
+        net.lose(1);
+        let mut end = None;
+        for _ in 0..10_000 {
+            end = machine.step().map(drop).err();
+            if end.is_some() {
+                break;
+            }
+            net.step();
+        }
+        assert_eq!(end.expect("it ends").class(), ErrorClass::ProcAborted);
+        // The caller does with its memory what it wants.
+        given.fill(9);
+        memory.iter_mut().for_each(|bytes| bytes.fill(0xaa));
+        drop(machine);
+        for _ in 0..10_000 {
+            is_over = is_over || partner.step().unwrap().is_some();
+            net.step();
+        }
+        assert!(memory.iter().flatten().all(|byte| *byte == 0xaa), "written after the end, {steps} steps");
+        // The message is whole, or never came: rank 0 may have ended before it was to send it.
+        let mark = place[0];
+        assert!(mark == 7 || (mark == 0 && !is_over), "{mark} after {steps} steps");
+        assert!(place.iter().all(|byte| *byte == mark), "read after the end, {steps} steps");
+    }
+}
