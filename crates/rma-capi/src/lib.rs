@@ -26,6 +26,7 @@ mod environment;
 mod errors;
 mod group;
 mod handle;
+mod heap;
 mod info;
 mod memory;
 mod message;

@@ -6,6 +6,7 @@
 
 use crate::communicator::{self, Comm};
 use crate::debug;
+use crate::heap;
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result, World};
 use std::ptr::null_mut;
@@ -114,6 +115,7 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let is_watched = process.world.inner.runtime().configuration().runtime.debug;
     debug::settle(is_watched);
     let place = if is_watched { &WATCHED } else { &PROCESS };
+    heap::open();
     place.store(Box::into_raw(Box::new(process)), Release);
     Ok(())
 }
@@ -135,10 +137,12 @@ pub(crate) fn finish() -> Result<()> {
     FINALIZED.store(process, Release);
     // SAFETY: as in `running`.
     let job = unsafe { &*process }.job.lock().take();
-    match job {
+    let end = match job {
         Some(job) => job.finalize().map_err(|error| error.in_call("MPI_Finalize")),
         None => Ok(()),
-    }
+    };
+    heap::close();
+    end
 }
 
 /// Ends the whole job.
