@@ -22,6 +22,8 @@ struct Desk {
     /// Looks until the packet lies there; 0 is none at all.
     packet_at: AtomicU32,
     looks: AtomicU32,
+    /// Polls for packets until one finds the packet; 0 is none at all.
+    polls_left: AtomicU32,
     polls: AtomicU32,
     /// The channel cannot tell whether it is quiet.
     is_blind: AtomicBool,
@@ -39,6 +41,12 @@ impl Desk {
     fn has_packet(&self) -> bool {
         let at = self.packet_at.load(SeqCst);
         at > 0 && self.looks.load(SeqCst) >= at
+    }
+
+    fn is_found_by_this_poll(&self) -> bool {
+        let left = self.polls_left.load(SeqCst);
+        self.polls_left.store(left.saturating_sub(1), SeqCst);
+        left == 1
     }
 }
 
@@ -80,7 +88,8 @@ unsafe impl Channel for Quiet {
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
         self.0.polls.fetch_add(1, SeqCst);
         let mut polled = Polled::default();
-        if budget.packets > 0 && self.0.has_packet() {
+        let is_found = budget.packets > 0 && self.0.is_found_by_this_poll();
+        if is_found || budget.packets > 0 && self.0.has_packet() {
             self.0.packet_at.store(0, SeqCst);
             assert_eq!(sink.packet(Peer(1), Lane::Request, &header(Protocol::Message)), Delivery::Accepted);
             (polled.packets, polled.moved) = (1, true);
@@ -276,4 +285,33 @@ fn what_another_thread_brings_ends_the_wait_without_a_packet() {
             engine.wait_until("test", &String::new, &mut ready).unwrap();
         });
     }
+}
+
+/// Waits for a packet that the channel has at that poll; answers the turns that the wait has given away.
+fn turns_until_poll(engine: &Engine, desk: &Desk, poll: u32, tick_us: u32) -> u64 {
+    desk.tick_us.store(tick_us, SeqCst);
+    desk.polls_left.store(poll, SeqCst);
+    let before = engine.counters().turns_given;
+    wait(engine, desk);
+    engine.counters().turns_given - before
+}
+
+#[test]
+fn who_gets_what_it_waits_for_by_turns_gives_them_at_once_until_they_are_of_no_use() {
+    // Microseconds from one reading of the clock to the next, which is how long a turn takes: one that somebody has taken, and
+    // one that nobody has.
+    const TAKEN: u32 = 3;
+    const OWN: u32 = 1;
+    let (engine, desk) = engine();
+    desk.is_blind.store(true, SeqCst);
+    assert_eq!(turns_until_poll(&engine, &desk, 2, TAKEN), 0, "a wait begins by spinning");
+    for _ in 0..2 {
+        // The third look in vain is six microseconds after the first, and the packet is there behind the turn.
+        assert_eq!(turns_until_poll(&engine, &desk, 4, TAKEN), 1);
+    }
+    assert_eq!(turns_until_poll(&engine, &desk, 2, TAKEN), 1, "a wait that knows better does not spin");
+    for _ in 0..2 {
+        assert_eq!(turns_until_poll(&engine, &desk, 2, OWN), 1);
+    }
+    assert_eq!(turns_until_poll(&engine, &desk, 2, TAKEN), 0, "it spins again where nobody takes its turns");
 }

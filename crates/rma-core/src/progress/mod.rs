@@ -2,7 +2,7 @@
 //!
 //! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, `spin`
 //! is how a wait for packets begins, `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the
-//! waits for what lies in shared memory.
+//! waits for what lies in shared memory. `sharing` guesses whether a wait should spin.
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
@@ -13,6 +13,7 @@ mod outlook;
 mod outside;
 mod poller;
 mod protocol;
+mod sharing;
 mod spin;
 mod state;
 mod step;

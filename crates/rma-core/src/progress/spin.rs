@@ -33,7 +33,8 @@ impl Wait<'_> {
     /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if only packets can end
     /// it, waits spin at all, and nobody is told of them.
     pub(super) fn may_look(&self) -> bool {
-        self.is_for_packets && !self.patience.spin.is_zero() && !self.sight.is_on()
+        let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
+        self.is_for_packets && spins && !self.sight.is_on()
     }
 
     /// Drives the engine by looks for a moment, if `looks` says so; `None` when the loop of all waits is to go on.

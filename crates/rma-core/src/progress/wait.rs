@@ -18,7 +18,8 @@
 //! that the notifier takes.
 //!
 //! While it spins a wait gives its turn away now and then, and before it sleeps a few times in a row, and looks after each:
-//! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. A turn that lasts long
+//! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. Where turns have shown that
+//! it does, a wait does not spin ([`super::sharing`]). A turn that lasts long
 //! went to a process that computes; then waits keep their turns for a while, since a sleeper is sooner back on such a core.
 //!
 //! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
@@ -27,6 +28,7 @@
 use super::agent::AgentState;
 use super::doze::News;
 use super::poller::{Poller, Registrar};
+use super::sharing::Sharing;
 use super::state::State;
 use super::step::Core;
 use crate::channel::Armed;
@@ -49,6 +51,8 @@ pub(crate) struct Waiting {
     generation: AtomicU64,
     /// Until when no turn is given away, in nanoseconds of the host's clock.
     keeps_turns_until: AtomicU64,
+    /// Whether what this process waits for needs its core.
+    pub(super) sharing: Sharing,
     /// Turns given away without the engine's lock.
     turns_outside: AtomicU64,
     /// The thread that drives the engine while the application is away, if there is one.
@@ -110,6 +114,7 @@ impl Waiting {
             sleeping_idle: AtomicU32::new(0),
             generation: AtomicU64::new(0),
             keeps_turns_until: AtomicU64::new(0),
+            sharing: Sharing::new(),
             turns_outside: AtomicU64::new(0),
             agent: AgentState::new(),
         }
@@ -144,21 +149,20 @@ impl Waiting {
         News(self.generation.load(SeqCst).wrapping_add(self.registrar.wakes()))
     }
 
-    /// Gives a turn away and lets go of the engine for it, unless turns are kept now: then it answers the engine. What
-    /// limits their number is the caller's.
+    /// Gives a turn away and lets go of the engine for it, and says how long it was; unless turns are kept now: then it
+    /// answers the engine. What limits their number is the caller's.
     fn give_turn<'a>(
         &self,
         mut core: MutexGuard<'a, Core>,
         host: &dyn Host,
         given: Duration,
-    ) -> Option<MutexGuard<'a, Core>> {
+    ) -> std::result::Result<Duration, MutexGuard<'a, Core>> {
         if self.keeps_turns(given) {
-            return Some(core);
+            return Err(core);
         }
         core.state.counters.on_turns_given(1);
         drop(core);
-        self.yield_turn(host, given);
-        None
+        Ok(self.yield_turn(host, given))
     }
 
     /// Gives a turn away, without the engine's lock, unless turns are kept now; says whether it has.
@@ -181,13 +185,14 @@ impl Waiting {
         (now.as_nanos() as u64) < self.keeps_turns_until.load(Relaxed)
     }
 
-    fn yield_turn(&self, host: &dyn Host, given: Duration) {
+    fn yield_turn(&self, host: &dyn Host, given: Duration) -> Duration {
         std::thread::yield_now();
         let now = host.now();
         let turn = now.saturating_sub(given);
         if turn > LONG_TURN {
             self.keeps_turns_until.store((now + turn * REST_OF_LONG_TURN).as_nanos() as u64, Relaxed);
         }
+        turn
     }
 
     /// The poller is free: somebody else must take it, or nobody would watch the channels. Those who sleep outside watch them
@@ -226,7 +231,7 @@ impl Wait<'_> {
         describe: &dyn Fn(&State) -> String,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        let (mut idle_since, mut next_turn) = (None, None);
+        let (mut idle_since, mut next_turn, mut turn) = (None, None, None);
         let mut yields = self.patience.yields;
         // The round before a sleep is made for others to learn of it: what is waited for in shared memory wakes nobody by
         // itself.
@@ -246,6 +251,7 @@ impl Wait<'_> {
             let mut core = held.take().unwrap_or_else(|| self.core.lock());
             let moved = if was_held { core.step_for_packet(self.host) } else { core.step(self.host) };
             self.waiting.on_stepped(&mut core, moved);
+            self.waiting.sharing.on_step(turn.take(), moved, idle_since.is_some());
             if let Some(value) = self.test(&mut core, !is_last_round, ready)? {
                 return Ok(value);
             }
@@ -264,13 +270,15 @@ impl Wait<'_> {
                 continue;
             }
             let now = self.host.now();
-            let is_spinning = now < *idle_since.get_or_insert(now) + self.patience.spin;
+            let is_time_to_spin = now < *idle_since.get_or_insert(now) + self.patience.spin;
+            let is_spinning = is_time_to_spin && !self.waiting.sharing.is_likely();
             let has_spun = now >= *next_turn.get_or_insert(now + SPIN_BETWEEN_TURNS);
             let gives_turn = if is_spinning { has_spun && self.patience.yields > 0 } else { yields > 0 };
             if gives_turn {
                 match self.waiting.give_turn(core, self.host, now) {
-                    Some(kept) => core = kept,
-                    None => {
+                    Err(kept) => core = kept,
+                    Ok(given) => {
+                        turn = Some(given);
                         yields -= u64::from(!is_spinning);
                         next_turn = None;
                         continue;
