@@ -34,6 +34,7 @@ macro_rules! entry {
                 $(
                     /// The ordinary way: apart, so that the short one keeps nothing for it.
                     #[doc = concat!("Unless ", stringify!($first))]
+                    $(#[doc = concat!("or ", stringify!($then))])?
                     #[cold]
                     #[inline(never)]
                 )?

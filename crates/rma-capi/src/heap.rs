@@ -6,8 +6,8 @@
 //! as many bytes: programs call again and again with the same lengths.
 //!
 //! Invariants: a block is with one owner, or kept, never both; outside MPI nothing is kept; whoever finds another thread at the
-//! kept blocks goes to the system instead of waiting. Memory of programs, and what libraries in other languages use, does not
-//! come by here.
+//! kept blocks goes to the system instead of waiting. Memory that programs ask for (`MPI_Alloc_mem`) and what libraries in other languages
+//! use does not come by here.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
@@ -21,7 +21,9 @@ static HEAP: Heap = Heap::new();
 /// Shorter blocks are kept by the C library.
 const SHORTEST: usize = 128 << 10;
 /// Most bytes that are kept.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 32 << 20;
+/// How often the end tries to get to the blocks.
+const CLOSE_TRIES: usize = 1000;
 /// Most blocks that are kept.
 const MOST_BLOCKS: usize = 16;
 
@@ -54,7 +56,7 @@ pub(crate) fn open() {
     HEAP.is_open.store(true, Relaxed);
 }
 
-/// Gives everything that is kept back to the system.
+/// Gives everything that is kept back to the system; blocks that are freed from now on go there.
 pub(crate) fn close() {
     HEAP.close();
 }
@@ -63,7 +65,11 @@ impl Heap {
     const fn new() -> Self {
         const NONE: Block = Block { start: null_mut(), layout: Layout::new::<u8>() };
         let kept = Kept { blocks: [NONE; MOST_BLOCKS], len: 0, bytes: 0 };
-        Self { is_open: AtomicBool::new(false), is_taken: AtomicBool::new(false), kept: UnsafeCell::new(kept) }
+        Self {
+            is_open: AtomicBool::new(false),
+            is_taken: AtomicBool::new(false),
+            kept: UnsafeCell::new(kept),
+        }
     }
 
     /// What `go` makes of the blocks, unless another thread is there.
@@ -97,7 +103,11 @@ impl Heap {
 
     fn close(&self) {
         self.is_open.store(false, Relaxed);
-        while self.with(Kept::clear).is_none() {
+        // A thread is there for a few instructions. One that never gets to run leaves no more than what is kept.
+        for _ in 0..CLOSE_TRIES {
+            if self.with(Kept::clear).is_some() {
+                return;
+            }
             std::thread::yield_now();
         }
     }

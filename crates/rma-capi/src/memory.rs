@@ -11,7 +11,7 @@ use crate::runtime::Process;
 use parking_lot::Mutex;
 use rma::host::Block;
 use rma::{Error, ErrorClass, Result};
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
@@ -44,7 +44,7 @@ entry! {
         })?;
         match memory {
             // SAFETY: `allocate` has made the block with this layout, and it was in the table until now.
-            Memories::Own(layout) => unsafe { dealloc(base.address() as *mut u8, layout) },
+            Memories::Own(layout) => unsafe { System.dealloc(base.address() as *mut u8, layout) },
             Memories::Shared { .. } => {}
         }
         Ok(())
@@ -81,7 +81,7 @@ fn allocate(process: &Process, len: u64, align: usize) -> Result<*mut c_void> {
     let layout = usize::try_from(len.max(1)).ok().and_then(|len| Layout::from_size_align(len, align).ok());
     let layout = layout.ok_or_else(refuse)?;
     // SAFETY: the layout has at least one byte.
-    let block = unsafe { alloc_zeroed(layout) };
+    let block = unsafe { System.alloc_zeroed(layout) };
     if block.is_null() {
         return Err(refuse());
     }

@@ -115,7 +115,10 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let is_watched = process.world.inner.runtime().configuration().runtime.debug;
     debug::settle(is_watched);
     let place = if is_watched { &WATCHED } else { &PROCESS };
-    heap::open();
+    // Who looks for faults wants each block to be a new one.
+    if !is_watched {
+        heap::open();
+    }
     place.store(Box::into_raw(Box::new(process)), Release);
     Ok(())
 }
@@ -137,12 +140,11 @@ pub(crate) fn finish() -> Result<()> {
     FINALIZED.store(process, Release);
     // SAFETY: as in `running`.
     let job = unsafe { &*process }.job.lock().take();
-    let end = match job {
+    heap::close();
+    match job {
         Some(job) => job.finalize().map_err(|error| error.in_call("MPI_Finalize")),
         None => Ok(()),
-    };
-    heap::close();
-    end
+    }
 }
 
 /// Ends the whole job.

@@ -1,13 +1,17 @@
 //! Whether what this process waits for needs the very core that it runs on.
 //!
 //! A scheduler may leave two processes that answer each other on one core, above all where others keep the rest busy. Then a
-//! wait that spins keeps its own answer from being made. No process can ask where the other one is, but turns tell: one that
-//! went to somebody, and had brought what was waited for when it came back, went to whom this process waits for. After
-//! [`ENOUGH`] of these a wait does not spin but gives its turn away at once, and sleeps when that is of no use. A turn that
-//! nobody took, and news that come while a wait spins, tell that the other one is elsewhere by now.
+//! wait that spins keeps its own answer from being made. No process can ask where the other one is, but turns tell: a short one
+//! that went to somebody, and had brought packets when it came back, went to whom this process waits for. After [`ENOUGH`]
+//! of these a wait does not spin but gives its turn away at once, and sleeps when that is of no use.
+//!
+//! A turn that nobody took, a long one, which went to a process that computes, and news that come while a wait spins tell that
+//! the other one is elsewhere by now; so does a sleep, which turns should have made needless: so waits try spinning again
+//! also where somebody takes every turn.
 //!
 //! Only a guess of one process about itself: wrong, it costs a turn or a sleep, never news.
 
+use super::wait::LONG_TURN;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -42,16 +46,19 @@ impl Sharing {
     }
 
     fn on_turn(&self, turn: Duration, has_news: bool) {
-        if turn < TAKEN_TURN {
+        if !(TAKEN_TURN..=LONG_TURN).contains(&turn) {
             self.on_elsewhere();
         } else if has_news {
             self.0.store((self.0.load(Relaxed) + 1).min(MOST), Relaxed);
         }
     }
 
-    /// Nobody took a turn, or news came while this process kept its own.
-    fn on_elsewhere(&self) {
-        self.0.store(self.0.load(Relaxed).saturating_sub(1), Relaxed);
+    /// Turns have not brought what a wait waits for, or news came without one.
+    pub(super) fn on_elsewhere(&self) {
+        let evidence = self.0.load(Relaxed);
+        if evidence > 0 {
+            self.0.store(evidence - 1, Relaxed);
+        }
     }
 }
 
@@ -73,8 +80,12 @@ mod tests {
     }
 
     #[test]
-    fn turns_that_nobody_took_and_news_without_one_make_it_unlikely() {
-        let contrary: [fn(&Sharing); 2] = [|sharing| sharing.on_turn(OWN, true), Sharing::on_elsewhere];
+    fn turns_of_nobody_and_of_who_computes_and_news_without_one_make_it_unlikely() {
+        let contrary: [fn(&Sharing); 3] = [
+            |sharing| sharing.on_turn(OWN, true),
+            |sharing| sharing.on_turn(LONG_TURN + OWN, true),
+            Sharing::on_elsewhere,
+        ];
         for tell in contrary {
             let sharing = Sharing::new();
             (0..100).for_each(|_| sharing.on_turn(TAKEN, true));

@@ -70,6 +70,9 @@ impl Wait<'_> {
         let (mut in_vain, mut packets, mut until) = (0, 0, None);
         while in_vain < ROUNDS && packets < PACKETS && core.is_idle() {
             if self.finds_packet(&core) {
+                if in_vain > 0 {
+                    self.waiting.sharing.on_elsewhere();
+                }
                 let moved = core.step_for_packet(self.host);
                 self.waiting.on_stepped(&mut core, moved);
                 seen = self.waiting.news();

@@ -73,7 +73,7 @@ pub(crate) struct Patience {
 const LOOK_EVERY: u32 = 1024;
 
 /// A turn given away that lasts longer went to a process that computes.
-const LONG_TURN: Duration = Duration::from_micros(200);
+pub(super) const LONG_TURN: Duration = Duration::from_micros(200);
 /// After a long turn none is given away for so many times as long.
 const REST_OF_LONG_TURN: u32 = 16;
 /// Looks at the channel's memory between two steps of a wait that spins: a packet is seen sooner than by steps alone, and who
@@ -299,6 +299,7 @@ impl Wait<'_> {
                 continue;
             }
             core.state.counters.on_sleeps(1);
+            self.waiting.sharing.on_elsewhere();
             self.sight.sleep();
             self.sleep(core, seen, until_report);
             (idle_since, next_turn) = (None, None);

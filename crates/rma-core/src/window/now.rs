@@ -4,7 +4,7 @@
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
 //! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, the rank has to be searched for, or it
-//! is time to serve the channels. The caller then makes the ordinary call, which sees to all of that. They do not panic, so that
+//! is time to serve the channels. Those that join a pack look at nothing but the pack, which lasts as long as an epoch. The caller then makes the ordinary call, which sees to all of that. They do not panic, so that
 //! a caller across a language boundary needs no frame around them.
 
 use super::calls::Window;

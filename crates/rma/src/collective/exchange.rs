@@ -35,6 +35,8 @@ pub struct Exchange {
     stray: Option<Stray>,
     receives: SmallVec<[(u32, ReceiveRequest); ROUNDS_AT_ONCE]>,
     sends: Sends,
+    /// A rank that could not be given its block by one that only gives: the others get theirs first.
+    lost: Option<Error>,
     /// The error to end with when no message uses the caller's memory any more.
     failed: Option<Error>,
 }
@@ -98,6 +100,7 @@ impl Exchange {
             stray: None,
             receives,
             sends,
+            lost: None,
             failed: None,
         })
     }
@@ -182,10 +185,22 @@ impl Exchange {
             self.receives.extend(receive.map(|receive| (from, receive)));
             if let Some(given) = self.gives[to as usize].take() {
                 let given = if is_void { Given::Bytes(Vec::new()) } else { given };
-                self.sends.push(self.link.send_given(to, tag, given)?);
+                match self.link.send_given(to, tag, given) {
+                    Ok(send) => self.sends.push(send),
+                    Err(error) => self.go_on_without(error)?,
+                }
             }
         }
         Ok(())
+    }
+
+    /// A rank that gets nothing here need not end because one of the others is lost, while those further away wait for it.
+    fn go_on_without(&mut self, error: Error) -> Result<()> {
+        if self.receives.is_empty() && self.takes.iter().all(Option::is_none) {
+            self.lost.get_or_insert(error);
+            return Ok(());
+        }
+        Err(error)
     }
 
     /// What this rank gives to itself.
@@ -199,13 +214,19 @@ impl Exchange {
     fn advance(&mut self) -> Result<bool> {
         self.keep_own();
         loop {
-            let has_left = self.sends.have_left()?;
+            let has_left = match self.sends.have_left() {
+                Ok(has_left) => has_left,
+                Err(error) => {
+                    self.go_on_without(error)?;
+                    self.sends.len() == 0
+                }
+            };
             let has_arrived = self.collect()?;
             let next = self.next;
             self.begin()?;
             if has_left && self.receives.is_empty() && next == self.distances.len() {
                 let fault = self.even.as_mut().and_then(|even| even.fault.take());
-                return fault.map_or(Ok(true), Err);
+                return self.lost.take().or(fault).map_or(Ok(true), Err);
             }
             if !has_arrived && self.next == next {
                 return Ok(false);

@@ -2,10 +2,10 @@
 
 use super::given::Given;
 use crate::message::{Messenger, ReceiveRequest, Received, Scope, SendRequest};
-use rma_core::Result;
 use rma_core::datatype::Scatter;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
+use rma_core::{Error, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -39,7 +39,11 @@ pub struct Link {
 
 /// Messages that a machine has sent and that have not left yet.
 #[derive(Debug, Default)]
-pub(super) struct Sends(SmallVec<[SendRequest; 4]>);
+pub(super) struct Sends {
+    under_way: SmallVec<[SendRequest; 4]>,
+    /// Why one of those that have ended has not left.
+    failed: Option<Error>,
+}
 
 impl<M: Machine, T, F: FnMut(M::Output) -> Result<T>> Mapped<M, F> {
     pub(crate) fn new(machine: M, function: F) -> Self {
@@ -155,7 +159,7 @@ impl Link {
 
 impl Sends {
     pub(super) fn push(&mut self, send: SendRequest) {
-        self.0.push(send);
+        self.under_way.push(send);
     }
 
     /// The message that is waited for, once it has come. Meanwhile a message that cannot be sent is an error: the one that is
@@ -172,28 +176,30 @@ impl Sends {
 
     /// Lets go of the caller's memory, as far as no channel reads it now; says whether nothing of it is used any more.
     pub(super) fn release(&mut self) -> bool {
-        self.0.retain(|send| !send.release());
-        self.0.is_empty()
+        self.under_way.retain(|send| !send.release());
+        self.under_way.is_empty()
     }
 
     /// How many have not been seen to leave.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.under_way.len()
+    }
+
+    /// Drops those that have ended.
+    pub(super) fn forget_ended(&mut self) {
+        let failed = &mut self.failed;
+        self.under_way.retain(|send| match send.test() {
+            None => true,
+            Some(end) => {
+                *failed = failed.take().or(end.err());
+                false
+            }
+        });
     }
 
     /// Whether all have left.
     pub(super) fn have_left(&mut self) -> Result<bool> {
-        let mut failed = None;
-        self.0.retain(|send| match send.test() {
-            None => true,
-            Some(end) => {
-                failed = failed.take().or(end.err());
-                false
-            }
-        });
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(self.0.is_empty()),
-        }
+        self.forget_ended();
+        self.failed.take().map_or(Ok(self.under_way.is_empty()), Err)
     }
 }

@@ -243,3 +243,45 @@ fn a_machine_that_fails_lets_go_of_its_callers_memory() {
         assert!(place.iter().all(|byte| *byte == mark), "read after the end, {steps} steps");
     }
 }
+
+/// A scatter whose root has more rounds than are under way at a time, and loses a rank of the first ones.
+#[test]
+fn who_only_gives_serves_all_that_are_left() {
+    const SIZE: u32 = 20;
+    const LEN: usize = 9000;
+    for lost in [1, 3, 8, 19] {
+        let mut net = Net::new(SIZE, &MessageConfig::default(), 2, 4096, u64::from(lost));
+        net.lose(lost);
+        let given: Vec<_> = (0..SIZE).map(|to| vec![to as u8; LEN]).collect();
+        let mut rooms: Vec<_> = (0..SIZE).map(|_| vec![0xee; LEN]).collect();
+        let gives = given.iter().skip(1).map(|block| Some(Given::Memory(source(block))));
+        let gives = std::iter::once(None).chain(gives).collect();
+        let none = |_| None;
+        let mut root = Exchange::new(link(&net, 0, 1), gives, (0..SIZE).map(|_| None).collect()).unwrap();
+        let mut others: Vec<_> = (1..SIZE)
+            .zip(rooms.iter_mut().skip(1))
+            .filter(|(rank, _)| *rank != lost)
+            .map(|(rank, bytes)| {
+                let takes = std::iter::once(Some(Take::Memory(room(bytes)))).chain((1..SIZE).map(|_| None));
+                Exchange::new(link(&net, rank, 1), (0..SIZE).map(none).collect(), takes.collect()).unwrap()
+            })
+            .collect();
+        let (mut end, mut rounds) = (None, 0);
+        while end.is_none() || !others.is_empty() {
+            rounds += 1;
+            assert!(rounds < 100_000, "{} ranks wait; the root has ended: {}", others.len(), end.is_some());
+            if end.is_none() {
+                end = root.step().transpose();
+            }
+            others.retain_mut(|other| other.step().unwrap().is_none());
+            net.step();
+        }
+        assert_eq!(end.unwrap().unwrap_err().class(), ErrorClass::ProcAborted);
+        for rank in (1..SIZE).filter(|rank| *rank != lost) {
+            assert!(
+                rooms[rank as usize].iter().all(|byte| *byte == rank as u8),
+                "rank {rank}, without {lost}"
+            );
+        }
+    }
+}

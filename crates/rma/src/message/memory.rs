@@ -179,8 +179,9 @@ impl Landing {
     }
 }
 
-/// Zeroed bytes; an error, not the end of the process, when there is no memory for what a peer announced. The memory is not
-/// touched: a long message takes pages of it as its bytes arrive, so one that is announced and never sent costs addresses only.
+/// Zeroed bytes; an error, not the end of the process, when there is no memory for what a peer announced. Fresh memory is
+/// not touched: a long message takes pages of it as its bytes arrive, so one that is announced and never sent costs addresses
+/// only, unless the allocator gives out memory that was in use.
 fn allocate(len: usize) -> Result<Vec<u8>> {
     if len == 0 {
         return Ok(Vec::new());

@@ -123,8 +123,8 @@ fn collectives(world: &World) -> rma::Result<()> {
     Ok(())
 }
 
-/// Messages of all lengths between all pairs, while a barrier is under way; the last waits for a receive.
-/// Messages of all sizes to all, up to a number of elements, or 300,000 where none is given.
+/// Messages of all lengths between all pairs, up to so many elements (0: all), while a barrier is under way; the last waits for
+/// a receive.
 fn messages(world: &World, longest: usize) -> rma::Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let longest = if longest == 0 { usize::MAX } else { longest };
