@@ -43,8 +43,6 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("RMA_TCP_BULKS", "1"),
     ("RMA_TCP_RECEIVE_BYTES", "1"),
     ("RMA_TCP_CHUNK_BYTES", "1"),
-    // 0 would be the system's own size; this is rounded up to the smallest the system has.
-    ("RMA_TCP_SOCKET_BYTES", "1"),
     ("RMA_TCP_DIRECT_READS", "0"),
     ("RMA_TCP_STRANGERS", "1"),
 ];
@@ -53,6 +51,9 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
 pub(crate) const LEFT_ALONE: &[&str] = &[
     // How the ranks lie, not how much they hold.
     "RMA_RANKS_PER_NODE",
+    // A buffer of the system's smallest size: once small segments have taken their share of it, the window that it can offer is
+    // less than the segments that its sender makes, and a whole job may wait fifths of a second for each of them.
+    "RMA_TCP_SOCKET_BYTES",
     // What a trace may hold, not the engine.
     "RMA_TRACE_BYTES",
 ];

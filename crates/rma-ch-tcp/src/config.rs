@@ -42,7 +42,7 @@ rma_core::variables! {
             "under 0.1 ms on a fast link, and few system calls for a long body";
         /// Socket buffers; 0 leaves them to the system.
         socket_bytes: u64 = 0u64, "RMA_TCP_SOCKET_BYTES", Bytes, 0..=1 << 30,
-            "SO_SNDBUF and SO_RCVBUF of every connection; 0 leaves them to the system",
+            "SO_SNDBUF and SO_RCVBUF of every connection; 0 leaves them to the system. With a few KiB small messages may wait for the system, a fifth of a second each",
             "the system sizes them by the measured round trip, which a fixed number would turn off";
         /// Connections that are read without asking the system first.
         direct_reads: u64 = 2u64, "RMA_TCP_DIRECT_READS", Count, 0..=64,

@@ -225,7 +225,7 @@ impl Messenger {
 
     fn begin_into(&self, pattern: Pattern, sink: Sink) -> Result<ReceiveRequest> {
         let id = self.state.lock().begin_receive(pattern, sink)?;
-        Ok(ReceiveRequest { state: Arc::clone(&self.state), id, is_over: false, refused: None })
+        Ok(ReceiveRequest::new(&self.state, id))
     }
 
     /// Receives a short message into lent memory, now or while the caller waits for it; see [`crate::raw::Runtime::receive_now`].
@@ -340,7 +340,7 @@ impl MatchedMessage {
     fn begin_into(mut self, sink: Sink) -> ReceiveRequest {
         let arrived = self.arrived.take().expect("only this and the drop take it, once");
         let id = self.state.lock().begin_receive_of(arrived, sink);
-        ReceiveRequest { state: Arc::clone(&self.state), id, is_over: false, refused: None }
+        ReceiveRequest::new(&self.state, id)
     }
 }
 
@@ -368,6 +368,10 @@ impl SendRequest {
 }
 
 impl ReceiveRequest {
+    fn new(state: &Arc<Mutex<State>>, id: RequestId) -> Self {
+        Self { state: Arc::clone(state), id, is_over: false, refused: None }
+    }
+
     #[cfg(test)]
     pub(super) fn id(&self) -> RequestId {
         self.id
@@ -418,17 +422,11 @@ impl Lent<'_> {
 
     /// How it went on, once, if it has.
     pub(crate) fn test(&mut self) -> Option<ReceivedNow> {
-        let state = &self.messenger.state;
-        let outcome = state.lock().take_lent()?;
+        let outcome = self.messenger.state.lock().take_lent()?;
         self.is_over = true;
         Some(match outcome {
             Outcome::Received(waiting) => ReceivedNow::Message(waiting),
-            Outcome::Request(id) => ReceivedNow::Request(ReceiveRequest {
-                state: Arc::clone(state),
-                id,
-                is_over: false,
-                refused: None,
-            }),
+            Outcome::Request(id) => ReceivedNow::Request(ReceiveRequest::new(&self.messenger.state, id)),
         })
     }
 }
@@ -454,19 +452,17 @@ impl Drop for MatchedMessage {
 
 impl Drop for SendRequest {
     fn drop(&mut self) {
-        if self.is_over {
-            return;
+        if !self.is_over {
+            self.state.lock().abandon(self.id);
         }
-        self.state.lock().abandon(self.id);
     }
 }
 
 impl Drop for ReceiveRequest {
     fn drop(&mut self) {
-        if self.is_over {
-            return;
+        if !self.is_over {
+            self.state.lock().abandon(self.id);
         }
-        self.state.lock().abandon(self.id);
     }
 }
 
