@@ -8,5 +8,5 @@ pub(crate) fn is_slow(path: &[(&str, &str)]) -> bool {
 
 /// The action of `rma-test-world` that sends messages of all sizes that the path carries in a few seconds.
 pub(crate) fn messages(path: &[(&str, &str)]) -> &'static str {
-    if is_slow(path) { "messages 20000" } else { "messages" }
+    if is_slow(path) { "messages 70000" } else { "messages" }
 }
