@@ -17,6 +17,7 @@ mod sharing;
 mod spin;
 mod state;
 mod step;
+mod turns;
 mod wait;
 
 pub(crate) use agent::Agent;

@@ -37,7 +37,7 @@ impl Engine {
             return false;
         }
         for _ in 0..self.config().yields.min(TURNS) {
-            if !self.waiting().give_turn_outside(self.host()) {
+            if !self.waiting().turns.give_outside(self.host()) {
                 return false;
             }
             if look() {

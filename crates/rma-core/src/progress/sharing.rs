@@ -11,12 +11,13 @@
 //!
 //! Only a guess of one process about itself: wrong, it costs a turn or a sleep, never news.
 
-use super::wait::LONG_TURN;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A shorter turn was nobody else's: two switches and an answer take longer.
 const TAKEN_TURN: Duration = Duration::from_micros(2);
+/// A longer turn went to a process that computes, or to more than one.
+const LONG_TURN: Duration = Duration::from_micros(200);
 /// Evidence from which on a wait acts, and the most that is kept, so that little is needed to change its mind.
 const ENOUGH: u32 = 2;
 const MOST: u32 = 4;

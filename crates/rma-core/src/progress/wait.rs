@@ -18,9 +18,9 @@
 //! that the notifier takes.
 //!
 //! While it spins a wait gives its turn away now and then, and before it sleeps a few times in a row, and looks after each:
-//! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. Where turns have shown that
-//! it does, a wait does not spin ([`super::sharing`]). A turn that lasts long
-//! went to a process that computes; then waits keep their turns for a while, since a sleeper is sooner back on such a core.
+//! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. Where ranks outnumber
+//! cores, and where turns have shown that it does ([`super::sharing`]), a wait does not spin, and gives the first turn away as soon as
+//! it has sent what was begun. When turns are of no use it sleeps at once ([`super::turns`]).
 //!
 //! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
 //! thread that steps the engine while another one sleeps in the poller renews the promise before it lets go of the engine.
@@ -31,12 +31,13 @@ use super::poller::{Poller, Registrar};
 use super::sharing::Sharing;
 use super::state::State;
 use super::step::Core;
+use super::turns::Turns;
 use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Host, LongWait};
 use crate::trace::Sight;
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 /// Who sleeps, and how they are woken.
@@ -49,12 +50,9 @@ pub(crate) struct Waiting {
     look_again: Condvar,
     sleeping_idle: AtomicU32,
     generation: AtomicU64,
-    /// Until when no turn is given away, in nanoseconds of the host's clock.
-    keeps_turns_until: AtomicU64,
+    pub(super) turns: Turns,
     /// Whether what this process waits for needs its core.
     pub(super) sharing: Sharing,
-    /// Turns given away without the engine's lock.
-    turns_outside: AtomicU64,
     /// The thread that drives the engine while the application is away, if there is one.
     pub(crate) agent: AgentState,
 }
@@ -72,10 +70,6 @@ pub(crate) struct Patience {
 /// Steps after which a wait that always moves something looks at the clock: often enough for reports in seconds.
 const LOOK_EVERY: u32 = 1024;
 
-/// A turn given away that lasts longer went to a process that computes.
-pub(super) const LONG_TURN: Duration = Duration::from_micros(200);
-/// After a long turn none is given away for so many times as long.
-const REST_OF_LONG_TURN: u32 = 16;
 /// Looks at the channel's memory between two steps of a wait that spins: a packet is seen sooner than by steps alone, and who
 /// wants the engine's lock waits no longer than for a step that moves something.
 const LOOKS_BETWEEN_STEPS: u32 = 8;
@@ -113,9 +107,8 @@ impl Waiting {
             look_again: Condvar::new(),
             sleeping_idle: AtomicU32::new(0),
             generation: AtomicU64::new(0),
-            keeps_turns_until: AtomicU64::new(0),
+            turns: Turns::default(),
             sharing: Sharing::new(),
-            turns_outside: AtomicU64::new(0),
             agent: AgentState::new(),
         }
     }
@@ -157,42 +150,17 @@ impl Waiting {
         host: &dyn Host,
         given: Duration,
     ) -> std::result::Result<Duration, MutexGuard<'a, Core>> {
-        if self.keeps_turns(given) {
+        if self.turns.are_kept(given) {
             return Err(core);
         }
         core.state.counters.on_turns_given(1);
         drop(core);
-        Ok(self.yield_turn(host, given))
-    }
-
-    /// Gives a turn away, without the engine's lock, unless turns are kept now; says whether it has.
-    pub(super) fn give_turn_outside(&self, host: &dyn Host) -> bool {
-        let given = host.now();
-        if self.keeps_turns(given) {
-            return false;
-        }
-        self.turns_outside.fetch_add(1, Relaxed);
-        self.yield_turn(host, given);
-        true
+        Ok(self.turns.give(host, given))
     }
 
     /// Turns that no step has counted.
     pub(crate) fn turns_outside(&self) -> u64 {
-        self.turns_outside.load(Relaxed)
-    }
-
-    fn keeps_turns(&self, now: Duration) -> bool {
-        (now.as_nanos() as u64) < self.keeps_turns_until.load(Relaxed)
-    }
-
-    fn yield_turn(&self, host: &dyn Host, given: Duration) -> Duration {
-        std::thread::yield_now();
-        let now = host.now();
-        let turn = now.saturating_sub(given);
-        if turn > LONG_TURN {
-            self.keeps_turns_until.store((now + turn * REST_OF_LONG_TURN).as_nanos() as u64, Relaxed);
-        }
-        turn
+        self.turns.outside()
     }
 
     /// The poller is free: somebody else must take it, or nobody would watch the channels. Those who sleep outside watch them
@@ -242,6 +210,13 @@ impl Wait<'_> {
         // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that.
         let mut held = None;
         let mut looks = self.may_look();
+        if self.gives_turns_at_once() {
+            let (value, given) = self.send_and_give_turn(ready)?;
+            if let Some(value) = value {
+                return Ok(value);
+            }
+            turn = given;
+        }
         loop {
             if let Some(value) = self.spin(std::mem::take(&mut looks), ready)? {
                 return Ok(value);
@@ -305,6 +280,36 @@ impl Wait<'_> {
             (idle_since, next_turn) = (None, None);
             is_last_round = sleeps_at_once;
         }
+    }
+
+    fn gives_turns_at_once(&self) -> bool {
+        self.patience.yields > 0 && (self.patience.spin.is_zero() || self.waiting.sharing.is_likely())
+    }
+
+    /// Sends what was begun, and gives a turn away if that was all there was to do: a poll before would take a question to the
+    /// system, and find no answer yet. Says how long the turn was, if it was one.
+    fn send_and_give_turn<T>(
+        &self,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<(Option<T>, Option<Duration>)> {
+        let mut core = self.core.lock();
+        if core.is_idle() {
+            self.waiting.on_entered();
+        } else {
+            let moved = core.step_to_send(self.host);
+            self.waiting.on_stepped(&mut core, moved);
+        }
+        if let Some(value) = self.test(&mut core, true, ready)? {
+            // Who need not wait serves the others all the same.
+            let moved = core.step_for_packet(self.host);
+            self.waiting.on_stepped(&mut core, moved);
+            return Ok((Some(value), None));
+        }
+        if !core.is_idle() {
+            return Ok((None, None));
+        }
+        let now = self.host.now();
+        Ok((None, self.waiting.give_turn(core, self.host, now).ok()))
     }
 
     /// Spins until the channel's memory shows something, or it is time for a step; keeps the engine locked for a packet that it
