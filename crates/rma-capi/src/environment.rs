@@ -11,8 +11,10 @@ use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// The level that every program gets: any thread may call at any time.
-const LEVEL: c_int = MPI_THREAD_MULTIPLE;
+/// The level that a program gets: any thread may call at any time if it has asked for that, and otherwise one after the other.
+fn provided_level(asked: c_int) -> c_int {
+    if asked == MPI_THREAD_MULTIPLE { MPI_THREAD_MULTIPLE } else { MPI_THREAD_SERIALIZED }
+}
 
 plain! {
     /// `MPI_Init` (§11.2.1). The arguments of `main` are not needed.
@@ -31,7 +33,7 @@ plain! {
             }
             provided.check("provided")?;
             begin("MPI_Init_thread", required)?;
-            provided.set("provided", LEVEL)
+            provided.set("provided", provided_level(required))
         })
     }
 
@@ -104,7 +106,9 @@ plain! {
 
 entry! {
     /// `MPI_Query_thread` (§11.6.2).
-    fn MPI_Query_thread(provided: Out<c_int>) raises Raiser::Nobody; |_| { provided.set("provided", LEVEL) }
+    fn MPI_Query_thread(provided: Out<c_int>) raises Raiser::Nobody; |process| {
+        provided.set("provided", provided_level(process.asked_level))
+    }
 
     /// `MPI_Is_thread_main` (§11.6.2).
     fn MPI_Is_thread_main(flag: Out<c_int>) raises Raiser::Nobody; |process| {

@@ -4,6 +4,7 @@
 //! is never given back: threads may still be inside calls when another finalizes, which is erroneous but must not follow
 //! a dangling pointer.
 
+use crate::abi::MPI_THREAD_MULTIPLE;
 use crate::communicator::{self, Comm};
 use crate::debug;
 use crate::heap;
@@ -109,6 +110,9 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let job = World::init_with(&|name| written.get(name).cloned()).map_err(|error| error.in_call(call))?;
     let own = Comm::predefined(Arc::new(job.own()), "MPI_COMM_SELF");
     let world = Comm::predefined(job.communicator(), "MPI_COMM_WORLD");
+    if asked_level < MPI_THREAD_MULTIPLE {
+        world.inner.engine().promise_one_caller();
+    }
     let universe_size = i32::try_from(world.inner.size()).unwrap_or(i32::MAX);
     let main_thread = std::thread::current().id();
     let process = Process { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size };

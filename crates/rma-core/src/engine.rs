@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// One process's one-sided communication engine. Clones name the same engine; any thread may call any method.
@@ -27,6 +27,8 @@ struct Inner {
     /// How long a wait spins, and when it reports: those of the configuration until they are changed.
     spin_us: AtomicU64,
     wait_report_s: AtomicU64,
+    /// See [`Engine::promise_one_caller`].
+    has_one_caller: AtomicBool,
     /// For [`Engine::poll_now_and_then`]. Lost counts do not matter.
     quiet: Quiet,
 }
@@ -101,8 +103,21 @@ impl Engine {
         let spin_us = AtomicU64::new(config.spin_us);
         let wait_report_s = AtomicU64::new(config.wait_report_s);
         let sight = Sight::new(observer);
-        let quiet = Quiet::default();
-        Ok(Self(Arc::new(Inner { core, waiting, host, config, sight, spin_us, wait_report_s, quiet })))
+        let (has_one_caller, quiet) = (AtomicBool::new(false), Quiet::default());
+        let inner =
+            Inner { core, waiting, host, config, sight, spin_us, wait_report_s, has_one_caller, quiet };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Promises that from now on one thread at a time calls this engine and what belongs to it, each after the one before as up
+    /// to `MPI_THREAD_SERIALIZED` (MPI 5.0 §11.6.1). Locks of windows made afterwards cost less. The engine's own threads do
+    /// not count. Who breaks the promise may find locks held that nobody holds, or the other way round.
+    pub fn promise_one_caller(&self) {
+        self.0.has_one_caller.store(true, Relaxed);
+    }
+
+    pub(crate) fn has_one_caller(&self) -> bool {
+        self.0.has_one_caller.load(Relaxed)
     }
 
     /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.

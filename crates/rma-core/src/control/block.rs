@@ -110,6 +110,13 @@ impl ControlBlock {
         self.fields().lock.release(kind, holder)
     }
 
+    /// Releases a lock that nobody else holds or waits for, so that nobody is to be rung; `false`, and nothing done, when it is
+    /// not so.
+    #[inline]
+    pub(crate) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
+        self.fields().lock.release_alone(kind, holder)
+    }
+
     /// Who holds the lock and how many wait, at some moment during the call.
     pub fn lock_state(&self) -> LockState {
         self.fields().lock.state()

@@ -211,6 +211,17 @@ impl LockFields {
         Ok(Grant { wake })
     }
 
+    /// Releases a lock that nobody else holds or waits for; `false`, and nothing done, when it is not so.
+    #[inline]
+    pub(super) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
+        let held = match kind {
+            LockKind::Exclusive => LockState::exclusive(holder),
+            LockKind::Shared => LockState::default().more_shared(),
+        };
+        // SYNC POINT lock: as `release`.
+        self.word.0.compare_exchange(held.encode(), 0, AcqRel, Relaxed).is_ok()
+    }
+
     #[inline]
     pub(super) fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
         // SYNC POINT lock: publishes what was done under the lock; pairs with `try_acquire` and `try_turn`.

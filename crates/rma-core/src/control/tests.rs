@@ -61,6 +61,26 @@ fn free_locks_are_taken_and_released_without_a_trace() {
 }
 
 #[test]
+fn a_lock_is_released_alone_only_where_nobody_else_holds_it_or_waits() {
+    let (block, me, other) = (block(), holder(0), holder(1));
+    for (request, kind) in [(R::Exclusive, K::Exclusive), (R::Shared, K::Shared)] {
+        let wrong = if kind == K::Shared { K::Exclusive } else { K::Shared };
+        assert!(!block.release_alone(kind, me), "it is free");
+        assert!(block.try_acquire(request, me));
+        assert!(!block.release_alone(wrong, me) && !block.release_alone(K::Exclusive, other));
+        assert!(block.release_alone(kind, me) && block.lock_state().is_free());
+        assert!(block.try_acquire(request, me));
+        let waiter = block.join(R::Exclusive, other);
+        assert!(!block.release_alone(kind, me), "somebody has to be rung");
+        assert!(block.release(kind, me).unwrap().is_some());
+        assert!(block.try_turn(waiter).is_ok() && block.release_alone(K::Exclusive, other));
+    }
+    assert!(block.try_acquire(R::Shared, me) && block.try_acquire(R::Shared, other));
+    assert!(!block.release_alone(K::Shared, me), "there are two");
+    assert_eq!((block.release(K::Shared, other), block.release_alone(K::Shared, me)), (Ok(None), true));
+}
+
+#[test]
 fn a_release_by_one_who_does_not_hold_is_an_error_and_changes_nothing() {
     let block = block();
     assert!(block.release(K::Shared, holder(1)).is_err());

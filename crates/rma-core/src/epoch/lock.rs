@@ -118,7 +118,7 @@ impl LockSync {
             window.epoch.on(Event::FenceLast);
         }
         let request = request_of(self.kind, window.holds_another(self.rank));
-        let begun = member.gate.begin();
+        let begun = member.gate.begin(shared.latch.callers());
         debug_assert!(begun, "the table of legal calls refuses a second lock of {:?}", self.rank);
         shared.latch.enter();
         if self.no_check || member.control.try_acquire(request, shared.holder) {

@@ -14,7 +14,7 @@
 
 use super::calls::Window;
 use super::hints::Hints;
-use super::latch::{Door, Gate, Latch};
+use super::latch::{Callers, Door, Gate, Latch};
 use super::quick::QuickSync;
 use super::regions::Regions;
 use super::shared::{Flavor, Member, Shared};
@@ -388,6 +388,7 @@ impl WindowCreation {
         })?;
         let blocks = members.iter().map(|member| member.control).collect();
         let host = self.engine.host();
+        let callers = if self.engine.has_one_caller() { Callers::One } else { Callers::Many };
         let siblings = Siblings::new(blocks, members[own].control, holder, host.barriers(), host.vitals());
         let members: Arc<[Member]> = members.into_vec().into();
         let first = members[0].rank;
@@ -406,7 +407,7 @@ impl WindowCreation {
             siblings,
             uniform,
             door: Door::default(),
-            latch: Latch::new(),
+            latch: Latch::new(callers),
             active: QuickSync::new(),
             has_pack: AtomicBool::new(false),
             no_locks: AtomicBool::new(self.hints.no_locks()),

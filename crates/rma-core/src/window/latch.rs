@@ -7,6 +7,11 @@
 //! under the engine's lock; whoever begins a change sets it first and reads the count in the same step, so that no lock call
 //! slips between its check and its change. The flag is recomputed whenever a window is put back under the engine's lock.
 //!
+//! Where threads take turns to call ([`Callers::One`]), a lock call and a change of the epoch never meet: both are the program's
+//! calls. Then the count is a word of its own, and it and the gates are changed by plain loads and stores, of which four take less
+//! than one atomic step. The flag is another thread's too, which moves the engine in the background: what it sets there, for what has
+//! arrived, a lock call may just as well have come before.
+//!
 //! Gates are also what communication calls look at: relaxed, since a thread that communicates has itself seen the
 //! synchronization call return, or was told by one that has.
 
@@ -21,22 +26,46 @@ const START_OPEN: u64 = 1 << 62;
 const CHANGING: u64 = 1 << 61;
 const FLAGS: u64 = LONG_WAY | START_OPEN | CHANGING;
 
+/// How many threads call at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callers {
+    /// One, and what it does comes before what the next one does, as up to `MPI_THREAD_SERIALIZED`.
+    One,
+    /// Any number.
+    Many,
+}
+
 /// Number of single locks of mapped ranks, and whether further ones may be taken without the engine's lock.
 #[derive(Debug)]
-pub(crate) struct Latch(AtomicU64);
+pub(crate) struct Latch {
+    callers: Callers,
+    /// The flags and, with many callers, the number.
+    word: AtomicU64,
+    /// The number with one caller, otherwise 0.
+    count_of_one: AtomicU64,
+}
 
 impl Latch {
     /// Closed until the window is put into the table.
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(LONG_WAY))
+    pub(crate) fn new(callers: Callers) -> Self {
+        Self { callers, word: AtomicU64::new(LONG_WAY), count_of_one: AtomicU64::new(0) }
+    }
+
+    /// How many threads call at a time.
+    #[inline]
+    pub(crate) fn callers(&self) -> Callers {
+        self.callers
     }
 
     /// Counts one more lock and answers how many there were; `None` when the call has to take the long way.
     #[inline]
     pub(crate) fn try_enter(&self) -> Option<u64> {
-        let mut word = self.0.load(Relaxed);
+        let mut word = self.word.load(Relaxed);
+        if self.callers == Callers::One {
+            return (word & FLAGS == 0).then(|| self.change_by_one(1));
+        }
         while word & FLAGS == 0 {
-            match self.0.compare_exchange_weak(word, word + 1, AcqRel, Relaxed) {
+            match self.word.compare_exchange_weak(word, word + 1, AcqRel, Relaxed) {
                 Ok(_) => return Some(word),
                 Err(found) => word = found,
             }
@@ -46,20 +75,34 @@ impl Latch {
 
     /// Counts one more lock, on the long way.
     pub(crate) fn enter(&self) {
-        self.0.fetch_add(1, AcqRel);
+        match self.callers {
+            Callers::One => self.change_by_one(1),
+            Callers::Many => self.word.fetch_add(1, AcqRel),
+        };
     }
 
     /// Counts one lock less.
     #[inline]
     pub(crate) fn leave(&self) {
-        self.0.fetch_sub(1, AcqRel);
+        match self.callers {
+            Callers::One => self.change_by_one(u64::MAX),
+            Callers::Many => self.word.fetch_sub(1, AcqRel),
+        };
+    }
+
+    /// Adds, modulo 2^64, to the count that one caller at a time changes, and answers what it was.
+    #[inline]
+    fn change_by_one(&self, change: u64) -> u64 {
+        let count = self.count_of_one.load(Relaxed);
+        self.count_of_one.store(count.wrapping_add(change), Relaxed);
+        count
     }
 
     /// Makes lock calls take the long way until the flag is recomputed.
     pub(crate) fn close(&self) {
         // Whoever changes the flag holds the engine's lock, so one that is set stays set.
-        if self.0.load(Acquire) & LONG_WAY == 0 {
-            self.0.fetch_or(LONG_WAY, AcqRel);
+        if self.word.load(Acquire) & LONG_WAY == 0 {
+            self.word.fetch_or(LONG_WAY, AcqRel);
         }
     }
 
@@ -69,7 +112,7 @@ impl Latch {
         match (self.is_long_way(), is_long) {
             (false, true) => self.close(),
             (true, false) => {
-                self.0.fetch_and(!LONG_WAY, AcqRel);
+                self.word.fetch_and(!LONG_WAY, AcqRel);
             }
             (false, false) | (true, true) => {}
         }
@@ -78,65 +121,66 @@ impl Latch {
     /// Whether lock calls have to take the long way.
     #[inline]
     pub(crate) fn is_long_way(&self) -> bool {
-        self.0.load(Relaxed) & LONG_WAY != 0
+        self.word.load(Relaxed) & LONG_WAY != 0
     }
 
     /// Number of single locks of mapped ranks held or being taken.
     pub(crate) fn count(&self) -> u64 {
-        self.0.load(Acquire) & !FLAGS
+        (self.word.load(Acquire) & !FLAGS) + self.count_of_one.load(Acquire)
     }
 
     /// Begins to open the epoch of a start call; `false` when the call has to take the long way. [`Latch::end_start`] follows.
     #[inline]
     pub(super) fn try_start(&self) -> bool {
-        self.0.compare_exchange(0, CHANGING, AcqRel, Relaxed).is_ok()
+        self.count_of_one.load(Relaxed) == 0
+            && self.word.compare_exchange(0, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
     /// The epoch is open.
     #[inline]
     pub(super) fn end_start(&self) {
-        self.0.fetch_xor(CHANGING | START_OPEN, AcqRel);
+        self.word.fetch_xor(CHANGING | START_OPEN, AcqRel);
     }
 
     /// Whether a start call may open its epoch, at some moment.
     #[inline]
     pub(super) fn may_start(&self) -> bool {
-        self.0.load(Relaxed) == 0
+        self.count_of_one.load(Relaxed) == 0 && self.word.load(Relaxed) == 0
     }
 
     /// Begins to end the epoch of [`Latch::try_start`]; `false` when the call has to take the long way.
     /// [`Latch::end_complete`] follows.
     #[inline]
     pub(super) fn try_complete(&self) -> bool {
-        self.0.compare_exchange(START_OPEN, CHANGING, AcqRel, Relaxed).is_ok()
+        self.word.compare_exchange(START_OPEN, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
     /// The epoch has ended.
     #[inline]
     pub(super) fn end_complete(&self) {
-        self.0.fetch_and(!CHANGING, AcqRel);
+        self.word.fetch_and(!CHANGING, AcqRel);
     }
 
     /// Waits for the end of a change by another thread that takes no lock. None begins while the latch is closed.
     pub(super) fn settle(&self) {
-        while self.0.load(Acquire) & CHANGING != 0 {
+        while self.word.load(Acquire) & CHANGING != 0 {
             std::thread::yield_now();
         }
     }
 
     /// Whether the epoch of [`Latch::try_start`] is open, or being opened or ended.
     pub(super) fn may_be_started(&self) -> bool {
-        self.0.load(Relaxed) & (START_OPEN | CHANGING) != 0
+        self.word.load(Relaxed) & (START_OPEN | CHANGING) != 0
     }
 
     /// Whether the epoch of [`Latch::try_start`] is open.
     pub(super) fn is_started(&self) -> bool {
-        self.0.load(Relaxed) & START_OPEN != 0
+        self.word.load(Relaxed) & START_OPEN != 0
     }
 
     /// Takes the epoch of [`Latch::try_start`] over, if it is open. Under the engine's lock, while the latch is closed.
     pub(super) fn take_started(&self) -> bool {
-        self.is_started() && self.0.fetch_and(!START_OPEN, AcqRel) & START_OPEN != 0
+        self.is_started() && self.word.fetch_and(!START_OPEN, AcqRel) & START_OPEN != 0
     }
 }
 
@@ -227,8 +271,23 @@ impl Gate {
 
     /// Begins a single lock; `false` when the rank is locked, or an epoch open to it.
     #[inline]
-    pub(crate) fn begin(&self) -> bool {
-        self.0.compare_exchange(CLOSED, TAKING, AcqRel, Relaxed).is_ok()
+    pub(crate) fn begin(&self, callers: Callers) -> bool {
+        self.change(callers, CLOSED, TAKING)
+    }
+
+    /// From one code to another, if it is that.
+    #[inline]
+    fn change(&self, callers: Callers, from: u8, to: u8) -> bool {
+        match callers {
+            Callers::One => {
+                let is_so = self.0.load(Relaxed) == from;
+                if is_so {
+                    self.0.store(to, Relaxed);
+                }
+                is_so
+            }
+            Callers::Many => self.0.compare_exchange(from, to, AcqRel, Relaxed).is_ok(),
+        }
     }
 
     /// The single lock is held; `None` when no lock was taken.
@@ -244,10 +303,10 @@ impl Gate {
 
     /// Begins to release a single lock and answers how it was held.
     #[inline]
-    pub(crate) fn begin_release(&self) -> Option<Option<LockKind>> {
+    pub(crate) fn begin_release(&self, callers: Callers) -> Option<Option<LockKind>> {
         let code = self.0.load(Relaxed);
         let Single::Held(kind) = single(code) else { return None };
-        self.0.compare_exchange(code, LEAVING, AcqRel, Relaxed).is_ok().then_some(kind)
+        self.change(callers, code, LEAVING).then_some(kind)
     }
 
     /// What there is of a single lock.
@@ -283,21 +342,43 @@ fn single(code: u8) -> Single {
 mod tests {
     use super::*;
 
+    const CALLERS: [Callers; 2] = [Callers::One, Callers::Many];
+
     #[test]
     fn a_closed_latch_lets_nobody_in_and_everybody_out() {
-        let latch = Latch::new();
-        assert_eq!(latch.try_enter(), None);
-        latch.set_long_way(false);
-        assert_eq!((latch.try_enter(), latch.try_enter()), (Some(0), Some(1)));
-        latch.close();
-        assert_eq!((latch.try_enter(), latch.count()), (None, 2));
-        latch.leave();
-        latch.enter();
-        latch.leave();
-        latch.set_long_way(true);
-        assert_eq!(latch.count(), 1);
-        latch.set_long_way(false);
-        assert_eq!(latch.try_enter(), Some(1));
+        for callers in CALLERS {
+            let latch = Latch::new(callers);
+            assert_eq!(latch.try_enter(), None);
+            latch.set_long_way(false);
+            assert_eq!((latch.try_enter(), latch.try_enter()), (Some(0), Some(1)));
+            latch.close();
+            assert_eq!((latch.try_enter(), latch.count()), (None, 2));
+            latch.leave();
+            latch.enter();
+            latch.leave();
+            latch.set_long_way(true);
+            assert_eq!(latch.count(), 1);
+            latch.set_long_way(false);
+            assert_eq!(latch.try_enter(), Some(1));
+        }
+    }
+
+    #[test]
+    fn no_epoch_of_start_begins_beside_a_lock_nor_a_lock_in_one() {
+        for callers in CALLERS {
+            let latch = Latch::new(callers);
+            latch.set_long_way(false);
+            assert_eq!((latch.may_start(), latch.try_enter()), (true, Some(0)));
+            assert!(!latch.may_start() && !latch.try_start());
+            latch.leave();
+            assert!(latch.may_start() && latch.try_start());
+            assert_eq!(latch.try_enter(), None);
+            latch.end_start();
+            assert_eq!((latch.try_enter(), latch.may_start(), latch.count()), (None, false, 0));
+            assert!(latch.try_complete());
+            latch.end_complete();
+            assert_eq!(latch.try_enter(), Some(0));
+        }
     }
 
     #[test]
@@ -315,22 +396,31 @@ mod tests {
 
     #[test]
     fn a_gate_is_taken_once_and_left_once() {
+        CALLERS.into_iter().for_each(take_and_leave);
+    }
+
+    fn take_and_leave(callers: Callers) {
         let gate = Gate::default();
-        assert!(!gate.is_open() && gate.begin_release().is_none());
+        assert!(!gate.is_open() && gate.begin_release(callers).is_none());
         for kind in [Some(LockKind::Exclusive), Some(LockKind::Shared), None] {
-            assert!(gate.begin() && !gate.begin());
+            assert!(gate.begin(callers) && !gate.begin(callers));
             assert_eq!((gate.single(), gate.is_open()), (Single::Changing, false));
             gate.set_held(kind);
-            assert!(gate.is_open() && gate.is_locked() && !gate.begin());
+            assert!(gate.is_open() && gate.is_locked() && !gate.begin(callers));
             assert_eq!(gate.single(), Single::Held(kind));
-            assert_eq!(gate.begin_release(), Some(kind));
-            assert!(!gate.is_open() && gate.begin_release().is_none());
+            assert_eq!(gate.begin_release(callers), Some(kind));
+            assert!(!gate.is_open() && gate.begin_release(callers).is_none());
             gate.close();
         }
         gate.set_started();
-        assert!(gate.is_open() && !gate.is_locked() && gate.begin_release().is_none() && !gate.begin());
+        assert!(
+            gate.is_open()
+                && !gate.is_locked()
+                && gate.begin_release(callers).is_none()
+                && !gate.begin(callers)
+        );
         gate.set_locked_with_all();
-        assert!(gate.is_open() && gate.is_locked() && gate.begin_release().is_none());
+        assert!(gate.is_open() && gate.is_locked() && gate.begin_release(callers).is_none());
         assert_eq!(gate.single(), Single::No);
     }
 }

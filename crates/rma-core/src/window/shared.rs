@@ -4,7 +4,7 @@
 //! Made once at creation and immutable but for the atomic gates and the latch of [`super::latch`].
 
 use super::hints::Hints;
-use super::latch::{Door, Gate, Latch};
+use super::latch::{Callers, Door, Gate, Latch};
 use super::quick::QuickSync;
 use super::regions::{NO_SIZE, Regions, Use};
 use crate::control::{ControlBlock, Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
@@ -16,7 +16,7 @@ use crate::mem::{WriteSpan, full_ordering_beside_step};
 use crate::wire::{Area, Place};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 /// How a window came by its memory (MPI 3.1 §11.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,7 +276,7 @@ impl Shared {
     #[inline]
     pub(super) fn try_lock(&self, member: &Member, kind: LockKind, no_check: bool) -> bool {
         let Some(others) = self.latch.try_enter() else { return false };
-        if !member.gate.begin() {
+        if !member.gate.begin(self.latch.callers()) {
             self.latch.leave();
             return false;
         }
@@ -285,9 +285,28 @@ impl Shared {
             self.latch.leave();
             return false;
         }
-        // SYNC POINT L2: the gate's step is just before it.
-        full_ordering_beside_step();
+        // SYNC POINT L2
+        self.order_beside_step(!no_check);
         member.gate.set_held((!no_check).then_some(kind));
+        true
+    }
+
+    /// Unlocks a mapped rank that nobody else holds or waits for, without the engine's lock; `false`, and nothing done, when the
+    /// call has to take another way.
+    #[inline]
+    pub(super) fn try_unlock_alone(&self, member: &Member) -> bool {
+        if self.latch.is_long_way() {
+            return false;
+        }
+        let Some(held) = member.gate.begin_release(self.latch.callers()) else { return false };
+        // SYNC POINT L1
+        self.order_beside_step(true);
+        if !held.is_some_and(|kind| member.control.release_alone(kind, self.holder)) {
+            member.gate.set_held(held);
+            return false;
+        }
+        member.gate.close();
+        self.latch.leave();
         true
     }
 
@@ -301,13 +320,23 @@ impl Shared {
     /// Releases the single lock of a mapped rank and answers whom to ring; `None` when it is not locked.
     #[inline]
     pub(crate) fn unlock(&self, member: &Member) -> Option<Option<Wake>> {
-        let held = member.gate.begin_release()?;
-        // SYNC POINT L1: as L2.
-        full_ordering_beside_step();
+        let held = member.gate.begin_release(self.latch.callers())?;
+        // SYNC POINT L1
+        self.order_beside_step(held.is_some());
         let wake = held.and_then(|kind| member.control.release(kind, self.holder).ok().flatten());
         member.gate.close();
         self.latch.leave();
         Some(wake)
+    }
+
+    /// Orders all accesses before it before all after it, beside the step on a lock word, if there is one, or that on a gate.
+    #[inline]
+    fn order_beside_step(&self, has_word: bool) {
+        if has_word || self.latch.callers() == Callers::Many {
+            full_ordering_beside_step();
+        } else {
+            fence(SeqCst);
+        }
     }
 
     /// Checks a rank that came from a user.
