@@ -164,36 +164,3 @@ fn calls_of_typed_windows_on_mapped_memory_allocate_nothing() {
     })
     .unwrap();
 }
-
-/// What is nothing but a copy is done at once, and whatever is more leaves the memory as it is.
-#[test]
-fn a_copy_that_cannot_be_made_now_is_not_made() {
-    World::run_threads(1, |world| {
-        let spec = WindowSpec::Allocate { len: 64, unit: 8 };
-        let window = world.engine().create_window(world.group(), spec)?;
-        let (value, mut result) = ([7u64; 9], [0u64; 9]);
-        // SAFETY: both variables outlive the epoch below, and nothing else uses them meanwhile.
-        let spans = |elements: usize, result: &mut [u64; 9]| unsafe {
-            let len = 8 * elements;
-            (ReadSpan::new(value.as_ptr().cast(), len), WriteSpan::new(result.as_mut_ptr().cast(), len))
-        };
-        let (one, into) = spans(1, &mut result);
-        assert!(!window.put_now(one, Rank(0), Disp(3)), "no epoch is open");
-        window.lock(LockKind::Exclusive, Rank(0), Assert::NONE)?;
-        assert!(window.get_now(into, Rank(0), Disp(3)) && result[0] == 0, "nothing was put");
-        assert!(window.put_now(one, Rank(0), Disp(3)));
-        assert!(window.get_now(into, Rank(0), Disp(3)) && result[0] == 7);
-        assert!(!window.get_now(into, Rank(1), Disp(3)), "there is no such rank");
-        for (elements, disp) in [(1, 8), (2, 7), (9, 0), (1, u64::MAX), (1, u64::MAX / 8), (1, 1 << 61)] {
-            let (origin, into) = spans(elements, &mut result);
-            assert!(!window.put_now(origin, Rank(0), Disp(disp)), "{elements} elements at {disp}");
-            assert!(!window.get_now(into, Rank(0), Disp(disp)), "{elements} elements at {disp}");
-        }
-        let (none, into) = spans(0, &mut result);
-        assert!(window.put_now(none, Rank(0), Disp(8)) && window.get_now(into, Rank(0), Disp(8)));
-        window.unlock(Rank(0))?;
-        assert!(!window.get_now(into, Rank(0), Disp(3)), "the epoch is over");
-        window.free()
-    })
-    .unwrap();
-}

@@ -1,8 +1,9 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
 use super::transfer::{
-    Origin, Target, accumulate, accumulate_joins, accumulate_now, compare_and_swap, fetch_and_op,
-    fetch_and_op_now, get, get_accumulate, get_accumulate_now, get_now, put, put_joins, put_now,
+    Origin, Target, accumulate, accumulate_joins, accumulate_now, compare_and_swap, compare_and_swap_now,
+    fetch_and_op, fetch_and_op_now, get, get_accumulate, get_accumulate_now, get_now, put, put_joins,
+    put_now,
 };
 use crate::abi::*;
 use crate::arguments::Memory;
@@ -81,7 +82,8 @@ entry! {
         target_rank: c_int,
         target_disp: MPI_Aint,
         win: MPI_Win,
-    ) raises Raiser::Win(win); |_| {
+    ) raises Raiser::Win(win), first compare_and_swap_now(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win).is_some();
+    |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         compare_and_swap(origin_addr, compare_addr, result_addr, target, win)
     }

@@ -38,7 +38,7 @@ entry! {
     }
 
     /// `MPI_Win_unlock` (§12.5.3).
-    fn MPI_Win_unlock(rank: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
+    fn MPI_Win_unlock(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first unlock_now(rank, win).is_some(); |_| {
         let win = get(win)?;
         target(rank)?.map_or(Ok(()), |rank| win.inner.unlock(rank))
     }
@@ -115,6 +115,13 @@ fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Optio
         _ => return None,
     };
     window.inner.lock_now(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
+}
+
+/// An unlock, where nobody else holds the lock or waits for it; `None` likewise.
+#[inline(always)]
+fn unlock_now(rank: c_int, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    window.inner.unlock_now(Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// The ranks of the window that a group names.

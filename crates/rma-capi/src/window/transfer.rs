@@ -136,6 +136,28 @@ pub(super) fn fetch_and_op_now(
     get_accumulate_now(&origin, &result, target, op, win)
 }
 
+/// `MPI_Compare_and_swap`, likewise.
+#[inline(always)]
+pub(super) fn compare_and_swap_now(
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    win: MPI_Win,
+) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
+    let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
+    if !are_apart(origin, result, len) {
+        return None;
+    }
+    let (new, old) = (origin.readable_at_all(len)?, result.writable_at_all(len)?);
+    window
+        .inner
+        .compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp)
+        .then_some(())
+}
+
 pub(super) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
     let window = super::get(win)?;
     match (dense(&origin, &target), target.place()) {

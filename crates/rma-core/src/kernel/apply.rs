@@ -89,6 +89,12 @@ impl Kernel {
         are_equal && self.step(target, origin, result, exclusion)
     }
 
+    /// Whether this is the addition of integers of 8 bytes, which counters are made of: [`add_long`] and [`fetch_add_long`] are for it.
+    #[inline(always)]
+    pub(crate) const fn is_addition_of_longs(self) -> bool {
+        matches!((self.op, self.ty), (ReduceOp::Sum, BasicType::I64 | BasicType::U64))
+    }
+
     /// Out of line: what several entry points would each have a copy of, and be slower for.
     #[inline(never)]
     fn step(
@@ -267,6 +273,25 @@ impl Kernel {
             O::MinLoc | O::MaxLoc => unreachable!("{} is defined on pairs, which are no words", self.op),
         }
     }
+}
+
+/// Adds to a word that others add to; `place` are its bytes. Out of line, as all that is done to a word is.
+#[inline(never)]
+pub(crate) fn add_long(element: Element<u64>, operand: u64, place: WriteSpan, exclusion: &impl Exclusion) {
+    let _entry = exclusion.enter(place);
+    element.fetch_add(operand);
+}
+
+/// As [`add_long`], and answers what the word was before.
+#[inline(never)]
+pub(crate) fn fetch_add_long(
+    element: Element<u64>,
+    operand: u64,
+    place: WriteSpan,
+    exclusion: &impl Exclusion,
+) -> u64 {
+    let _entry = exclusion.enter(place);
+    element.fetch_add(operand)
 }
 
 /// How the bits of a word are read.

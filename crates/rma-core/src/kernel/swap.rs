@@ -3,7 +3,7 @@
 use super::exclusion::Exclusion;
 use super::operand::{Sink, Source};
 use crate::datatype::{BasicType, TypeClass};
-use crate::mem::{Word, WriteSpan};
+use crate::mem::{ReadSpan, Word, WriteSpan};
 
 /// Compare-and-swap on a type that may be compared: integers, truth values and bytes (MPI 3.1 §11.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +50,45 @@ impl CompareAndSwap {
             _ => compare_and_swap::<u64>(target, compare, origin, result, exclusion),
         }
     }
+
+    /// As [`CompareAndSwap::apply`], on one aligned word of 4 or 8 bytes; `false`, and nothing done, when `target` is not one or
+    /// another buffer is of another length.
+    #[inline(never)] // as the steps of accumulates
+    pub(crate) fn swap_word(
+        self,
+        target: WriteSpan,
+        compare: ReadSpan,
+        origin: ReadSpan,
+        result: WriteSpan,
+        exclusion: &impl Exclusion,
+    ) -> bool {
+        let len = target.len();
+        if len != self.ty.size() || compare.len() != len || origin.len() != len || result.len() != len {
+            return false;
+        }
+        match len {
+            8 => swap_aligned::<u64>(target, compare, origin, result, exclusion),
+            4 => swap_aligned::<u32>(target, compare, origin, result, exclusion),
+            _ => false,
+        }
+    }
+}
+
+#[inline(always)]
+fn swap_aligned<W: Word>(
+    target: WriteSpan,
+    compare: ReadSpan,
+    origin: ReadSpan,
+    result: WriteSpan,
+    exclusion: &impl Exclusion,
+) -> bool {
+    let Some(element) = target.element::<W>(0) else { return false };
+    let (compare, new) = (compare.word::<W>(0), origin.word::<W>(0));
+    let entry = exclusion.enter(target);
+    let before = element.compare_exchange(compare, new).unwrap_or_else(|found| found);
+    drop(entry);
+    result.set_word(0, before);
+    true
 }
 
 #[inline]

@@ -11,7 +11,7 @@ use super::calls::Window;
 use super::shared::Member;
 use crate::control::LockKind;
 use crate::ids::{Disp, Rank};
-use crate::kernel::Kernel;
+use crate::kernel::{CompareAndSwap, Kernel, add_long, fetch_add_long};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::pack::Small;
 use crate::wire::Store;
@@ -60,6 +60,13 @@ impl Window {
             return false;
         }
         let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
+        if kernel.is_addition_of_longs()
+            && origin.len() == size_of::<u64>()
+            && let Some(element) = place.element::<u64>(0)
+        {
+            add_long(element, origin.word(0), place, &self.shared().domain(member));
+            return true;
+        }
         kernel.accumulate_word(place, origin, &self.shared().domain(member))
     }
 
@@ -74,7 +81,30 @@ impl Window {
         disp: Disp,
     ) -> bool {
         let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
+        if kernel.is_addition_of_longs()
+            && (origin.len(), result.len()) == (size_of::<u64>(), size_of::<u64>())
+            && let Some(element) = place.element::<u64>(0)
+        {
+            let operand = origin.word(0);
+            result.set_word(0, fetch_add_long(element, operand, place, &self.shared().domain(member)));
+            return true;
+        }
         kernel.fetch_accumulate_word(place, origin, result, &self.shared().domain(member))
+    }
+
+    /// [`Window::compare_and_swap`] on one aligned word; says whether it has been done. All three buffers are one element long.
+    #[inline(always)] // as above
+    pub fn compare_and_swap_now(
+        &self,
+        origin: ReadSpan,
+        compare: ReadSpan,
+        result: WriteSpan,
+        kernel: CompareAndSwap,
+        target: Rank,
+        disp: Disp,
+    ) -> bool {
+        let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
+        kernel.swap_word(place, compare, origin, result, &self.shared().domain(member))
     }
 
     /// [`Window::flush`], where operations are complete when they return and only their order is left to see to; says whether it
@@ -96,6 +126,15 @@ impl Window {
         shared
             .quick_by_distance(target)
             .is_some_and(|member| self.engine().pass_poll() && shared.try_lock(member, kind, false))
+    }
+
+    /// [`Window::unlock`], where nobody else holds the lock or waits for it and nothing else goes on; says whether it has been done.
+    #[inline(always)] // as above
+    pub fn unlock_now(&self, target: Rank) -> bool {
+        let shared = self.shared();
+        shared
+            .quick_by_distance(target)
+            .is_some_and(|member| self.engine().pass_poll() && shared.try_unlock_alone(member))
     }
 
     /// The bytes of an open target that is mapped.

@@ -1,0 +1,141 @@
+//! The short ways of calls: what can be done at once is done, and whatever is more leaves everything as it is.
+
+#![allow(missing_docs)]
+
+use rma::{ErrorClass, ReduceOp, World};
+use rma_core::datatype::BasicType;
+use rma_core::epoch::{Assert, LockKind};
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::{CompareAndSwap, Kernel};
+use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::window::{Window, WindowSpec};
+
+/// What is nothing but a copy is done at once, and whatever is more leaves the memory as it is.
+#[test]
+fn a_copy_that_cannot_be_made_now_is_not_made() {
+    World::run_threads(1, |world| {
+        let spec = WindowSpec::Allocate { len: 64, unit: 8 };
+        let window = world.engine().create_window(world.group(), spec)?;
+        let (value, mut result) = ([7u64; 9], [0u64; 9]);
+        // SAFETY: both variables outlive the epoch below, and nothing else uses them meanwhile.
+        let spans = |elements: usize, result: &mut [u64; 9]| unsafe {
+            let len = 8 * elements;
+            (ReadSpan::new(value.as_ptr().cast(), len), WriteSpan::new(result.as_mut_ptr().cast(), len))
+        };
+        let (one, into) = spans(1, &mut result);
+        assert!(!window.put_now(one, Rank(0), Disp(3)), "no epoch is open");
+        window.lock(LockKind::Exclusive, Rank(0), Assert::NONE)?;
+        assert!(window.get_now(into, Rank(0), Disp(3)) && result[0] == 0, "nothing was put");
+        assert!(window.put_now(one, Rank(0), Disp(3)));
+        assert!(window.get_now(into, Rank(0), Disp(3)) && result[0] == 7);
+        assert!(!window.get_now(into, Rank(1), Disp(3)), "there is no such rank");
+        for (elements, disp) in [(1, 8), (2, 7), (9, 0), (1, u64::MAX), (1, u64::MAX / 8), (1, 1 << 61)] {
+            let (origin, into) = spans(elements, &mut result);
+            assert!(!window.put_now(origin, Rank(0), Disp(disp)), "{elements} elements at {disp}");
+            assert!(!window.get_now(into, Rank(0), Disp(disp)), "{elements} elements at {disp}");
+        }
+        let (none, into) = spans(0, &mut result);
+        assert!(window.put_now(none, Rank(0), Disp(8)) && window.get_now(into, Rank(0), Disp(8)));
+        window.unlock(Rank(0))?;
+        assert!(!window.get_now(into, Rank(0), Disp(3)), "the epoch is over");
+        window.free()
+    })
+    .unwrap();
+}
+
+/// Locks and single words that others might use meanwhile, likewise, with any number of callers and with one at a time.
+#[test]
+fn a_step_that_cannot_be_made_now_is_not_made() {
+    for has_one_caller in [false, true] {
+        World::run_threads(1, move |world| {
+            if has_one_caller {
+                world.engine().promise_one_caller();
+            }
+            let window =
+                world.engine().create_window(world.group(), WindowSpec::Allocate { len: 64, unit: 8 })?;
+            make_steps(&window)?;
+            window.free()
+        })
+        .unwrap();
+    }
+}
+
+fn make_steps(window: &Window) -> rma::Result<()> {
+    let (value, fives, mut result) = ([5u64, 6], [0u64, 5], [9u64; 2]);
+    // SAFETY: the variables outlive this function's epochs, and nothing else uses them meanwhile.
+    let span = |of: *const u64, len: usize| unsafe { ReadSpan::new(of.cast(), len) };
+    let (from, wide, target) = (span(&raw const value[0], 8), span(value.as_ptr(), 16), Rank(0));
+    // SAFETY: as above.
+    let old = unsafe { WriteSpan::new(result.as_mut_ptr().cast(), 8) };
+    let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap();
+    let swap = CompareAndSwap::new(BasicType::U64).unwrap();
+    let steps: [(&str, &dyn Fn(u64) -> bool); 3] = [
+        ("accumulate", &|disp| window.accumulate_now(from, sum, target, Disp(disp))),
+        ("fetch_and_op", &|disp| window.fetch_and_op_now(from, old, sum, target, Disp(disp))),
+        ("compare_and_swap", &|disp| {
+            window.compare_and_swap_now(from, span(&raw const fives[1], 8), old, swap, target, Disp(disp))
+        }),
+    ];
+    let lock_slowly = || {
+        window.lock(LockKind::Shared, target, Assert::NONE)?;
+        window.unlock(target)
+    };
+    let flush = || window.flush(target);
+    let outside = [8, u64::MAX, u64::MAX / 8, 1 << 61];
+    let refused = |why: &str| steps.iter().for_each(|(name, step)| assert!(!step(1), "{name}: {why}"));
+    refused("no epoch is open");
+    assert!(!window.unlock_now(target), "nothing is locked");
+    for kind in [LockKind::Exclusive, LockKind::Shared] {
+        until(|| window.lock_now(kind, target), &lock_slowly);
+        assert!(
+            !window.lock_now(kind, target) && !window.lock_now(kind, Rank(1)) && !window.unlock_now(Rank(1))
+        );
+        for (name, step) in steps {
+            assert!(outside.iter().all(|disp| !step(*disp)), "{name} outside of the window");
+        }
+        let before = if kind == LockKind::Exclusive { 0 } else { 5 };
+        assert!(window.fetch_and_op_now(from, old, sum, target, Disp(1)) && read(old) == before);
+        assert!(window.accumulate_now(from, sum, target, Disp(2)));
+        assert!(!window.accumulate_now(wide, sum, target, Disp(2)), "two words");
+        assert!(!window.fetch_and_op_now(wide, old, sum, target, Disp(2)), "two words");
+        assert!(!window.compare_and_swap_now(wide, from, old, swap, target, Disp(2)), "two words");
+        assert!(window.compare_and_swap_now(from, span(&raw const fives[0], 8), old, swap, target, Disp(3)));
+        assert_eq!(read(old), if kind == LockKind::Exclusive { 0 } else { 5 }, "stored the first time");
+        until(|| window.unlock_now(target), &flush);
+        assert!(!window.unlock_now(target));
+        refused("the epoch is over");
+    }
+    // What single locks count keeps other epochs away, and one that is open keeps single locks away.
+    until(|| window.lock_now(LockKind::Shared, target), &lock_slowly);
+    assert_eq!(window.fence(Assert::NONE).unwrap_err().class(), ErrorClass::RmaSync);
+    window.unlock(target)?;
+    window.lock(LockKind::Shared, target, Assert::NONE)?;
+    until(|| window.unlock_now(target), &flush);
+    window.lock(LockKind::Shared, target, Assert::NO_CHECK)?;
+    assert!(!window.unlock_now(target), "no lock was taken");
+    window.unlock(target)?;
+    window.lock_all(Assert::NONE)?;
+    assert!(!window.lock_now(LockKind::Shared, target) && !window.unlock_now(target));
+    window.unlock_all()?;
+    window.lock(LockKind::Exclusive, target, Assert::NONE)?;
+    // SAFETY: as above.
+    window.get(unsafe { WriteSpan::new(result.as_mut_ptr().cast(), 16) }, target, Disp(1))?;
+    window.unlock(target)?;
+    assert_eq!(result, [10, 10]);
+    Ok(())
+}
+
+fn read(span: WriteSpan) -> u64 {
+    span.as_read().word(0)
+}
+
+/// A short way is refused when it is time for a poll, which an ordinary call then makes.
+fn until(mut call: impl FnMut() -> bool, ordinary: &dyn Fn() -> rma::Result<()>) {
+    for _ in 0..3 {
+        if call() {
+            return;
+        }
+        ordinary().unwrap();
+    }
+    panic!("refused again and again");
+}
