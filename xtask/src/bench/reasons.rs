@@ -18,7 +18,7 @@ const LINES: &[Line] = &[
     (
         "put-rate",
         "each put checks the gate of its epoch and its bounds",
-        "each put takes the engine's lock, and is checked and stored on its own at the target",
+        "each put joins a packet of others under the engine's lock, and is checked on its own at the target",
     ),
     (
         "get",
@@ -27,7 +27,7 @@ const LINES: &[Line] = &[
     ),
     (
         "lock-put",
-        "lock and unlock change a word in shared memory with a full memory ordering each, and count in the window's gate",
+        "lock and unlock change a word in shared memory with a full memory ordering each, and check whose turn it is: 196 instructions",
         "request and answer pass the engine's lock and a step of it on both sides",
     ),
     (
@@ -38,11 +38,11 @@ const LINES: &[Line] = &[
     (
         "acc-rate",
         "a small accumulate announces itself to bulk ones before its atomic instruction",
-        "each accumulate takes the engine's lock, and is checked and combined on its own at the target",
+        "each accumulate joins a packet of others under the engine's lock, and is checked and combined on its own at the target",
     ),
     (
         "fetch-op",
-        "announcement, bounds and the choice of operation and type cost more than the atomic instruction",
+        "announcement, bounds and the checks of operation and type cost more than the atomic instruction",
         "request and answer pass the engine's lock and a step of it on both sides",
     ),
     (
@@ -53,7 +53,7 @@ const LINES: &[Line] = &[
     (
         "acc-double",
         "sums are combined in place, so memory is read and written once; what is left is the lock of a stripe for each 16 KiB",
-        "received pieces are combined with the window by the copy to private memory and back, one after another, by the core that also receives",
+        "received pieces are combined with the window one after another, by the core that also receives",
     ),
     (
         "get-acc",
@@ -62,12 +62,12 @@ const LINES: &[Line] = &[
     ),
     (
         "fence",
-        "both ranks meet in shared memory, with the engine's lock and a step of it on the way",
+        "both ranks meet in shared memory: a cache line of each moves there and back",
         "each fence is a packet of each rank to the other, one way, with a step of the engine on both sides",
     ),
     (
         "pscw",
-        "post, start, complete and wait meet in shared memory, with the engine's lock on the way",
+        "post, start, complete and wait meet in shared memory: a cache line moves for the post and one for the end",
         "post, data and done are packets that each pass a step of the engine",
     ),
     (

@@ -11,12 +11,12 @@ use std::process::Command;
 const CALLS: &[(&str, &str, f64, bool)] = &[
     ("put", "MPI_Put", 100.0, true),
     ("get", "MPI_Get", 100.0, true),
-    ("accumulate", "MPI_Accumulate", 320.0, true),
-    ("get_accumulate", "MPI_Get_accumulate", 320.0, true),
-    ("fetch_and_op", "MPI_Fetch_and_op", 300.0, true),
-    ("compare_and_swap", "MPI_Compare_and_swap", 240.0, true),
+    ("accumulate", "MPI_Accumulate", 210.0, true),
+    ("get_accumulate", "MPI_Get_accumulate", 260.0, true),
+    ("fetch_and_op", "MPI_Fetch_and_op", 220.0, true),
+    ("compare_and_swap", "MPI_Compare_and_swap", 220.0, true),
     ("flush", "MPI_Win_flush", 80.0, false),
-    ("lock_unlock", "MPI_Win_lock + MPI_Win_unlock", 320.0, false),
+    ("lock_unlock", "MPI_Win_lock + MPI_Win_unlock", 220.0, false),
 ];
 
 const PACKAGE: &str = "rma-capi";
