@@ -32,6 +32,9 @@ struct Desk {
     /// Microseconds from one reading to the next; with 0 no wait is over because of the clock.
     tick_us: AtomicU32,
     packets: AtomicU32,
+    /// Polls that take no packet, which send what lies in the channel; and how many of them there were before the first turn.
+    flushes: AtomicU32,
+    flushes_before_turn: AtomicU32,
     /// Something is to be sent.
     is_due: AtomicBool,
     sent: AtomicU32,
@@ -88,6 +91,7 @@ unsafe impl Channel for Quiet {
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
         self.0.polls.fetch_add(1, SeqCst);
         let mut polled = Polled::default();
+        self.0.flushes.fetch_add(u32::from(budget.packets == 0), SeqCst);
         let is_found = budget.packets > 0 && self.0.is_found_by_this_poll();
         if is_found || budget.packets > 0 && self.0.has_packet() {
             self.0.packet_at.store(0, SeqCst);
@@ -138,6 +142,10 @@ impl Host for Quiet {
 
     fn now(&self) -> Duration {
         let readings = self.0.clock.fetch_add(1, SeqCst);
+        if readings == 0 {
+            // A turn is measured.
+            self.0.flushes_before_turn.store(self.0.flushes.load(SeqCst), SeqCst);
+        }
         Duration::from_micros(u64::from(readings * self.0.tick_us.load(SeqCst)))
     }
 }
@@ -174,9 +182,13 @@ impl Upper for Quiet {
 }
 
 fn engine() -> (Engine, Arc<Desk>) {
+    engine_that_spins(30)
+}
+
+fn engine_that_spins(spin_us: u64) -> (Engine, Arc<Desk>) {
     let desk = Arc::<Desk>::default();
     let quiet = || Quiet(Arc::clone(&desk));
-    let config = EngineConfig { spin_us: 30, ..EngineConfig::default() };
+    let config = EngineConfig { spin_us, ..EngineConfig::default() };
     let engine = Engine::new(config, Box::new(quiet()), Arc::new(quiet()), Box::new(quiet())).unwrap();
     (engine, desk)
 }
@@ -309,9 +321,24 @@ fn who_gets_what_it_waits_for_by_turns_gives_them_at_once_until_they_are_of_no_u
         // The third look in vain is six microseconds after the first, and the packet is there behind the turn.
         assert_eq!(turns_until_poll(&engine, &desk, 4, TAKEN), 1);
     }
-    assert_eq!(turns_until_poll(&engine, &desk, 2, TAKEN), 1, "a wait that knows better does not spin");
+    assert_eq!(turns_until_poll(&engine, &desk, 1, TAKEN), 1, "a wait that knows better does not spin");
     for _ in 0..2 {
-        assert_eq!(turns_until_poll(&engine, &desk, 2, OWN), 1);
+        assert_eq!(turns_until_poll(&engine, &desk, 1, OWN), 1);
     }
     assert_eq!(turns_until_poll(&engine, &desk, 2, TAKEN), 0, "it spins again where nobody takes its turns");
+}
+
+#[test]
+fn where_ranks_outnumber_cores_what_is_due_leaves_before_the_first_turn_and_the_turn_comes_before_the_first_poll()
+ {
+    let (engine, desk) = engine_that_spins(0);
+    desk.is_blind.store(true, SeqCst);
+    for is_due in [true, false] {
+        let (sent, flushes) = (desk.sent.load(SeqCst), desk.flushes.load(SeqCst));
+        desk.clock.store(0, SeqCst);
+        desk.is_due.store(is_due, SeqCst);
+        assert_eq!(turns_until_poll(&engine, &desk, 1, 3), 1);
+        assert_eq!(desk.sent.load(SeqCst) - sent, u32::from(is_due));
+        assert_eq!(desk.flushes_before_turn.load(SeqCst) - flushes, 1, "it lay in the channel meanwhile");
+    }
 }

@@ -7,8 +7,8 @@
 //!
 //! One long turn says little: among ranks that all give theirs away the system now and then lets one wait that has given
 //! many. If that one slept instead, the others' turns would become longer, they would sleep as well, and every answer would cost
-//! a wake-up. So it takes as many long turns as short ones to speak for one who computes, and after a while one more is
-//! enough, as long as short ones have not spoken against it.
+//! a wake-up. So it takes more than half as many long turns as short ones to speak for one who computes, and after a while one more
+//! is enough, as long as short ones have not spoken against it.
 
 use crate::host::Host;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -18,6 +18,8 @@ use std::time::Duration;
 const LONG: Duration = Duration::from_millis(1);
 /// When turns are kept, they are for so many times as long as the last one was.
 const REST: u32 = 16;
+/// A turn that lasted longer counts as this long: the process was stopped, or the machine.
+const LONGEST: Duration = Duration::from_millis(100);
 /// What a long turn adds to the evidence, of which a short one takes one.
 const WEIGHT: u32 = 2;
 /// Evidence from which on a long turn is the last one for a while, and the most that is kept.
@@ -73,7 +75,7 @@ impl Turns {
         }
         self.evidence.store((evidence + WEIGHT).min(ENOUGH), Relaxed);
         if evidence + WEIGHT >= ENOUGH {
-            self.kept_until.store((now + turn * REST).as_nanos() as u64, Relaxed);
+            self.kept_until.store((now + turn.min(LONGEST) * REST).as_nanos() as u64, Relaxed);
         }
     }
 }
@@ -113,6 +115,14 @@ mod tests {
         kept(&turns, &[SLICE, SLICE]);
         assert_eq!(kept(&turns, &[SLICE]), [true]);
         assert_eq!(kept(&turns, &[SHORT, SLICE]), [false, true], "one short turn does not make up for that");
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_gives_turns_again_soon() {
+        let turns = Turns::default();
+        let hour = Duration::from_secs(3600);
+        assert_eq!(kept(&turns, &[hour, hour]), [false, true]);
+        assert!(!turns.are_kept(2 * hour + REST * LONGEST));
     }
 
     #[test]

@@ -282,8 +282,10 @@ impl Wait<'_> {
         }
     }
 
+    /// Whether the wait begins with a turn: where waits do not spin but give turns away, and nobody is told of them.
     fn gives_turns_at_once(&self) -> bool {
-        self.patience.yields > 0 && (self.patience.spin.is_zero() || self.waiting.sharing.is_likely())
+        let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
+        self.patience.yields > 0 && !spins && !self.sight.is_on()
     }
 
     /// Sends what was begun, and gives a turn away if that was all there was to do: a poll before would take a question to the
@@ -293,12 +295,12 @@ impl Wait<'_> {
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<(Option<T>, Option<Duration>)> {
         let mut core = self.core.lock();
-        if core.is_idle() {
-            self.waiting.on_entered();
-        } else {
-            let moved = core.step_to_send(self.host);
-            self.waiting.on_stepped(&mut core, moved);
+        let mut moved = core.step_to_send(self.host);
+        if core.channel.keeps_packets() {
+            // What was put into the channel leaves before the turn, not behind it.
+            moved |= core.flush();
         }
+        self.waiting.on_stepped(&mut core, moved);
         if let Some(value) = self.test(&mut core, true, ready)? {
             // Who need not wait serves the others all the same.
             let moved = core.step_for_packet(self.host);

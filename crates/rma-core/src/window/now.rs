@@ -1,6 +1,6 @@
-//! Puts and gets that are nothing but a copy, accumulates that are one atomic instruction, small stores that join others in a pack
-//! which waits for more, flushes that are nothing but an order, and locks that are free: what a caller tries first when every
-//! instruction counts.
+//! Puts and gets that are nothing but a copy, accumulates and compare-and-swaps that are one atomic instruction, small stores that join others in a pack
+//! which waits for more, flushes that are nothing but an order, locks that are free and unlocks of which nobody has to hear: what a
+//! caller tries first when every instruction counts.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
 //! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, the rank has to be searched for, or it
