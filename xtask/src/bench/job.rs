@@ -3,6 +3,7 @@
 //! A job that dies or hangs in a case costs that case only: the job is started again with the cases behind it. Output goes
 //! through files, so that what was printed before a death is there.
 
+use super::leavings::{Before, SHARED_MEMORY};
 use super::results::{Failure, FailureKind, Measurement};
 use crate::stage::{Ending, Supervisor};
 use serde_json::Value;
@@ -48,7 +49,10 @@ impl Runner {
             File::create(path).map_err(|error| format!("{} could not be made: {error}", path.display()))
         };
         command.stdout(create(&out)?).stderr(create(&err)?);
-        let failure = match self.supervisor.run(command, limit) {
+        let before = Before::look(Path::new(SHARED_MEMORY));
+        let ending = self.supervisor.run(command, limit);
+        before.clear();
+        let failure = match ending {
             Ending::Passed => None,
             Ending::Failed(reason) => Some(reason),
             Ending::Interrupted(signal) => return Err(format!("ended by signal {signal}")),

@@ -15,6 +15,7 @@ mod columns;
 mod command;
 mod figures;
 mod job;
+mod leavings;
 mod libraries;
 mod machine;
 mod ours;

@@ -237,16 +237,16 @@ mod tests {
     fn both_ways_give_zeroed_memory_that_is_listed_nowhere_and_costs_nothing_untouched() {
         // A file system is asked for its room, and may be a small one.
         for (backing, len) in [("auto", 1 << 33), ("memfd", 1 << 33), ("devshm", 1 << 20)] {
-            let config = config(backing, "/dev/shm");
+            let (config, end) = (config(backing, "/dev/shm"), len as usize);
             let memory = SharedMemory::create(len, 0, &config).unwrap();
             assert_eq!(memory.is_memfd, backing != "devshm");
             let copy =
                 SharedMemory::received(memory.as_fd().try_clone_to_owned().unwrap(), len, &config).unwrap();
             let [one, two] = [&memory, &copy].map(|memory| Block::new(Mapping::new(memory).unwrap()));
-            assert_eq!((one.len(), memory.len()), (len, len));
-            one.write(len - 3, &[1, 2, 3]);
+            assert_eq!((one.len(), memory.len()), (end, len));
+            one.write(end - 3, &[1, 2, 3]);
             let mut bytes = [9; 5];
-            two.read(len - 5, &mut bytes);
+            two.read(end - 5, &mut bytes);
             assert_eq!(bytes, [0, 0, 1, 2, 3]);
             assert!(fstat(&memory).unwrap().st_blocks <= 16, "untouched pages were taken");
             assert_eq!(fstat(&memory).unwrap().st_nlink, 0);

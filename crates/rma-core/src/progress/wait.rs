@@ -199,24 +199,30 @@ impl Wait<'_> {
         describe: &dyn Fn(&State) -> String,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        let (mut idle_since, mut next_turn, mut turn) = (None, None, None);
+        if !self.gives_turns_at_once() {
+            return self.go_on_until(None, describe, ready);
+        }
+        let (value, turn) = self.send_and_give_turn(ready)?;
+        value.map_or_else(|| self.go_on_until(turn, describe, ready), Ok)
+    }
+
+    /// The loop of all waits, behind a turn that was given away for so long, or none.
+    fn go_on_until<T>(
+        &self,
+        mut turn: Option<Duration>,
+        describe: &dyn Fn(&State) -> String,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<T> {
         let mut yields = self.patience.yields;
         // The round before a sleep is made for others to learn of it: what is waited for in shared memory wakes nobody by
         // itself.
         let sleeps_at_once = self.patience.spin.is_zero() && self.patience.yields == 0;
         let mut is_last_round = sleeps_at_once;
         let mut reports = Reports { after: self.patience.report, begun: None };
-        let (mut span, mut rounds) = (None, 0u32);
+        let (mut idle_since, mut next_turn, mut span, mut rounds) = (None, None, None, 0u32);
         // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that.
         let mut held = None;
         let mut looks = self.may_look();
-        if self.gives_turns_at_once() {
-            let (value, given) = self.send_and_give_turn(ready)?;
-            if let Some(value) = value {
-                return Ok(value);
-            }
-            turn = given;
-        }
         loop {
             if let Some(value) = self.spin(std::mem::take(&mut looks), ready)? {
                 return Ok(value);
