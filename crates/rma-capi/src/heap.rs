@@ -98,7 +98,14 @@ impl Heap {
             return false;
         }
         // Looked at again by who has the blocks: after the end nothing is kept.
-        self.with(|kept| self.is_open.load(Relaxed) && kept.keep(block)).unwrap_or(false)
+        let keep = |kept: &mut Kept| {
+            let is_open = self.is_open.load(Relaxed);
+            if is_open {
+                kept.keep(block);
+            }
+            is_open
+        };
+        self.with(keep).unwrap_or(false)
     }
 
     fn close(&self) {
@@ -122,14 +129,13 @@ impl Kept {
         }
     }
 
-    fn keep(&mut self, block: Block) -> bool {
+    fn keep(&mut self, block: Block) {
         while self.len == MOST_BLOCKS || self.bytes + block.layout.size() > MOST_BYTES {
             self.free_first();
         }
         self.blocks[self.len] = block;
         self.len += 1;
         self.bytes += block.layout.size();
-        true
     }
 
     fn clear(&mut self) {

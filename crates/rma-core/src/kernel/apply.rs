@@ -89,7 +89,7 @@ impl Kernel {
         are_equal && self.step(target, origin, result, exclusion)
     }
 
-    /// Whether this is the addition of integers of 8 bytes, which counters are made of: [`add_long`] and [`fetch_add_long`] are for it.
+    /// Whether this is the addition of integers of 8 bytes, which counters are made of: [`fetch_add_long`] is for it.
     #[inline(always)]
     pub(crate) const fn is_addition_of_longs(self) -> bool {
         matches!((self.op, self.ty), (ReduceOp::Sum, BasicType::I64 | BasicType::U64))
@@ -275,14 +275,8 @@ impl Kernel {
     }
 }
 
-/// Adds to a word that others add to; `place` are its bytes. Out of line, as all that is done to a word is.
-#[inline(never)]
-pub(crate) fn add_long(element: Element<u64>, operand: u64, place: WriteSpan, exclusion: &impl Exclusion) {
-    let _entry = exclusion.enter(place);
-    element.fetch_add(operand);
-}
-
-/// As [`add_long`], and answers what the word was before.
+/// Adds to a word that others add to, and answers what it was before; `place` are its bytes. Out of line, as all that is done to a
+/// word is.
 #[inline(never)]
 pub(crate) fn fetch_add_long(
     element: Element<u64>,

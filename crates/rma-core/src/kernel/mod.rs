@@ -25,7 +25,7 @@ mod wide;
 mod wide_tests;
 
 pub use apply::Kernel;
-pub(crate) use apply::{add_long, fetch_add_long};
+pub(crate) use apply::fetch_add_long;
 pub use exclusion::{Admission, Exclusion, Sole};
 pub use op::ReduceOp;
 pub use operand::{Sink, Source};

@@ -63,32 +63,19 @@ impl CompareAndSwap {
         exclusion: &impl Exclusion,
     ) -> bool {
         let len = target.len();
-        if len != self.ty.size() || compare.len() != len || origin.len() != len || result.len() != len {
+        if [self.ty.size(), compare.len(), origin.len(), result.len()] != [len; 4] {
             return false;
         }
-        match len {
-            8 => swap_aligned::<u64>(target, compare, origin, result, exclusion),
-            4 => swap_aligned::<u32>(target, compare, origin, result, exclusion),
+        let is_word = match len {
+            8 => target.element::<u64>(0).is_some(),
+            4 => target.element::<u32>(0).is_some(),
             _ => false,
+        };
+        if is_word {
+            self.apply(target, compare, origin, result, exclusion);
         }
+        is_word
     }
-}
-
-#[inline(always)]
-fn swap_aligned<W: Word>(
-    target: WriteSpan,
-    compare: ReadSpan,
-    origin: ReadSpan,
-    result: WriteSpan,
-    exclusion: &impl Exclusion,
-) -> bool {
-    let Some(element) = target.element::<W>(0) else { return false };
-    let (compare, new) = (compare.word::<W>(0), origin.word::<W>(0));
-    let entry = exclusion.enter(target);
-    let before = element.compare_exchange(compare, new).unwrap_or_else(|found| found);
-    drop(entry);
-    result.set_word(0, before);
-    true
 }
 
 #[inline]

@@ -11,8 +11,8 @@ use super::calls::Window;
 use super::shared::Member;
 use crate::control::LockKind;
 use crate::ids::{Disp, Rank};
-use crate::kernel::{CompareAndSwap, Kernel, add_long, fetch_add_long};
-use crate::mem::{ReadSpan, WriteSpan};
+use crate::kernel::{CompareAndSwap, Kernel, fetch_add_long};
+use crate::mem::{Element, ReadSpan, WriteSpan};
 use crate::origin::pack::Small;
 use crate::wire::Store;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
@@ -60,11 +60,8 @@ impl Window {
             return false;
         }
         let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
-        if kernel.is_addition_of_longs()
-            && origin.len() == size_of::<u64>()
-            && let Some(element) = place.element::<u64>(0)
-        {
-            add_long(element, origin.word(0), place, &self.shared().domain(member));
+        if let Some(element) = counter(kernel, place, origin) {
+            fetch_add_long(element, origin.word(0), place, &self.shared().domain(member));
             return true;
         }
         kernel.accumulate_word(place, origin, &self.shared().domain(member))
@@ -81,10 +78,7 @@ impl Window {
         disp: Disp,
     ) -> bool {
         let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
-        if kernel.is_addition_of_longs()
-            && (origin.len(), result.len()) == (size_of::<u64>(), size_of::<u64>())
-            && let Some(element) = place.element::<u64>(0)
-        {
+        if let Some(element) = counter(kernel, place, origin) {
             let operand = origin.word(0);
             result.set_word(0, fetch_add_long(element, operand, place, &self.shared().domain(member)));
             return true;
@@ -150,6 +144,13 @@ impl Window {
         let member = shared.quick_by_distance(target).filter(|member| shared.is_open(member))?;
         Some((member, member.place_now(disp, len)?))
     }
+}
+
+/// The one word that a sum of long integers changes, if that is what the kernel does there.
+#[inline(always)]
+fn counter(kernel: Kernel, place: WriteSpan, origin: ReadSpan) -> Option<Element<u64>> {
+    let is_one = kernel.is_addition_of_longs() && [place.len(), origin.len()] == [size_of::<u64>(); 2];
+    if is_one { place.element(0) } else { None }
 }
 
 impl Member {
