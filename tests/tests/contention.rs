@@ -7,6 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const LENGTH_MS: u64 = 500;
 /// Locks in shared memory for each system call of a wait. What a system call costs beside a lock is the machine's.
 const LEAST_LOCKS_PER_CALL: u64 = 4;
+/// Locks in shared memory for each rank that has come to stand in line. A few thousand as counted on a quiet machine, and some 140
+/// when who holds the lock gives its turn away in a poll.
+const LEAST_LOCKS_PER_WAIT: u64 = 500;
 /// What else the machine does in the one run or in the other can make either look dear, or a rank starve. What is ours is
 /// there each time.
 const ATTEMPTS: usize = 5;
@@ -99,6 +102,22 @@ fn a_lock_in_shared_memory_takes_hardly_a_system_call_when_many_ranks_want_it() 
         (0..ATTEMPTS).any(is_cheap),
         "a rank starves, or less than {LEAST_LOCKS_PER_CALL} locks are taken for each system call"
     );
+}
+
+/// Who holds the lock keeps its core: nobody but those whom the system stops makes the others stand in line.
+#[test]
+fn a_lock_in_shared_memory_is_hardly_waited_for_by_many_ranks_that_take_it_for_a_moment() {
+    if is_second_pass() {
+        return;
+    }
+    let _alone = alone();
+    let (what, path) = ("all whole", &PURE_PATHS[0]);
+    let is_free = |_| {
+        let (locks, counted) = locks_and_counters(8, what, path, &["locks_waited", "turns_given"]);
+        println!("{counted:?} ranks in line and turns given for {locks} locks of 8 ranks");
+        counted[0] * LEAST_LOCKS_PER_WAIT <= locks
+    };
+    assert!((0..ATTEMPTS).any(is_free), "a rank stands in line for less than {LEAST_LOCKS_PER_WAIT} locks");
 }
 
 /// Nobody asks twice, however many wait: the target serves only, since its own lock costs no packet.

@@ -126,10 +126,15 @@ impl Engine {
     /// cannot sleep as a wait can, so neither `RMA_YIELDS` nor a turn that went to a process that computes keeps it from that:
     /// a loop of polls would hold the core of whoever it waits for until the system takes it away.
     pub fn poll(&self) -> bool {
+        self.poll_and_give(&|| true)
+    }
+
+    /// [`Engine::poll`] that keeps its turn when `may_give` says so.
+    fn poll_and_give(&self, may_give: &dyn Fn() -> bool) -> bool {
         let mut core = self.0.core.lock();
         let moved = core.step(&*self.0.host);
         self.0.waiting.on_stepped(&mut core, moved);
-        if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 {
+        if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 && may_give() {
             core.state.counters.on_turns_given(1);
             drop(core);
             std::thread::yield_now();
@@ -189,8 +194,14 @@ impl Engine {
     /// takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
     pub fn poll_now_and_then(&self) {
+        self.poll_now_and_then_if(&|| true);
+    }
+
+    /// [`Engine::poll_now_and_then`] that keeps its turn when `may_give` says so.
+    #[inline]
+    pub(crate) fn poll_now_and_then_if(&self, may_give: &dyn Fn() -> bool) {
         if !self.pass_poll() {
-            self.poll_now();
+            self.poll_now(may_give);
         }
     }
 
@@ -374,11 +385,14 @@ impl Engine {
     }
 
     #[cold]
-    fn poll_now(&self) {
+    fn poll_now(&self, may_give: &dyn Fn() -> bool) {
         let (quiet, most) = (&self.0.quiet, self.0.config.direct_poll_interval);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        let next =
-            if self.poll() { 1 } else { quiet.interval.load(Relaxed).saturating_mul(2).clamp(1, most) };
+        let next = if self.poll_and_give(may_give) {
+            1
+        } else {
+            quiet.interval.load(Relaxed).saturating_mul(2).clamp(1, most)
+        };
         quiet.interval.store(next, Relaxed);
         quiet.left.store(next - 1, Relaxed);
     }

@@ -194,7 +194,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
         match layout {
             Some(layout) if layout.size() > 0 => {
                 let from = self.below(layout.size());
-                Place { disp, area: Area::Shape { layout, from } }
+                Place { disp, area: Area::Shape { layout: Box::new(layout), from } }
             }
             _ => Place::run(disp, 0),
         }

@@ -40,7 +40,7 @@ impl Gather {
 
     /// One contiguous span.
     pub fn span(span: ReadSpan) -> Self {
-        Self { base: span.as_ptr(), segments: Layout::contiguous(span.len() as u64).segments() }
+        Self { base: span.as_ptr(), segments: Segments::new(Layout::contiguous(span.len() as u64)) }
     }
 
     /// Cuts off the next `len` bytes as a gather of their own; this one goes on behind them.
@@ -197,12 +197,12 @@ impl Scatter {
 
     /// One contiguous span.
     pub fn span(span: WriteSpan) -> Self {
-        Self { base: span.as_mut_ptr(), segments: Layout::contiguous(span.len() as u64).segments() }
+        Self { base: span.as_mut_ptr(), segments: Segments::new(Layout::contiguous(span.len() as u64)) }
     }
 
     /// Takes `len` bytes and drops them: dropping is a property of the sink (lessons, decision 9).
     pub fn discard(len: u64) -> Self {
-        Self { base: std::ptr::null_mut(), segments: Layout::contiguous(len).segments() }
+        Self { base: std::ptr::null_mut(), segments: Segments::new(Layout::contiguous(len)) }
     }
 
     /// Whether the bytes are dropped; then [`Scatter::peek`] answers `None` and only [`Scatter::advance`] is used.

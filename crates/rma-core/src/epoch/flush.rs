@@ -3,8 +3,11 @@
 //! The goal is a number taken at entry, so operations that other threads post meanwhile do not delay the call (lessons,
 //! still there 4). An element that is gone owed nothing, so the flush is over.
 
+use crate::channel::Channel;
 use crate::error::Result;
-use crate::ids::Rank;
+use crate::ids::{Rank, WindowId};
+use crate::origin::Outbox;
+use crate::origin::issue::Issuer;
 use crate::origin::lost::error_of;
 use crate::pool::PoolKey;
 use crate::progress::State;
@@ -39,6 +42,33 @@ impl FlushSync {
         let goal = target.map_or(0, |key| state.pools.targets[key].push(reach == Reach::Remote));
         window.dirty |= target.is_some();
         Self { rank, target, goal, reach }
+    }
+
+    /// A flush of a target of a window that is calm towards it, which issues at once what there is; `None` when the ordinary way
+    /// has to see to it.
+    pub(crate) fn begin_calmly(
+        channel: &mut dyn Channel,
+        state: &mut State,
+        id: WindowId,
+        rank: Rank,
+        reach: Reach,
+    ) -> Option<Self> {
+        let State { windows, pools, bulks, by_channel, config, lost, begun, .. } = state;
+        // In a window with something due it is the next step's to decide what leaves first.
+        let window = windows.calm(id, rank).filter(|window| !window.dirty && lost.is_empty())?;
+        let target = window.table.find(&pools.targets, rank)?;
+        fence(SeqCst);
+        let goal = pools.targets[target].push(reach == Reach::Remote);
+        let mut counters = std::mem::take(&mut window.counters);
+        let outbox = Outbox { channel, counters: &mut counters, by_channel };
+        let has_said_all = Issuer { window, pools, bulks, outbox, config }.issue_to(target);
+        window.counters = counters;
+        if !has_said_all {
+            window.dirty = true;
+            windows.note_active(id);
+            *begun = true;
+        }
+        Some(Self { rank, target: Some(target), goal, reach })
     }
 
     /// Answers whether the flush is over.

@@ -100,6 +100,19 @@ impl Issuer<'_> {
             && self.gate(target) == Gate::Open
     }
 
+    /// Issues what may leave to one target, to which the gate is open; answers whether nothing is left for it.
+    pub(crate) fn issue_to(&mut self, key: PoolKey) -> bool {
+        for _ in 0..self.config.poll_packets {
+            if self.issue_target(key) != Step::Moved {
+                break;
+            }
+            if self.has_said_all(&[key]) {
+                return true;
+            }
+        }
+        self.has_said_all(&[key])
+    }
+
     /// Makes at most one packet for one target.
     fn issue_target(&mut self, key: PoolKey) -> Step {
         let target = &self.pools.targets[key];
@@ -221,7 +234,7 @@ impl Issuer<'_> {
                     // Its owner looks every run up.
                     len = len.min(layout.within_runs(from, Regions::MOST_RUNS) - from);
                 }
-                (Area::Shape { layout, from }, len)
+                (Area::Shape { layout: Box::new(layout), from }, len)
             }
         };
         let Some(element) = op.kind.streamed_element() else { return NextPiece { area, len } };

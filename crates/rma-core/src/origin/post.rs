@@ -10,6 +10,7 @@
 use super::lost::error_of;
 use super::pack;
 use crate::channel::Channel;
+use crate::config::EngineConfig;
 use crate::epoch::lock_all;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
@@ -63,13 +64,7 @@ pub(crate) fn post(
     let (ops, share) = (&mut state.pools.ops, &mut window.op_share);
     let Some(op) = waiting.take() else { return Ok(()) };
     let taken = if is_extra { ops.take_extra(share, op) } else { ops.take(share, op) };
-    let Ok(key) = taken else {
-        return Err(Error::new(
-            ErrorClass::Intern,
-            call,
-            "the operation pool refused an element that it said it had",
-        ));
-    };
+    let Ok(key) = taken else { return Err(refused(call)) };
     let element = &mut state.pools.targets[target];
     if is_pack {
         pack::note(window, rank, target, key);
@@ -82,6 +77,40 @@ pub(crate) fn post(
     window.counters.on_ops_queued(1);
     window.dirty = true;
     Ok(())
+}
+
+/// [`post`] to a target that has an element, in a window that is calm towards it ([`WindowState::is_calm`]); leaves the operation
+/// to [`post`] when it needs more than an element of the pool. Says whether a step of the engine may have something to do now.
+pub(crate) fn post_calmly(
+    pools: &mut Pools,
+    config: &EngineConfig,
+    window: &mut WindowState,
+    rank: Rank,
+    waiting: &mut Option<Operation>,
+    call: &'static str,
+) -> Result<bool> {
+    let Some(target) = window.table.find(&pools.targets, rank) else { return Ok(false) };
+    let element = &mut pools.targets[target];
+    let order = element.posted + 1;
+    let is_far = order - element.issued_to >= config.pack_from
+        || element.pending.len() > config.piggyback_threshold
+        || element.ends_in_pack(&pools.ops);
+    if is_far || !pools.ops.can_take(&window.op_share) {
+        return Ok(false);
+    }
+    let Some(op) = waiting.take_if(|op| op.signal.is_none()) else { return Ok(false) };
+    let Ok(key) = pools.ops.take(&mut window.op_share, op) else { return Err(refused(call)) };
+    element.posted = order;
+    element.queue_before_gets(&mut pools.ops, key);
+    window.counters.on_ops_queued(1);
+    let is_held = !window.may_ask(rank) && element.pending.len() <= config.piggyback_threshold;
+    window.dirty |= !is_held;
+    Ok(!is_held)
+}
+
+#[cold]
+fn refused(call: &'static str) -> Error {
+    Error::new(ErrorClass::Intern, call, "the operation pool refused an element that it said it had")
 }
 
 /// The element of `rank`, made if need be; `None` when none is to be had now.

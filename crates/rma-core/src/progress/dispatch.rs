@@ -10,7 +10,7 @@ use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
 use crate::target::{apply, bulk, locks};
 use crate::window::WindowState;
-use crate::wire::{Protocol, Request, Response, ResponseFlags, check_header};
+use crate::wire::{Protocol, Request, Response, ResponseFlags, ResponseKind, check_header};
 
 /// The engine as a channel sees it.
 pub(crate) struct Dispatch<'a> {
@@ -127,6 +127,11 @@ impl Dispatch<'_> {
 
     fn response(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (response, data) = Response::parse(bytes)?;
+        if response.flags == ResponseFlags::NONE
+            && matches!(response.kind, ResponseKind::Ack | ResponseKind::Data { .. })
+        {
+            return self.plain_response(from, &response, data);
+        }
         let Some(mut window) = self.state.windows.take(response.window) else {
             // A note may be on its way when its origin frees the window.
             return if response.flags.has(ResponseFlags::NOTE) {
@@ -139,6 +144,24 @@ impl Dispatch<'_> {
         let delivery = self.settler(&mut window).handle(from, &response, data);
         window.counters.on_bytes_received(data.len() as u64);
         self.state.windows.put_back(window);
+        Ok(delivery)
+    }
+
+    /// A response that changes nothing but a target's element and its operations, on the window where it lies.
+    fn plain_response(
+        &mut self,
+        from: Peer,
+        response: &Response,
+        data: &[u8],
+    ) -> Result<Delivery, &'static str> {
+        let State { windows, pools, .. } = &mut *self.state;
+        let window = windows.get_mut(response.window).ok_or(NO_WINDOW)?;
+        window.counters.on_packets_received(1);
+        let delivery = Settler { window, pools }.handle(from, response, data);
+        window.counters.on_bytes_received(data.len() as u64);
+        if window.is_active() {
+            windows.note_active(response.window);
+        }
         Ok(delivery)
     }
 

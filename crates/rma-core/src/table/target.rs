@@ -86,6 +86,10 @@ impl Target {
     /// gets have no order with other operations of their epoch (MPI 3.1 §11.7.2 orders accumulates only). So a store
     /// goes before the gets at the end that no call has pushed, whose order nobody knows.
     pub(crate) fn queue_before_gets(&mut self, pool: &mut OpPool, key: PoolKey) {
+        if self.pending.is_empty() {
+            pool[key].order = self.posted;
+            return self.pending.push_back(pool, key);
+        }
         let mut gets = SmallVec::<[PoolKey; 8]>::new();
         if !pool[key].kind.fetches() {
             let push_to = self.push_to;

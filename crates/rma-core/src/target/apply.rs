@@ -290,7 +290,7 @@ mod tests {
 
     fn shaped(from: u64, runs: &[(i64, u64)]) -> Place {
         let layout = Layout::blocks(runs.iter().copied()).unwrap();
-        Place { disp: Disp(0), area: Area::Shape { layout, from } }
+        Place { disp: Disp(0), area: Area::Shape { layout: Box::new(layout), from } }
     }
 
     fn check(kind: RequestKind, len: u64) -> bool {

@@ -6,8 +6,8 @@ use super::state::WindowState;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
-use crate::origin::post::post;
-use crate::progress::{Core, Pools};
+use crate::origin::post::{post, post_calmly};
+use crate::progress::{Core, Pools, State};
 use crate::table::{OpArea, Operation};
 
 impl Window {
@@ -20,6 +20,7 @@ impl Window {
         call: &'static str,
         waiting: &mut Option<Operation>,
     ) -> Result<()> {
+        self.post_calmly(core, target, call, waiting)?;
         let Some(op) = waiting else { return Ok(()) };
         if target == Rank::NULL {
             op.signal_end(Ok(()));
@@ -44,6 +45,27 @@ impl Window {
         posted
     }
 
+    /// Takes and queues an operation that lies within a window that is calm towards its target, where the window lies.
+    fn post_calmly(
+        &self,
+        core: &mut Core,
+        target: Rank,
+        call: &'static str,
+        waiting: &mut Option<Operation>,
+    ) -> Result<()> {
+        let is_inside = |op: &Operation| op.len > 0 && self.check_range(target, call, op).is_ok();
+        if core.state.lost.is_empty()
+            && waiting.as_ref().is_some_and(is_inside)
+            && let State { windows, pools, config, begun, .. } = &mut core.state
+            && let Some(window) = windows.calm(self.shared().id, target)
+            && post_calmly(pools, config, window, target, waiting, call)?
+        {
+            windows.note_active(self.shared().id);
+            *begun = true;
+        }
+        Ok(())
+    }
+
     fn check_operation(
         &self,
         pools: &Pools,
@@ -58,6 +80,11 @@ impl Window {
             let cause = format!("the epoch to rank {target} is being opened by another thread");
             return Err(Error::new(ErrorClass::RmaSync, call, cause));
         }
+        self.check_range(target, call, op)
+    }
+
+    /// Whether the operation lies within the window, as far as this process knows.
+    fn check_range(&self, target: Rank, call: &'static str, op: &Operation) -> Result<()> {
         let Some((size, unit)) = self.shared().uniform else { return Ok(()) };
         let start = op.disp.0.checked_mul(unit);
         let outside = match &op.area {

@@ -135,7 +135,7 @@ impl QuickSync {
 
     /// Whether an exposure epoch is open that the engine does not know of.
     #[inline]
-    fn is_exposed(&self) -> bool {
+    pub(super) fn is_exposed(&self) -> bool {
         self.exposed.load(Relaxed) & EXPOSED != 0
     }
 

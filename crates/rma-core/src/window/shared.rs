@@ -4,7 +4,7 @@
 //! Made once at creation and immutable but for the atomic gates and the latch of [`super::latch`].
 
 use super::hints::Hints;
-use super::latch::{Callers, Door, Gate, Latch};
+use super::latch::{Callers, Door, Gate, Latch, Single};
 use super::quick::QuickSync;
 use super::regions::{NO_SIZE, Regions, Use};
 use crate::control::{ControlBlock, Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
@@ -225,6 +225,12 @@ impl Shared {
             Some(member) if member.rank == rank => Some(member),
             _ => self.member_by_search(rank),
         }
+    }
+
+    /// Whether this process holds the lock of a mapped rank alone.
+    pub(super) fn holds_alone(&self) -> bool {
+        let is_alone = |member: &Member| member.gate.single() == Single::Held(Some(LockKind::Exclusive));
+        self.latch.count() > 0 && self.members.iter().any(is_alone)
     }
 
     /// Whether calls reach every rank of the window without the engine's lock.

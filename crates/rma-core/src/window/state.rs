@@ -6,7 +6,7 @@
 use super::latch::Single;
 use super::shared::{Member, Shared};
 use crate::bugs::{Bug, has};
-use crate::epoch::{Call, Epoch, Facts, Opening, RankLock, WindowEpoch, check};
+use crate::epoch::{Call, Epoch, Facts, LockState, Opening, RankLock, Stage, WindowEpoch, check};
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::origin::pack::Packing;
@@ -98,6 +98,30 @@ impl WindowState {
             Some(cause) => cause.clone().in_call(name),
             None => error,
         })
+    }
+
+    /// Whether communication calls and flushes towards `rank`, if it has an element, are legal and change nothing but that:
+    /// then they may work on the window where it lies, and nothing has to be found out again afterwards.
+    pub(crate) fn is_calm(&self, rank: Rank) -> bool {
+        let is_open = match self.epoch.state() {
+            Epoch::LockAllGranted => self.epoch.stage() == Stage::Open,
+            Epoch::LockAllCalled => self.epoch.stage() == Stage::Open && self.epoch.lock(rank).is_some(),
+            Epoch::PerTarget => self.epoch.lock(rank).is_some_and(|lock| !lock.closing),
+            _ => false,
+        };
+        is_open
+            && self.error.is_none()
+            && !self.has_lost
+            && !self.pressure
+            && self.opening.is_none()
+            && self.rounds.is_empty()
+            && !self.shared.latch.may_be_started()
+            && !self.shared.active.is_exposed()
+    }
+
+    /// Whether an operation on `rank` may take its lock request along.
+    pub(crate) fn may_ask(&self, rank: Rank) -> bool {
+        self.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Called)
     }
 
     fn a_locked_member(&self) -> Option<Rank> {

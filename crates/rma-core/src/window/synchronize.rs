@@ -125,11 +125,12 @@ impl Window {
     /// `MPI_ERR_RANK`, `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` when the rank is locked or another kind of epoch is open.
     #[inline]
     pub fn lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
+        // Before there is a lock to hold: a poll takes time, and may give the turn away.
+        self.poll_now_and_then();
         if let Some(member) = self.shared().quick(target)
             && (assert == Assert::NONE || assert == Assert::NO_CHECK)
             && self.shared().try_lock(member, kind, assert == Assert::NO_CHECK)
         {
-            self.poll_now_and_then();
             return Ok(());
         }
         self.lock_slowly(kind, target, assert)
@@ -138,13 +139,11 @@ impl Window {
     #[cold]
     fn lock_slowly(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
         if assert == Assert::NONE && self.lock_soon(kind, target) {
-            self.poll_now_and_then();
             return Ok(());
         }
         let _call = self.trace("lock", Some(target));
         let mut sync = self.begin_lock(kind, target, assert)?;
         if matches!(sync.0, SyncStep::Held) {
-            self.poll_now_and_then();
             return Ok(());
         }
         self.finish("lock", &mut sync)
@@ -379,6 +378,13 @@ impl Window {
         if target == Rank::NULL {
             return Ok(Sync(SyncStep::Done, Call::Flush(target)));
         }
+        if !self.engine().sight().is_on()
+            && let Some(flush) = self.engine().with(|core| {
+                FlushSync::begin_calmly(&mut *core.channel, &mut core.state, self.id(), target, reach)
+            })
+        {
+            return Ok(Sync(SyncStep::Flush(flush), Call::Flush(target)));
+        }
         self.shared().check_rank(target, call)?;
         self.begin(Call::Flush(target), call, |state, window| {
             Ok(SyncStep::Flush(FlushSync::begin(state, window, target, reach)))
@@ -410,6 +416,17 @@ impl Window {
         if sync.1.rank() == Some(Rank::NULL) {
             // Nobody's errors either: those of other ranks stay for a call that is about them.
             return Ok(true);
+        }
+        if let SyncStep::Flush(flush) = &sync.0
+            && !self.engine().sight().is_on()
+            && let Some(window) = core.state.windows.get(self.id()).filter(|window| window.error.is_none())
+            && let Ok(is_over) = flush.poll(&core.state, window)
+        {
+            // Nothing to raise, and nothing to change.
+            if is_over {
+                sync.0 = SyncStep::Done;
+            }
+            return Ok(is_over);
         }
         let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
         if matches!(sync.0, SyncStep::Lock(_)) {
@@ -458,9 +475,10 @@ impl Window {
         self.engine().sight().call(call, Some(self.id()), target)
     }
 
+    /// [`Engine::poll_now_and_then`]; who holds a lock alone does not give its turn away: then nobody would have the lock.
     #[inline]
     pub(super) fn poll_now_and_then(&self) {
-        self.engine().poll_now_and_then();
+        self.engine().poll_now_and_then_if(&|| !self.shared().holds_alone());
     }
 }
 

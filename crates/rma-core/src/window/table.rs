@@ -5,7 +5,7 @@
 //! process's set; others offer nothing and try again, so two creations can never take the same index.
 
 use super::state::WindowState;
-use crate::ids::WindowId;
+use crate::ids::{Rank, WindowId};
 use smallvec::SmallVec;
 
 /// Most windows of one process at a time.
@@ -169,8 +169,23 @@ impl Windows {
         self.note_promises(index, window.epoch.promised() > 0);
         self.set_latch(&window);
         window.shared.active.set_calls(window.quick_calls());
+        self.list(index, window.is_active());
+        self.entries[usize::from(index)].window = Some(window);
+    }
+
+    /// A window in which calls towards `rank` may work where it lies ([`WindowState::is_calm`]). When they have given the engine
+    /// something to do, [`Windows::note_active`] must follow.
+    pub(crate) fn calm(&mut self, id: WindowId, rank: Rank) -> Option<&mut WindowState> {
+        self.get_mut(id).filter(|window| window.is_calm(rank))
+    }
+
+    /// Notes that a window which was changed where it lies has something to do.
+    pub(crate) fn note_active(&mut self, id: WindowId) {
+        self.list(id.index, true);
+    }
+
+    fn list(&mut self, index: u16, is_active: bool) {
         let entry = &mut self.entries[usize::from(index)];
-        let is_active = window.is_active();
         if is_active && !entry.is_listed {
             entry.is_listed = true;
             self.active.push(index);
@@ -179,7 +194,6 @@ impl Windows {
             entry.is_listed = false;
             self.active.pop();
         }
-        entry.window = Some(window);
     }
 
     /// Ids of the windows with locks that have been called for and are not held yet, but for those that are taken out.

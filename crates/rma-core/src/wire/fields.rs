@@ -1,9 +1,22 @@
 //! Field-by-field reading and writing of little-endian numbers; total on any bytes.
 
+use super::header::{HEADER_LEN, Protocol, header};
+use crate::ids::{Sequence, WindowId};
 use smallvec::SmallVec;
 
 /// Room for the longest head without allocation.
 pub type Head = SmallVec<[u8; 64]>;
+
+/// A head that begins as those of all one-sided packets do.
+pub(super) fn head(code: u8, flags: u8, window: WindowId, sequence: Sequence) -> Head {
+    let mut start = [0; HEADER_LEN + 14];
+    start[..HEADER_LEN].copy_from_slice(&header(Protocol::OneSided));
+    start[HEADER_LEN] = code;
+    start[HEADER_LEN + 1] = flags;
+    start[HEADER_LEN + 2..HEADER_LEN + 6].copy_from_slice(&window.to_bits().to_le_bytes());
+    start[HEADER_LEN + 6..].copy_from_slice(&sequence.0.to_le_bytes());
+    Head::from_slice(&start)
+}
 
 /// Reads fields from the front of a packet.
 pub(super) struct Reader<'a> {

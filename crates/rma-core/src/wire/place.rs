@@ -34,8 +34,8 @@ pub enum Area {
     },
     /// Bytes of a layout.
     Shape {
-        /// Its body is a run or a list of runs.
-        layout: Layout,
+        /// Its body is a run or a list of runs. Apart, because most requests have none, and are moved a few times.
+        layout: Box<Layout>,
         /// The first one, counted along the layout.
         from: u64,
     },
@@ -65,11 +65,14 @@ impl Place {
     }
 
     pub(super) fn emit(&self, head: &mut Head) {
-        head.extend_from_slice(&self.disp.0.to_le_bytes());
+        let (Area::Run { offset: first } | Area::Shape { from: first, .. }) = &self.area;
+        let mut start = [0; 16];
+        start[..8].copy_from_slice(&self.disp.0.to_le_bytes());
+        start[8..].copy_from_slice(&first.to_le_bytes());
+        head.extend_from_slice(&start);
         match &self.area {
-            Area::Run { offset } => head.extend_from_slice(&offset.to_le_bytes()),
-            Area::Shape { layout, from } => {
-                head.extend_from_slice(&from.to_le_bytes());
+            Area::Run { .. } => {}
+            Area::Shape { layout, .. } => {
                 // The origin cuts shapes so that they fit a packet, which is far from 256 entries.
                 let runs = layout.inner_runs().unwrap_or_default();
                 head.push(layout.loops().len() as u8);
@@ -107,6 +110,6 @@ impl Place {
         if from >= layout.size() {
             return Err("a place behind the end of its shape");
         }
-        Ok(Self { disp, area: Area::Shape { layout, from } })
+        Ok(Self { disp, area: Area::Shape { layout: Box::new(layout), from } })
     }
 }

@@ -3,8 +3,8 @@
 //! An operation's data follows the head: in the same packet when small, as the body of a bulk packet otherwise. Their
 //! length is the packet's; the target derives counts from it.
 
-use super::fields::{Head, Reader};
-use super::header::{HEADER_LEN, Protocol, header};
+use super::fields::{Head, Reader, head};
+use super::header::HEADER_LEN;
 use super::place::Place;
 use crate::datatype::BasicType;
 use crate::ids::{RequestId, Sequence, WindowId};
@@ -182,12 +182,7 @@ pub(super) const NUDGE: u8 = 15;
 impl Request {
     /// The head as bytes.
     pub fn emit(&self) -> Head {
-        let mut head = Head::new();
-        head.extend_from_slice(&header(Protocol::OneSided));
-        head.push(self.kind.code());
-        head.push(self.flags.0);
-        head.extend_from_slice(&self.window.to_bits().to_le_bytes());
-        head.extend_from_slice(&self.sequence.0.to_le_bytes());
+        let mut head = head(self.kind.code(), self.flags.0, self.window, self.sequence);
         match &self.kind {
             RequestKind::Sync | RequestKind::Pack | RequestKind::Post | RequestKind::Nudge => {}
             RequestKind::Put(place) => place.emit(&mut head),
@@ -394,7 +389,7 @@ mod tests {
         ];
         let loops = [Loop { count: 1 << 40, stride: 4096 }, Loop { count: 7, stride: -64 }];
         let shape = |loops: &[Loop], runs: &[(i64, u64)]| Area::Shape {
-            layout: Layout::of_entries(-5, loops, runs.iter().copied()).unwrap(),
+            layout: Box::new(Layout::of_entries(-5, loops, runs.iter().copied()).unwrap()),
             from: 3,
         };
         for area in [

@@ -3,8 +3,8 @@
 //! Every response names the sequence number of the request it answers, and thereby acknowledges all requests up to it:
 //! a target applies in order (lessons, decision 5).
 
-use super::fields::{Head, Reader};
-use super::header::{HEADER_LEN, Protocol, header};
+use super::fields::{Head, Reader, head};
+use super::header::HEADER_LEN;
 use crate::ids::{RequestId, Sequence, WindowId};
 use std::fmt;
 
@@ -98,17 +98,13 @@ const NO_REQUEST: u64 = u64::MAX;
 impl Response {
     /// The head as bytes.
     pub fn emit(&self) -> Head {
-        let mut head = Head::new();
-        head.extend_from_slice(&header(Protocol::OneSided));
-        head.push(match self.kind {
+        let code = match self.kind {
             ResponseKind::Ack => ACK,
             ResponseKind::Data { .. } => DATA,
             ResponseKind::Error { .. } => ERROR,
             ResponseKind::NotPosted => NOT_POSTED,
-        });
-        head.push(self.flags.0);
-        head.extend_from_slice(&self.window.to_bits().to_le_bytes());
-        head.extend_from_slice(&self.sequence.0.to_le_bytes());
+        };
+        let mut head = head(code, self.flags.0, self.window, self.sequence);
         match self.kind {
             ResponseKind::Ack | ResponseKind::NotPosted => {}
             ResponseKind::Data { to } => head.extend_from_slice(&to.to_bits().to_le_bytes()),
