@@ -239,6 +239,11 @@ impl SendQueue {
         mut sent: impl FnMut(BulkToken),
     ) -> io::Result<Written> {
         let mut bytes = 0;
+        if most > 0
+            && let Some(written) = self.write_directly(socket)
+        {
+            return written;
+        }
         while bytes < most {
             self.extend_plan(limits.chunk);
             let vector = self.vector(stage);
@@ -261,6 +266,39 @@ impl SendQueue {
             }
         }
         Ok(Written { bytes, blocked: false })
+    }
+
+    /// [`SendQueue::write`] where packets in one lane, which lie in one piece, are all there is: nothing has to be decided. What the
+    /// system does not take is planned, since a packet may be cut; `None` when it is not so.
+    fn write_directly(&mut self, socket: BorrowedFd<'_>) -> Option<io::Result<Written>> {
+        if !self.plan.is_empty() || self.goodbye == Goodbye::Wanted {
+            return None;
+        }
+        let lane = match Lane::ALL.map(|lane| self.lanes[lane as usize].ring.len() > 0) {
+            [true, false] => Lane::ALL[0],
+            [false, true] => Lane::ALL[1],
+            _ => return None,
+        };
+        if self.lanes.iter().any(|lane| !lane.bulks.is_empty()) {
+            return None;
+        }
+        let queue = &mut self.lanes[lane as usize];
+        let len = queue.ring.len();
+        let (packets, []) = queue.ring.parts(0, len) else { return None };
+        let mut vector = SendVec::new();
+        vector.push(packets);
+        let taken = match vector.send(socket) {
+            Ok(taken) => taken,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Some(Err(error)),
+        };
+        queue.ring.consume(taken);
+        queue.planned = queue.committed;
+        if taken < len {
+            self.plan.push_back(Portion { lane, part: Part::Queued(len - taken) });
+            self.planned_bytes += len - taken;
+        }
+        Some(Ok(Written { bytes: taken, blocked: taken < len }))
     }
 
     fn extend_plan(&mut self, chunk: u32) {
