@@ -129,7 +129,7 @@ impl Engine {
         self.poll_and_give(&|| true)
     }
 
-    /// [`Engine::poll`] that keeps its turn when `may_give` says so.
+    /// [`Engine::poll`] that keeps its turn unless `may_give` says otherwise.
     fn poll_and_give(&self, may_give: &dyn Fn() -> bool) -> bool {
         let mut core = self.0.core.lock();
         let moved = core.step(&*self.0.host);
@@ -194,14 +194,8 @@ impl Engine {
     /// takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
     pub fn poll_now_and_then(&self) {
-        self.poll_now_and_then_if(&|| true);
-    }
-
-    /// [`Engine::poll_now_and_then`] that keeps its turn when `may_give` says so.
-    #[inline]
-    pub(crate) fn poll_now_and_then_if(&self, may_give: &dyn Fn() -> bool) {
         if !self.pass_poll() {
-            self.poll_now(may_give);
+            self.poll_now(&|| true);
         }
     }
 
@@ -384,8 +378,9 @@ impl Engine {
         left > 0
     }
 
+    /// The poll of [`Engine::poll_now_and_then`], which keeps its turn unless `may_give` says otherwise.
     #[cold]
-    fn poll_now(&self, may_give: &dyn Fn() -> bool) {
+    pub(crate) fn poll_now(&self, may_give: &dyn Fn() -> bool) {
         let (quiet, most) = (&self.0.quiet, self.0.config.direct_poll_interval);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let next = if self.poll_and_give(may_give) {

@@ -63,19 +63,33 @@ impl CompareAndSwap {
         exclusion: &impl Exclusion,
     ) -> bool {
         let len = target.len();
-        if [self.ty.size(), compare.len(), origin.len(), result.len()] != [len; 4] {
+        if len != self.ty.size() || compare.len() != len || origin.len() != len || result.len() != len {
             return false;
         }
-        let is_word = match len {
-            8 => target.element::<u64>(0).is_some(),
-            4 => target.element::<u32>(0).is_some(),
+        match len {
+            8 => swap_aligned::<u64>(target, compare, origin, result, exclusion),
+            4 => swap_aligned::<u32>(target, compare, origin, result, exclusion),
             _ => false,
-        };
-        if is_word {
-            self.apply(target, compare, origin, result, exclusion);
         }
-        is_word
     }
+}
+
+/// The one step on an aligned element; `false`, and nothing done, when `target` is none.
+#[inline(always)]
+fn swap_aligned<W: Word>(
+    target: WriteSpan,
+    compare: impl Source,
+    origin: impl Source,
+    mut result: impl Sink,
+    exclusion: &impl Exclusion,
+) -> bool {
+    let Some(element) = target.element::<W>(0) else { return false };
+    let (compare, new) = (compare.word_at::<W>(0), origin.word_at::<W>(0));
+    let entry = exclusion.enter(target);
+    let before = element.compare_exchange(compare, new).unwrap_or_else(|found| found);
+    drop(entry);
+    result.set_word_at(0, before);
+    true
 }
 
 #[inline]
@@ -87,17 +101,16 @@ fn compare_and_swap<W: Word>(
     exclusion: &impl Exclusion,
 ) {
     assert!(result.byte_len() >= W::SIZE, "no room for the old value");
+    if target.element::<W>(0).is_some() {
+        swap_aligned::<W>(target, compare, origin, result, exclusion);
+        return;
+    }
     let (compare, new) = (compare.word_at::<W>(0), origin.word_at::<W>(0));
-    let before = if let Some(element) = target.element::<W>(0) {
-        let _entry = exclusion.enter(target);
-        element.compare_exchange(compare, new).unwrap_or_else(|found| found)
-    } else {
-        let _guard = exclusion.exclude();
-        let before = target.as_read().word::<W>(0);
-        if before == compare {
-            target.set_word(0, new);
-        }
-        before
-    };
+    let guard = exclusion.exclude();
+    let before = target.as_read().word::<W>(0);
+    if before == compare {
+        target.set_word(0, new);
+    }
+    drop(guard);
     result.set_word_at(0, before);
 }

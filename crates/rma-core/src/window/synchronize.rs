@@ -478,7 +478,14 @@ impl Window {
     /// [`Engine::poll_now_and_then`]; who holds a lock alone does not give its turn away: then nobody would have the lock.
     #[inline]
     pub(super) fn poll_now_and_then(&self) {
-        self.engine().poll_now_and_then_if(&|| !self.shared().holds_alone());
+        if !self.engine().pass_poll() {
+            self.poll_holding();
+        }
+    }
+
+    #[cold]
+    fn poll_holding(&self) {
+        self.engine().poll_now(&|| !self.shared().holds_alone());
     }
 }
 
