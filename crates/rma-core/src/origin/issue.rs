@@ -100,7 +100,7 @@ impl Issuer<'_> {
             && self.gate(target) == Gate::Open
     }
 
-    /// Issues what may leave to one target, to which the gate is open; answers whether nothing is left for it.
+    /// Issues what may leave to one target; answers whether the gate is open and nothing is left for it.
     pub(crate) fn issue_to(&mut self, key: PoolKey) -> bool {
         for _ in 0..self.config.poll_packets {
             if self.issue_target(key) != Step::Moved {

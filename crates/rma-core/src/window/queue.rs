@@ -55,9 +55,9 @@ impl Window {
     ) -> Result<()> {
         let is_inside = |op: &Operation| op.len > 0 && self.check_range(target, call, op).is_ok();
         if core.state.lost.is_empty()
-            && waiting.as_ref().is_some_and(is_inside)
             && let State { windows, pools, config, begun, .. } = &mut core.state
             && let Some(window) = windows.calm(self.shared().id, target)
+            && waiting.as_ref().is_some_and(is_inside)
             && post_calmly(pools, config, window, target, waiting, call)?
         {
             windows.note_active(self.shared().id);
