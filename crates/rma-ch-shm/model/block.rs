@@ -54,7 +54,11 @@ impl Block {
     }
 
     pub(crate) fn swap(&self, offset: usize, value: u64, ordering: Ordering) -> u64 {
-        self.words[offset / WORD].swap(value, ordering)
+        let before = self.words[offset / WORD].swap(value, ordering);
+        if ordering == Ordering::SeqCst && self.strong == Strong::Stores {
+            full_ordering(Ordering::SeqCst);
+        }
+        before
     }
 
     pub(crate) fn write(&self, offset: usize, from: &[u8]) {

@@ -35,7 +35,7 @@ mod ring;
 pub mod segment;
 #[forbid(unsafe_code)]
 mod sockets;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod testing;
 
 pub use channel::{ShmChannel, ShmSettings};

@@ -38,7 +38,11 @@
 //! it either the reading of the left column comes after `alarm := 1`, and the doorbell is rung; or it comes before, then
 //! so does the change above it, and the reading of the right column sees it: no sleep. Both may happen, never neither.
 //!
-//! That order costs a consumer more than all else, for its processor has to own the lines that it has just cleared first. So
+//! One doorbell serves all rings of a consumer, and what was rung for before must not end the next sleep. So rings that were answered are
+//! forgotten, but before the first alarm is set again ([`arm_all`]): the producer of a record that was taken long ago may answer an alarm
+//! that was set after that, and whoever forgot this ring would sleep with an alarm that is not set.
+//!
+//! The order of all four costs a consumer more than all else, for its processor has to own the lines that it has just cleared first. So
 //! it leaves out `consumed := n` in that order, and the look at the alarm, while no producer can sleep for want of room. A
 //! producer that sleeps has seen at least the count of the last such look. With the ring empty it lacks no more lines than
 //! were consumed since; and while these and the longest record together fit the ring, it has room for whatever it sends. A
@@ -249,16 +253,19 @@ impl Consumer {
         self.ring.take_alarm(self.ring.place.producer_alarm)
     }
 
-    /// Asks the producer for a ring with its next record; look for a record again after that. Says whether an earlier
-    /// request was answered meanwhile.
-    pub(crate) fn arm(&mut self) -> bool {
-        let alarm = self.ring.place.consumer_alarm;
-        let was_rung = self.is_armed && self.ring.block.load(alarm, Relaxed) == 0;
+    /// Asks the producer for a ring with its next record; look for a record again after that. Only by [`arm_all`], or where no
+    /// ring is forgotten.
+    pub(crate) fn arm(&mut self) {
         self.is_armed = true;
         // SYNC POINT ring/packet (consumer): the alarm before the header is read again. Pairs with `Producer::must_ring`
-        // after `Producer::publish`.
-        self.ring.block.store(alarm, 1, SeqCst);
-        was_rung
+        // after `Producer::publish`. An exchange, which is behind whatever a slow producer has cleared so far; it costs what such
+        // a store does.
+        self.ring.block.swap(self.ring.place.consumer_alarm, 1, SeqCst);
+    }
+
+    /// Whether an earlier request was answered meanwhile, as far as can be told.
+    fn was_rung(&self) -> bool {
+        self.is_armed && self.ring.block.load(self.ring.place.consumer_alarm, Relaxed) == 0
     }
 
     /// Takes the request of [`Consumer::arm`] back. A ring may be under way all the same.
@@ -270,6 +277,19 @@ impl Consumer {
     pub(crate) fn is_unused(&self) -> bool {
         self.consumed == 0
     }
+}
+
+/// Asks the producers of all rings that `each` goes through for a ring, and makes `clear` forget what was rung for before; look for
+/// records again after that.
+pub(crate) fn arm_all(mut each: impl FnMut(&mut dyn FnMut(&mut Consumer)), clear: impl FnOnce()) {
+    let mut was_rung = false;
+    each(&mut |consumer| was_rung |= consumer.was_rung());
+    // Before the first alarm is set: a producer that is slow to look may answer the new one for a record that was taken long
+    // ago, and nobody would ring for the next one if that ring were forgotten.
+    if was_rung {
+        clear();
+    }
+    each(&mut Consumer::arm);
 }
 
 impl Ring {
@@ -343,6 +363,6 @@ fn payload_of(lines: u64) -> usize {
 }
 
 #[cfg(all(test, loom))]
-mod model;
+mod loom_model;
 #[cfg(all(test, not(loom)))]
 mod tests;

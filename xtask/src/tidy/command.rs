@@ -1,7 +1,7 @@
 //! The command: reads the tree, applies every rule, prints what is broken.
 
 use super::tree::{Finding, Tree};
-use super::{dependencies, docs, length, shape, text, tuning, unsafety, variables, words};
+use super::{dependencies, docs, length, models, shape, text, tuning, unsafety, variables, words};
 use crate::Outcome;
 use crate::workspace::Workspace;
 use std::process::ExitCode;
@@ -18,6 +18,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     dependencies::check,
     docs::check,
     length::check,
+    models::check,
     shape::check,
     text::check,
     unsafety::check,
@@ -64,6 +65,7 @@ mod tests {
             ("d.rs", "//! D.\nunsafe {}\n"),
             ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
             ("docs/tuning.md", "`RMA_X`\n"),
+            ("f.rs", "//! F.\n#[cfg(all(test, loom))]\nmod model;\n"),
         ]);
         tree.dependencies.push(Dependency {
             member: "c".to_owned(),
@@ -81,6 +83,7 @@ mod tests {
             "no table has",
             "the word epoch",
             "needs mio",
+            "runs the models",
         ] {
             assert!(messages.iter().any(|m| m.contains(part)), "{part}: {messages:?}");
         }

@@ -10,6 +10,7 @@ mod docs;
 mod functions;
 mod length;
 mod mask;
+mod models;
 mod shape;
 mod text;
 mod tree;

@@ -8,6 +8,7 @@ use crate::handshake::{Introduction, LONGEST};
 use crate::identity::Service;
 use crate::link::{Doorbell, Link, has_left};
 use crate::reception::{News, Reception};
+use crate::ring::{Consumer, arm_all};
 use crate::segment::SharedMemory;
 use rma_core::channel::Failure;
 use rma_core::ids::Peer;
@@ -126,10 +127,7 @@ impl Contacts {
 
     /// Every link.
     pub(crate) fn links(&mut self) -> impl Iterator<Item = &mut Link> {
-        self.entries.iter_mut().filter_map(|entry| match &mut entry.state {
-            State::Linked(link) => Some(&mut **link),
-            State::Doomed(_) | State::Lost(_) | State::Left => None,
-        })
+        linked(&mut self.entries)
     }
 
     /// Takes entries that are over off the list of those that a poll looks at.
@@ -173,14 +171,11 @@ impl Contacts {
 
     /// Asks all peers to ring, and says whether nothing has to be done before a sleep.
     pub(crate) fn arm(&mut self) -> bool {
-        let mut was_rung = false;
-        for link in self.links() {
-            link.arm(&mut was_rung);
-        }
-        if was_rung {
-            // Between asking and looking: what was rung for before is seen by the look, what comes after rings again.
-            self.doorbell.clear();
-        }
+        let Self { entries, doorbell, .. } = self;
+        let each =
+            |visit: &mut dyn FnMut(&mut Consumer)| linked(entries).flat_map(Link::consumers).for_each(visit);
+        arm_all(each, || doorbell.clear());
+        self.links().for_each(|link| link.arm_for_room());
         let is_quiet = self.links().all(Link::is_quiet);
         self.is_awaited = true;
         if !is_quiet {
@@ -202,10 +197,17 @@ impl Contacts {
         let at = self.entries.len();
         let mut entry = Entry { peer, state, has_ended: false };
         if let (true, State::Linked(link)) = (self.is_awaited, &mut entry.state) {
-            link.arm(&mut false);
+            link.arm_without_clearing();
         }
         self.entries.push(entry);
         self.by_peer.insert(peer, at);
         self.live.push(at);
     }
+}
+
+fn linked(entries: &mut [Entry]) -> impl Iterator<Item = &mut Link> {
+    entries.iter_mut().filter_map(|entry| match &mut entry.state {
+        State::Linked(link) => Some(&mut **link),
+        State::Doomed(_) | State::Lost(_) | State::Left => None,
+    })
 }

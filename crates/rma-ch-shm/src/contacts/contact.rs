@@ -235,7 +235,7 @@ impl Contacts {
         if let State::Linked(link) = &mut self.entries[at].state {
             link.set_doorbell(doorbell);
             if is_awaited {
-                link.arm(&mut false);
+                link.arm_without_clearing();
             }
         }
         // A fresh connection has room for one message. A peer that has gone already is noticed by reading.

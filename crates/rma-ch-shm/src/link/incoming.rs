@@ -90,9 +90,9 @@ impl Incoming {
         Ok(moved && self.ring.must_ring())
     }
 
-    /// Asks to be woken by the next record; see [`Consumer::arm`].
-    pub(crate) fn arm(&mut self) -> bool {
-        self.ring.arm()
+    /// The ring, to ask to be woken by its next record.
+    pub(crate) fn ring(&mut self) -> &mut Consumer {
+        &mut self.ring
     }
 
     /// Takes the request of [`Incoming::arm`] back.

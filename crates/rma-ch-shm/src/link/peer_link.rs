@@ -203,17 +203,23 @@ impl Link {
         heard
     }
 
-    /// Prepares a sleep; `was_rung` is set when an earlier preparation led to a ring. [`Link::is_quiet`] must follow.
-    pub(crate) fn arm(&mut self, was_rung: &mut bool) {
-        for lane in &mut self.incoming {
-            *was_rung |= lane.arm();
-        }
-        for lane in &self.out {
-            lane.arm();
-        }
+    /// The rings that the peer sends on, to ask to be woken by their next records; see [`crate::ring::arm_all`].
+    pub(crate) fn consumers(&mut self) -> impl Iterator<Item = &mut Consumer> {
+        self.incoming.iter_mut().map(Incoming::ring)
     }
 
-    /// Takes back what [`Link::arm`] did.
+    /// Asks to be woken by room for what waits. [`Link::is_quiet`] must follow.
+    pub(crate) fn arm_for_room(&self) {
+        self.out.iter().for_each(Outgoing::arm);
+    }
+
+    /// Asks for everything while somebody sleeps who has asked all other peers: no ring is forgotten.
+    pub(crate) fn arm_without_clearing(&mut self) {
+        self.consumers().for_each(Consumer::arm);
+        self.arm_for_room();
+    }
+
+    /// Takes back what was asked for.
     pub(crate) fn disarm(&mut self) {
         for lane in &mut self.incoming {
             lane.disarm();
@@ -223,7 +229,7 @@ impl Link {
         }
     }
 
-    /// Whether a poll would find nothing to do; after [`Link::arm`], what comes later rings.
+    /// Whether a poll would find nothing to do; once everything was asked for, what comes later rings.
     pub(crate) fn is_quiet(&mut self) -> bool {
         matches!(self.ending, Ending::Open | Ending::Parting)
             && !self.incoming.iter().any(Incoming::has_record)

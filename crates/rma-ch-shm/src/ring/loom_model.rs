@@ -1,6 +1,6 @@
 //! The orderings of a ring under the model checker: every interleaving of a producer and a consumer.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p rma-ch-shm --release --lib ring::model` runs them. A doorbell is a flag with a
+//! `RUSTFLAGS="--cfg loom" cargo test -p rma-ch-shm --release --lib ring::loom_model` runs them. A doorbell is a flag with a
 //! waiter here; a wake-up that is lost is a deadlock, which the checker reports.
 
 use super::*;
@@ -11,7 +11,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use rma_core::channel::Lane;
 
-/// What a doorbell is to the model: rings are counted until somebody waits for one.
+/// What a doorbell is to the model: a ring stays until somebody waits for it, or forgets it.
 struct Bell {
     is_rung: Mutex<bool>,
     changed: Condvar,
@@ -33,6 +33,10 @@ impl Bell {
             is_rung = self.changed.wait(is_rung).unwrap();
         }
         *is_rung = false;
+    }
+
+    fn clear(&self) {
+        *self.is_rung.lock().unwrap() = false;
     }
 }
 
@@ -69,8 +73,10 @@ fn consume(mut consumer: Consumer, payloads: &[Vec<u8>], to_consumer: &Bell, to_
             if let Some(header) = consumer.next().unwrap() {
                 break header;
             }
-            consumer.arm();
-            if !consumer.has_record() {
+            arm_all(|visit| visit(&mut consumer), || to_consumer.clear());
+            if consumer.has_record() {
+                consumer.disarm();
+            } else {
                 to_consumer.wait();
             }
         };
