@@ -59,10 +59,25 @@ impl FlushSync {
         let target = window.table.find(&pools.targets, rank)?;
         fence(SeqCst);
         let goal = pools.targets[target].push(reach == Reach::Remote);
-        let mut counters = std::mem::take(&mut window.counters);
-        let outbox = Outbox { channel, counters: &mut counters, by_channel };
-        let has_said_all = Issuer { window, pools, bulks, outbox, config }.issue_to(target);
-        window.counters = counters;
+        let has_said_all = match window.lone.take_if(|lone| lone.rank == rank) {
+            Some(lone) => {
+                let element = &mut pools.targets[target];
+                let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
+                let has_left = lone.send(&window.shared, element, &mut outbox, reach == Reach::Remote);
+                let owes_more = element.needs_ack_request();
+                if !has_left {
+                    lone.enter(pools, window);
+                }
+                has_left && !owes_more
+            }
+            None => {
+                let mut counters = std::mem::take(&mut window.counters);
+                let outbox = Outbox { channel, counters: &mut counters, by_channel };
+                let has_said_all = Issuer { window, pools, bulks, outbox, config }.issue_to(target);
+                window.counters = counters;
+                has_said_all
+            }
+        };
         if !has_said_all {
             window.dirty = true;
             windows.note_active(id);

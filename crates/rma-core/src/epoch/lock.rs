@@ -182,7 +182,7 @@ pub(super) fn are_earlier_held(state: &mut State, window: &mut WindowState, call
     let mut are_held = are_held_here(state, window, caller);
     // The window of the call itself is taken out now.
     for id in state.windows.promising() {
-        let Some(mut other) = state.windows.take(id) else { continue };
+        let Some(mut other) = state.take_window(id) else { continue };
         // Only what this attempt gave the engine to do keeps the caller from sleeping.
         let was_dirty = std::mem::replace(&mut other.dirty, false);
         are_held &= are_held_here(state, &mut other, caller);

@@ -244,6 +244,12 @@ impl WindowEpoch {
                 .any(|(other, lock)| other != rank && lock.state == LockState::Granted && !lock.no_check)
     }
 
+    /// Whether the lock of a rank is held, by itself or with all others.
+    pub(crate) fn is_granted(&self, rank: Rank) -> bool {
+        self.state == Epoch::LockAllGranted
+            || self.lock(rank).is_some_and(|lock| lock.state == LockState::Granted)
+    }
+
     /// Number of locks held or asked for, one by one.
     pub(crate) fn locks_held(&self) -> usize {
         self.locks.len()

@@ -8,7 +8,7 @@
 
 use super::issue::MAX_HEAD;
 use crate::channel::Channel;
-use crate::datatype::Scatter;
+use crate::datatype::{Gather, Scatter};
 use crate::ids::{Disp, Rank};
 use crate::mem::ReadSpan;
 use crate::pool::PoolKey;
@@ -47,6 +47,37 @@ impl Small {
     #[inline]
     pub(crate) fn new(store: Store, disp: Disp, data: ReadSpan) -> Option<Self> {
         ((1..=MOST_DATA).contains(&data.len())).then_some(Self { store, disp, data })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    pub(super) fn store(&self) -> Store {
+        self.store
+    }
+
+    pub(super) fn disp(&self) -> Disp {
+        self.disp
+    }
+
+    pub(super) fn data(&self) -> ReadSpan {
+        self.data
+    }
+
+    /// Whether the store lies within the target's window, as far as this process knows.
+    pub(super) fn is_inside(&self, shared: &Shared) -> bool {
+        self.start(shared).is_some()
+    }
+
+    /// The store as an operation not yet queued.
+    pub(super) fn into_operation(self) -> Operation {
+        let kind = match self.store {
+            Store::Put => OpKind::Put,
+            Store::Accumulate(kernel) => OpKind::Accumulate(kernel),
+        };
+        let data = OpData::Memory(Gather::span(self.data));
+        Operation::new(kind, self.disp, self.data.len() as u64, data, Scatter::discard(0))
     }
 
     /// What a queued operation stores, if it is small, no packet was made of it, and nobody waits for it alone.

@@ -89,6 +89,9 @@ pub(crate) fn post_calmly(
     waiting: &mut Option<Operation>,
     call: &'static str,
 ) -> Result<bool> {
+    if let Some(lone) = window.lone.take() {
+        lone.enter(pools, window);
+    }
     let Some(target) = window.table.find(&pools.targets, rank) else { return Ok(false) };
     let element = &mut pools.targets[target];
     let order = element.posted + 1;

@@ -13,6 +13,8 @@ use crate::table::Closing;
 use crate::window::{OutOfRange, WindowState};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
 
+const NEVER_SENT: &str = "response to a request that was never sent";
+
 /// What handling a response works on.
 pub(crate) struct Settler<'a> {
     pub(crate) window: &'a mut WindowState,
@@ -65,6 +67,9 @@ impl Settler<'_> {
     }
 
     fn try_handle(&mut self, from: Peer, response: &Response, data: &[u8]) -> Result<(), &'static str> {
+        if response.flags == ResponseFlags::NONE && response.kind == ResponseKind::Ack {
+            return self.acknowledged(from, response.sequence);
+        }
         if response.flags.has(ResponseFlags::NOTE) {
             return self.note(from, response);
         }
@@ -74,7 +79,7 @@ impl Settler<'_> {
         }
         let target = self.target_of(from)?;
         if response.sequence > self.pools.targets[target].sent {
-            return Err("response to a request that was never sent");
+            return Err(NEVER_SENT);
         }
         self.check_grant(target, response)?;
         match response.kind {
@@ -99,6 +104,19 @@ impl Settler<'_> {
             }
         }
         self.on_common(target, response);
+        Ok(())
+    }
+
+    /// What an acknowledgement alone says: everything up to that packet has been applied. No operation waits for one.
+    fn acknowledged(&mut self, from: Peer, sequence: Sequence) -> Result<(), &'static str> {
+        let target = self.target_of(from)?;
+        let element = &mut self.pools.targets[target];
+        if sequence > element.sent {
+            return Err(NEVER_SENT);
+        }
+        element.on_acked(sequence);
+        // It gives room for no more than what waits here already.
+        self.window.dirty |= !element.pending.is_empty();
         Ok(())
     }
 

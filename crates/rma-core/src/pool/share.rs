@@ -58,7 +58,8 @@ impl LocalShare {
     }
 
     /// Whether the next element comes from the window's own.
-    pub(super) fn has_own(&self) -> bool {
+    #[inline]
+    pub fn has_own(&self) -> bool {
         self.own_used < self.reserved
     }
 

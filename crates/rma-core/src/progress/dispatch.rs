@@ -10,7 +10,7 @@ use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
 use crate::target::{apply, bulk, locks};
 use crate::window::WindowState;
-use crate::wire::{Protocol, Request, Response, ResponseFlags, ResponseKind, check_header};
+use crate::wire::{Protocol, Request, RequestFlags, Response, ResponseFlags, ResponseKind, check_header};
 
 /// The engine as a channel sees it.
 pub(crate) struct Dispatch<'a> {
@@ -19,6 +19,7 @@ pub(crate) struct Dispatch<'a> {
 }
 
 const NO_WINDOW: &str = "packet for a window that does not exist";
+const OUTSIDE: &str = "request from a process outside the window's group";
 
 impl Sink for Dispatch<'_> {
     fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
@@ -62,13 +63,13 @@ impl Sink for Dispatch<'_> {
             None => {}
             Some(Receiving::Upper) => self.upper.bulk_received(from, lane),
             Some(Receiving::Request(incoming)) => {
-                let Some(mut window) = self.state.windows.take(incoming.request().window) else { return };
+                let Some(mut window) = self.state.take_window(incoming.request().window) else { return };
                 // Only a forged unlock can be refused here; the peer keeps its connection and the lock its holder.
                 let _ = bulk::finish(self.state, &mut window, from, *incoming);
                 self.state.windows.put_back(window);
             }
             Some(Receiving::Data { response, op }) => {
-                let Some(mut window) = self.state.windows.take(response.window) else { return };
+                let Some(mut window) = self.state.take_window(response.window) else { return };
                 self.settler(&mut window).on_bulk_data(from, &response, op);
                 self.state.windows.put_back(window);
             }
@@ -83,7 +84,7 @@ impl Sink for Dispatch<'_> {
             None => {}
             Some(BulkOwner::Reply { to, memory, .. }) => self.state.replies.on_bulk_sent(to, memory),
             Some(BulkOwner::Operation { window, target, op }) => {
-                let Some(mut window) = self.state.windows.take(window) else { return };
+                let Some(mut window) = self.state.take_window(window) else { return };
                 self.settler(&mut window).on_bulk_sent(target, op);
                 self.state.windows.put_back(window);
             }
@@ -100,13 +101,13 @@ impl Sink for Dispatch<'_> {
             self.drop_receiving(peer, lane);
         }
         for id in self.state.windows.all() {
-            let Some(mut window) = self.state.windows.take(id) else { continue };
+            let Some(mut window) = self.state.take_window(id) else { continue };
             abandon(&mut window, &mut self.state.pools, peer, &failure);
             locks::forget_peer(&mut self.state.nudges, &mut self.state.counters, &mut window, peer);
             self.state.windows.put_back(window);
         }
         for (window, kind) in self.state.replies.forget_peer(peer) {
-            let Some(mut window) = self.state.windows.take(window) else { continue };
+            let Some(mut window) = self.state.take_window(window) else { continue };
             locks::release(&mut self.state.nudges, &mut self.state.counters, &mut window, peer, kind);
             self.state.windows.put_back(window);
         }
@@ -118,11 +119,31 @@ impl Sink for Dispatch<'_> {
 impl Dispatch<'_> {
     fn request(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (request, data) = Request::parse(bytes)?;
+        if request.flags.without(RequestFlags::ACK) == RequestFlags::NONE && request.kind.place().is_some() {
+            return self.plain_request(from, &request, data);
+        }
         let mut window = self.take_window(from, request.window)?;
         window.counters.on_packets_received(1);
         let delivery = apply::handle(self.state, &mut window, from, &request, data, bytes);
         self.state.windows.put_back(window);
         Ok(delivery)
+    }
+
+    /// A request that accesses memory, and changes nothing of the window but that, on the window where it lies.
+    fn plain_request(
+        &mut self,
+        from: Peer,
+        request: &Request,
+        data: &[u8],
+    ) -> Result<Delivery, &'static str> {
+        self.check_replies(from)?;
+        let State { windows, replies, config, .. } = &mut *self.state;
+        let window = windows.get_mut(request.window).ok_or(NO_WINDOW)?;
+        if window.shared.group.rank(from).is_none() {
+            return Err(OUTSIDE);
+        }
+        window.counters.on_packets_received(1);
+        Ok(apply::handle_plain(config, replies, window, from, request, data))
     }
 
     fn response(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
@@ -132,7 +153,7 @@ impl Dispatch<'_> {
         {
             return self.plain_response(from, &response, data);
         }
-        let Some(mut window) = self.state.windows.take(response.window) else {
+        let Some(mut window) = self.state.take_window(response.window) else {
             // A note may be on its way when its origin frees the window.
             return if response.flags.has(ResponseFlags::NOTE) {
                 Ok(Delivery::Accepted)
@@ -184,7 +205,7 @@ impl Dispatch<'_> {
         if !rest.is_empty() {
             return Err("data behind the head of a bulk response");
         }
-        let mut window = self.state.windows.take(response.window).ok_or(NO_WINDOW)?;
+        let mut window = self.state.take_window(response.window).ok_or(NO_WINDOW)?;
         window.counters.on_packets_received(1);
         let (placement, op) = self.settler(&mut window).place_bulk(from, &response, len);
         window.counters.on_bytes_received(if op.is_some() { len } else { 0 });
@@ -201,16 +222,22 @@ impl Dispatch<'_> {
         from: Peer,
         id: crate::ids::WindowId,
     ) -> Result<Box<WindowState>, &'static str> {
+        self.check_replies(from)?;
+        let window = self.state.take_window(id).ok_or(NO_WINDOW)?;
+        if window.shared.group.rank(from).is_none() {
+            self.state.windows.put_back(window);
+            return Err(OUTSIDE);
+        }
+        Ok(window)
+    }
+
+    /// Whether the peer has not more replies outstanding than any origin would.
+    fn check_replies(&self, from: Peer) -> Result<(), &'static str> {
         let most = self.state.windows.len() * (4 * self.state.config.credits as usize + 16);
         if self.state.replies.len(from) > most {
             return Err("more requests under way than credits allow");
         }
-        let window = self.state.windows.take(id).ok_or(NO_WINDOW)?;
-        if window.shared.group.rank(from).is_none() {
-            self.state.windows.put_back(window);
-            return Err("request from a process outside the window's group");
-        }
-        Ok(window)
+        Ok(())
     }
 
     fn settler<'b>(&'b mut self, window: &'b mut WindowState) -> Settler<'b> {

@@ -42,6 +42,7 @@ impl State {
 
     fn check_window(&self, window: &WindowState) -> Result<(), Broken> {
         check_epoch(window)?;
+        window.lone.map_or(Ok(()), |lone| lone.invariants(&self.pools, window))?;
         window.target.invariants(&window.shared)?;
         let keys = window.table.keys(&self.pools.targets);
         equal("target elements", keys.len() as u64, window.table.len().into())?;

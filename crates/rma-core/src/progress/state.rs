@@ -10,7 +10,7 @@ use crate::pool::{GlobalPool, PoolKey};
 use crate::stats::Counters;
 use crate::table::{OpPool, TargetPool};
 use crate::target::{Replies, ReplyBody, bulk::Incoming};
-use crate::window::{Shared, Windows};
+use crate::window::{Shared, WindowState, Windows};
 use crate::wire::Response;
 use slab::Slab;
 use std::collections::HashMap;
@@ -79,6 +79,16 @@ impl State {
         if shared.maps_others() {
             self.kept.push(Arc::clone(shared));
         }
+    }
+
+    /// Takes a window out of the table to work on it beside the rest of the state; [`Windows::put_back`] must follow. Whatever
+    /// waits for its targets is an operation of its table then.
+    pub(crate) fn take_window(&mut self, id: WindowId) -> Option<Box<WindowState>> {
+        let mut window = self.windows.take(id)?;
+        if let Some(lone) = window.lone.take() {
+            lone.enter(&mut self.pools, &mut window);
+        }
+        Some(window)
     }
 
     /// Takes a window out of the table for good, with its shares; gives the error that nobody has raised. Its elements

@@ -53,7 +53,7 @@ impl Core {
         if !polled.is_idle() {
             // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
             // meanwhile is the next step's, so this poll takes no packet, and a channel need not ask the system for one.
-            let has_sent = self.send(host);
+            let has_sent = !self.is_idle() && self.send(host);
             if (has_sent || self.channel.keeps_packets()) && !self.channel.is_quiet() {
                 let _ = self.flush();
             }
@@ -98,7 +98,7 @@ impl Core {
     }
 
     fn advance_window(&mut self, id: WindowId, host: &dyn Host) -> bool {
-        let Some(mut window) = self.state.windows.take(id) else { return false };
+        let Some(mut window) = self.state.take_window(id) else { return false };
         let mut moved = false;
         if window.opening.is_some() {
             match epoch::is_open(&mut self.state, &mut window, host) {

@@ -32,6 +32,9 @@ pub(crate) fn handle(
     data: &[u8],
     packet: &[u8],
 ) -> Delivery {
+    if request.kind.place().is_some() && !request.flags.locks() {
+        return handle_plain(&state.config, &mut state.replies, window, from, request, data);
+    }
     if let Err(reason) = check_data(request, data.len() as u64, longest_piece(&state.config)) {
         return Delivery::Refused(reason);
     }
@@ -48,6 +51,22 @@ pub(crate) fn handle(
         return super::locks::request(state, window, from, request, packet);
     }
     apply(&mut state.replies, window, from, request, data, ResponseFlags::NONE)
+}
+
+/// [`handle`] for a request that accesses memory and asks for no lock.
+pub(crate) fn handle_plain(
+    config: &EngineConfig,
+    replies: &mut Replies,
+    window: &mut WindowState,
+    from: Peer,
+    request: &Request,
+    data: &[u8],
+) -> Delivery {
+    if let Err(reason) = check_data(request, data.len() as u64, longest_piece(config)) {
+        return Delivery::Refused(reason);
+    }
+    window.counters.on_bytes_received(data.len() as u64);
+    apply(replies, window, from, request, data, ResponseFlags::NONE)
 }
 
 /// Carries out a request whose lock, if it asked for one, is held.

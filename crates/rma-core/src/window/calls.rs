@@ -90,7 +90,7 @@ impl Window {
             return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
         }
         let small = Small::new(Store::Put, disp, origin);
-        if self.joins(target, small.as_ref()) {
+        if self.joins(target, small.as_ref()) || self.waits_alone(target, small.as_ref()) {
             return Ok(());
         }
         self.post_or_join(target, "put", small, || {
@@ -152,7 +152,7 @@ impl Window {
                 .map_err(|range| range.into_error("accumulate", target));
         }
         let small = Small::new(Store::Accumulate(kernel), disp, origin);
-        if self.joins(target, small.as_ref()) {
+        if self.joins(target, small.as_ref()) || self.waits_alone(target, small.as_ref()) {
             return Ok(());
         }
         self.post_or_join(target, "accumulate", small, || accumulate_operation(origin, kernel, disp))
@@ -271,11 +271,12 @@ impl Window {
             let state = &mut core.state;
             let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
             let targets = window.table.keys(&state.pools.targets);
-            targets
+            let of_table: u64 = targets
                 .iter()
                 .map(|key| &state.pools.targets[*key])
                 .map(|t| t.pending.len() + t.issued.len())
-                .sum()
+                .sum();
+            of_table + u64::from(window.lone.is_some())
         })
     }
 
@@ -284,8 +285,9 @@ impl Window {
         self.engine.with(|core| {
             let state = &mut core.state;
             let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
+            let lone = u64::from(window.lone.is_some_and(|lone| lone.rank == target));
             let target = window.table.find(&state.pools.targets, target).map(|key| &state.pools.targets[key]);
-            target.map_or(0, |target| target.pending.len() + target.issued.len())
+            target.map_or(0, |target| target.pending.len() + target.issued.len()) + lone
         })
     }
 
@@ -338,17 +340,6 @@ impl Window {
         self.post_or_join(target, call, None, make)
     }
 
-    /// Whether the store has joined others that wait: the quick way of a stream of stores. While somebody looks, the ordinary
-    /// way finds out.
-    #[inline]
-    pub(super) fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
-        if !self.has_pack() {
-            return false;
-        }
-        let Some(small) = small.filter(|_| !self.engine.sight().is_on()) else { return false };
-        self.engine.with(|core| pack::join(&mut core.state, &self.shared, target, small))
-    }
-
     /// [`Window::post`] of a store that need not become an operation of its own.
     #[cold]
     fn post_or_join(
@@ -391,7 +382,7 @@ impl Window {
             format!("earlier operations to end, to make room for one on rank {target} ({window})")
         };
         self.engine.wait(call, &describe, &mut |core| {
-            let Some(mut window) = core.state.windows.take(self.shared.id) else { return Err(gone(call)) };
+            let Some(mut window) = core.state.take_window(self.shared.id) else { return Err(gone(call)) };
             // Only what this attempt gave the engine to do keeps the caller from sleeping.
             let was_dirty = std::mem::replace(&mut window.dirty, false);
             let posted = post(&mut core.state, &mut window, &*core.channel, target, &mut rest, call);

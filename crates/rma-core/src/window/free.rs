@@ -39,7 +39,7 @@ impl WindowFree {
     pub(crate) fn begin(window: Window) -> Result<Self, (Window, Error)> {
         let legal = window.engine().with(|core| {
             core.state.begun = true;
-            match core.state.windows.take(window.id()) {
+            match core.state.take_window(window.id()) {
                 None => Err(gone(CALL)),
                 Some(mut state) => {
                     state.absorb();
@@ -153,7 +153,7 @@ fn is_accessed(core: &mut Core, window: &Window) -> bool {
 /// Whether this rank owes nothing on the window, in either role.
 fn is_drained(core: &mut Core, window: &Window, host: &dyn Host) -> Result<bool> {
     let state = &mut core.state;
-    let Some(mut entry) = state.windows.take(window.id()) else { return Err(gone(CALL)) };
+    let Some(mut entry) = state.take_window(window.id()) else { return Err(gone(CALL)) };
     let is_open = is_open(state, &mut entry, host);
     let has_waiters = entry.target.has_waiters() || !entry.rounds.is_empty();
     state.windows.put_back(entry);

@@ -76,7 +76,7 @@ impl Window {
         let shared = self.shared();
         self.engine().with(|core| {
             // Putting the window back decides anew whether lock calls may go past the engine.
-            let window = core.state.windows.take(self.id());
+            let window = core.state.take_window(self.id());
             {
                 let mut own = shared.hints.lock();
                 own.update(hints);

@@ -1,4 +1,5 @@
-//! Queuing one communication call: whether it is legal, whether it is inside the target's window, and into the table.
+//! Queuing one communication call: whether it joins others or waits alone, whether it is legal and inside the target's window, and into the
+//! table.
 
 use super::calls::{Window, gone};
 use super::shared::OutOfRange;
@@ -6,11 +7,35 @@ use super::state::WindowState;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
+use crate::origin::lone;
+use crate::origin::pack::{self, Small};
 use crate::origin::post::{post, post_calmly};
 use crate::progress::{Core, Pools, State};
 use crate::table::{OpArea, Operation};
 
 impl Window {
+    /// Whether the store has joined others that wait: the quick way of a stream of stores. While somebody looks, the ordinary
+    /// way finds out.
+    #[inline]
+    pub(super) fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
+        if !self.has_pack() {
+            return false;
+        }
+        let Some(small) = small.filter(|_| !self.engine().sight().is_on()) else { return false };
+        self.engine().with(|core| pack::join(&mut core.state, self.shared(), target, small))
+    }
+
+    /// Whether the store waits by itself for the next flush: the quick way of one store and its flush. While somebody looks, the
+    /// ordinary way tells of it.
+    #[inline(never)]
+    pub(super) fn waits_alone(&self, target: Rank, small: Option<&Small>) -> bool {
+        let Some(small) = small.filter(|small| lone::is_short(small)) else { return false };
+        if self.engine().sight().is_on() {
+            return false;
+        }
+        self.engine().with(|core| lone::keep(&mut core.state, self.shared(), target, small))
+    }
+
     /// Checks that a communication call is legal and inside the window, and takes and queues it; leaves it when no element is
     /// to be had. One to [`Rank::NULL`] has ended.
     pub(super) fn post_once(
@@ -28,7 +53,7 @@ impl Window {
             return Ok(());
         }
         self.shared().check_rank(target, call)?;
-        let Some(mut window) = core.state.windows.take(self.shared().id) else { return Err(gone(call)) };
+        let Some(mut window) = core.state.take_window(self.shared().id) else { return Err(gone(call)) };
         window.absorb();
         let posted = match self.check_operation(&core.state.pools, &window, target, call, op) {
             Err(error) => Err(error),

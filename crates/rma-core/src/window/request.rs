@@ -255,7 +255,7 @@ impl Window {
     /// Requests are for passive epochs; the table of legal calls has the rest.
     fn check_passive(&self, call: &'static str) -> Result<()> {
         self.engine().with(|core| {
-            let Some(mut window) = core.state.windows.take(self.shared().id) else {
+            let Some(mut window) = core.state.take_window(self.shared().id) else {
                 return Err(super::calls::gone(call));
             };
             window.absorb();

@@ -9,6 +9,7 @@ use crate::bugs::{Bug, has};
 use crate::epoch::{Call, Epoch, Facts, LockState, Opening, RankLock, Stage, WindowEpoch, check};
 use crate::error::{Error, Result};
 use crate::ids::Rank;
+use crate::origin::lone::Lone;
 use crate::origin::pack::Packing;
 use crate::origin::round::Rounds;
 use crate::pool::LocalShare;
@@ -36,6 +37,8 @@ pub(crate) struct WindowState {
     pub(crate) in_line: u32,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,
+    /// A small store that waits for the next flush of its target, as no operation of the table.
+    pub(crate) lone: Option<Lone>,
     /// The pack that the next small store may join.
     pub(crate) packing: Option<Packing>,
     /// An element was wanted and not to be had: hold nothing back until one was taken.
@@ -74,6 +77,7 @@ impl WindowState {
             has_lost: false,
             in_line: 0,
             dirty: false,
+            lone: None,
             packing: None,
             pressure: false,
             error: None,

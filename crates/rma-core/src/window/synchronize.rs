@@ -399,7 +399,7 @@ impl Window {
     ) -> Result<Sync> {
         self.engine().with(|core| {
             core.state.begun = true;
-            let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
+            let Some(mut window) = core.state.take_window(self.id()) else { return Err(gone(name)) };
             // Until it is put back no lock call slips in between the check and what follows.
             window.shared.latch.close();
             window.absorb();
@@ -428,7 +428,7 @@ impl Window {
             }
             return Ok(is_over);
         }
-        let Some(mut window) = core.state.windows.take(self.id()) else { return Err(gone(name)) };
+        let Some(mut window) = core.state.take_window(self.id()) else { return Err(gone(name)) };
         if matches!(sync.0, SyncStep::Lock(_)) {
             // It may have waited for locks of other windows with this one open: nobody slips in between its check and its lock.
             window.shared.latch.close();

@@ -147,7 +147,7 @@ impl Windows {
         Some(window)
     }
 
-    /// A window, for changes that give the engine nothing to do; others go through [`Windows::take`].
+    /// A window, for changes that give the engine nothing to do and are no business of its targets; others take it.
     pub(crate) fn get_mut(&mut self, id: WindowId) -> Option<&mut WindowState> {
         self.entry(id)?.window.as_deref_mut()
     }
@@ -159,7 +159,7 @@ impl Windows {
         entry.window.as_deref()
     }
 
-    /// Takes a window out to work on it beside the rest of the state; [`Windows::put_back`] must follow.
+    /// Takes a window out, for [`State::take_window`](crate::progress::State::take_window); [`Windows::put_back`] must follow.
     pub(crate) fn take(&mut self, id: WindowId) -> Option<Box<WindowState>> {
         self.entry(id)?.window.take()
     }
