@@ -198,11 +198,18 @@ fn a_store_outside_the_window_is_refused_at_once() {
 fn stepped(setup: &Setup, windows: usize) -> (Stepped, Vec<Vec<Window>>) {
     let world = Stepped::new(setup, 11);
     let windows = (0..windows).map(|_| world.allocate(4)).collect::<Vec<_>>();
-    for window in &windows {
-        let window = &window[0];
+    for ranks in &windows {
+        let window = &ranks[0];
         world.finish(window, "lock", window.begin_lock(Exclusive, Rank(1), Assert::NONE).unwrap()).unwrap();
         window.put(from(&[1]), Rank(1), Disp(3)).unwrap();
         world.finish(window, "flush", window.begin_flush(Rank(1)).unwrap()).unwrap();
+        // The lock is held from here on, so this one waits alone; its packet takes a microsecond at least.
+        window.accumulate(from(&[2]), kernel(ReduceOp::Sum), Rank(1), Disp(3)).unwrap();
+        assert_eq!((window.elements().ops, window.outstanding()), (0, 1));
+        let flush = window.begin_flush(Rank(1)).unwrap();
+        assert_eq!((local(&ranks[1], 3), window.outstanding()), (1, 0), "it is under way");
+        world.finish(window, "flush", flush).unwrap();
+        assert_eq!(local(&ranks[1], 3), 3, "it is there");
     }
     (world, windows)
 }

@@ -108,6 +108,9 @@ impl Window {
             direct::put(member, origin, disp).map_err(|range| range.into_error("put", target))?;
             return Ok(true);
         }
+        if self.waits_alone(target, Small::new(Store::Put, disp, origin).as_ref()) {
+            return Ok(true);
+        }
         let data = OpData::Memory(Gather::span(origin));
         let op = Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0));
         self.try_post(target, "put", op).map(|rest| rest.is_none())
@@ -168,6 +171,9 @@ impl Window {
         }
         if !kernel.ty().divides(origin.len()) || !kernel.op().is_accumulate() {
             return Err(bad_accumulate(origin.len(), kernel));
+        }
+        if self.waits_alone(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref()) {
+            return Ok(true);
         }
         self.try_post(target, "accumulate", accumulate_operation(origin, kernel, disp))
             .map(|rest| rest.is_none())
