@@ -103,6 +103,9 @@ impl Upper for RuntimeUpper {
     ///
     /// An ended message counts as movement: another thread may wait for it that no packet wakes.
     fn advance(&mut self, channel: &mut dyn Channel) -> bool {
+        if !self.messages.is_active() && !self.is_due() {
+            return false;
+        }
         let mut moved = false;
         for _ in 0..2 {
             let is_news = self.step_collectives();

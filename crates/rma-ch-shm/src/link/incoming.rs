@@ -70,18 +70,21 @@ impl Incoming {
             }
             allowance.bytes += header.len;
             moved = true;
-            match (header.kind, self.body.take()) {
-                (Kind::Packet, None) => {
+            // The body stays where it is for a packet: it is long to move.
+            match (header.kind, self.body.is_some()) {
+                (Kind::Packet, false) => {
                     allowance.polled.packets += 1;
                     self.packet(header, from, lane, sink, scratch)?;
                 }
-                (Kind::BulkHead, None) => {
+                (Kind::BulkHead, false) => {
                     allowance.polled.packets += 1;
                     self.bulk_head(header, from, lane, sink, scratch)?;
                 }
-                (Kind::Body, Some(place)) => self.piece(header, place, from, lane, sink)?,
-                (Kind::Body, None) => return Err(Corrupt("a piece of a body without a head")),
-                (Kind::Packet | Kind::BulkHead, Some(_)) => {
+                (Kind::Body, _) => {
+                    let place = self.body.take().ok_or(Corrupt("a piece of a body without a head"))?;
+                    self.piece(header, place, from, lane, sink)?;
+                }
+                (Kind::Packet | Kind::BulkHead, true) => {
                     return Err(Corrupt("a packet in the middle of a body"));
                 }
             }

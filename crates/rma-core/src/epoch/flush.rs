@@ -57,7 +57,9 @@ impl FlushSync {
         // In a window with something due it is the next step's to decide what leaves first.
         let window = windows.calm(id, rank).filter(|window| !window.dirty && lost.is_empty())?;
         let target = window.table.find(&pools.targets, rank)?;
-        fence(SeqCst);
+        if window.shared.member(rank).is_some() {
+            fence(SeqCst);
+        }
         let goal = pools.targets[target].push(reach == Reach::Remote);
         let has_said_all = match window.lone.take_if(|lone| lone.rank == rank) {
             Some(lone) => {
@@ -91,7 +93,9 @@ impl FlushSync {
     /// # Errors
     /// `MPI_ERR_PROC_ABORTED` when the target is lost, whatever was outstanding.
     pub(crate) fn poll(&self, state: &State, window: &WindowState) -> Result<bool> {
-        if let Some(failure) = state.lost.get(&window.shared.group.peer(self.rank)) {
+        if !state.lost.is_empty()
+            && let Some(failure) = state.lost.get(&window.shared.group.peer(self.rank))
+        {
             return Err(error_of(self.rank, "flush", failure));
         }
         let Some(target) = self.target.and_then(|key| state.pools.targets.get(key)) else { return Ok(true) };

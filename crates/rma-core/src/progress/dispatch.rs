@@ -78,6 +78,7 @@ impl Sink for Dispatch<'_> {
 
     fn bulk_sent(&mut self, token: BulkToken) {
         if token.0 & UPPER_TOKEN != 0 {
+            self.state.begun = true;
             return self.upper.bulk_sent(token);
         }
         match self.state.bulks.try_remove(token.0 as usize) {
@@ -92,7 +93,9 @@ impl Sink for Dispatch<'_> {
     }
 
     fn writable(&mut self, _: Peer, _: Lane) {
-        // Windows with something due stay dirty, and replies stay queued: the step that follows tries them.
+        // Windows with something due stay dirty, and replies stay queued, but a protocol above may not say that it waits: the
+        // step that follows tries them all.
+        self.state.begun = true;
     }
 
     fn failed(&mut self, peer: Peer, failure: Failure) {
@@ -112,6 +115,7 @@ impl Sink for Dispatch<'_> {
             self.state.windows.put_back(window);
         }
         self.upper.failed(peer, &failure);
+        self.state.begun = true;
         self.state.lost.insert(peer, failure);
     }
 }

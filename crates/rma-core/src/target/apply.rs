@@ -234,8 +234,15 @@ pub(super) fn touch(
             Ok(None)
         }
         RequestKind::Get { place, len, .. } => {
-            let data = own.locate_place(place, *len)?.as_gather();
-            Ok(Some(ReplyBody::Memory(data, window.shared.hold())))
+            let held = window.shared.hold();
+            Ok(Some(match place.area {
+                Area::Run { offset } => {
+                    ReplyBody::Run(own.locate_behind(place.disp, offset, *len)?.as_read(), held)
+                }
+                Area::Shape { .. } => {
+                    ReplyBody::Memory(Box::new(own.locate_place(place, *len)?.as_gather()), held)
+                }
+            }))
         }
         RequestKind::Accumulate { place, kernel } => {
             match place.area {

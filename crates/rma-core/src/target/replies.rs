@@ -12,6 +12,7 @@ use crate::channel::{BulkToken, Lane, Source};
 use crate::control::LockKind;
 use crate::datatype::Gather;
 use crate::ids::{Peer, WindowId};
+use crate::mem::ReadSpan;
 use crate::origin::{Outbox, Sent};
 use crate::progress::{BulkOwner, Bulks};
 use crate::window::{Held, Windows};
@@ -37,8 +38,10 @@ pub(crate) enum ReplyBody {
     None,
     /// The old value of an element.
     Bytes(SmallVec<[u8; 16]>),
-    /// Window memory, kept mapped until it has been sent.
-    Memory(Gather, #[allow(dead_code)] Held), // held for its lifetime alone
+    /// One run of window memory, kept mapped until it has been sent.
+    Run(ReadSpan, #[allow(dead_code)] Held), // held for its lifetime alone
+    /// Several runs, apart from the reply, because most have one.
+    Memory(Box<Gather>, #[allow(dead_code)] Held),
     /// The old values of many elements.
     Buffer(Buffer),
 }
@@ -258,17 +261,22 @@ fn send_packet(
     in_flight: &mut u32,
 ) -> Sent {
     let head = response.emit();
+    let limits = outbox.capabilities(peer);
+    let is_small =
+        |len: u64| len <= limits.bulk_from as u64 && head.len() as u64 + len <= limits.max_packet as u64;
     let mut data = match body {
         ReplyBody::None => return outbox.small(peer, Lane::Response, &head, Source::Bytes(&[])),
         ReplyBody::Bytes(bytes) => return outbox.small(peer, Lane::Response, &head, Source::Bytes(bytes)),
-        ReplyBody::Memory(data, _) => data.clone(),
+        ReplyBody::Run(run, _) if is_small(run.len() as u64) => {
+            return outbox.small_span(peer, Lane::Response, &head, *run);
+        }
+        ReplyBody::Run(run, _) => Gather::span(*run),
+        ReplyBody::Memory(data, _) => Gather::clone(data),
         // SAFETY: nobody writes to the buffer, and it lives until the span is used no more: it is in the queue until the
         // packet is the channel's, and in the table of bulk bodies until the channel has read the last byte (clause C4).
         ReplyBody::Buffer(buffer) => Gather::span(unsafe { buffer.read_span() }),
     };
-    let limits = outbox.capabilities(peer);
-    let len = data.remaining();
-    if len <= limits.bulk_from as u64 && head.len() as u64 + len <= limits.max_packet as u64 {
+    if is_small(data.remaining()) {
         return outbox.small(peer, Lane::Response, &head, Source::Memory(&mut data));
     }
     let entry = bulks.vacant_entry();

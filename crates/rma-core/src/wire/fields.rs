@@ -7,15 +7,24 @@ use smallvec::SmallVec;
 /// Room for the longest head without allocation.
 pub type Head = SmallVec<[u8; 64]>;
 
+/// Bytes that the heads of all one-sided packets begin with.
+pub(super) const FIXED: usize = HEADER_LEN + 14;
+
 /// A head that begins as those of all one-sided packets do.
 pub(super) fn head(code: u8, flags: u8, window: WindowId, sequence: Sequence) -> Head {
-    let mut start = [0; HEADER_LEN + 14];
+    Head::from_slice(&fixed(code, flags, window, sequence))
+}
+
+/// What the heads of all one-sided packets begin with.
+#[inline]
+pub(super) fn fixed(code: u8, flags: u8, window: WindowId, sequence: Sequence) -> [u8; FIXED] {
+    let mut start = [0; FIXED];
     start[..HEADER_LEN].copy_from_slice(&header(Protocol::OneSided));
     start[HEADER_LEN] = code;
     start[HEADER_LEN + 1] = flags;
     start[HEADER_LEN + 2..HEADER_LEN + 6].copy_from_slice(&window.to_bits().to_le_bytes());
     start[HEADER_LEN + 6..].copy_from_slice(&sequence.0.to_le_bytes());
-    Head::from_slice(&start)
+    start
 }
 
 /// Reads fields from the front of a packet.

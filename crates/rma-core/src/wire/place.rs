@@ -4,9 +4,9 @@
 //! arrives is built by the constructors of [`Layout`], which check every sum; whether it lies in the window is checked by
 //! whoever knows the window.
 
-use super::fields::{Head, Reader};
+use super::fields::{FIXED, Head, Reader, fixed};
 use crate::datatype::{Layout, Loop};
-use crate::ids::Disp;
+use crate::ids::{Disp, Sequence, WindowId};
 use smallvec::SmallVec;
 
 /// Bytes that a shape needs besides its loops and runs.
@@ -64,12 +64,16 @@ impl Place {
         matches!(self.area, Area::Shape { .. })
     }
 
-    pub(super) fn emit(&self, head: &mut Head) {
+    /// The head of a request, with the place.
+    #[inline]
+    pub(super) fn emit(&self, code: u8, flags: u8, window: WindowId, sequence: Sequence) -> Head {
         let (Area::Run { offset: first } | Area::Shape { from: first, .. }) = &self.area;
-        let mut start = [0; 16];
-        start[..8].copy_from_slice(&self.disp.0.to_le_bytes());
-        start[8..].copy_from_slice(&first.to_le_bytes());
-        head.extend_from_slice(&start);
+        // Put together before it becomes a head: one copy of a known length.
+        let mut start = [0; FIXED + 16];
+        start[..FIXED].copy_from_slice(&fixed(code, flags, window, sequence));
+        start[FIXED..FIXED + 8].copy_from_slice(&self.disp.0.to_le_bytes());
+        start[FIXED + 8..].copy_from_slice(&first.to_le_bytes());
+        let mut head = Head::from_slice(&start);
         match &self.area {
             Area::Run { .. } => {}
             Area::Shape { layout, .. } => {
@@ -88,6 +92,7 @@ impl Place {
                 }
             }
         }
+        head
     }
 
     pub(super) fn parse(fields: &mut Reader<'_>, is_shaped: bool) -> Result<Self, &'static str> {

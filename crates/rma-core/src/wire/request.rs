@@ -182,32 +182,34 @@ pub(super) const NUDGE: u8 = 15;
 impl Request {
     /// The head as bytes.
     pub fn emit(&self) -> Head {
-        let mut head = head(self.kind.code(), self.flags.0, self.window, self.sequence);
+        let (code, flags) = (self.kind.code(), self.flags.0);
+        let mut head = match self.kind.place() {
+            Some(place) => place.emit(code, flags, self.window, self.sequence),
+            None => head(code, flags, self.window, self.sequence),
+        };
         match &self.kind {
-            RequestKind::Sync | RequestKind::Pack | RequestKind::Post | RequestKind::Nudge => {}
-            RequestKind::Put(place) => place.emit(&mut head),
-            RequestKind::Get { place, len, reply_to } => {
-                place.emit(&mut head);
+            RequestKind::Sync
+            | RequestKind::Pack
+            | RequestKind::Post
+            | RequestKind::Nudge
+            | RequestKind::Put(_) => {}
+            RequestKind::Get { len, reply_to, .. } => {
                 head.extend_from_slice(&len.to_le_bytes());
                 head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
             }
-            RequestKind::Accumulate { place, kernel } => {
-                place.emit(&mut head);
+            RequestKind::Accumulate { kernel, .. } => {
                 head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
             }
-            RequestKind::FetchOp { place, kernel, reply_to } => {
-                place.emit(&mut head);
+            RequestKind::FetchOp { kernel, reply_to, .. } => {
                 head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
                 head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
             }
-            RequestKind::GetAccumulate { place, kernel, len, reply_to } => {
-                place.emit(&mut head);
+            RequestKind::GetAccumulate { kernel, len, reply_to, .. } => {
                 head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
                 head.extend_from_slice(&len.to_le_bytes());
                 head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
             }
-            RequestKind::CompareSwap { place, kernel, reply_to } => {
-                place.emit(&mut head);
+            RequestKind::CompareSwap { kernel, reply_to, .. } => {
                 head.push(kernel.ty().code());
                 head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
             }

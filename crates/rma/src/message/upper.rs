@@ -26,6 +26,11 @@ impl MessageUpper {
     pub fn events(&self) -> u64 {
         self.signs.events.load(Relaxed)
     }
+
+    /// Whether there is something to send to somebody.
+    pub(crate) fn is_active(&self) -> bool {
+        self.signs.is_active.load(Relaxed)
+    }
 }
 
 impl Upper for MessageUpper {
