@@ -252,3 +252,83 @@ fn its_target_may_die() {
         assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
     }
 }
+
+#[test]
+fn a_local_flush_behind_one_that_waits_asks_for_what_that_one_owes() {
+    let (world, windows) = stepped(&Setup::packets(2), 1);
+    let [origin, target] = [&windows[0][0], &windows[0][1]];
+    origin.put(from(&[4]), Rank(1), Disp(0)).unwrap();
+    world.finish(origin, "a local flush", origin.begin_flush_local(Rank(1)).unwrap()).unwrap();
+    origin.put(from(&[5]), Rank(1), Disp(1)).unwrap();
+    let all = origin.begin_flush(Rank(1)).unwrap();
+    origin.put(from(&[6]), Rank(1), Disp(2)).unwrap();
+    let local_only = origin.begin_flush_local(Rank(1)).unwrap();
+    world.finish(origin, "a local flush", local_only).unwrap();
+    world.finish(origin, "the flush", all).unwrap();
+    assert_eq!([local(target, 0), local(target, 1)], [4, 5], "what the flush waited for");
+    world.finish(origin, "flush", origin.begin_flush(Rank(1)).unwrap()).unwrap();
+    assert_eq!(local(target, 2), 6);
+}
+
+#[test]
+fn it_stays_whole_when_others_take_its_window() {
+    let (world, windows) = stepped(&Setup::packets(2), 2);
+    let [window, other] = [&windows[0][0], &windows[1][0]];
+    let is_lone = || (window.elements().ops, window.outstanding()) == (0, 1);
+    let put = |value: &'static [u64; 1]| window.put(from(value), Rank(1), Disp(0)).unwrap();
+    let flushed = |value| {
+        world.finish(window, "flush", window.begin_flush(Rank(1)).unwrap()).unwrap();
+        assert_eq!(local(&windows[0][1], 0), value);
+    };
+    put(&[4]);
+    assert!(is_lone());
+    window.set_hints(&rma_core::window::Hints::default());
+    assert_eq!((window.elements().ops, window.outstanding()), (1, 1), "hints take the window");
+    flushed(4);
+    put(&[5]);
+    // A lock call of another window looks at all whose locks are not held yet; this one's is.
+    world.finish(other, "unlock", other.begin_unlock(Rank(1)).unwrap()).unwrap();
+    world.finish(other, "lock", other.begin_lock(Shared, Rank(1), Assert::NONE).unwrap()).unwrap();
+    other.put(from(&[1]), Rank(1), Disp(1)).unwrap();
+    world.finish(other, "flush", other.begin_flush(Rank(1)).unwrap()).unwrap();
+    assert_eq!(window.outstanding(), 1);
+    flushed(5);
+    put(&[6]);
+    // A request of rank 1 that asks for a lock of this window of rank 0.
+    let back = &windows[0][1];
+    world.finish(back, "lock", back.begin_lock(Shared, Rank(0), Assert::NONE).unwrap()).unwrap();
+    back.put(from(&[9]), Rank(0), Disp(2)).unwrap();
+    world.finish(back, "unlock", back.begin_unlock(Rank(0)).unwrap()).unwrap();
+    assert_eq!((local(window, 2), window.outstanding()), (9, 1));
+    flushed(6);
+}
+
+#[test]
+fn threads_that_store_and_flush_find_all_their_stores_done() {
+    const THREADS: usize = 4;
+    const ROUNDS: u64 = 300;
+    run(&Setup::packets(2), |rank| {
+        let window = rank.allocate(THREADS as u64);
+        if rank.me == 0 {
+            hold(&window);
+            std::thread::scope(|scope| {
+                for thread in 0..THREADS as u64 {
+                    let window = window.clone();
+                    scope.spawn(move || {
+                        for round in 1..=ROUNDS {
+                            let mut got = [0];
+                            window.put(from(&[round]), Rank(1), Disp(thread)).unwrap();
+                            window.flush(Rank(1)).unwrap();
+                            window.get(into(&mut got), Rank(1), Disp(thread)).unwrap();
+                            window.flush(Rank(1)).unwrap();
+                            assert_eq!(got, [round], "of thread {thread}");
+                        }
+                    });
+                }
+            });
+            window.unlock(Rank(1)).unwrap();
+        }
+        rank.barrier();
+        window.free().unwrap();
+    });
+}

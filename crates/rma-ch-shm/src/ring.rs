@@ -38,9 +38,9 @@
 //! it either the reading of the left column comes after `alarm := 1`, and the doorbell is rung; or it comes before, then
 //! so does the change above it, and the reading of the right column sees it: no sleep. Both may happen, never neither.
 //!
-//! One doorbell serves all rings of a consumer, and what was rung for before must not end the next sleep. So rings that were answered are
-//! forgotten, but before the first alarm is set again ([`arm_all`]): the producer of a record that was taken long ago may answer an alarm
-//! that was set after that, and whoever forgot this ring would sleep with an alarm that is not set.
+//! One doorbell serves all rings of a consumer, and what it was rung for before must not end the next sleep. So a consumer whose alarms
+//! were cleared empties it, but before it sets the first alarm again ([`arm_all`]): the producer of a record that was taken long ago may
+//! clear an alarm that was set after that, and whoever emptied the doorbell then would sleep with an alarm that is not set.
 //!
 //! The order of all four costs a consumer more than all else, for its processor has to own the lines that it has just cleared first. So
 //! it leaves out `consumed := n` in that order, and the look at the alarm, while no producer can sleep for want of room. A
@@ -253,13 +253,13 @@ impl Consumer {
         self.ring.take_alarm(self.ring.place.producer_alarm)
     }
 
-    /// Asks the producer for a ring with its next record; look for a record again after that. Only by [`arm_all`], or where no
-    /// ring is forgotten.
+    /// Asks the producer to ring for its next record; look for a record again after that. Only by [`arm_all`], or where the doorbell
+    /// is not emptied.
     pub(crate) fn arm(&mut self) {
         self.is_armed = true;
         // SYNC POINT ring/packet (consumer): the alarm before the header is read again. Pairs with `Producer::must_ring`
-        // after `Producer::publish`. An exchange, which is behind whatever a slow producer has cleared so far; it costs what such
-        // a store does.
+        // after `Producer::publish`. A store would do, and is the same instruction on x86-64; the model checker knows of an exchange,
+        // but not of a store, that it is behind whatever a slow producer has cleared so far.
         self.ring.block.swap(self.ring.place.consumer_alarm, 1, SeqCst);
     }
 
@@ -279,13 +279,13 @@ impl Consumer {
     }
 }
 
-/// Asks the producers of all rings that `each` goes through for a ring, and makes `clear` forget what was rung for before; look for
-/// records again after that.
+/// Asks the producers of all rings that `each` goes through to ring the doorbell, which `clear` empties if it was rung before; look
+/// for records again after that.
 pub(crate) fn arm_all(mut each: impl FnMut(&mut dyn FnMut(&mut Consumer)), clear: impl FnOnce()) {
     let mut was_rung = false;
     each(&mut |consumer| was_rung |= consumer.was_rung());
-    // Before the first alarm is set: a producer that is slow to look may answer the new one for a record that was taken long
-    // ago, and nobody would ring for the next one if that ring were forgotten.
+    // Before the first alarm is set: a producer that is slow to look may clear the new one for a record that was taken long ago,
+    // and nobody would ring for the next record if the doorbell were emptied after that.
     if was_rung {
         clear();
     }

@@ -98,7 +98,7 @@ impl Incoming {
         &mut self.ring
     }
 
-    /// Takes the request of [`Incoming::arm`] back.
+    /// Takes back that it was asked to be woken.
     pub(crate) fn disarm(&mut self) {
         self.ring.disarm();
     }

@@ -213,7 +213,7 @@ impl Link {
         self.out.iter().for_each(Outgoing::arm);
     }
 
-    /// Asks for everything while somebody sleeps who has asked all other peers: no ring is forgotten.
+    /// Asks for everything while somebody sleeps who has asked all other peers: the doorbell is not emptied.
     pub(crate) fn arm_without_clearing(&mut self) {
         self.consumers().for_each(Consumer::arm);
         self.arm_for_room();

@@ -1,4 +1,5 @@
-//! The orderings of a ring under the model checker: every interleaving of a producer and a consumer.
+//! The orderings of rings under the model checker: every interleaving, with up to three or four preemptions, of a process that sends
+//! and one that receives, on one ring or on two with one doorbell.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p rma-ch-shm --release --lib ring::loom_model` runs them. A doorbell is a flag with a
 //! waiter here; a wake-up that is lost is a deadlock, which the checker reports.
@@ -129,4 +130,61 @@ fn no_wake_up_for_room_is_lost_by_looking_rarely() {
     const HALF: &[u8] = &[6; 70];
     check(Strong::Stores, 2, &[HALF, HALF, HALF, HALF]);
     check(Strong::Loads, 2, &[HALF, HALF, HALF, HALF]);
+}
+
+/// Sends a packet on each of these rings in turn, and rings one doorbell for both.
+fn produce_on_two(mut rings: [Producer; 2], order: &[usize], to_consumer: &Bell) {
+    for ring in order {
+        let ring = &mut rings[*ring];
+        assert_eq!(ring.has_room(1), Ok(true), "the rings are long enough for all");
+        ring.put(0, &[1]);
+        ring.publish(Header { kind: Kind::Packet, len: 1 });
+        if ring.must_ring() {
+            to_consumer.ring();
+        }
+    }
+}
+
+/// Takes so many packets from two rings.
+fn consume_from_two(mut rings: [Consumer; 2], mut left: usize, bell: &Bell) {
+    while left > 0 {
+        let before = left;
+        for ring in &mut rings {
+            if let Some(header) = ring.next().unwrap() {
+                ring.release(header);
+                left -= 1;
+            }
+        }
+        if left < before {
+            continue;
+        }
+        arm_all(|visit| rings.iter_mut().for_each(visit), || bell.clear());
+        if rings.iter().any(Consumer::has_record) {
+            rings.iter_mut().for_each(Consumer::disarm);
+        } else {
+            bell.wait();
+        }
+    }
+}
+
+/// A consumer of two rings with one doorbell is woken by each packet.
+#[test]
+fn no_wake_up_for_a_packet_on_one_of_two_rings_is_lost() {
+    // The other one has been asked, too, and so its alarm is what is cleared when the doorbell is emptied.
+    const ORDER: &[usize] = &[0, 0, 0];
+    for strong in [Strong::Stores, Strong::Loads] {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(4);
+        model.max_branches = 10_000;
+        model.check(move || {
+            let [(first, first_end), (second, second_end)] = [(); 2].map(|()| ring(strong, 4));
+            let bell = Bell::new();
+            let sender = {
+                let bell = bell.clone();
+                thread::spawn(move || produce_on_two([first, second], ORDER, &bell))
+            };
+            consume_from_two([first_end, second_end], ORDER.len(), &bell);
+            sender.join().unwrap();
+        });
+    }
 }

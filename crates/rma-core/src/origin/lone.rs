@@ -4,9 +4,9 @@
 //! rides on its packet, and needs nothing once that has left: no data comes back, no buffer is still read. So nobody ever looks at its
 //! element, which costs more than the packet. It stays with the window instead, until one of two things happens:
 //!
-//! * A flush of its target sends it from here.
-//! * Anybody takes the window out of the table to work on it ([`State::take_window`]), or another call goes to the same target:
-//!   then it becomes an operation like all others, and nobody else has to know of it.
+//! * A flush of its target, with nothing else to do for the window, sends it from here.
+//! * Anybody takes the window out of the table to work on it ([`State::take_window`]), or another operation is posted there: then it
+//!   becomes an operation like all others, and nobody else has to know of it.
 //!
 //! Invariants: there is one in a window at most; its target has an element, to which it is the newest operation posted and nothing
 //! else is pending; packets to that target may leave; the window's own share of operation elements has one left, so that it can

@@ -25,7 +25,7 @@ impl Sink for Dispatch<'_> {
     fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
         match check_header(bytes) {
             Ok(Protocol::OneSided) => {}
-            Ok(Protocol::Message) => return self.upper.packet(from, lane, bytes),
+            Ok(Protocol::Message) => return self.above().packet(from, lane, bytes),
             Err(reason) => return Delivery::Refused(reason),
         }
         let delivery = match lane {
@@ -43,7 +43,7 @@ impl Sink for Dispatch<'_> {
         match check_header(head) {
             Ok(Protocol::OneSided) => {}
             Ok(Protocol::Message) => {
-                let placement = self.upper.bulk(from, lane, head, body_len);
+                let placement = self.above().bulk(from, lane, head, body_len);
                 if matches!(placement, Placement::Into(_)) {
                     self.state.receiving.insert((from, lane), Receiving::Upper);
                 }
@@ -61,7 +61,7 @@ impl Sink for Dispatch<'_> {
     fn bulk_received(&mut self, from: Peer, lane: Lane) {
         match self.state.receiving.remove(&(from, lane)) {
             None => {}
-            Some(Receiving::Upper) => self.upper.bulk_received(from, lane),
+            Some(Receiving::Upper) => self.above().bulk_received(from, lane),
             Some(Receiving::Request(incoming)) => {
                 let Some(mut window) = self.state.take_window(incoming.request().window) else { return };
                 // Only a forged unlock can be refused here; the peer keeps its connection and the lock its holder.
@@ -78,8 +78,7 @@ impl Sink for Dispatch<'_> {
 
     fn bulk_sent(&mut self, token: BulkToken) {
         if token.0 & UPPER_TOKEN != 0 {
-            self.state.begun = true;
-            return self.upper.bulk_sent(token);
+            return self.above().bulk_sent(token);
         }
         match self.state.bulks.try_remove(token.0 as usize) {
             None => {}
@@ -114,13 +113,18 @@ impl Sink for Dispatch<'_> {
             locks::release(&mut self.state.nudges, &mut self.state.counters, &mut window, peer, kind);
             self.state.windows.put_back(window);
         }
-        self.upper.failed(peer, &failure);
-        self.state.begun = true;
+        self.above().failed(peer, &failure);
         self.state.lost.insert(peer, failure);
     }
 }
 
 impl Dispatch<'_> {
+    /// The protocol above, which may have something to send after it was told.
+    fn above(&mut self) -> &mut dyn Upper {
+        self.state.begun = true;
+        self.upper
+    }
+
     fn request(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (request, data) = Request::parse(bytes)?;
         if request.flags.without(RequestFlags::ACK) == RequestFlags::NONE && request.kind.place().is_some() {
@@ -147,7 +151,7 @@ impl Dispatch<'_> {
             return Err(OUTSIDE);
         }
         window.counters.on_packets_received(1);
-        Ok(apply::handle_plain(config, replies, window, from, request, data))
+        Ok(apply::handle_access(config, replies, window, from, request, data))
     }
 
     fn response(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {

@@ -84,7 +84,7 @@ impl State {
     /// Takes a window out of the table to work on it beside the rest of the state; [`Windows::put_back`] must follow. Whatever
     /// waits for its targets is an operation of its table then.
     pub(crate) fn take_window(&mut self, id: WindowId) -> Option<Box<WindowState>> {
-        let mut window = self.windows.take(id)?;
+        let mut window = self.windows.take_out(id)?;
         if let Some(lone) = window.lone.take() {
             lone.enter(&mut self.pools, &mut window);
         }

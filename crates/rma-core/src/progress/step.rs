@@ -53,7 +53,10 @@ impl Core {
         if !polled.is_idle() {
             // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
             // meanwhile is the next step's, so this poll takes no packet, and a channel need not ask the system for one.
-            let has_sent = !self.is_idle() && self.send(host);
+            let has_sent = !self.is_idle() && {
+                self.state.begun = false;
+                self.send(host)
+            };
             if (has_sent || self.channel.keeps_packets()) && !self.channel.is_quiet() {
                 let _ = self.flush();
             }

@@ -33,7 +33,7 @@ pub(crate) fn handle(
     packet: &[u8],
 ) -> Delivery {
     if request.kind.place().is_some() && !request.flags.locks() {
-        return handle_plain(&state.config, &mut state.replies, window, from, request, data);
+        return handle_access(&state.config, &mut state.replies, window, from, request, data);
     }
     if let Err(reason) = check_data(request, data.len() as u64, longest_piece(&state.config)) {
         return Delivery::Refused(reason);
@@ -54,7 +54,7 @@ pub(crate) fn handle(
 }
 
 /// [`handle`] for a request that accesses memory and asks for no lock.
-pub(crate) fn handle_plain(
+pub(crate) fn handle_access(
     config: &EngineConfig,
     replies: &mut Replies,
     window: &mut WindowState,

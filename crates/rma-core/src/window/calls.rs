@@ -90,7 +90,7 @@ impl Window {
             return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
         }
         let small = Small::new(Store::Put, disp, origin);
-        if self.joins(target, small.as_ref()) || self.waits_alone(target, small.as_ref()) {
+        if self.joins_or_waits(target, small.as_ref()) {
             return Ok(());
         }
         self.post_or_join(target, "put", small, || {
@@ -108,7 +108,7 @@ impl Window {
             direct::put(member, origin, disp).map_err(|range| range.into_error("put", target))?;
             return Ok(true);
         }
-        if self.waits_alone(target, Small::new(Store::Put, disp, origin).as_ref()) {
+        if self.joins_or_waits(target, Small::new(Store::Put, disp, origin).as_ref()) {
             return Ok(true);
         }
         let data = OpData::Memory(Gather::span(origin));
@@ -155,7 +155,7 @@ impl Window {
                 .map_err(|range| range.into_error("accumulate", target));
         }
         let small = Small::new(Store::Accumulate(kernel), disp, origin);
-        if self.joins(target, small.as_ref()) || self.waits_alone(target, small.as_ref()) {
+        if self.joins_or_waits(target, small.as_ref()) {
             return Ok(());
         }
         self.post_or_join(target, "accumulate", small, || accumulate_operation(origin, kernel, disp))
@@ -172,7 +172,7 @@ impl Window {
         if !kernel.ty().divides(origin.len()) || !kernel.op().is_accumulate() {
             return Err(bad_accumulate(origin.len(), kernel));
         }
-        if self.waits_alone(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref()) {
+        if self.joins_or_waits(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref()) {
             return Ok(true);
         }
         self.try_post(target, "accumulate", accumulate_operation(origin, kernel, disp))

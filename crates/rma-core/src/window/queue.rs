@@ -25,15 +25,25 @@ impl Window {
         self.engine().with(|core| pack::join(&mut core.state, self.shared(), target, small))
     }
 
-    /// Whether the store waits by itself for the next flush: the quick way of one store and its flush. While somebody looks, the
-    /// ordinary way tells of it.
+    /// Whether the store joins others, or waits by itself for the next flush: the quick way of one store and its flush. While
+    /// somebody looks, the ordinary way tells of it.
+    #[inline]
+    pub(super) fn joins_or_waits(&self, target: Rank, small: Option<&Small>) -> bool {
+        small.is_some_and(|small| {
+            let (may_join, may_wait) = (self.has_pack(), lone::is_short(small));
+            (may_join || may_wait) && self.goes_along(target, small, may_join, may_wait)
+        })
+    }
+
     #[inline(never)]
-    pub(super) fn waits_alone(&self, target: Rank, small: Option<&Small>) -> bool {
-        let Some(small) = small.filter(|small| lone::is_short(small)) else { return false };
+    fn goes_along(&self, target: Rank, small: &Small, may_join: bool, may_wait: bool) -> bool {
         if self.engine().sight().is_on() {
             return false;
         }
-        self.engine().with(|core| lone::keep(&mut core.state, self.shared(), target, small))
+        self.engine().with(|Core { state, .. }| {
+            (may_join && pack::join(state, self.shared(), target, small))
+                || (may_wait && lone::keep(state, self.shared(), target, small))
+        })
     }
 
     /// Checks that a communication call is legal and inside the window, and takes and queues it; leaves it when no element is

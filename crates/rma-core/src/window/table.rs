@@ -140,14 +140,16 @@ impl Windows {
 
     /// Removes a window for good and frees its index.
     pub(crate) fn remove(&mut self, id: WindowId) -> Option<Box<WindowState>> {
-        let window = self.take(id)?;
+        let window = self.take_out(id)?;
+        debug_assert!(window.lone.is_none(), "a window is removed when nothing waits for its targets");
         self.note_promises(id.index, false);
         self.give_back(id.index);
         self.live -= 1;
         Some(window)
     }
 
-    /// A window, for changes that give the engine nothing to do and are no business of its targets; others take it.
+    /// A window where it lies. Who changes it knows that its targets may have a lone store besides, and that
+    /// [`Windows::note_active`] must follow when the engine has something to do for it now. Others take it.
     pub(crate) fn get_mut(&mut self, id: WindowId) -> Option<&mut WindowState> {
         self.entry(id)?.window.as_deref_mut()
     }
@@ -160,7 +162,7 @@ impl Windows {
     }
 
     /// Takes a window out, for [`State::take_window`](crate::progress::State::take_window); [`Windows::put_back`] must follow.
-    pub(crate) fn take(&mut self, id: WindowId) -> Option<Box<WindowState>> {
+    pub(crate) fn take_out(&mut self, id: WindowId) -> Option<Box<WindowState>> {
         self.entry(id)?.window.take()
     }
 

@@ -1,0 +1,187 @@
+//! What a step does with packets from outside its own engine's making: answers of a protocol above leave in the step that has handed
+//! the question over, and requests that nobody of this job sends are refused before memory is touched.
+
+use rma_ch_sim::{Latency, SimNet};
+use rma_core::Engine;
+use rma_core::channel::{
+    Budget, BulkToken, Channel, Delivery, Failure, FailureKind, Lane, Placement, Polled, Room, Sink,
+};
+use rma_core::host::Group;
+use rma_core::ids::{Disp, Peer, Rank, Sequence, WindowId};
+use rma_core::progress::Upper;
+use rma_core::window::{Window, WindowSpec};
+use rma_core::wire::{Place, Protocol, Request, RequestFlags, RequestKind, header};
+use rma_tests::world::{Setup, local};
+use std::sync::{Arc, Mutex};
+
+/// Answers each packet, and notes who failed. Leaves [`Upper::is_due`] as it is.
+#[derive(Clone, Default)]
+struct Echo(Arc<Mutex<Notes>>);
+
+#[derive(Default)]
+struct Notes {
+    owed: Vec<Peer>,
+    answered: u32,
+    failures: Vec<Failure>,
+}
+
+impl Upper for Echo {
+    fn packet(&mut self, from: Peer, _: Lane, _: &[u8]) -> Delivery {
+        self.0.lock().unwrap().owed.push(from);
+        Delivery::Accepted
+    }
+
+    fn bulk(&mut self, _: Peer, _: Lane, _: &[u8], _: u64) -> Placement {
+        Placement::Refused("none is sent")
+    }
+
+    fn bulk_received(&mut self, _: Peer, _: Lane) {}
+
+    fn bulk_sent(&mut self, _: BulkToken) {}
+
+    fn failed(&mut self, _: Peer, failure: &Failure) {
+        self.0.lock().unwrap().failures.push(failure.clone());
+    }
+
+    fn advance(&mut self, channel: &mut dyn Channel) -> bool {
+        let mut notes = self.0.lock().unwrap();
+        let Notes { owed, answered, .. } = &mut *notes;
+        let before = owed.len();
+        owed.retain(|peer| {
+            channel.send(*peer, Lane::Response, &header(Protocol::Message)) != Ok(Room::Granted)
+        });
+        *answered += (before - owed.len()) as u32;
+        before > owed.len()
+    }
+}
+
+/// Counts packets, and wants nothing else.
+#[derive(Default)]
+struct Taken(u32);
+
+impl Sink for Taken {
+    fn packet(&mut self, _: Peer, _: Lane, _: &[u8]) -> Delivery {
+        self.0 += 1;
+        Delivery::Accepted
+    }
+
+    fn bulk(&mut self, _: Peer, _: Lane, _: &[u8], _: u64) -> Placement {
+        Placement::Refused("none is sent")
+    }
+
+    fn bulk_received(&mut self, _: Peer, _: Lane) {}
+
+    fn bulk_sent(&mut self, _: BulkToken) {}
+
+    fn writable(&mut self, _: Peer, _: Lane) {}
+
+    fn failed(&mut self, _: Peer, _: Failure) {}
+}
+
+/// A channel of rank 0, and an engine of rank 1 with a window of its own.
+struct Scene {
+    net: SimNet,
+    villain: Box<dyn Channel>,
+    engine: Engine,
+    window: Window,
+    echo: Echo,
+}
+
+impl Scene {
+    fn new(setup: &Setup) -> Self {
+        let net = SimNet::virtual_time(2, setup.sim.clone(), Latency::default(), 3);
+        let echo = Echo::default();
+        let (channel, host) = (Box::new(net.channel(Peer(1))), Arc::new(net.host(Peer(1))));
+        let engine = Engine::new(setup.engine.clone(), channel, host, Box::new(echo.clone())).unwrap();
+        let alone = Group::strided(0, Rank(0), Peer(1), 1, 1);
+        let window = engine.create_window(alone, WindowSpec::Allocate { len: 64, unit: 8 }).unwrap();
+        Self { villain: Box::new(net.channel(Peer(0))), net, engine, window, echo }
+    }
+
+    fn send(&mut self, packet: &[u8]) {
+        assert_eq!(self.villain.send(Peer(1), Lane::Request, packet), Ok(Room::Granted));
+        for _ in 0..100 {
+            self.poll_villain(&mut Taken::default(), 0);
+            self.net.advance();
+        }
+    }
+
+    fn poll_villain(&mut self, taken: &mut Taken, packets: u32) -> Polled {
+        self.villain.poll(taken, Budget { packets, bytes: 1 << 20 })
+    }
+
+    /// Why the engine has given rank 0 up, after this packet.
+    fn refusal(mut self, request: &Request, data: &[u8]) -> String {
+        self.send(&[&request.emit()[..], data].concat());
+        (0..100).for_each(|_| drop(self.engine.poll()));
+        let notes = self.echo.0.lock().unwrap();
+        assert_eq!(notes.failures.len(), 1, "{request:?}");
+        assert_eq!(notes.failures[0].kind, FailureKind::Protocol);
+        assert_eq!([0, 1, 2].map(|at| local(&self.window, at)), [0; 3], "nothing was written");
+        assert_eq!(self.window.counters().bytes_received, 0);
+        notes.failures[0].detail.clone()
+    }
+}
+
+#[test]
+fn an_answer_of_a_protocol_above_leaves_in_the_step_that_brought_the_question() {
+    let mut scene = Scene::new(&Setup::packets(2));
+    for round in 1..=3 {
+        scene.send(&header(Protocol::Message));
+        let mut polls = 0;
+        while scene.echo.0.lock().unwrap().answered < round {
+            assert!(scene.echo.0.lock().unwrap().owed.is_empty(), "a step has left the answer behind");
+            scene.engine.poll();
+            polls += 1;
+            assert!(polls < 100, "the question never came");
+        }
+        let mut taken = Taken::default();
+        while taken.0 == 0 {
+            scene.engine.poll();
+            let _ = scene.poll_villain(&mut taken, 8);
+            scene.net.advance();
+        }
+        assert_eq!(taken.0, 1);
+    }
+}
+
+#[test]
+fn an_answer_that_found_no_room_leaves_when_there_is_some() {
+    let mut setup = Setup::packets(2);
+    setup.sim.lane_packets = 1;
+    let mut scene = Scene::new(&setup);
+    scene.send(&header(Protocol::Message));
+    while scene.echo.0.lock().unwrap().answered == 0 {
+        scene.engine.poll();
+    }
+    scene.send(&header(Protocol::Message));
+    (0..10).for_each(|_| drop(scene.engine.poll()));
+    assert_eq!(scene.echo.0.lock().unwrap().owed.len(), 1, "the lane holds the first answer");
+    let mut taken = Taken::default();
+    while taken.0 < 2 {
+        let _ = scene.poll_villain(&mut taken, 8);
+        scene.net.advance();
+        scene.engine.poll();
+    }
+    assert!(scene.echo.0.lock().unwrap().owed.is_empty());
+}
+
+#[test]
+fn a_store_to_a_window_that_its_sender_has_no_part_in_is_refused() {
+    let scene = Scene::new(&Setup::packets(2));
+    let window = scene.window.id();
+    let kind = RequestKind::Put(Place::run(Disp(1), 0));
+    let request = Request { window, flags: RequestFlags::ACK, sequence: Sequence(1), kind };
+    let why = scene.refusal(&request, &[1; 8]);
+    assert!(why.contains("outside the window's group"), "{why}");
+
+    let scene = Scene::new(&Setup::packets(2));
+    let unknown = WindowId { index: window.index + 1, ..window };
+    let why = scene.refusal(&Request { window: unknown, ..request.clone() }, &[1; 8]);
+    assert!(why.contains("a window that does not exist"), "{why}");
+
+    let scene = Scene::new(&Setup::packets(2));
+    let old = WindowId { generation: window.generation.wrapping_add(1), ..window };
+    let why = scene.refusal(&Request { window: old, ..request }, &[1; 8]);
+    assert!(why.contains("a window that does not exist"), "{why}");
+}
