@@ -113,7 +113,7 @@ impl Scene {
     /// Why the engine has given rank 0 up, after this packet.
     fn refusal(mut self, request: &Request, data: &[u8]) -> String {
         self.send(&[&request.emit()[..], data].concat());
-        (0..100).for_each(|_| drop(self.engine.poll()));
+        (0..100).for_each(|_| _ = self.engine.poll());
         let notes = self.echo.0.lock().unwrap();
         assert_eq!(notes.failures.len(), 1, "{request:?}");
         assert_eq!(notes.failures[0].kind, FailureKind::Protocol);
@@ -155,7 +155,7 @@ fn an_answer_that_found_no_room_leaves_when_there_is_some() {
         scene.engine.poll();
     }
     scene.send(&header(Protocol::Message));
-    (0..10).for_each(|_| drop(scene.engine.poll()));
+    (0..10).for_each(|_| _ = scene.engine.poll());
     assert_eq!(scene.echo.0.lock().unwrap().owed.len(), 1, "the lane holds the first answer");
     let mut taken = Taken::default();
     while taken.0 < 2 {
