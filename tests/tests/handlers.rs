@@ -101,7 +101,7 @@ impl Scene {
     fn send(&mut self, packet: &[u8]) {
         assert_eq!(self.villain.send(Peer(1), Lane::Request, packet), Ok(Room::Granted));
         for _ in 0..100 {
-            self.poll_villain(&mut Taken::default(), 0);
+            let _ = self.poll_villain(&mut Taken::default(), 0);
             self.net.advance();
         }
     }
