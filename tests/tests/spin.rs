@@ -27,6 +27,8 @@ struct Desk {
     polls: AtomicU32,
     /// The channel cannot tell whether it is quiet.
     is_blind: AtomicBool,
+    /// The processor is this thread's all the time, also in turns that it gives away.
+    has_all_turns: AtomicBool,
     /// Readings of the clock.
     clock: AtomicU32,
     /// Microseconds from one reading to the next; with 0 no wait is over because of the clock.
@@ -147,6 +149,11 @@ impl Host for Quiet {
             self.0.flushes_before_turn.store(self.0.flushes.load(SeqCst), SeqCst);
         }
         Duration::from_micros(u64::from(readings * self.0.tick_us.load(SeqCst)))
+    }
+
+    fn processor_time(&self) -> Option<Duration> {
+        let time = u64::from(self.0.clock.load(SeqCst) * self.0.tick_us.load(SeqCst));
+        self.0.has_all_turns.load(SeqCst).then_some(Duration::from_micros(time))
     }
 }
 
@@ -340,5 +347,17 @@ fn where_ranks_outnumber_cores_what_is_due_leaves_before_the_first_turn_and_the_
         assert_eq!(turns_until_poll(&engine, &desk, 1, 3), 1);
         assert_eq!(desk.sent.load(SeqCst) - sent, u32::from(is_due));
         assert_eq!(desk.flushes_before_turn.load(SeqCst) - flushes, 1, "it lay in the channel meanwhile");
+    }
+}
+
+#[test]
+fn who_has_its_turns_itself_goes_on_spinning_however_long_they_take() {
+    const LONG_CALL: u32 = 3;
+    let (engine, desk) = engine();
+    desk.is_blind.store(true, SeqCst);
+    desk.has_all_turns.store(true, SeqCst);
+    for _ in 0..50 {
+        assert_eq!(turns_until_poll(&engine, &desk, 4, LONG_CALL), 1, "a turn behind six microseconds");
+        assert_eq!(turns_until_poll(&engine, &desk, 2, LONG_CALL), 0, "it still begins by spinning");
     }
 }

@@ -37,7 +37,8 @@ impl Engine {
             return false;
         }
         for _ in 0..self.config().yields.min(TURNS) {
-            if !self.waiting().turns.give_outside(self.host()) {
+            let waiting = self.waiting();
+            if !waiting.turns.give_outside(self.host(), &waiting.sharing) {
                 return false;
             }
             if look() {

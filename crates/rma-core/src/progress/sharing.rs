@@ -9,36 +9,63 @@
 //! the other one is elsewhere by now; so does a sleep, which turns should have made needless: so waits try spinning again
 //! also where somebody takes every turn.
 //!
+//! Whether somebody took a turn is told by its length: two switches and an answer take longer than a call of the system alone. How long
+//! such a call takes is the machine's, and on a virtual one changes by the minute. So some turns are measured, those that could change
+//! the guess first: who has had the processor all the while had the turn itself, and other turns as long as that were nobody else's
+//! either.
+//!
 //! Only a guess of one process about itself: wrong, it costs a turn or a sleep, never news.
 
+use super::turns::Turn;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A shorter turn was nobody else's: two switches and an answer take longer.
+/// A shorter turn was nobody else's, on any machine.
 const TAKEN_TURN: Duration = Duration::from_micros(2);
 /// A longer turn went to a process that computes, or to more than one.
 const LONG_TURN: Duration = Duration::from_micros(200);
 /// Evidence from which on a wait acts, and the most that is kept, so that little is needed to change its mind.
 const ENOUGH: u32 = 2;
 const MOST: u32 = 4;
+/// Of so many turns one is measured while a wait acts on the guess, and of so many while it does not.
+const MEASURED: u32 = 8;
+const RARELY_MEASURED: u32 = 64;
 
 /// What speaks for a shared core. Waits of several threads change it without a lock: one that is lost comes again.
 #[derive(Debug)]
-pub(super) struct Sharing(AtomicU32);
+pub(super) struct Sharing {
+    evidence: AtomicU32,
+    /// Nanoseconds: a shorter turn was nobody else's, as far as has been measured.
+    taken_from: AtomicU32,
+    turns: AtomicU32,
+}
 
 impl Sharing {
     pub(super) fn new() -> Self {
-        Self(AtomicU32::new(0))
+        let taken_from = AtomicU32::new(TAKEN_TURN.as_nanos() as u32);
+        Self { evidence: AtomicU32::new(0), taken_from, turns: AtomicU32::new(0) }
     }
 
     /// Whether waits act on it.
     pub(super) fn is_likely(&self) -> bool {
-        self.0.load(Relaxed) >= ENOUGH
+        self.evidence.load(Relaxed) >= ENOUGH
     }
 
-    /// A wait has made a step, behind a turn that it has given away for so long, or none; `was_idle` says that the step before
-    /// had moved nothing, and no sleep was in between.
-    pub(super) fn on_step(&self, turn: Option<Duration>, has_moved: bool, was_idle: bool) {
+    /// Whether the turn that is about to be given away is to be measured.
+    pub(super) fn wants_measure(&self) -> bool {
+        let turns = self.turns.load(Relaxed).wrapping_add(1);
+        self.turns.store(turns, Relaxed);
+        match self.evidence.load(Relaxed) {
+            ENOUGH.. => turns.is_multiple_of(MEASURED),
+            // The next one could be enough.
+            1.. => true,
+            0 => turns.is_multiple_of(RARELY_MEASURED),
+        }
+    }
+
+    /// A wait has made a step, behind a turn that it has given away, or none; `was_idle` says that the step before had moved
+    /// nothing, and no sleep was in between.
+    pub(super) fn on_step(&self, turn: Option<Turn>, has_moved: bool, was_idle: bool) {
         match turn {
             Some(turn) => self.on_turn(turn, has_moved),
             None if has_moved && was_idle => self.on_elsewhere(),
@@ -46,19 +73,36 @@ impl Sharing {
         }
     }
 
-    fn on_turn(&self, turn: Duration, has_news: bool) {
-        if !(TAKEN_TURN..=LONG_TURN).contains(&turn) {
+    fn on_turn(&self, Turn { length, was_own }: Turn, has_news: bool) {
+        match was_own {
+            Some(true) => {
+                self.evidence.store(0, Relaxed);
+                return self.learn(self.taken_from().max(length * 2));
+            }
+            Some(false) => self.learn(self.taken_from().min(length)),
+            None => {}
+        }
+        if !(self.taken_from()..=LONG_TURN).contains(&length) {
             self.on_elsewhere();
         } else if has_news {
-            self.0.store((self.0.load(Relaxed) + 1).min(MOST), Relaxed);
+            self.evidence.store((self.evidence.load(Relaxed) + 1).min(MOST), Relaxed);
         }
+    }
+
+    fn taken_from(&self) -> Duration {
+        Duration::from_nanos(self.taken_from.load(Relaxed).into())
+    }
+
+    fn learn(&self, taken_from: Duration) {
+        let taken_from = taken_from.clamp(TAKEN_TURN, LONG_TURN);
+        self.taken_from.store(taken_from.as_nanos() as u32, Relaxed);
     }
 
     /// Turns have not brought what a wait waits for, or news came without one.
     pub(super) fn on_elsewhere(&self) {
-        let evidence = self.0.load(Relaxed);
+        let evidence = self.evidence.load(Relaxed);
         if evidence > 0 {
-            self.0.store(evidence - 1, Relaxed);
+            self.evidence.store(evidence - 1, Relaxed);
         }
     }
 }
@@ -67,8 +111,62 @@ impl Sharing {
 mod tests {
     use super::*;
 
-    const TAKEN: Duration = Duration::from_micros(10);
-    const OWN: Duration = Duration::from_nanos(400);
+    const TAKEN: Turn = unmeasured(Duration::from_micros(10));
+    const OWN: Turn = unmeasured(Duration::from_nanos(400));
+    const LONG: Turn = unmeasured(Duration::from_micros(201));
+
+    const fn unmeasured(length: Duration) -> Turn {
+        Turn { length, was_own: None }
+    }
+
+    fn measured(micros: u64, was_own: bool) -> Turn {
+        Turn { length: Duration::from_micros(micros), was_own: Some(was_own) }
+    }
+
+    #[test]
+    fn where_giving_a_turn_takes_long_by_itself_a_measured_one_tells() {
+        let sharing = Sharing::new();
+        // The system takes five microseconds for a turn that nobody wants, and news come all the time.
+        (0..100).for_each(|_| sharing.on_turn(unmeasured(Duration::from_micros(5)), true));
+        assert!(sharing.is_likely(), "not knowing better");
+        let mut turns = 0;
+        while sharing.is_likely() {
+            turns += 1;
+            let was_own = sharing.wants_measure().then_some(true);
+            sharing.on_turn(Turn { was_own, ..unmeasured(Duration::from_micros(5)) }, true);
+        }
+        assert!(turns <= MEASURED, "{turns} turns");
+        (0..100).for_each(|_| sharing.on_turn(unmeasured(Duration::from_micros(9)), true));
+        assert!(!sharing.is_likely(), "others about as long were not taken either");
+        (0..2).for_each(|_| sharing.on_turn(TAKEN, true));
+        assert!(sharing.is_likely(), "longer ones were");
+    }
+
+    #[test]
+    fn what_was_learned_is_forgotten_when_a_shorter_turn_was_taken() {
+        let sharing = Sharing::new();
+        sharing.on_turn(measured(50, true), true);
+        (0..10).for_each(|_| sharing.on_turn(TAKEN, true));
+        assert!(!sharing.is_likely());
+        sharing.on_turn(measured(6, false), true);
+        sharing.on_turn(TAKEN, true);
+        assert!(sharing.is_likely());
+        let measures = (0..10 * RARELY_MEASURED).filter(|_| Sharing::new().wants_measure()).count();
+        assert_eq!(measures, 0, "the first turn of a process is not measured");
+        let sharing = Sharing::new();
+        assert_eq!((0..10 * RARELY_MEASURED).filter(|_| sharing.wants_measure()).count(), 10);
+        sharing.on_turn(TAKEN, true);
+        assert!(sharing.wants_measure(), "before a wait acts on it");
+    }
+
+    #[test]
+    fn nothing_is_learned_past_the_length_of_a_turn_that_went_to_who_computes() {
+        let sharing = Sharing::new();
+        sharing.on_turn(measured(10_000, true), true);
+        assert_eq!(sharing.taken_from(), LONG_TURN);
+        sharing.on_turn(measured(1, false), true);
+        assert_eq!(sharing.taken_from(), TAKEN_TURN);
+    }
 
     #[test]
     fn turns_that_bring_news_make_a_shared_core_likely() {
@@ -84,7 +182,7 @@ mod tests {
     fn turns_of_nobody_and_of_who_computes_and_news_without_one_make_it_unlikely() {
         let contrary: [fn(&Sharing); 3] = [
             |sharing| sharing.on_turn(OWN, true),
-            |sharing| sharing.on_turn(LONG_TURN + OWN, true),
+            |sharing| sharing.on_turn(LONG, true),
             Sharing::on_elsewhere,
         ];
         for tell in contrary {

@@ -10,6 +10,7 @@
 //! a wake-up. So it takes more than half as many long turns as short ones to speak for one who computes, and after a while one more
 //! is enough, as long as short ones have not spoken against it.
 
+use super::sharing::Sharing;
 use crate::host::Host;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -24,6 +25,14 @@ const LONGEST: Duration = Duration::from_millis(100);
 const WEIGHT: u32 = 2;
 /// Evidence from which on a long turn is the last one for a while, and the most that is kept.
 const ENOUGH: u32 = 2 * WEIGHT;
+
+/// A turn that was given away.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub(super) length: Duration,
+    /// Whether nobody else has had it, where that was measured.
+    pub(super) was_own: Option<bool>,
+}
 
 /// The turns of a process. Several threads change it without a lock: what one loses comes again.
 #[derive(Debug, Default)]
@@ -40,23 +49,25 @@ impl Turns {
         (now.as_nanos() as u64) < self.kept_until.load(Relaxed)
     }
 
-    /// Gives a turn away, without the engine's lock, at the time that the caller has just read; says how long it was.
-    pub(super) fn give(&self, host: &dyn Host, given: Duration) -> Duration {
+    /// Gives a turn away, without the engine's lock, at the time that the caller has just read.
+    pub(super) fn give(&self, host: &dyn Host, sharing: &Sharing, given: Duration) -> Turn {
+        let before = if sharing.wants_measure() { host.processor_time() } else { None };
         std::thread::yield_now();
         let now = host.now();
-        let turn = now.saturating_sub(given);
-        self.on_turn(now, turn);
-        turn
+        let length = now.saturating_sub(given);
+        self.on_turn(now, length);
+        let own = before.and_then(|before| Some(host.processor_time()?.saturating_sub(before)));
+        Turn { length, was_own: own.map(|own| own * 4 >= length * 3) }
     }
 
     /// Gives a turn away that no step counts, unless turns are kept now; says whether it has.
-    pub(super) fn give_outside(&self, host: &dyn Host) -> bool {
+    pub(super) fn give_outside(&self, host: &dyn Host, sharing: &Sharing) -> bool {
         let given = host.now();
         if self.are_kept(given) {
             return false;
         }
         self.outside.fetch_add(1, Relaxed);
-        self.give(host, given);
+        self.give(host, sharing, given);
         true
     }
 

@@ -31,7 +31,7 @@ use super::poller::{Poller, Registrar};
 use super::sharing::Sharing;
 use super::state::State;
 use super::step::Core;
-use super::turns::Turns;
+use super::turns::{Turn, Turns};
 use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Host, LongWait};
@@ -142,20 +142,20 @@ impl Waiting {
         News(self.generation.load(SeqCst).wrapping_add(self.registrar.wakes()))
     }
 
-    /// Gives a turn away and lets go of the engine for it, and says how long it was; unless turns are kept now: then it
-    /// answers the engine. What limits their number is the caller's.
+    /// Gives a turn away and lets go of the engine for it, and says what it was; unless turns are kept now: then it answers the
+    /// engine. What limits their number is the caller's.
     fn give_turn<'a>(
         &self,
         mut core: MutexGuard<'a, Core>,
         host: &dyn Host,
         given: Duration,
-    ) -> std::result::Result<Duration, MutexGuard<'a, Core>> {
+    ) -> std::result::Result<Turn, MutexGuard<'a, Core>> {
         if self.turns.are_kept(given) {
             return Err(core);
         }
         core.state.counters.on_turns_given(1);
         drop(core);
-        Ok(self.turns.give(host, given))
+        Ok(self.turns.give(host, &self.sharing, given))
     }
 
     /// Turns that no step has counted.
@@ -209,7 +209,7 @@ impl Wait<'_> {
     /// The loop of all waits, behind a turn that was given away for so long, or none.
     fn go_on_until<T>(
         &self,
-        mut turn: Option<Duration>,
+        mut turn: Option<Turn>,
         describe: &dyn Fn(&State) -> String,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
@@ -299,7 +299,7 @@ impl Wait<'_> {
     fn send_and_give_turn<T>(
         &self,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
-    ) -> Result<(Option<T>, Option<Duration>)> {
+    ) -> Result<(Option<T>, Option<Turn>)> {
         let mut core = self.core.lock();
         let mut moved = core.step_to_send(self.host);
         if core.channel.keeps_packets() {

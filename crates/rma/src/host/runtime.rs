@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use rma_core::datatype::BasicType;
 use rma_core::host::{
     Barriers, Combine, Group, Host, HostRequest, Locality, LongWait, Outcome, SegmentRequest, SegmentSet,
-    Vitals,
+    Vitals, thread_time,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
@@ -182,6 +182,10 @@ impl Host for RuntimeHost {
 
     fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    fn processor_time(&self) -> Option<Duration> {
+        thread_time()
     }
 
     fn waits_for(&self) -> Option<String> {
