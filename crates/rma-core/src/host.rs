@@ -54,8 +54,8 @@ pub trait Host: Send + Sync {
     fn now(&self) -> Duration;
 
     /// How long the calling thread has had a processor, on a clock that goes as fast as that of [`Host::now`]; `None` when that
-    /// cannot be told. Most hosts answer [`thread_time`]. Without it waits guess by its length alone whether somebody else has had
-    /// a turn that they have given away.
+    /// cannot be told. `CLOCK_THREAD_CPUTIME_ID` is such a clock. Without it waits guess by its length alone whether somebody else has
+    /// had a turn that they have given away.
     fn processor_time(&self) -> Option<Duration> {
         None
     }
@@ -89,13 +89,6 @@ pub struct Vitals {
     pub own: u64,
     /// Whether the process that has told this number has ended. `false` when that is not certain; the number may be any.
     pub has_ended: fn(u64) -> bool,
-}
-
-/// How long the calling thread has had a processor, as the system counts it: what a host whose clock is real time answers to
-/// [`Host::processor_time`].
-pub fn thread_time() -> Option<Duration> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
 }
 
 impl Default for Vitals {

@@ -7,9 +7,7 @@ use crate::entry::{bad, outside};
 use crate::errors::of_host;
 use crate::segment::Making;
 use parking_lot::Mutex;
-use rma_core::host::{
-    Combine, Group, Host, HostRequest, Locality, Outcome, SegmentRequest, SegmentSet, thread_time,
-};
+use rma_core::host::{Combine, Group, Host, HostRequest, Locality, Outcome, SegmentRequest, SegmentSet};
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result};
 use std::collections::HashMap;
@@ -232,11 +230,6 @@ impl Host for ForeignHost {
             Some(function) => Duration::from_nanos(outside(|| unsafe { function(self.context) })),
             None => self.start.elapsed(),
         }
-    }
-
-    fn processor_time(&self) -> Option<Duration> {
-        // A clock of the library around may go at another pace.
-        if self.table.now_ns.is_some() { None } else { thread_time() }
     }
 }
 

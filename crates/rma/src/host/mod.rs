@@ -5,6 +5,7 @@
 
 mod arena;
 mod barrier;
+mod clock;
 mod layout;
 mod memory;
 mod places;

@@ -4,6 +4,7 @@
 //! same order;
 //! a request is gone when it has been answered.
 
+use super::clock::thread_time;
 use super::places::Places;
 use super::segment::{SegmentMachine, private};
 use super::siblings::Siblings;
@@ -13,7 +14,7 @@ use parking_lot::Mutex;
 use rma_core::datatype::BasicType;
 use rma_core::host::{
     Barriers, Combine, Group, Host, HostRequest, Locality, LongWait, Outcome, SegmentRequest, SegmentSet,
-    Vitals, thread_time,
+    Vitals,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};

@@ -1,0 +1,35 @@
+//! The clock that tells how long a thread has had a processor.
+
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// How long the calling thread has had a processor; `None` when the system does not say.
+pub(super) fn thread_time() -> Option<Duration> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer leads to room for one value, which is this function's.
+    let outcome = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr()) };
+    if outcome != 0 {
+        return None;
+    }
+    // SAFETY: the call has filled it, as its answer says.
+    let time = unsafe { time.assume_init() };
+    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn it_goes_on_while_the_thread_computes_and_stands_while_it_sleeps() {
+        let start = thread_time().unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        let slept = thread_time().unwrap() - start;
+        assert!(slept < Duration::from_millis(20), "{slept:?} of 30 ms asleep");
+        let begun = Instant::now();
+        while thread_time().unwrap() - start < slept + Duration::from_millis(5) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it stands");
+        }
+    }
+}
