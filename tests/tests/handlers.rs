@@ -106,6 +106,27 @@ impl Scene {
         }
     }
 
+    /// Lets both sides go on until something holds, which is a matter of a few rounds.
+    fn until(&mut self, what: &str, taken: &mut Taken, is_so: impl Fn(&Self, &Taken) -> bool) {
+        for _ in 0..100 {
+            if is_so(self, taken) {
+                return;
+            }
+            self.engine.poll();
+            let _ = self.poll_villain(taken, 8);
+            self.net.advance();
+        }
+        panic!("not within 100 rounds: {what}");
+    }
+
+    fn answered(&self) -> u32 {
+        self.echo.0.lock().unwrap().answered
+    }
+
+    fn owed(&self) -> usize {
+        self.echo.0.lock().unwrap().owed.len()
+    }
+
     fn poll_villain(&mut self, taken: &mut Taken, packets: u32) -> Polled {
         self.villain.poll(taken, Budget { packets, bytes: 1 << 20 })
     }
@@ -129,19 +150,13 @@ fn an_answer_of_a_protocol_above_leaves_in_the_step_that_brought_the_question() 
     for round in 1..=3 {
         scene.send(&header(Protocol::Message));
         let mut polls = 0;
-        while scene.echo.0.lock().unwrap().answered < round {
-            assert!(scene.echo.0.lock().unwrap().owed.is_empty(), "a step has left the answer behind");
+        while scene.answered() < round {
+            assert_eq!(scene.owed(), 0, "a step has left the answer behind");
             scene.engine.poll();
             polls += 1;
             assert!(polls < 100, "the question never came");
         }
-        let mut taken = Taken::default();
-        while taken.0 == 0 {
-            scene.engine.poll();
-            let _ = scene.poll_villain(&mut taken, 8);
-            scene.net.advance();
-        }
-        assert_eq!(taken.0, 1);
+        scene.until("the answer came", &mut Taken::default(), |_, taken| taken.0 == 1);
     }
 }
 
@@ -150,20 +165,14 @@ fn an_answer_that_found_no_room_leaves_when_there_is_some() {
     let mut setup = Setup::packets(2);
     setup.sim.lane_packets = 1;
     let mut scene = Scene::new(&setup);
-    scene.send(&header(Protocol::Message));
-    while scene.echo.0.lock().unwrap().answered == 0 {
-        scene.engine.poll();
+    for answers in [1, 1] {
+        scene.send(&header(Protocol::Message));
+        (0..10).for_each(|_| _ = scene.engine.poll());
+        assert_eq!(scene.answered(), answers);
     }
-    scene.send(&header(Protocol::Message));
-    (0..10).for_each(|_| _ = scene.engine.poll());
-    assert_eq!(scene.echo.0.lock().unwrap().owed.len(), 1, "the lane holds the first answer");
-    let mut taken = Taken::default();
-    while taken.0 < 2 {
-        let _ = scene.poll_villain(&mut taken, 8);
-        scene.net.advance();
-        scene.engine.poll();
-    }
-    assert!(scene.echo.0.lock().unwrap().owed.is_empty());
+    assert_eq!(scene.owed(), 1, "the lane holds the first answer");
+    scene.until("both answers came", &mut Taken::default(), |_, taken| taken.0 == 2);
+    assert_eq!(scene.owed(), 0);
 }
 
 #[test]

@@ -39,6 +39,9 @@ struct Desk {
     flushes_before_turn: AtomicU32,
     /// Something is to be sent.
     is_due: AtomicBool,
+    /// There is room in the lane, which the next poll tells; and it has told so.
+    has_room: AtomicBool,
+    is_writable: AtomicBool,
     sent: AtomicU32,
 }
 
@@ -100,12 +103,17 @@ unsafe impl Channel for Quiet {
             assert_eq!(sink.packet(Peer(1), Lane::Request, &header(Protocol::Message)), Delivery::Accepted);
             (polled.packets, polled.moved) = (1, true);
         }
+        if self.0.has_room.swap(false, SeqCst) {
+            self.0.is_writable.store(true, SeqCst);
+            sink.writable(Peer(1), Lane::Request);
+            polled.moved = true;
+        }
         polled
     }
 
     fn is_quiet(&self) -> bool {
         self.0.looks.fetch_add(1, SeqCst);
-        !self.0.is_blind.load(SeqCst) && !self.0.has_packet()
+        !self.0.is_blind.load(SeqCst) && !self.0.has_packet() && !self.0.has_room.load(SeqCst)
     }
 
     fn arm(&mut self) -> Armed {
@@ -178,7 +186,7 @@ impl Upper for Quiet {
     fn failed(&mut self, _: Peer, _: &Failure) {}
 
     fn advance(&mut self, _: &mut dyn Channel) -> bool {
-        let was_due = self.0.is_due.swap(false, SeqCst);
+        let was_due = self.0.is_due.swap(false, SeqCst) | self.0.is_writable.swap(false, SeqCst);
         self.0.sent.fetch_add(u32::from(was_due), SeqCst);
         was_due
     }
@@ -272,6 +280,16 @@ fn what_is_due_is_sent_before_the_first_look() {
     desk.packet_at.store(5, SeqCst);
     wait(&engine, &desk);
     assert_eq!((desk.sent.load(SeqCst), desk.polls.load(SeqCst), desk.clock.load(SeqCst)), (1, 1, 0));
+}
+
+#[test]
+fn what_waits_for_room_leaves_in_the_step_that_is_told_of_it_though_nobody_calls_it_due() {
+    let (engine, desk) = engine();
+    for step in 1..=3 {
+        desk.has_room.store(true, SeqCst);
+        engine.poll();
+        assert_eq!(desk.sent.load(SeqCst), step);
+    }
 }
 
 #[test]

@@ -78,12 +78,12 @@ const LINES: &[Line] = &[
     (
         "counter",
         "the word travels between the cores' caches",
-        "answers wait for the target's turn on a core when ranks outnumber cores",
+        "each operation of another rank is a round trip, whose answer waits for the target's turn on a core where ranks outnumber cores",
     ),
     (
         "counters",
         "the lock word and the announcements of the ranks lie beside each other, not the counters",
-        "answers wait for the target's turn on a core when ranks outnumber cores",
+        "each operation of another rank is a round trip, whose answer waits for the target's turn on a core where ranks outnumber cores",
     ),
     (
         "lock-contended",

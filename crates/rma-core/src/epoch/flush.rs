@@ -57,7 +57,8 @@ impl FlushSync {
         // In a window with something due it is the next step's to decide what leaves first.
         let window = windows.calm(id, rank).filter(|window| !window.dirty && lost.is_empty())?;
         let target = window.table.find(&pools.targets, rank)?;
-        // No fence: a rank with an element is not mapped, so nothing went to it directly.
+        // So there is nothing for a fence to order: nothing went to this rank directly.
+        debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
         let goal = pools.targets[target].push(reach == Reach::Remote);
         let has_said_all = match window.lone.take_if(|lone| lone.rank == rank) {
             Some(lone) => {

@@ -350,11 +350,8 @@ impl Issuer<'_> {
         if !is_last_piece {
             return;
         }
-        target.issued_to = op.order;
+        target.on_issued(op.order, !op.kind.fetches());
         self.outbox.counters.on_ops_issued(op.calls());
-        if !op.kind.fetches() {
-            target.stored_to = op.order;
-        }
         op.outstanding.grant = flags.locks() && !has(Bug::QueuedIsDone);
         if flags.has(RequestFlags::ACK) || flags.locks() {
             target.on_ack_asked(sequence);

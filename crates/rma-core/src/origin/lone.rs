@@ -21,7 +21,7 @@ use crate::config::EngineConfig;
 use crate::ids::{Rank, Sequence};
 use crate::pool::PoolKey;
 use crate::progress::{Pools, State};
-use crate::table::Target;
+use crate::table::{Operation, Target};
 use crate::window::{Shared, WindowState};
 use crate::wire::{Place, Request, RequestFlags, RequestKind, Store};
 
@@ -32,14 +32,14 @@ const MOST_DATA: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lone {
     pub(crate) rank: Rank,
-    pub(crate) target: PoolKey,
+    target: PoolKey,
     small: Small,
 }
 
 /// Whether a store is short enough to wait alone.
 #[inline]
 pub(crate) fn is_short(small: &Small) -> bool {
-    small.len() <= MOST_DATA
+    small.data.len() <= MOST_DATA
 }
 
 /// Keeps a short store until the next flush, if nothing else waits for its target and nothing needs it to be an operation.
@@ -67,7 +67,7 @@ pub(crate) fn keep(state: &mut State, shared: &Shared, rank: Rank, small: &Small
 
 /// Whether the settings leave a single store to wait, and in one piece.
 fn is_held_back(config: &EngineConfig, small: &Small) -> bool {
-    config.piggyback_threshold > 0 && config.pack_from > 1 && small.len() as u64 <= config.unit_bytes
+    config.piggyback_threshold > 0 && config.pack_from > 1 && small.data.len() as u64 <= config.unit_bytes
 }
 
 impl Lone {
@@ -80,19 +80,18 @@ impl Lone {
         outbox: &mut Outbox<'_>,
         is_acknowledged: bool,
     ) -> bool {
-        let place = Place::run(self.small.disp(), 0);
-        let kind = match self.small.store() {
+        let place = Place::run(self.small.disp, 0);
+        let kind = match self.small.store {
             Store::Put => RequestKind::Put(place),
             Store::Accumulate(kernel) => RequestKind::Accumulate { place, kernel },
         };
         let flags = if is_acknowledged { RequestFlags::ACK } else { RequestFlags::NONE };
         let request = Request { window: shared.id, flags, sequence: Sequence(target.sent.0 + 1), kind };
-        if outbox.small_span(target.peer, Lane::Request, &request.emit(), self.small.data()) != Sent::Yes {
+        if outbox.small_span(target.peer, Lane::Request, &request.emit(), self.small.data) != Sent::Yes {
             return false;
         }
         let sequence = target.next_sequence();
-        target.issued_to = target.posted;
-        target.stored_to = target.posted;
+        target.on_issued(target.posted, true);
         if is_acknowledged {
             target.on_ack_asked(sequence);
         }
@@ -102,7 +101,8 @@ impl Lone {
 
     /// Puts the store into the operation table.
     pub(crate) fn enter(self, pools: &mut Pools, window: &mut WindowState) {
-        let mut op = self.small.into_operation();
+        let Small { store, disp, data } = self.small;
+        let mut op = Operation::store(store, disp, data);
         let target = &mut pools.targets[self.target];
         op.order = target.posted;
         match pools.ops.take(&mut window.op_share, op) {

@@ -8,7 +8,7 @@
 
 use super::issue::MAX_HEAD;
 use crate::channel::Channel;
-use crate::datatype::{Gather, Scatter};
+use crate::datatype::Scatter;
 use crate::ids::{Disp, Rank};
 use crate::mem::ReadSpan;
 use crate::pool::PoolKey;
@@ -29,9 +29,9 @@ const LONG_LINE: u64 = 4;
 /// A contiguous store that may be packed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Small {
-    store: Store,
-    disp: Disp,
-    data: ReadSpan,
+    pub(super) store: Store,
+    pub(super) disp: Disp,
+    pub(super) data: ReadSpan,
 }
 
 /// The pack of a window that the next store may join. Its elements may be gone.
@@ -49,35 +49,9 @@ impl Small {
         ((1..=MOST_DATA).contains(&data.len())).then_some(Self { store, disp, data })
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.data.len()
-    }
-
-    pub(super) fn store(&self) -> Store {
-        self.store
-    }
-
-    pub(super) fn disp(&self) -> Disp {
-        self.disp
-    }
-
-    pub(super) fn data(&self) -> ReadSpan {
-        self.data
-    }
-
     /// Whether the store lies within the target's window, as far as this process knows.
     pub(super) fn is_inside(&self, shared: &Shared) -> bool {
         self.start(shared).is_some()
-    }
-
-    /// The store as an operation not yet queued.
-    pub(super) fn into_operation(self) -> Operation {
-        let kind = match self.store {
-            Store::Put => OpKind::Put,
-            Store::Accumulate(kernel) => OpKind::Accumulate(kernel),
-        };
-        let data = OpData::Memory(Gather::span(self.data));
-        Operation::new(kind, self.disp, self.data.len() as u64, data, Scatter::discard(0))
     }
 
     /// What a queued operation stores, if it is small, no packet was made of it, and nobody waits for it alone.

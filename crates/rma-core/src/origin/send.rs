@@ -122,9 +122,7 @@ impl Outbox<'_> {
 
     fn sent(&mut self, peer: Peer, data_len: u64) -> Sent {
         let name = self.channel.capabilities_for(peer).name;
-        // A name is one constant of its channel, so its address tells most often.
-        let is_it = |known: &str| std::ptr::eq(known, name) || known == name;
-        match self.by_channel.iter_mut().find(|(known, _)| is_it(known)) {
+        match self.by_channel.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += 1,
             None => self.by_channel.push((name, 1)),
         }

@@ -37,8 +37,7 @@ impl Engine {
             return false;
         }
         for _ in 0..self.config().yields.min(TURNS) {
-            let waiting = self.waiting();
-            if !waiting.turns.give_outside(self.host(), &waiting.sharing) {
+            if !self.waiting().turns.give_outside(self.host()) {
                 return false;
             }
             if look() {

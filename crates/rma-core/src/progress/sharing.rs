@@ -51,8 +51,8 @@ impl Sharing {
         self.evidence.load(Relaxed) >= ENOUGH
     }
 
-    /// Whether the turn that is about to be given away is to be measured.
-    pub(super) fn wants_measure(&self) -> bool {
+    /// Counts a turn that is about to be given away, and says whether it is to be measured.
+    pub(super) fn count_turn(&self) -> bool {
         let turns = self.turns.load(Relaxed).wrapping_add(1);
         self.turns.store(turns, Relaxed);
         match self.evidence.load(Relaxed) {
@@ -132,7 +132,7 @@ mod tests {
         let mut turns = 0;
         while sharing.is_likely() {
             turns += 1;
-            let was_own = sharing.wants_measure().then_some(true);
+            let was_own = sharing.count_turn().then_some(true);
             sharing.on_turn(Turn { was_own, ..unmeasured(Duration::from_micros(5)) }, true);
         }
         assert!(turns <= MEASURED, "{turns} turns");
@@ -151,12 +151,12 @@ mod tests {
         sharing.on_turn(measured(6, false), true);
         sharing.on_turn(TAKEN, true);
         assert!(sharing.is_likely());
-        let measures = (0..10 * RARELY_MEASURED).filter(|_| Sharing::new().wants_measure()).count();
+        let measures = (0..10 * RARELY_MEASURED).filter(|_| Sharing::new().count_turn()).count();
         assert_eq!(measures, 0, "the first turn of a process is not measured");
         let sharing = Sharing::new();
-        assert_eq!((0..10 * RARELY_MEASURED).filter(|_| sharing.wants_measure()).count(), 10);
+        assert_eq!((0..10 * RARELY_MEASURED).filter(|_| sharing.count_turn()).count(), 10);
         sharing.on_turn(TAKEN, true);
-        assert!(sharing.wants_measure(), "before a wait acts on it");
+        assert!(sharing.count_turn(), "before a wait acts on it");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) struct State {
     pub(crate) by_channel: ByChannel,
     /// Whoever asks now looks again before it sleeps, so nobody has to ring it yet.
     pub(crate) is_spinning: bool,
-    /// A call has begun something since the last step.
+    /// Since a step has sent, a call has begun something, or a poll has told somebody who may have something to send now.
     pub(crate) begun: bool,
     /// A pack has been followed by another: it takes no more stores, and may leave at once.
     pub(crate) is_pack_full: bool,

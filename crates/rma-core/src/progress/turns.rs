@@ -10,7 +10,6 @@
 //! a wake-up. So it takes more than half as many long turns as short ones to speak for one who computes, and after a while one more
 //! is enough, as long as short ones have not spoken against it.
 
-use super::sharing::Sharing;
 use crate::host::Host;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -49,9 +48,9 @@ impl Turns {
         (now.as_nanos() as u64) < self.kept_until.load(Relaxed)
     }
 
-    /// Gives a turn away, without the engine's lock, at the time that the caller has just read.
-    pub(super) fn give(&self, host: &dyn Host, sharing: &Sharing, given: Duration) -> Turn {
-        let before = if sharing.wants_measure() { host.processor_time() } else { None };
+    /// Gives a turn away, without the engine's lock, at the time that the caller has just read; measures it if that is asked for.
+    pub(super) fn give(&self, host: &dyn Host, given: Duration, is_measured: bool) -> Turn {
+        let before = if is_measured { host.processor_time() } else { None };
         std::thread::yield_now();
         let now = host.now();
         let length = now.saturating_sub(given);
@@ -61,13 +60,13 @@ impl Turns {
     }
 
     /// Gives a turn away that no step counts, unless turns are kept now; says whether it has.
-    pub(super) fn give_outside(&self, host: &dyn Host, sharing: &Sharing) -> bool {
+    pub(super) fn give_outside(&self, host: &dyn Host) -> bool {
         let given = host.now();
         if self.are_kept(given) {
             return false;
         }
         self.outside.fetch_add(1, Relaxed);
-        self.give(host, sharing, given);
+        self.give(host, given, false);
         true
     }
 

@@ -155,7 +155,7 @@ impl Waiting {
         }
         core.state.counters.on_turns_given(1);
         drop(core);
-        Ok(self.turns.give(host, &self.sharing, given))
+        Ok(self.turns.give(host, given, self.sharing.count_turn()))
     }
 
     /// Turns that no step has counted.

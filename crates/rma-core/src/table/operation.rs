@@ -9,7 +9,9 @@ use crate::datatype::{Gather, Layout, Scatter};
 use crate::error::Result;
 use crate::ids::{Disp, Sequence};
 use crate::kernel::{CompareAndSwap, Kernel};
+use crate::mem::ReadSpan;
 use crate::pool::PoolKey;
+use crate::wire::Store;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -124,6 +126,16 @@ impl Operation {
             signal: None,
             next: None,
         }
+    }
+
+    /// A store of contiguous bytes, not yet queued.
+    pub(crate) fn store(store: Store, disp: Disp, data: ReadSpan) -> Self {
+        let kind = match store {
+            Store::Put => OpKind::Put,
+            Store::Accumulate(kernel) => OpKind::Accumulate(kernel),
+        };
+        let len = data.len() as u64;
+        Self::new(kind, disp, len, OpData::Memory(Gather::span(data)), Scatter::discard(0))
     }
 
     /// The same operation on other bytes at the target, as many.

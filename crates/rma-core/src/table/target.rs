@@ -173,6 +173,14 @@ impl Target {
         self.acked_to = self.acked_to.max(self.fenced_to);
     }
 
+    /// Notes that every packet has been made of the operation of this order.
+    pub(crate) fn on_issued(&mut self, order: u64, is_store: bool) {
+        self.issued_to = order;
+        if is_store {
+            self.stored_to = order;
+        }
+    }
+
     /// Takes the number for the next packet.
     pub(crate) fn next_sequence(&mut self) -> Sequence {
         self.sent.0 += 1;

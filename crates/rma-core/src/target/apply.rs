@@ -32,18 +32,9 @@ pub(crate) fn handle(
     data: &[u8],
     packet: &[u8],
 ) -> Delivery {
-    if request.kind.place().is_some() && !request.flags.locks() {
-        return handle_access(&state.config, &mut state.replies, window, from, request, data);
-    }
-    if let Err(reason) = check_data(request, data.len() as u64, longest_piece(&state.config)) {
+    if let Err(reason) = admit(&state.config, window, request, data) {
         return Delivery::Refused(reason);
     }
-    if request.kind == RequestKind::Pack
-        && let Err(reason) = check_entries(data)
-    {
-        return Delivery::Refused(reason);
-    }
-    window.counters.on_bytes_received(data.len() as u64);
     if request.kind == RequestKind::Post {
         return posted(window, from);
     }
@@ -53,7 +44,7 @@ pub(crate) fn handle(
     apply(&mut state.replies, window, from, request, data, ResponseFlags::NONE)
 }
 
-/// [`handle`] for a request that accesses memory and asks for no lock.
+/// [`handle`] for a request that asks for no lock and is no post.
 pub(crate) fn handle_access(
     config: &EngineConfig,
     replies: &mut Replies,
@@ -62,11 +53,25 @@ pub(crate) fn handle_access(
     request: &Request,
     data: &[u8],
 ) -> Delivery {
-    if let Err(reason) = check_data(request, data.len() as u64, longest_piece(config)) {
-        return Delivery::Refused(reason);
+    match admit(config, window, request, data) {
+        Ok(()) => apply(replies, window, from, request, data, ResponseFlags::NONE),
+        Err(reason) => Delivery::Refused(reason),
+    }
+}
+
+/// Whether the data can be the request's; counts them if so.
+fn admit(
+    config: &EngineConfig,
+    window: &mut WindowState,
+    request: &Request,
+    data: &[u8],
+) -> Result<(), &'static str> {
+    check_data(request, data.len() as u64, longest_piece(config))?;
+    if request.kind == RequestKind::Pack {
+        check_entries(data)?;
     }
     window.counters.on_bytes_received(data.len() as u64);
-    apply(replies, window, from, request, data, ResponseFlags::NONE)
+    Ok(())
 }
 
 /// Carries out a request whose lock, if it asked for one, is held.

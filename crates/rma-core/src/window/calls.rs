@@ -5,7 +5,7 @@
 //! targets, carried out; buffers stay the operation's until a synchronization call completes it.
 
 use super::shared::{Flavor, Member, Shared};
-use crate::datatype::{Gather, Scatter};
+use crate::datatype::Scatter;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank, WindowId};
@@ -93,10 +93,7 @@ impl Window {
         if self.joins_or_waits(target, small.as_ref()) {
             return Ok(());
         }
-        self.post_or_join(target, "put", small, || {
-            let data = OpData::Memory(Gather::span(origin));
-            Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0))
-        })
+        self.post_or_join(target, "put", small, || Operation::store(Store::Put, disp, origin))
     }
 
     /// [`Window::put`] that answers `false` instead of waiting for an operation element.
@@ -111,9 +108,7 @@ impl Window {
         if self.joins_or_waits(target, Small::new(Store::Put, disp, origin).as_ref()) {
             return Ok(true);
         }
-        let data = OpData::Memory(Gather::span(origin));
-        let op = Operation::new(OpKind::Put, disp, origin.len() as u64, data, Scatter::discard(0));
-        self.try_post(target, "put", op).map(|rest| rest.is_none())
+        self.try_post(target, "put", Operation::store(Store::Put, disp, origin)).map(|rest| rest.is_none())
     }
 
     /// `MPI_Get` of contiguous bytes: fills `result` from displacement `disp` of `target`.
@@ -158,7 +153,9 @@ impl Window {
         if self.joins_or_waits(target, small.as_ref()) {
             return Ok(());
         }
-        self.post_or_join(target, "accumulate", small, || accumulate_operation(origin, kernel, disp))
+        self.post_or_join(target, "accumulate", small, || {
+            Operation::store(Store::Accumulate(kernel), disp, origin)
+        })
     }
 
     /// [`Window::accumulate`] that answers `false` instead of waiting for an operation element.
@@ -175,7 +172,7 @@ impl Window {
         if self.joins_or_waits(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref()) {
             return Ok(true);
         }
-        self.try_post(target, "accumulate", accumulate_operation(origin, kernel, disp))
+        self.try_post(target, "accumulate", Operation::store(Store::Accumulate(kernel), disp, origin))
             .map(|rest| rest.is_none())
     }
 
@@ -427,11 +424,6 @@ pub(super) fn gone(call: &'static str) -> Error {
 
 fn get_operation(result: WriteSpan, disp: Disp) -> Operation {
     Operation::new(OpKind::Get, disp, result.len() as u64, OpData::NONE, Scatter::span(result))
-}
-
-fn accumulate_operation(origin: ReadSpan, kernel: Kernel, disp: Disp) -> Operation {
-    let data = OpData::Memory(Gather::span(origin));
-    Operation::new(OpKind::Accumulate(kernel), disp, origin.len() as u64, data, Scatter::discard(0))
 }
 
 fn element_operation(kind: OpKind, operands: &[&[u8]], result: WriteSpan, disp: Disp) -> Operation {
