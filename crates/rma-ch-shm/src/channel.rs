@@ -80,11 +80,17 @@ impl ShmChannel {
     }
 
     /// Clears what an uncommitted reservation wrote (clause C2).
+    #[inline]
     fn abandon(&mut self) {
-        if let Some(Reservation { entry, lane, filled, .. }) = self.reservation.take()
-            && let Some(link) = self.contacts.link(entry)
-        {
-            link.reserved_lane(lane).abandon(filled);
+        if let Some(reservation) = self.reservation.take() {
+            self.clear(&reservation);
+        }
+    }
+
+    #[cold]
+    fn clear(&mut self, reservation: &Reservation) {
+        if let Some(link) = self.contacts.link(reservation.entry) {
+            link.reserved_lane(reservation.lane).abandon(reservation.filled);
         }
     }
 
@@ -99,10 +105,9 @@ impl ShmChannel {
         let (live, entries) = self.contacts.live();
         let first = if self.first < live.len() { self.first } else { 0 };
         let mut has_ended = false;
-        for &at in live[first..].iter().chain(&live[..first]) {
-            let entry = &mut entries[at];
+        for turn in first..first + live.len() {
+            let entry = &mut entries[live[if turn < live.len() { turn } else { turn - live.len() }]];
             entry.has_ended = match &mut entry.state {
-                State::Linked(link) if link.is_idle() => false,
                 State::Linked(link) => link.poll(sink, &mut self.scratch, allowance),
                 State::Doomed(_) => true,
                 State::Lost(_) | State::Left => false,
@@ -119,6 +124,7 @@ impl ShmChannel {
         }
     }
 
+    #[cold]
     fn finish_ended(&mut self, sink: &mut dyn Sink) {
         let (live, entries) = self.contacts.live();
         for &at in live {

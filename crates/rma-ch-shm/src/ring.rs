@@ -48,7 +48,7 @@
 //! were consumed since; and while these and the longest record together fit the ring, it has room for whatever it sends. A
 //! ring that is not empty is another matter, and so is the next record.
 
-use crate::block::Block;
+use crate::block::{Block, RingMemory, Word};
 use crate::layout::{LINE, RECORD_HEADER, RingPlace};
 use rma_core::datatype::{Gather, Scatter};
 use std::sync::Arc;
@@ -98,7 +98,7 @@ pub(crate) struct Consumer {
 
 #[derive(Debug)]
 struct Ring {
-    block: Arc<Block>,
+    memory: RingMemory,
     place: RingPlace,
 }
 
@@ -137,7 +137,7 @@ impl Producer {
         self.check(0, header.len);
         // SYNC POINT ring/packet (producer): the header, and with it the payload, before the alarm is read. Pairs with
         // `Consumer::has_record` after `Consumer::arm`.
-        self.ring.block.store(self.ring.line(self.written), header.to_word(), SeqCst);
+        self.ring.memory.store_line(self.written, header.to_word(), SeqCst);
         self.written += lines_of(header.len);
     }
 
@@ -145,24 +145,24 @@ impl Producer {
     pub(crate) fn abandon(&self, filled: usize) {
         for line in 1..lines_of(filled) {
             // Relaxed: the consumer comes here only past a header that will be published later.
-            self.ring.block.store(self.ring.line(self.written + line), 0, Relaxed);
+            self.ring.memory.store_line(self.written + line, 0, Relaxed);
         }
     }
 
     /// Whether the consumer sleeps and must be woken for what was published; the answer is yes once.
     pub(crate) fn must_ring(&self) -> bool {
-        self.ring.take_alarm(self.ring.place.consumer_alarm)
+        self.ring.take_alarm(Word::ConsumerAlarm)
     }
 
     /// Asks the consumer for a ring when it makes room; look for room again after that.
     pub(crate) fn arm(&self) {
         // SYNC POINT ring/room (producer): the alarm before `consumed` is read again. Pairs with `Consumer::must_ring`.
-        self.ring.block.store(self.ring.place.producer_alarm, 1, SeqCst);
+        self.ring.memory.store(Word::ProducerAlarm, 1, SeqCst);
     }
 
     /// Takes the request of [`Producer::arm`] back.
     pub(crate) fn disarm(&self) {
-        self.ring.block.store(self.ring.place.producer_alarm, 0, Relaxed);
+        self.ring.memory.store(Word::ProducerAlarm, 0, Relaxed);
     }
 
     /// The longest payload that a record may have when the ring is empty.
@@ -173,7 +173,7 @@ impl Producer {
     fn look_for_room(&mut self) -> Result<(), Corrupt> {
         // SYNC POINT ring/room (producer), second access. It also orders the consumer's reading and clearing of lines
         // before this process writes them again.
-        let consumed = self.ring.block.load(self.ring.place.consumed, SeqCst);
+        let consumed = self.ring.memory.load(Word::Consumed, SeqCst);
         if consumed.wrapping_sub(self.consumed) > self.written - self.consumed {
             return Err(Corrupt("it claims to have received more than was sent"));
         }
@@ -199,12 +199,12 @@ impl Consumer {
     /// Whether a record waits, sound or not.
     pub(crate) fn has_record(&self) -> bool {
         // SYNC POINT ring/packet (consumer), second access; on the way of every poll it costs what an acquiring load does.
-        self.ring.block.load(self.ring.line(self.consumed), SeqCst) != 0
+        self.ring.memory.load_line(self.consumed, SeqCst) != 0
     }
 
     /// The header of the next record, if one is there.
     pub(crate) fn next(&self) -> Result<Option<Header>, Corrupt> {
-        let word = self.ring.block.load(self.ring.line(self.consumed), Acquire);
+        let word = self.ring.memory.load_line(self.consumed, Acquire);
         if word == 0 {
             return Ok(None);
         }
@@ -232,10 +232,10 @@ impl Consumer {
     pub(crate) fn release(&mut self, header: Header) {
         let lines = lines_of(header.len);
         for line in 0..lines {
-            self.ring.block.store(self.ring.line(self.consumed + line), 0, Relaxed);
+            self.ring.memory.store_line(self.consumed + line, 0, Relaxed);
         }
         self.consumed += lines;
-        self.ring.block.store(self.ring.place.consumed, self.consumed, Release);
+        self.ring.memory.store(Word::Consumed, self.consumed, Release);
     }
 
     /// Whether the producer sleeps and must be woken for the room that was made; the answer is yes once.
@@ -249,8 +249,8 @@ impl Consumer {
         // records of a poll, where `release` would pay for the ordering with each. Pairs with `Producer::look_for_room`
         // after `Producer::arm`.
         self.looked = self.consumed;
-        self.ring.block.store(self.ring.place.consumed, self.consumed, SeqCst);
-        self.ring.take_alarm(self.ring.place.producer_alarm)
+        self.ring.memory.store(Word::Consumed, self.consumed, SeqCst);
+        self.ring.take_alarm(Word::ProducerAlarm)
     }
 
     /// Asks the producer to ring for its next record; look for a record again after that. Only by [`arm_all`], or where the doorbell
@@ -260,17 +260,17 @@ impl Consumer {
         // SYNC POINT ring/packet (consumer): the alarm before the header is read again. Pairs with `Producer::must_ring`
         // after `Producer::publish`. A store would do, and is the same instruction on x86-64; the model checker knows of an exchange,
         // but not of a store, that it is behind whatever a slow producer has cleared so far.
-        self.ring.block.swap(self.ring.place.consumer_alarm, 1, SeqCst);
+        self.ring.memory.swap(Word::ConsumerAlarm, 1, SeqCst);
     }
 
     /// Whether an earlier request was answered meanwhile, as far as can be told.
     fn was_rung(&self) -> bool {
-        self.is_armed && self.ring.block.load(self.ring.place.consumer_alarm, Relaxed) == 0
+        self.is_armed && self.ring.memory.load(Word::ConsumerAlarm, Relaxed) == 0
     }
 
     /// Takes the request of [`Consumer::arm`] back. A ring may be under way all the same.
     pub(crate) fn disarm(&mut self) {
-        self.ring.block.store(self.ring.place.consumer_alarm, 0, Relaxed);
+        self.ring.memory.store(Word::ConsumerAlarm, 0, Relaxed);
     }
 
     /// Whether nothing was ever taken.
@@ -294,13 +294,7 @@ pub(crate) fn arm_all(mut each: impl FnMut(&mut dyn FnMut(&mut Consumer)), clear
 
 impl Ring {
     fn new(block: Arc<Block>, place: RingPlace) -> Self {
-        assert!(place.lines.is_power_of_two() && place.data + place.lines as usize * LINE <= block.len());
-        Self { block, place }
-    }
-
-    /// Offset of the line of a position.
-    fn line(&self, position: u64) -> usize {
-        self.place.data + (position & (self.place.lines - 1)) as usize * LINE
+        Self { memory: RingMemory::new(block, place), place }
     }
 
     /// Calls `copy` for the contiguous parts of the bytes `at .. at + len` of the payload of the record at `position`:
@@ -312,26 +306,26 @@ impl Ring {
         len: usize,
         mut copy: impl FnMut(&Block, usize, std::ops::Range<usize>),
     ) {
-        let size = self.place.lines as usize * LINE;
+        let size = self.memory.len();
         assert!(
             at <= size - RECORD_HEADER && len <= size - RECORD_HEADER - at,
             "a payload longer than its ring"
         );
         // The size is a power of two: a mask, where a remainder would be a division for each packet.
-        let start = (self.line(position) - self.place.data + RECORD_HEADER + at) & (size - 1);
+        let start = (self.memory.offset(position) + RECORD_HEADER + at) & (size - 1);
         let first = len.min(size - start);
         if first > 0 {
-            copy(&self.block, self.place.data + start, 0..first);
+            copy(self.memory.block(), self.place.data + start, 0..first);
         }
         if first < len {
-            copy(&self.block, self.place.data, first..len);
+            copy(self.memory.block(), self.place.data, first..len);
         }
     }
 
     /// Reads an alarm after a change that its owner may wait for; clears it when it is set.
-    fn take_alarm(&self, alarm: usize) -> bool {
+    fn take_alarm(&self, alarm: Word) -> bool {
         // SYNC POINT ring/packet (producer) and ring/room (consumer), second access.
-        self.block.load(alarm, SeqCst) != 0 && self.block.swap(alarm, 0, AcqRel) != 0
+        self.memory.load(alarm, SeqCst) != 0 && self.memory.swap(alarm, 0, AcqRel) != 0
     }
 }
 

@@ -1,13 +1,16 @@
 //! A block in memory shared with another process. One of the files of this crate with `unsafe`.
 //!
-//! Invariants: offsets are checked against the mapping on every use, whatever they were computed from; no reference is
+//! Invariants: offsets are checked against the mapping on every use, whatever they were computed from (`ring_memory` checks those of
+//! a ring's words once); no reference is
 //! ever formed but to atomics; bytes go through spans, whose copies are defined although the other process may write at
 //! the same time.
 
 use crate::segment::Mapping;
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::mem::WriteSpan;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+#[cfg(test)]
+use std::sync::atomic::Ordering;
 
 /// Shared memory that rings lie in.
 #[derive(Debug)]
@@ -25,16 +28,9 @@ impl Block {
         self.mapping.len()
     }
 
-    pub(crate) fn load(&self, offset: usize, ordering: Ordering) -> u64 {
-        self.word(offset).load(ordering)
-    }
-
+    #[cfg(test)]
     pub(crate) fn store(&self, offset: usize, value: u64, ordering: Ordering) {
         self.word(offset).store(value, ordering);
-    }
-
-    pub(crate) fn swap(&self, offset: usize, value: u64, ordering: Ordering) -> u64 {
-        self.word(offset).swap(value, ordering)
     }
 
     pub(crate) fn write(&self, offset: usize, from: &[u8]) {
@@ -67,7 +63,13 @@ impl Block {
         }
     }
 
-    fn word(&self, offset: usize) -> &AtomicU64 {
+    /// Where so many bytes lie.
+    pub(super) fn address(&self, offset: usize, len: usize) -> *const u8 {
+        self.span(offset, len).as_mut_ptr()
+    }
+
+    /// A word, which must be aligned.
+    pub(super) fn word(&self, offset: usize) -> &AtomicU64 {
         let span = self.span(offset, size_of::<u64>());
         let word = span.as_mut_ptr().cast::<AtomicU64>();
         assert!(word.is_aligned(), "word at {offset} of a block");

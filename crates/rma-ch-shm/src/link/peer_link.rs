@@ -159,9 +159,7 @@ impl Link {
 
     /// Whether a poll has nothing to do here: two loads of shared memory.
     pub(crate) fn is_idle(&self) -> bool {
-        self.ending == Ending::Open
-            && !self.incoming.iter().any(Incoming::has_record)
-            && !self.out.iter().any(Outgoing::is_busy)
+        matches!(self.ending, Ending::Open) && !self.has_record() && !self.out.iter().any(Outgoing::is_busy)
     }
 
     /// Moves bytes both ways and hands over what arrived. Says whether the peer has come to its end.
@@ -177,7 +175,7 @@ impl Link {
         match &self.ending {
             Ending::Open | Ending::Parting => false,
             Ending::Broken(_) => true,
-            Ending::Left | Ending::Dead(_) => !self.incoming.iter().any(Incoming::has_record),
+            Ending::Left | Ending::Dead(_) => !self.has_record(),
         }
     }
 
@@ -232,7 +230,7 @@ impl Link {
     /// Whether a poll would find nothing to do; once everything was asked for, what comes later rings.
     pub(crate) fn is_quiet(&mut self) -> bool {
         matches!(self.ending, Ending::Open | Ending::Parting)
-            && !self.incoming.iter().any(Incoming::has_record)
+            && !self.has_record()
             && !self.out.iter_mut().any(|lane| lane.can_move().unwrap_or(true))
     }
 
@@ -284,6 +282,7 @@ impl Link {
     }
 
     /// Notes that the other process broke the format of the rings.
+    #[cold]
     pub(crate) fn on_corrupt(&mut self, corrupt: Corrupt) -> Failure {
         let detail = format!("process {} sent what no process of this job sends: {}", self.peer, corrupt.0);
         let failure = Failure { kind: FailureKind::Protocol, detail };
@@ -300,23 +299,57 @@ impl Link {
         if matches!(self.ending, Ending::Broken(_)) {
             return Ok(());
         }
-        let mut must_ring = false;
         // Responses first: they are what somebody waits for.
-        for lane in [Lane::Response, Lane::Request] {
-            must_ring |= self.incoming[lane as usize].receive(self.peer, lane, sink, scratch, allowance)?;
-        }
-        for lane in [Lane::Response, Lane::Request] {
-            let out = &mut self.out[lane as usize];
-            if out.is_busy() && matches!(self.ending, Ending::Open | Ending::Parting) {
-                let has_moved = out.pump()?;
-                must_ring |= has_moved && out.must_ring();
-                allowance.polled.moved |= has_moved | out.report(self.peer, lane, sink)?;
+        let mut must_ring = self.receive(Lane::Response, sink, scratch, allowance)?;
+        must_ring |= self.receive(Lane::Request, sink, scratch, allowance)?;
+        if self.out.iter().any(Outgoing::is_busy) && matches!(self.ending, Ending::Open | Ending::Parting) {
+            for lane in [Lane::Response, Lane::Request] {
+                must_ring |= self.send_on(lane, sink, allowance)?;
             }
         }
         if must_ring {
             self.ring();
         }
         Ok(())
+    }
+
+    /// Hands over what a lane has. Says whether the peer must be woken for the room.
+    #[inline]
+    fn receive(
+        &mut self,
+        lane: Lane,
+        sink: &mut dyn Sink,
+        scratch: &mut [u8],
+        allowance: &mut Allowance,
+    ) -> Result<bool, Corrupt> {
+        let incoming = &mut self.incoming[lane as usize];
+        if incoming.has_record() {
+            incoming.receive(self.peer, lane, sink, scratch, allowance)
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// Moves the body of a lane on, and reports what is owed. Says whether the peer must be woken for what was sent.
+    #[inline(never)]
+    fn send_on(
+        &mut self,
+        lane: Lane,
+        sink: &mut dyn Sink,
+        allowance: &mut Allowance,
+    ) -> Result<bool, Corrupt> {
+        let out = &mut self.out[lane as usize];
+        if !out.is_busy() {
+            return Ok(false);
+        }
+        let has_moved = out.pump()?;
+        let must_ring = has_moved && out.must_ring();
+        allowance.polled.moved |= has_moved | out.report(self.peer, lane, sink)?;
+        Ok(must_ring)
+    }
+
+    fn has_record(&self) -> bool {
+        self.incoming.iter().any(Incoming::has_record)
     }
 
     fn on_message(

@@ -60,9 +60,13 @@ impl FlushSync {
         // So there is nothing for a fence to order: nothing went to this rank directly.
         debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
         let goal = pools.targets[target].push(reach == Reach::Remote);
-        let has_said_all = match window.lone.take_if(|lone| lone.rank == rank) {
+        let lone = window.lone.take_if(|lone| lone.rank == rank);
+        if reach == Reach::Remote {
+            window.habit.on_flush(rank, lone.is_some());
+        }
+        let element = &mut pools.targets[target];
+        let has_said_all = match lone {
             Some(lone) => {
-                let element = &mut pools.targets[target];
                 let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
                 let has_left = lone.send(&window.shared, element, &mut outbox, reach == Reach::Remote);
                 let owes_more = element.needs_ack_request();
@@ -71,6 +75,8 @@ impl FlushSync {
                 }
                 has_left && !owes_more
             }
+            // All of it has left already, mostly a lone store that went ahead.
+            None if element.has_said_all() && window.epoch.is_granted(rank) => true,
             None => {
                 let mut counters = std::mem::take(&mut window.counters);
                 let outbox = Outbox { channel, counters: &mut counters, by_channel };

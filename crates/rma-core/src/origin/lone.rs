@@ -8,6 +8,9 @@
 //! * Anybody takes the window out of the table to work on it ([`State::take_window`]), or another operation is posted there: then it
 //!   becomes an operation like all others, and nobody else has to know of it.
 //!
+//! Where flushes have taken the last ones ([`Habit`]), the next one leaves at once, with the request for its acknowledgement, and is
+//! on its way while the program comes to its flush: as many packets, sooner. A program that changes its ways has one packet more, once.
+//!
 //! Invariants: there is one in a window at most; its target has an element, to which it is the newest operation posted and nothing
 //! else is pending; packets to that target may leave; the window's own share of operation elements has one left, so that it can
 //! always become one. All of that changes only in the two cases above.
@@ -20,10 +23,13 @@ use crate::channel::Lane;
 use crate::config::EngineConfig;
 use crate::ids::{Rank, Sequence};
 use crate::pool::PoolKey;
-use crate::progress::{Pools, State};
+use crate::progress::{Core, Pools, State};
 use crate::table::{Operation, Target};
 use crate::window::{Shared, WindowState};
-use crate::wire::{Place, Request, RequestFlags, RequestKind, Store};
+use crate::wire::{RequestFlags, STORE_HEAD, put_store_head};
+
+/// Lone stores in a row that flushes have taken, after which the next one does not wait for its flush.
+const ENOUGH: u8 = 3;
 
 /// Longest lone store: every channel carries so much in a small packet, whatever its settings.
 const MOST_DATA: usize = 16;
@@ -36,18 +42,36 @@ pub(crate) struct Lone {
     small: Small,
 }
 
+/// What became of a window's last lone stores.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Habit {
+    /// How many in a row were taken by a flush that waits for the target.
+    flushed: u8,
+    /// The last one has left ahead of the flush of this rank, which has not come yet.
+    ahead: Option<Rank>,
+}
+
+impl Habit {
+    /// A flush that waits for the target begins, and has found its store waiting or gone ahead.
+    pub(crate) fn on_flush(&mut self, rank: Rank, was_waiting: bool) {
+        self.flushed = self.flushed.saturating_add(u8::from(was_waiting));
+        self.ahead.take_if(|ahead| *ahead == rank);
+    }
+}
+
 /// Whether a store is short enough to wait alone.
 #[inline]
 pub(crate) fn is_short(small: &Small) -> bool {
     small.data.len() <= MOST_DATA
 }
 
-/// Keeps a short store until the next flush, if nothing else waits for its target and nothing needs it to be an operation.
-pub(crate) fn keep(state: &mut State, shared: &Shared, rank: Rank, small: &Small) -> bool {
-    if !state.lost.is_empty() {
+/// Keeps a short store until the next flush, or sends it ahead, if nothing else waits for its target and nothing needs it to be an
+/// operation. Says whether it has done either.
+pub(crate) fn keep(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
+    let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+    if !lost.is_empty() {
         return false;
     }
-    let State { windows, pools, config, .. } = state;
     let is_first = |window: &&mut WindowState| window.lone.is_none();
     let Some(window) = windows.calm(shared.id, rank).filter(is_first) else { return false };
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };
@@ -57,12 +81,25 @@ pub(crate) fn keep(state: &mut State, shared: &Shared, rank: Rank, small: &Small
         && window.epoch.is_granted(rank)
         && is_held_back(config, small)
         && small.is_inside(shared);
-    if may_wait {
-        target.posted += 1;
-        window.lone = Some(Lone { rank, target: key, small: *small });
-        window.counters.on_ops_queued(1);
+    if !may_wait {
+        return false;
     }
-    may_wait
+    target.posted += 1;
+    window.counters.on_ops_queued(1);
+    let lone = Lone { rank, target: key, small: *small };
+    if window.habit.ahead.is_some() {
+        // The flush that the last one left ahead of has not come.
+        window.habit = Habit::default();
+    }
+    if window.habit.flushed >= ENOUGH && !window.dirty {
+        let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
+        if lone.send(shared, target, &mut outbox, true) {
+            window.habit.ahead = Some(rank);
+            return true;
+        }
+    }
+    window.lone = Some(lone);
+    true
 }
 
 /// Whether the settings leave a single store to wait, and in one piece.
@@ -80,14 +117,14 @@ impl Lone {
         outbox: &mut Outbox<'_>,
         is_acknowledged: bool,
     ) -> bool {
-        let place = Place::run(self.small.disp, 0);
-        let kind = match self.small.store {
-            Store::Put => RequestKind::Put(place),
-            Store::Accumulate(kernel) => RequestKind::Accumulate { place, kernel },
-        };
+        let Small { store, disp, data } = self.small;
         let flags = if is_acknowledged { RequestFlags::ACK } else { RequestFlags::NONE };
-        let request = Request { window: shared.id, flags, sequence: Sequence(target.sent.0 + 1), kind };
-        if outbox.small_span(target.peer, Lane::Request, &request.emit(), self.small.data) != Sent::Yes {
+        let mut packet = [0; STORE_HEAD + MOST_DATA];
+        let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
+        let len = put_store_head(head, shared.id, flags, Sequence(target.sent.0 + 1), store, disp);
+        let end = len + data.len();
+        data.read(&mut packet[len..end]);
+        if outbox.whole(target.peer, Lane::Request, &packet[..end], data.len()) != Sent::Yes {
             return false;
         }
         let sequence = target.next_sequence();
@@ -101,6 +138,7 @@ impl Lone {
 
     /// Puts the store into the operation table.
     pub(crate) fn enter(self, pools: &mut Pools, window: &mut WindowState) {
+        window.habit = Habit::default();
         let Small { store, disp, data } = self.small;
         let mut op = Operation::store(store, disp, data);
         let target = &mut pools.targets[self.target];

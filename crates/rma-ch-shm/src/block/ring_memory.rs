@@ -1,0 +1,95 @@
+//! The part of a block that one ring has. One of the files of this crate with `unsafe`.
+//!
+//! A poll looks at words of every ring of every peer, so whether they lie in the block is checked once, when the ring is made:
+//! from then on a position picks a line by a mask, which leaves the ring nowhere.
+//!
+//! Invariants: the three words and all lines lie within the mapping, at multiples of a word's size, as long as the block lives,
+//! which this keeps alive; no reference is formed but to atomics.
+
+use super::{Block, Word};
+use crate::layout::{LINE, RingPlace};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The words of one ring: those of its control part, and the first one of each line.
+#[derive(Debug)]
+pub(crate) struct RingMemory {
+    /// By [`Word`].
+    control: [*const AtomicU64; 3],
+    lines: *const u8,
+    /// Bytes of all lines less one: they are a power of two.
+    mask: usize,
+    block: Arc<Block>,
+}
+
+// SAFETY: the pointers are into a mapping that lives as long as the block, which is kept here, and what they lead to is accessed
+// by atomics only, so it matters to nobody which thread does it.
+unsafe impl Send for RingMemory {}
+
+impl RingMemory {
+    /// The words of the ring at this place of the block.
+    ///
+    /// # Panics
+    /// When it does not lie in the block.
+    pub(crate) fn new(block: Arc<Block>, place: RingPlace) -> Self {
+        let RingPlace { consumed, consumer_alarm, producer_alarm, data, lines, .. } = place;
+        assert!(lines.is_power_of_two() && data.is_multiple_of(LINE), "{lines} lines at {data} of a block");
+        let bytes = usize::try_from(lines).expect("lines in memory") * LINE;
+        Self {
+            control: [consumed, consumer_alarm, producer_alarm].map(|at| std::ptr::from_ref(block.word(at))),
+            lines: block.address(data, bytes),
+            mask: bytes - 1,
+            block,
+        }
+    }
+
+    /// The block that it lies in.
+    pub(crate) fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// Where the line of a position is among the bytes of all lines.
+    pub(crate) fn offset(&self, position: u64) -> usize {
+        (position as usize).wrapping_mul(LINE) & self.mask
+    }
+
+    /// Bytes of all lines.
+    pub(crate) fn len(&self) -> usize {
+        self.mask + 1
+    }
+
+    pub(crate) fn load(&self, word: Word, ordering: Ordering) -> u64 {
+        self.control(word).load(ordering)
+    }
+
+    pub(crate) fn store(&self, word: Word, value: u64, ordering: Ordering) {
+        self.control(word).store(value, ordering);
+    }
+
+    pub(crate) fn swap(&self, word: Word, value: u64, ordering: Ordering) -> u64 {
+        self.control(word).swap(value, ordering)
+    }
+
+    /// The first word of the line of a position.
+    pub(crate) fn load_line(&self, position: u64, ordering: Ordering) -> u64 {
+        self.line(position).load(ordering)
+    }
+
+    /// Stores the first word of the line of a position.
+    pub(crate) fn store_line(&self, position: u64, value: u64, ordering: Ordering) {
+        self.line(position).store(value, ordering);
+    }
+
+    fn control(&self, word: Word) -> &AtomicU64 {
+        // SAFETY: the block has checked that the word lies in it and is aligned, and lives as long as `self`; every process
+        // accesses it by atomics only.
+        unsafe { &*self.control[word as usize] }
+    }
+
+    fn line(&self, position: u64) -> &AtomicU64 {
+        // SAFETY: the offset is at most `mask`, less than the bytes that the block has checked to lie in it, and a multiple of a
+        // line's, as is the start of the lines in a mapping, which is aligned to pages; so a word fits there and is aligned. The
+        // block lives as long as `self`, and every process accesses the word by atomics only.
+        unsafe { &*self.lines.add(self.offset(position)).cast::<AtomicU64>() }
+    }
+}

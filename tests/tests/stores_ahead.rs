@@ -1,0 +1,280 @@
+//! Stores that leave ahead of their flush: where flushes have taken the last lone stores, the next one does not wait for its own.
+
+use rma_core::epoch::{Assert, LockKind};
+use rma_core::error::ErrorClass;
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::ReduceOp;
+use rma_core::mem::ReadSpan;
+use rma_core::window::Window;
+use rma_tests::random::Random;
+use rma_tests::stepped::Stepped;
+use rma_tests::world::{Setup, from, into, kernel, local};
+
+/// Lone stores in a row that flushes take before one goes ahead.
+const ENOUGH: u64 = 3;
+
+/// Each number at its own index: what is stored must last until it has left.
+static NUMBERS: [u64; 128] = {
+    let mut numbers = [0; 128];
+    let mut at = 0;
+    while at < 128 {
+        numbers[at] = at as u64;
+        at += 1;
+    }
+    numbers
+};
+
+fn number(value: u64) -> ReadSpan {
+    from(&NUMBERS[value as usize..][..1])
+}
+
+/// A stepped world, with a window on which rank 0 holds the locks of all others.
+struct Scene {
+    world: Stepped,
+    windows: Vec<Window>,
+}
+
+impl Scene {
+    fn new(setup: &Setup) -> Self {
+        let world = Stepped::new(setup, 5);
+        let windows = world.allocate(8);
+        let scene = Self { world, windows };
+        for rank in 1..scene.windows.len() as u32 {
+            scene.lock(rank);
+        }
+        scene
+    }
+
+    /// A scene in which the next store goes ahead.
+    fn habitual(setup: &Setup) -> Self {
+        let scene = Self::new(setup);
+        scene.get_used();
+        scene
+    }
+
+    fn get_used(&self) {
+        for value in 1..=ENOUGH {
+            let before = self.packets();
+            self.put(value, 1, 7);
+            assert_eq!((self.window().outstanding(), self.packets() - before), (1, 0), "store {value} waits");
+            self.flush(1);
+            assert_eq!((self.found(1, 7), self.packets() - before), (value, 2));
+        }
+    }
+
+    fn window(&self) -> &Window {
+        &self.windows[0]
+    }
+
+    fn lock(&self, rank: u32) {
+        self.hold(self.window(), rank);
+    }
+
+    /// Takes a lock, so that it is held and not only called for.
+    fn hold(&self, window: &Window, rank: u32) {
+        let lock = window.begin_lock(LockKind::Shared, Rank(rank), Assert::NONE).unwrap();
+        self.world.finish(window, "lock", lock).unwrap();
+        let mut old = [0];
+        window.get(into(&mut old), Rank(rank), Disp(0)).unwrap();
+        self.world.finish(window, "flush", window.begin_flush(Rank(rank)).unwrap()).unwrap();
+    }
+
+    fn unlock(&self, rank: u32) {
+        let unlock = self.window().begin_unlock(Rank(rank)).unwrap();
+        self.world.finish(self.window(), "unlock", unlock).unwrap();
+    }
+
+    fn put(&self, value: u64, rank: u32, disp: u64) {
+        self.window().put(number(value), Rank(rank), Disp(disp)).unwrap();
+    }
+
+    fn flush(&self, rank: u32) {
+        let flush = self.window().begin_flush(Rank(rank)).unwrap();
+        self.world.finish(self.window(), "flush", flush).unwrap();
+    }
+
+    fn found(&self, rank: usize, disp: usize) -> u64 {
+        local(&self.windows[rank], disp)
+    }
+
+    /// Packets that all ranks have sent.
+    fn packets(&self) -> u64 {
+        (0..self.windows.len()).map(|rank| self.world.engine(rank as u32).counters().packets_sent).sum()
+    }
+}
+
+#[test]
+fn a_store_that_flushes_have_taken_before_is_on_its_way_before_its_flush() {
+    let scene = Scene::habitual(&Setup::packets(2));
+    let (window, before) = (scene.window(), scene.packets());
+    let counters = window.counters();
+    scene.put(8, 1, 0);
+    assert_eq!((scene.packets() - before, window.outstanding(), window.elements().ops), (1, 0, 0));
+    let flush = window.begin_flush(Rank(1)).unwrap();
+    assert_eq!(scene.packets() - before, 1, "the flush has nothing to say");
+    scene.world.finish(window, "flush", flush).unwrap();
+    assert_eq!((scene.found(1, 0), scene.packets() - before), (8, 2), "the store and its acknowledgement");
+    window.accumulate(number(3), kernel(ReduceOp::Sum), Rank(1), Disp(0)).unwrap();
+    assert_eq!(scene.packets() - before, 3);
+    // Nobody calls before it is there.
+    scene.world.settle();
+    assert_eq!((scene.found(1, 0), scene.packets() - before), (11, 4));
+    scene.flush(1);
+    assert_eq!(scene.packets() - before, 4, "it was acknowledged before");
+    let counters_now = window.counters();
+    assert_eq!(counters_now.ops_queued - counters.ops_queued, 2);
+    assert_eq!(counters_now.ops_issued - counters.ops_issued, 2);
+}
+
+#[test]
+fn a_flush_that_waits_for_no_target_makes_no_habit() {
+    let scene = Scene::new(&Setup::packets(2));
+    for value in 1..=2 * ENOUGH {
+        scene.put(value, 1, 0);
+        assert_eq!(scene.window().outstanding(), 1);
+        let flush = scene.window().begin_flush_local(Rank(1)).unwrap();
+        scene.world.finish(scene.window(), "flush_local", flush).unwrap();
+    }
+}
+
+#[test]
+fn a_store_without_its_flush_ends_the_habit() {
+    let scene = Scene::habitual(&Setup::packets(2));
+    let before = scene.packets();
+    scene.put(8, 1, 0);
+    scene.put(9, 1, 1);
+    assert_eq!((scene.packets() - before, scene.window().outstanding()), (1, 1), "the second one waits");
+    scene.flush(1);
+    assert_eq!((scene.found(1, 0), scene.found(1, 1)), (8, 9));
+    assert_eq!(scene.packets() - before, 3, "one more than for both together");
+    // That flush has taken one.
+    for value in 1..ENOUGH {
+        scene.put(value, 1, 2);
+        assert_eq!(scene.window().outstanding(), 1, "store {value} waits");
+        scene.flush(1);
+    }
+    scene.put(5, 1, 2);
+    assert_eq!(scene.window().outstanding(), 0, "the habit is back");
+    scene.flush(1);
+    assert_eq!(scene.found(1, 2), 5);
+}
+
+#[test]
+fn a_lone_store_that_becomes_an_operation_ends_the_habit() {
+    let scene = Scene::new(&Setup::packets(2));
+    for round in 0..3 {
+        for value in 1..ENOUGH {
+            scene.put(value, 1, 0);
+            assert_eq!(scene.window().outstanding(), 1, "round {round}");
+            scene.flush(1);
+        }
+        scene.put(9, 1, 0);
+        scene.put(9, 1, 3);
+        scene.flush(1);
+    }
+}
+
+#[test]
+fn a_flush_of_another_target_is_not_its_flush() {
+    let scene = Scene::habitual(&Setup::packets(3));
+    let before = scene.packets();
+    scene.put(8, 1, 0);
+    scene.flush(2);
+    assert_eq!(scene.window().outstanding(), 0);
+    scene.put(9, 1, 1);
+    assert_eq!(scene.window().outstanding(), 1, "the first one's flush has not come");
+    scene.flush(1);
+    assert_eq!((scene.found(1, 0), scene.found(1, 1), scene.packets() - before), (8, 9, 4));
+}
+
+#[test]
+fn an_unlock_behind_it_waits_for_it() {
+    let scene = Scene::habitual(&Setup::packets(2));
+    let before = scene.packets();
+    scene.put(8, 1, 0);
+    scene.unlock(1);
+    assert_eq!(scene.found(1, 0), 8);
+    assert_eq!(scene.packets() - before, 3, "the store, the release, and one answer to both");
+    scene.lock(1);
+    scene.put(9, 1, 0);
+    assert_eq!(scene.window().outstanding(), 1, "what an unlock takes along waits for it");
+    scene.unlock(1);
+    assert_eq!(scene.found(1, 0), 9);
+}
+
+#[test]
+fn what_finds_no_room_waits_for_its_flush() {
+    let mut setup = Setup::packets(2);
+    setup.sim.lane_packets = 1;
+    let scene = Scene::habitual(&setup);
+    let other = scene.world.allocate(1);
+    scene.hold(&other[0], 1);
+    other[0].put(number(4), Rank(1), Disp(0)).unwrap();
+    let other_flush = other[0].begin_flush(Rank(1)).unwrap();
+    let before = scene.packets();
+    scene.put(8, 1, 0);
+    assert_eq!((scene.window().outstanding(), scene.packets() - before), (1, 0), "the lane holds one packet");
+    scene.flush(1);
+    scene.world.finish(&other[0], "the other flush", other_flush).unwrap();
+    assert_eq!((scene.found(1, 0), local(&other[1], 0)), (8, 4));
+}
+
+#[test]
+fn its_flush_hears_of_a_target_that_has_died() {
+    let mut scene = Scene::habitual(&Setup::packets(2));
+    scene.put(8, 1, 0);
+    assert_eq!(scene.window().outstanding(), 0);
+    scene.windows.truncate(1);
+    scene.world.engines[1] = None;
+    let flush = scene.window().begin_flush(Rank(1)).unwrap();
+    let error = scene.world.finish(scene.window(), "flush", flush).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+}
+
+#[test]
+fn sums_are_right_whatever_order_calls_come_in() {
+    for seed in 0..60 {
+        let scene = Scene::habitual(&Setup::packets(3));
+        let window = scene.window();
+        let mut sums = [[0u64; 8]; 3];
+        let mut random = Random::new(seed);
+        for step in 0..120u64 {
+            let (rank, disp) = (1 + random.below(2) as u32, random.below(4));
+            match random.below(8) {
+                // Half of the calls are of a kind that makes a habit.
+                0..4 => {
+                    window.accumulate(number(step), kernel(ReduceOp::Sum), Rank(rank), Disp(disp)).unwrap();
+                    sums[rank as usize][disp as usize] += step;
+                    if random.below(5) > 0 {
+                        scene.flush(rank);
+                        assert_eq!(
+                            scene.found(rank as usize, disp as usize),
+                            sums[rank as usize][disp as usize]
+                        );
+                    }
+                }
+                4 => scene.flush(rank),
+                5 => {
+                    let mut got = [0];
+                    window.get(into(&mut got), Rank(rank), Disp(disp)).unwrap();
+                    scene.flush(rank);
+                    assert_eq!(got, [sums[rank as usize][disp as usize]], "seed {seed}, step {step}");
+                }
+                6 => {
+                    scene.unlock(rank);
+                    assert_eq!(scene.found(rank as usize, disp as usize), sums[rank as usize][disp as usize]);
+                    scene.lock(rank);
+                }
+                _ => {
+                    let flush = window.begin_flush_local(Rank(rank)).unwrap();
+                    scene.world.finish(window, "flush_local", flush).unwrap();
+                }
+            }
+        }
+        scene.unlock(1);
+        scene.unlock(2);
+        for (rank, sums) in sums.iter().enumerate().skip(1) {
+            assert_eq!([0, 1, 2, 3].map(|at| scene.found(rank, at)), sums[..4], "seed {seed}, rank {rank}");
+        }
+    }
+}
