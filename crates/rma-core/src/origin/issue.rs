@@ -93,11 +93,7 @@ impl Issuer<'_> {
     fn has_said_all(&self, keys: &[PoolKey]) -> bool {
         let [key] = keys else { return false };
         let Some(target) = self.pools.targets.get(*key) else { return false };
-        self.window.rounds.is_empty()
-            && target.pending.is_empty()
-            && target.closing != Closing::Wanted
-            && !target.needs_ack_request()
-            && self.gate(target) == Gate::Open
+        self.window.rounds.is_empty() && target.has_said_all() && self.gate(target) == Gate::Open
     }
 
     /// Issues what may leave to one target; answers whether the gate is open and nothing is left for it.

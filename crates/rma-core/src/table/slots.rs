@@ -73,7 +73,9 @@ impl Table {
     }
 
     fn slot_of(&self, rank: Rank) -> usize {
-        rank.0 as usize % self.slots.len()
+        let (rank, slots) = (rank.0 as usize, self.slots.len());
+        // A division takes as long as the rest of the search.
+        if rank < slots { rank } else { rank % slots }
     }
 
     fn chain<'a>(&self, pool: &'a TargetPool, slot: usize) -> impl Iterator<Item = PoolKey> + 'a {

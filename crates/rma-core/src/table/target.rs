@@ -156,6 +156,11 @@ impl Target {
         self.acked_to < goal && self.asked.last().is_none_or(|(_, order)| *order < goal)
     }
 
+    /// Whether no packet is left to be made for it, as far as its lock allows any.
+    pub(crate) fn has_said_all(&self) -> bool {
+        self.pending.is_empty() && self.closing != Closing::Wanted && !self.needs_ack_request()
+    }
+
     /// Notes that the call that closes the epoch has been told, with the last packet.
     pub(crate) fn on_closed(&mut self, flags: RequestFlags) {
         self.closing = Closing::Sent;

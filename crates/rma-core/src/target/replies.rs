@@ -4,6 +4,8 @@
 //! credits, and a peer that sends more requests than any origin of this job would is refused. A release waits in the queue
 //! until everything before it has left, bulk bodies included. Few empty queues are kept: a rank to which all others of a
 //! large job have sent once weighs no more than before.
+//!
+//! Most often an acknowledgement is all that is owed to anybody, and it leaves before the next reply comes: it has no queue.
 
 use super::buffers::{Buffer, Buffers};
 use super::locks;
@@ -52,6 +54,8 @@ const KEPT_QUEUES: usize = 8;
 /// All replies of an engine.
 #[derive(Default)]
 pub(crate) struct Replies {
+    /// A response without data besides which nothing is queued for anybody.
+    lone: Option<(Peer, Response)>,
     queues: FxHashMap<Peer, Queue>,
     /// Peers with a queue that is not empty.
     waiting: VecDeque<Peer>,
@@ -81,6 +85,24 @@ impl Replies {
     /// Queues a reply. An acknowledgement joins one before it that says the same of earlier requests, and so does the error
     /// of a store behind another: a window raises its first error only.
     pub(crate) fn push(&mut self, to: Peer, reply: Reply) {
+        if self.is_empty()
+            && let Reply::Packet(response, ReplyBody::None) = &reply
+        {
+            self.lone = Some((to, *response));
+            return;
+        }
+        self.end_lone();
+        self.enqueue(to, reply);
+    }
+
+    /// Puts the response that has no queue into one.
+    fn end_lone(&mut self) {
+        if let Some((to, response)) = self.lone.take() {
+            self.enqueue(to, Reply::Packet(response, ReplyBody::None));
+        }
+    }
+
+    fn enqueue(&mut self, to: Peer, reply: Reply) {
         let queue = self.queues.entry(to).or_default();
         if let (Some(Reply::Packet(last, _)), Reply::Packet(next, _)) = (queue.replies.back_mut(), &reply)
             && can_merge(last, next)
@@ -98,6 +120,9 @@ impl Replies {
 
     /// Number of replies queued for a peer.
     pub(crate) fn len(&self, to: Peer) -> usize {
+        if self.waiting.is_empty() {
+            return self.lone.iter().filter(|(peer, _)| *peer == to).count();
+        }
         self.queues.get(&to).map_or(0, |queue| queue.replies.len())
     }
 
@@ -108,6 +133,7 @@ impl Replies {
             Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) => *of == window,
         });
         queued
+            || self.lone.is_some_and(|(_, response)| response.window == window)
             || bulks
                 .iter()
                 .any(|(_, owner)| matches!(owner, BulkOwner::Reply { window: of, .. } if *of == window))
@@ -127,6 +153,7 @@ impl Replies {
 
     /// Drops what is owed to a lost peer; gives the releases among it, which others wait for.
     pub(crate) fn forget_peer(&mut self, peer: Peer) -> impl Iterator<Item = (WindowId, LockKind)> + use<> {
+        self.lone.take_if(|(to, _)| *to == peer);
         self.waiting.retain(|waiting| *waiting != peer);
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
@@ -140,6 +167,11 @@ impl Replies {
     /// # Errors
     /// A sentence about what is wrong.
     pub(crate) fn invariants(&self, bulks: &Bulks) -> Result<(), String> {
+        if let Some((peer, response)) = self.lone
+            && !self.waiting.is_empty()
+        {
+            return Err(format!("{response} to {peer} is not the only reply"));
+        }
         for (peer, queue) in &self.queues {
             let listed = self.waiting.iter().filter(|waiting| *waiting == peer).count();
             if listed != usize::from(queue.is_waiting) || (!queue.replies.is_empty() && listed == 0) {
@@ -156,7 +188,7 @@ impl Replies {
 
     /// Whether no reply waits to be sent, as far as a step knows.
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.is_empty() && self.lone.is_none()
     }
 
     /// Sends what has room, peers in turn; answers whether anything left.
@@ -167,6 +199,18 @@ impl Replies {
         windows: &mut Windows,
         nudges: &mut Vec<Peer>,
     ) -> bool {
+        if let Some((peer, response)) = self.lone {
+            let sent = match response.emit_short() {
+                Some(head) => outbox.whole(peer, Lane::Response, &head, 0),
+                None => outbox.whole(peer, Lane::Response, &response.emit(), 0),
+            };
+            if sent == Sent::Yes {
+                self.lone = None;
+            } else {
+                self.end_lone();
+            }
+            return sent == Sent::Yes;
+        }
         let mut any = false;
         outbox.counters.on_acks_merged(std::mem::take(&mut self.merged));
         for _ in 0..self.waiting.len() {
@@ -288,4 +332,64 @@ fn send_packet(
         *in_flight += 1;
     }
     sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{RequestId, Sequence};
+    use slab::Slab;
+
+    const WINDOW: WindowId = WindowId { index: 3, generation: 1 };
+
+    fn reply(sequence: u64, kind: ResponseKind) -> Reply {
+        let flags = ResponseFlags::NONE;
+        Reply::Packet(Response { window: WINDOW, flags, sequence: Sequence(sequence), kind }, ReplyBody::None)
+    }
+
+    fn ack(sequence: u64) -> Reply {
+        reply(sequence, ResponseKind::Ack)
+    }
+
+    fn sequences(replies: &Replies, peer: u32) -> Vec<u64> {
+        replies.invariants(&Slab::new()).unwrap();
+        let queued = replies.queues.get(&Peer(peer)).into_iter().flat_map(|queue| &queue.replies);
+        let sequence = |reply: &Reply| match reply {
+            Reply::Packet(response, _) => response.sequence.0,
+            _ => 0,
+        };
+        queued.map(sequence).collect()
+    }
+
+    #[test]
+    fn the_only_acknowledgement_has_no_queue_and_counts_like_others() {
+        let mut replies = Replies::default();
+        assert!(replies.is_empty() && !replies.owes(WINDOW, &Slab::new()));
+        replies.push(Peer(1), ack(5));
+        assert!(replies.queues.is_empty() && !replies.is_empty());
+        assert_eq!((replies.len(Peer(1)), replies.len(Peer(2))), (1, 0));
+        assert!(replies.owes(WINDOW, &Slab::new()), "its window stays");
+        assert!(!replies.owes(WindowId { index: 4, ..WINDOW }, &Slab::new()));
+        assert_eq!(replies.forget_peer(Peer(2)).count(), 0);
+        assert!(!replies.is_empty());
+        assert_eq!(replies.forget_peer(Peer(1)).count(), 0);
+        assert!(replies.is_empty(), "nobody answers a lost peer");
+    }
+
+    #[test]
+    fn what_follows_it_stands_behind_it_or_joins_it() {
+        let data = || reply(7, ResponseKind::Data { to: RequestId { index: 0, generation: 0 } });
+        let mut replies = Replies::default();
+        replies.push(Peer(1), ack(5));
+        replies.push(Peer(1), ack(6));
+        assert_eq!((sequences(&replies, 1), replies.merged, replies.len(Peer(1))), (vec![6], 1, 1));
+        replies.push(Peer(1), data());
+        assert_eq!(sequences(&replies, 1), [6, 7]);
+
+        let mut replies = Replies::default();
+        replies.push(Peer(1), ack(5));
+        replies.push(Peer(2), data());
+        assert_eq!((sequences(&replies, 1), sequences(&replies, 2)), (vec![5], vec![7]));
+        assert_eq!(replies.waiting, [Peer(1), Peer(2)], "in the order in which they came");
+    }
 }

@@ -25,8 +25,8 @@ impl Window {
         self.engine().with(|core| pack::join(&mut core.state, self.shared(), target, small))
     }
 
-    /// Whether the store joins others, or waits by itself for the next flush: the quick way of one store and its flush. While
-    /// somebody looks, the ordinary way tells of it.
+    /// Whether the store joins others, or waits by itself for the next flush, or has left ahead of that: the quick way of one store and
+    /// its flush. While somebody looks, the ordinary way tells of it.
     #[inline]
     pub(super) fn joins_or_waits(&self, target: Rank, small: Option<&Small>) -> bool {
         small.is_some_and(|small| {
@@ -40,9 +40,9 @@ impl Window {
         if self.engine().sight().is_on() {
             return false;
         }
-        self.engine().with(|Core { state, .. }| {
-            (may_join && pack::join(state, self.shared(), target, small))
-                || (may_wait && lone::keep(state, self.shared(), target, small))
+        self.engine().with(|core| {
+            (may_join && pack::join(&mut core.state, self.shared(), target, small))
+                || (may_wait && lone::keep(core, self.shared(), target, small))
         })
     }
 

@@ -9,7 +9,7 @@ use crate::bugs::{Bug, has};
 use crate::epoch::{Call, Epoch, Facts, LockState, Opening, RankLock, Stage, WindowEpoch, check};
 use crate::error::{Error, Result};
 use crate::ids::Rank;
-use crate::origin::lone::Lone;
+use crate::origin::lone::{Habit, Lone};
 use crate::origin::pack::Packing;
 use crate::origin::round::Rounds;
 use crate::pool::LocalShare;
@@ -39,6 +39,8 @@ pub(crate) struct WindowState {
     pub(crate) dirty: bool,
     /// A small store that waits for the next flush of its target, as no operation of the table.
     pub(crate) lone: Option<Lone>,
+    /// What became of those before it.
+    pub(crate) habit: Habit,
     /// The pack that the next small store may join.
     pub(crate) packing: Option<Packing>,
     /// An element was wanted and not to be had: hold nothing back until one was taken.
@@ -78,6 +80,7 @@ impl WindowState {
             in_line: 0,
             dirty: false,
             lone: None,
+            habit: Habit::default(),
             packing: None,
             pressure: false,
             error: None,

@@ -18,13 +18,22 @@ pub(super) fn head(code: u8, flags: u8, window: WindowId, sequence: Sequence) ->
 /// What the heads of all one-sided packets begin with.
 #[inline]
 pub(super) fn fixed(code: u8, flags: u8, window: WindowId, sequence: Sequence) -> [u8; FIXED] {
+    // Made in a register: bytes that are stored one by one and loaded together wait until all of them have left the store buffer.
+    let [version, protocol] = header(Protocol::OneSided);
+    let low = u32::from_le_bytes([version, protocol, code, flags]);
+    let first = u64::from(window.to_bits()) << 32 | u64::from(low);
     let mut start = [0; FIXED];
-    start[..HEADER_LEN].copy_from_slice(&header(Protocol::OneSided));
-    start[HEADER_LEN] = code;
-    start[HEADER_LEN + 1] = flags;
-    start[HEADER_LEN + 2..HEADER_LEN + 6].copy_from_slice(&window.to_bits().to_le_bytes());
-    start[HEADER_LEN + 6..].copy_from_slice(&sequence.0.to_le_bytes());
+    start[..8].copy_from_slice(&first.to_le_bytes());
+    start[8..].copy_from_slice(&sequence.0.to_le_bytes());
     start
+}
+
+/// What the heads of all one-sided packets begin with, read.
+pub(super) struct Start {
+    pub(super) code: u8,
+    pub(super) flags: u8,
+    pub(super) window: WindowId,
+    pub(super) sequence: Sequence,
 }
 
 /// Reads fields from the front of a packet.
@@ -37,6 +46,15 @@ impl<'a> Reader<'a> {
         Self { rest: packet }
     }
 
+    /// The fields of every one-sided packet: of a length that is looked at once.
+    #[inline]
+    pub(super) fn start(&mut self) -> Result<Start, &'static str> {
+        let [_, _, code, flags, w0, w1, w2, w3, sequence @ ..] = self.bytes::<FIXED>()?;
+        let window = WindowId::from_bits(u32::from_le_bytes([w0, w1, w2, w3]));
+        Ok(Start { code, flags, window, sequence: Sequence(u64::from_le_bytes(sequence)) })
+    }
+
+    #[inline]
     pub(super) fn bytes<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
         let (field, rest) = self.rest.split_first_chunk::<N>().ok_or("shorter than its kind needs")?;
         self.rest = rest;
@@ -45,10 +63,6 @@ impl<'a> Reader<'a> {
 
     pub(super) fn u8(&mut self) -> Result<u8, &'static str> {
         self.bytes::<1>().map(|[byte]| byte)
-    }
-
-    pub(super) fn u32(&mut self) -> Result<u32, &'static str> {
-        self.bytes().map(u32::from_le_bytes)
     }
 
     pub(super) fn u64(&mut self) -> Result<u64, &'static str> {

@@ -10,6 +10,7 @@ mod pack;
 mod place;
 mod request;
 mod response;
+mod store;
 
 pub use fields::Head;
 pub use header::{HEADER_LEN, Protocol, VERSION, check_header, header};
@@ -19,3 +20,4 @@ pub use place::{Area, Place};
 pub(crate) use place::{ENTRY_LEN, SHAPE_LEN};
 pub use request::{Request, RequestFlags, RequestKind};
 pub use response::{Response, ResponseFlags, ResponseKind};
+pub(crate) use store::{STORE_HEAD, put_store_head};

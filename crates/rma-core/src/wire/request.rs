@@ -3,8 +3,7 @@
 //! An operation's data follows the head: in the same packet when small, as the body of a bulk packet otherwise. Their
 //! length is the packet's; the target derives counts from it.
 
-use super::fields::{Head, Reader, head};
-use super::header::HEADER_LEN;
+use super::fields::{Head, Reader, Start, head};
 use super::place::Place;
 use crate::datatype::BasicType;
 use crate::ids::{RequestId, Sequence, WindowId};
@@ -62,6 +61,10 @@ impl RequestFlags {
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
+    }
+
+    pub(super) fn bits(self) -> u8 {
+        self.0
     }
 
     pub(super) fn parse(bits: u8) -> Result<Self, &'static str> {
@@ -166,9 +169,9 @@ pub enum RequestKind {
 }
 
 const SYNC: u8 = 1;
-const PUT: u8 = 2;
+pub(super) const PUT: u8 = 2;
 const GET: u8 = 3;
-const ACCUMULATE: u8 = 4;
+pub(super) const ACCUMULATE: u8 = 4;
 const FETCH_OP: u8 = 5;
 const COMPARE_SWAP: u8 = 6;
 const POST: u8 = 7;
@@ -182,7 +185,7 @@ pub(super) const NUDGE: u8 = 15;
 impl Request {
     /// The head as bytes.
     pub fn emit(&self) -> Head {
-        let (code, flags) = (self.kind.code(), self.flags.0);
+        let (code, flags) = (self.kind.code(), self.flags.bits());
         let mut head = match self.kind.place() {
             Some(place) => place.emit(code, flags, self.window, self.sequence),
             None => head(code, flags, self.window, self.sequence),
@@ -223,11 +226,8 @@ impl Request {
     /// Why no process of this job sends such a packet.
     pub fn parse(packet: &[u8]) -> Result<(Self, &[u8]), &'static str> {
         let mut fields = Reader::new(packet);
-        fields.bytes::<HEADER_LEN>()?;
-        let code = fields.u8()?;
-        let flags = RequestFlags::parse(fields.u8()?)?;
-        let window = WindowId::from_bits(fields.u32()?);
-        let sequence = Sequence(fields.u64()?);
+        let Start { code, flags, window, sequence } = fields.start()?;
+        let flags = RequestFlags::parse(flags)?;
         let is_shaped = code & SHAPED != 0;
         let place = |fields: &mut Reader<'_>| Place::parse(fields, is_shaped);
         let kind = match code & !SHAPED {

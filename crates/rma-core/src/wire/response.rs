@@ -3,7 +3,7 @@
 //! Every response names the sequence number of the request it answers, and thereby acknowledges all requests up to it:
 //! a target applies in order (lessons, decision 5).
 
-use super::fields::{Head, Reader, head};
+use super::fields::{FIXED, Head, Reader, Start, fixed, head};
 use super::header::HEADER_LEN;
 use crate::ids::{RequestId, Sequence, WindowId};
 use std::fmt;
@@ -96,6 +96,12 @@ const NOT_POSTED: u8 = 4;
 const NO_REQUEST: u64 = u64::MAX;
 
 impl Response {
+    /// The head, if it is only what all heads begin with.
+    pub(crate) fn emit_short(&self) -> Option<[u8; FIXED]> {
+        let Self { window, flags, sequence, kind } = *self;
+        (kind == ResponseKind::Ack).then(|| fixed(ACK, flags.0, window, sequence))
+    }
+
     /// The head as bytes.
     pub fn emit(&self) -> Head {
         let code = match self.kind {
@@ -129,17 +135,14 @@ impl Response {
     /// Why no process of this job sends such a packet.
     pub fn parse(packet: &[u8]) -> Result<(Self, &[u8]), &'static str> {
         let mut fields = Reader::new(packet);
-        fields.bytes::<HEADER_LEN>()?;
-        let code = fields.u8()?;
-        let flags = ResponseFlags(fields.u8()?);
+        let Start { code, flags, window, sequence } = fields.start()?;
+        let flags = ResponseFlags(flags);
         if !matches!(flags.0, 0 | 1 | 2 | 4) {
             return Err("unknown response flag");
         }
         if flags == ResponseFlags::REFUSED && code != ACK {
             return Err("a refusal that brings something");
         }
-        let window = WindowId::from_bits(fields.u32()?);
-        let sequence = Sequence(fields.u64()?);
         let kind = match code {
             ACK => ResponseKind::Ack,
             DATA => ResponseKind::Data { to: RequestId::from_bits(fields.u64()?) },
@@ -208,6 +211,7 @@ mod tests {
         for response in samples() {
             let head = response.emit();
             assert_eq!(Response::parse(&head), Ok((response, &[][..])));
+            assert!(response.emit_short().is_none_or(|short| short == *head), "{response}");
             assert!(!Response::is_nudge(&head));
             for len in 0..head.len() {
                 assert!(Response::parse(&head[..len]).is_err());
