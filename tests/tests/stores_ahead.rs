@@ -93,8 +93,18 @@ impl Scene {
         self.world.finish(self.window(), "flush", flush).unwrap();
     }
 
+    fn flush_local(&self, rank: u32) {
+        let flush = self.window().begin_flush_local(Rank(rank)).unwrap();
+        self.world.finish(self.window(), "flush_local", flush).unwrap();
+    }
+
     fn found(&self, rank: usize, disp: usize) -> u64 {
         local(&self.windows[rank], disp)
+    }
+
+    /// How often a rank has found no room.
+    fn full(&self, rank: u32) -> u64 {
+        self.world.engine(rank).counters().channel_full
     }
 
     /// Packets that all ranks have sent.
@@ -127,18 +137,21 @@ fn a_store_that_flushes_have_taken_before_is_on_its_way_before_its_flush() {
 }
 
 #[test]
-fn a_flush_that_waits_for_no_target_makes_no_habit() {
+fn a_flush_that_waits_for_no_target_makes_no_habit_and_ends_the_row() {
     let scene = Scene::new(&Setup::packets(2));
-    for value in 1..=2 * ENOUGH {
+    for value in 1..=4 * ENOUGH {
         scene.put(value, 1, 0);
-        assert_eq!(scene.window().outstanding(), 1);
-        let flush = scene.window().begin_flush_local(Rank(1)).unwrap();
-        scene.world.finish(scene.window(), "flush_local", flush).unwrap();
+        assert_eq!(scene.window().outstanding(), 1, "store {value}");
+        if value % 2 == 0 {
+            scene.flush(1);
+        } else {
+            scene.flush_local(1);
+        }
     }
 }
 
 #[test]
-fn a_store_without_its_flush_ends_the_habit() {
+fn a_store_without_its_flush_ends_the_habit_and_a_new_one_takes_twice_as_long() {
     let scene = Scene::habitual(&Setup::packets(2));
     let before = scene.packets();
     scene.put(8, 1, 0);
@@ -148,15 +161,43 @@ fn a_store_without_its_flush_ends_the_habit() {
     assert_eq!((scene.found(1, 0), scene.found(1, 1)), (8, 9));
     assert_eq!(scene.packets() - before, 3, "one more than for both together");
     // That flush has taken one.
-    for value in 1..ENOUGH {
+    for value in 1..2 * ENOUGH {
         scene.put(value, 1, 2);
         assert_eq!(scene.window().outstanding(), 1, "store {value} waits");
         scene.flush(1);
     }
-    scene.put(5, 1, 2);
+    scene.put(50, 1, 2);
     assert_eq!(scene.window().outstanding(), 0, "the habit is back");
     scene.flush(1);
-    assert_eq!(scene.found(1, 2), 5);
+    assert_eq!(scene.found(1, 2), 50);
+}
+
+#[test]
+fn a_flush_that_has_more_to_do_ends_the_habit() {
+    let scene = Scene::habitual(&Setup::packets(2));
+    for (round, packets) in [4, 3, 3].into_iter().enumerate() {
+        let before = scene.packets();
+        let mut got = [0];
+        scene.put(8, 1, 0);
+        scene.window().get(into(&mut got), Rank(1), Disp(7)).unwrap();
+        scene.flush(1);
+        assert_eq!((scene.found(1, 0), got), (8, [ENOUGH]));
+        assert_eq!(scene.packets() - before, packets, "round {round}: the data acknowledge the store");
+    }
+}
+
+#[test]
+fn a_local_flush_behind_it_ends_the_habit() {
+    let scene = Scene::habitual(&Setup::packets(2));
+    let before = scene.packets();
+    scene.put(8, 1, 0);
+    scene.flush_local(1);
+    scene.world.settle();
+    assert_eq!(scene.packets() - before, 2, "nobody has asked for that acknowledgement");
+    scene.put(9, 1, 0);
+    scene.flush_local(1);
+    scene.world.settle();
+    assert_eq!(scene.packets() - before, 3);
 }
 
 #[test]
@@ -211,12 +252,33 @@ fn what_finds_no_room_waits_for_its_flush() {
     scene.hold(&other[0], 1);
     other[0].put(number(4), Rank(1), Disp(0)).unwrap();
     let other_flush = other[0].begin_flush(Rank(1)).unwrap();
-    let before = scene.packets();
+    let (before, full) = (scene.packets(), scene.full(0));
     scene.put(8, 1, 0);
-    assert_eq!((scene.window().outstanding(), scene.packets() - before), (1, 0), "the lane holds one packet");
+    assert_eq!((scene.window().outstanding(), scene.packets() - before), (1, 0));
+    assert_eq!(scene.full(0) - full, 1, "the lane holds one packet");
     scene.flush(1);
     scene.world.finish(&other[0], "the other flush", other_flush).unwrap();
     assert_eq!((scene.found(1, 0), local(&other[1], 0)), (8, 4));
+}
+
+#[test]
+fn an_acknowledgement_that_finds_no_room_leaves_when_there_is_some() {
+    let mut setup = Setup::packets(2);
+    setup.sim.lane_packets = 1;
+    let scene = Scene::habitual(&setup);
+    let other = scene.world.allocate(1);
+    scene.hold(&other[0], 1);
+    let full = scene.full(1);
+    scene.put(8, 1, 0);
+    // Only rank 1 steps: its first answer stays in the lane.
+    (0..50).for_each(|_| scene.world.pump_only(|rank| rank == 1));
+    other[0].put(number(4), Rank(1), Disp(0)).unwrap();
+    let other_flush = other[0].begin_flush(Rank(1)).unwrap();
+    (0..50).for_each(|_| scene.world.pump_only(|rank| rank == 1));
+    assert_eq!((scene.found(1, 0), local(&other[1], 0)), (8, 4), "both are there");
+    assert!(scene.full(1) > full, "the lane holds one answer");
+    scene.world.finish(&other[0], "the other flush", other_flush).unwrap();
+    scene.flush(1);
 }
 
 #[test]
@@ -265,10 +327,7 @@ fn sums_are_right_whatever_order_calls_come_in() {
                     assert_eq!(scene.found(rank as usize, disp as usize), sums[rank as usize][disp as usize]);
                     scene.lock(rank);
                 }
-                _ => {
-                    let flush = window.begin_flush_local(Rank(rank)).unwrap();
-                    scene.world.finish(window, "flush_local", flush).unwrap();
-                }
+                _ => scene.flush_local(rank),
             }
         }
         scene.unlock(1);

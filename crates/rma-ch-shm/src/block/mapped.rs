@@ -1,9 +1,8 @@
 //! A block in memory shared with another process. One of the files of this crate with `unsafe`.
 //!
 //! Invariants: offsets are checked against the mapping on every use, whatever they were computed from (`ring_memory` checks those of
-//! a ring's words once); no reference is
-//! ever formed but to atomics; bytes go through spans, whose copies are defined although the other process may write at
-//! the same time.
+//! a ring's words once); no reference is ever formed but to atomics; bytes go through spans, whose copies are defined although the
+//! other process may write at the same time.
 
 use crate::segment::Mapping;
 use rma_core::datatype::{Gather, Scatter};

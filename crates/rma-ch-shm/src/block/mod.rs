@@ -1,7 +1,7 @@
 //! A block of shared memory as rings see it: words, and bytes that are copied in and out.
 //!
-//! Two pairs of files of equal interface: `mapped` and `ring_memory` are memory shared with another process; those below `model`,
-//! beside `src`, are the same over the atomics of the model checker, for the tests of the rings' orderings.
+//! `mapped` and `ring_memory` are memory shared with another process; the two files below `model`, beside `src`, are to rings the same
+//! over the atomics of the model checker, for the tests of their orderings.
 
 #[cfg(not(loom))]
 mod mapped;

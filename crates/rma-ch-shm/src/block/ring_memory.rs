@@ -14,17 +14,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The words of one ring: those of its control part, and the first one of each line.
 #[derive(Debug)]
 pub(crate) struct RingMemory {
-    /// By [`Word`].
-    control: [*const AtomicU64; 3],
-    lines: *const u8,
+    addresses: Addresses,
     /// Bytes of all lines less one: they are a power of two.
     mask: usize,
     block: Arc<Block>,
 }
 
-// SAFETY: the pointers are into a mapping that lives as long as the block, which is kept here, and what they lead to is accessed
-// by atomics only, so it matters to nobody which thread does it.
-unsafe impl Send for RingMemory {}
+#[derive(Debug)]
+struct Addresses {
+    /// By [`Word`].
+    control: [*const AtomicU64; 3],
+    lines: *const u8,
+}
+
+// SAFETY: they are addresses in a mapping that belongs to no thread, and the block beside them keeps it.
+unsafe impl Send for Addresses {}
 
 impl RingMemory {
     /// The words of the ring at this place of the block.
@@ -35,12 +39,11 @@ impl RingMemory {
         let RingPlace { consumed, consumer_alarm, producer_alarm, data, lines, .. } = place;
         assert!(lines.is_power_of_two() && data.is_multiple_of(LINE), "{lines} lines at {data} of a block");
         let bytes = usize::try_from(lines).expect("lines in memory") * LINE;
-        Self {
+        let addresses = Addresses {
             control: [consumed, consumer_alarm, producer_alarm].map(|at| std::ptr::from_ref(block.word(at))),
             lines: block.address(data, bytes),
-            mask: bytes - 1,
-            block,
-        }
+        };
+        Self { addresses, mask: bytes - 1, block }
     }
 
     /// The block that it lies in.
@@ -83,13 +86,14 @@ impl RingMemory {
     fn control(&self, word: Word) -> &AtomicU64 {
         // SAFETY: the block has checked that the word lies in it and is aligned, and lives as long as `self`; every process
         // accesses it by atomics only.
-        unsafe { &*self.control[word as usize] }
+        unsafe { &*self.addresses.control[word as usize] }
     }
 
     fn line(&self, position: u64) -> &AtomicU64 {
         // SAFETY: the offset is at most `mask`, less than the bytes that the block has checked to lie in it, and a multiple of a
         // line's, as is the start of the lines in a mapping, which is aligned to pages; so a word fits there and is aligned. The
-        // block lives as long as `self`, and every process accesses the word by atomics only.
-        unsafe { &*self.lines.add(self.offset(position)).cast::<AtomicU64>() }
+        // block lives as long as `self`. Where the word belongs to a payload, it is accessed by the copies of spans, which are
+        // defined whatever others write meanwhile, and by atomics otherwise.
+        unsafe { &*self.addresses.lines.add(self.offset(position)).cast::<AtomicU64>() }
     }
 }

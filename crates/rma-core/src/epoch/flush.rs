@@ -61,12 +61,10 @@ impl FlushSync {
         debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
         let goal = pools.targets[target].push(reach == Reach::Remote);
         let lone = window.lone.take_if(|lone| lone.rank == rank);
-        if reach == Reach::Remote {
-            window.habit.on_flush(rank, lone.is_some());
-        }
         let element = &mut pools.targets[target];
         let has_said_all = match lone {
             Some(lone) => {
+                window.habit.on_taken(reach);
                 let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
                 let has_left = lone.send(&window.shared, element, &mut outbox, reach == Reach::Remote);
                 let owes_more = element.needs_ack_request();
@@ -75,14 +73,16 @@ impl FlushSync {
                 }
                 has_left && !owes_more
             }
-            // All of it has left already, mostly a lone store that went ahead.
-            None if element.has_said_all() && window.epoch.is_granted(rank) => true,
             None => {
-                let mut counters = std::mem::take(&mut window.counters);
-                let outbox = Outbox { channel, counters: &mut counters, by_channel };
-                let has_said_all = Issuer { window, pools, bulks, outbox, config }.issue_to(target);
-                window.counters = counters;
-                has_said_all
+                let had_said_all = element.has_said_all() && window.epoch.is_granted(rank);
+                window.habit.on_flush(rank, reach, had_said_all);
+                had_said_all || {
+                    let mut counters = std::mem::take(&mut window.counters);
+                    let outbox = Outbox { channel, counters: &mut counters, by_channel };
+                    let has_said_all = Issuer { window, pools, bulks, outbox, config }.issue_to(target);
+                    window.counters = counters;
+                    has_said_all
+                }
             }
         };
         if !has_said_all {

@@ -8,8 +8,9 @@
 //! * Anybody takes the window out of the table to work on it ([`State::take_window`]), or another operation is posted there: then it
 //!   becomes an operation like all others, and nobody else has to know of it.
 //!
-//! Where flushes have taken the last ones ([`Habit`]), the next one leaves at once, with the request for its acknowledgement, and is
-//! on its way while the program comes to its flush: as many packets, sooner. A program that changes its ways has one packet more, once.
+//! Where flushes have taken the last ones in a row ([`Habit`]), the next one leaves at once, with the request for its acknowledgement, and
+//! in a channel that keeps no packets back it is on its way while the program comes to its flush: as many packets, sooner. When
+//! something else comes than its flush alone, that was a packet too many, and it takes twice as long a row until the next one.
 //!
 //! Invariants: there is one in a window at most; its target has an element, to which it is the newest operation posted and nothing
 //! else is pending; packets to that target may leave; the window's own share of operation elements has one left, so that it can
@@ -21,6 +22,7 @@ use super::pack::Small;
 use super::send::{Outbox, Sent};
 use crate::channel::Lane;
 use crate::config::EngineConfig;
+use crate::epoch::Reach;
 use crate::ids::{Rank, Sequence};
 use crate::pool::PoolKey;
 use crate::progress::{Core, Pools, State};
@@ -28,7 +30,7 @@ use crate::table::{Operation, Target};
 use crate::window::{Shared, WindowState};
 use crate::wire::{RequestFlags, STORE_HEAD, put_store_head};
 
-/// Lone stores in a row that flushes have taken, after which the next one does not wait for its flush.
+/// Lone stores in a row that flushes have taken, after which the first one does not wait for its flush.
 const ENOUGH: u8 = 3;
 
 /// Longest lone store: every channel carries so much in a small packet, whatever its settings.
@@ -43,19 +45,42 @@ pub(crate) struct Lone {
 }
 
 /// What became of a window's last lone stores.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Habit {
     /// How many in a row were taken by a flush that waits for the target.
-    flushed: u8,
+    row: u8,
+    /// The row after which one leaves ahead of its flush.
+    enough: u8,
     /// The last one has left ahead of the flush of this rank, which has not come yet.
     ahead: Option<Rank>,
 }
 
+impl Default for Habit {
+    fn default() -> Self {
+        Self { row: 0, enough: ENOUGH, ahead: None }
+    }
+}
+
 impl Habit {
-    /// A flush that waits for the target begins, and has found its store waiting or gone ahead.
-    pub(crate) fn on_flush(&mut self, rank: Rank, was_waiting: bool) {
-        self.flushed = self.flushed.saturating_add(u8::from(was_waiting));
-        self.ahead.take_if(|ahead| *ahead == rank);
+    /// A flush has taken the store that waited.
+    pub(crate) fn on_taken(&mut self, reach: Reach) {
+        self.row = if reach == Reach::Remote { self.row.saturating_add(1) } else { 0 };
+    }
+
+    /// A flush of this rank has found no store waiting, and with `has_said_all` nothing else either.
+    pub(crate) fn on_flush(&mut self, rank: Rank, reach: Reach, has_said_all: bool) {
+        if self.ahead != Some(rank) {
+            return;
+        }
+        match (reach, has_said_all) {
+            (Reach::Remote, true) => self.ahead = None,
+            (Reach::Remote | Reach::Local, _) => self.on_missed(),
+        }
+    }
+
+    /// Something else has come than the flush that the last store left ahead of.
+    fn on_missed(&mut self) {
+        *self = Self { enough: self.enough.saturating_mul(2), ..Self::default() };
     }
 }
 
@@ -67,7 +92,7 @@ pub(crate) fn is_short(small: &Small) -> bool {
 
 /// Keeps a short store until the next flush, or sends it ahead, if nothing else waits for its target and nothing needs it to be an
 /// operation. Says whether it has done either.
-pub(crate) fn keep(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
+pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
     let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
     if !lost.is_empty() {
         return false;
@@ -88,10 +113,9 @@ pub(crate) fn keep(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) 
     window.counters.on_ops_queued(1);
     let lone = Lone { rank, target: key, small: *small };
     if window.habit.ahead.is_some() {
-        // The flush that the last one left ahead of has not come.
-        window.habit = Habit::default();
+        window.habit.on_missed();
     }
-    if window.habit.flushed >= ENOUGH && !window.dirty {
+    if window.habit.row >= window.habit.enough && !window.dirty {
         let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
         if lone.send(shared, target, &mut outbox, true) {
             window.habit.ahead = Some(rank);
@@ -108,8 +132,7 @@ fn is_held_back(config: &EngineConfig, small: &Small) -> bool {
 }
 
 impl Lone {
-    /// Sends the store, with a request for its acknowledgement if there is to be one. `false` when it has not left, and has to
-    /// become an operation.
+    /// Sends the store, with a request for its acknowledgement if there is to be one. `false` when it has not left.
     pub(crate) fn send(
         &self,
         shared: &Shared,
@@ -138,7 +161,7 @@ impl Lone {
 
     /// Puts the store into the operation table.
     pub(crate) fn enter(self, pools: &mut Pools, window: &mut WindowState) {
-        window.habit = Habit::default();
+        window.habit.row = 0;
         let Small { store, disp, data } = self.small;
         let mut op = Operation::store(store, disp, data);
         let target = &mut pools.targets[self.target];

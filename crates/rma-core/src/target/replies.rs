@@ -142,12 +142,20 @@ impl Replies {
     /// A bulk body has left.
     pub(crate) fn on_bulk_sent(&mut self, to: Peer, memory: ReplyBody) {
         self.buffers.take_back(memory);
-        if let Some(queue) = self.queues.get_mut(&to) {
-            queue.bulks -= 1;
-            if !queue.replies.is_empty() && !queue.is_waiting {
-                queue.is_waiting = true;
-                self.waiting.push_back(to);
-            }
+        let Some(queue) = self.queues.get_mut(&to) else { return };
+        queue.bulks -= 1;
+        if queue.replies.is_empty() {
+            self.drop_if_spare(to);
+        } else if !queue.is_waiting {
+            queue.is_waiting = true;
+            self.waiting.push_back(to);
+        }
+    }
+
+    /// Drops a queue without replies, unless a bulk body is on its way or it is one of the few that are kept.
+    fn drop_if_spare(&mut self, peer: Peer) {
+        if self.queues.len() > KEPT_QUEUES && self.queues.get(&peer).is_some_and(|queue| queue.bulks == 0) {
+            self.queues.remove(&peer);
         }
     }
 
@@ -261,8 +269,8 @@ impl Replies {
             queue.is_waiting = !queue.replies.is_empty();
             if queue.is_waiting {
                 self.waiting.push_back(peer);
-            } else if queue.bulks == 0 && self.queues.len() > KEPT_QUEUES {
-                self.queues.remove(&peer);
+            } else {
+                self.drop_if_spare(peer);
             }
         }
         if any {
@@ -374,6 +382,17 @@ mod tests {
         assert!(!replies.is_empty());
         assert_eq!(replies.forget_peer(Peer(1)).count(), 0);
         assert!(replies.is_empty(), "nobody answers a lost peer");
+    }
+
+    #[test]
+    fn no_queue_outlives_its_last_bulk_body_but_a_few() {
+        let mut replies = Replies::default();
+        for peer in 0..20 {
+            replies.queues.insert(Peer(peer), Queue { bulks: 1, ..Queue::default() });
+        }
+        (0..20).for_each(|peer| replies.on_bulk_sent(Peer(peer), ReplyBody::None));
+        assert_eq!(replies.queues.len(), KEPT_QUEUES);
+        assert!(replies.queues.values().all(|queue| queue.bulks == 0));
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Window {
         }
         self.engine().with(|core| {
             (may_join && pack::join(&mut core.state, self.shared(), target, small))
-                || (may_wait && lone::keep(core, self.shared(), target, small))
+                || (may_wait && lone::keep_or_send(core, self.shared(), target, small))
         })
     }
 
