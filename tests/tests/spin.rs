@@ -379,3 +379,22 @@ fn who_has_its_turns_itself_goes_on_spinning_however_long_they_take() {
         assert_eq!(turns_until_poll(&engine, &desk, 2, LONG_CALL), 0, "it still begins by spinning");
     }
 }
+
+#[test]
+fn a_wait_behind_a_short_sleep_spins_for_twice_as_long_and_behind_a_long_one_as_ever() {
+    // Microseconds from one reading of the clock to the next, which is how long a sleep takes here.
+    for (sleep_us, sleeps_again) in [(100, false), (900, false), (1100, true)] {
+        let desk = Arc::<Desk>::default();
+        let quiet = || Quiet(Arc::clone(&desk));
+        let config = EngineConfig { yields: 0, ..EngineConfig::default() };
+        let engine = Engine::new(config, Box::new(quiet()), Arc::new(quiet()), Box::new(quiet())).unwrap();
+        desk.is_blind.store(true, SeqCst);
+        let sleeps_until_poll = |poll| {
+            let before = engine.counters().sleeps;
+            turns_until_poll(&engine, &desk, poll, sleep_us);
+            engine.counters().sleeps - before
+        };
+        assert_eq!(sleeps_until_poll(4), 1, "two polls are further apart than waits spin");
+        assert_eq!(sleeps_until_poll(4), u64::from(sleeps_again), "a sleep of {sleep_us} us");
+    }
+}

@@ -9,6 +9,7 @@ mod agent;
 mod dispatch;
 mod doze;
 mod invariants;
+mod naps;
 mod outlook;
 mod outside;
 mod poller;

@@ -27,6 +27,7 @@
 
 use super::agent::AgentState;
 use super::doze::News;
+use super::naps::Naps;
 use super::poller::{Poller, Registrar};
 use super::sharing::Sharing;
 use super::state::State;
@@ -53,6 +54,7 @@ pub(crate) struct Waiting {
     pub(super) turns: Turns,
     /// Whether what this process waits for needs its core.
     pub(super) sharing: Sharing,
+    naps: Naps,
     /// The thread that drives the engine while the application is away, if there is one.
     pub(crate) agent: AgentState,
 }
@@ -109,6 +111,7 @@ impl Waiting {
             generation: AtomicU64::new(0),
             turns: Turns::default(),
             sharing: Sharing::new(),
+            naps: Naps::default(),
             agent: AgentState::new(),
         }
     }
@@ -220,8 +223,8 @@ impl Wait<'_> {
         let mut is_last_round = sleeps_at_once;
         let mut reports = Reports { after: self.patience.report, begun: None };
         let (mut idle_since, mut next_turn, mut span, mut rounds) = (None, None, None, 0u32);
-        // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that.
-        let mut held = None;
+        // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that; and the last sleep.
+        let (mut held, mut slept) = (None, None);
         let mut looks = self.may_look();
         loop {
             if let Some(value) = self.spin(std::mem::take(&mut looks), ready)? {
@@ -229,10 +232,9 @@ impl Wait<'_> {
             }
             let seen = self.waiting.news();
             let was_held = held.is_some();
-            let mut core = held.take().unwrap_or_else(|| self.core.lock());
-            let moved = if was_held { core.step_for_packet(self.host) } else { core.step(self.host) };
-            self.waiting.on_stepped(&mut core, moved);
+            let (mut core, moved) = self.step(held.take());
             self.waiting.sharing.on_step(turn.take(), moved, idle_since.is_some());
+            slept.take().into_iter().for_each(|slept| self.waiting.naps.on_woken(slept, moved));
             if let Some(value) = self.test(&mut core, !is_last_round, ready)? {
                 return Ok(value);
             }
@@ -251,8 +253,8 @@ impl Wait<'_> {
                 continue;
             }
             let now = self.host.now();
-            let is_time_to_spin = now < *idle_since.get_or_insert(now) + self.patience.spin;
-            let is_spinning = is_time_to_spin && !self.waiting.sharing.is_likely();
+            let spun_enough = *idle_since.get_or_insert(now) + self.waiting.naps.spin(self.patience.spin);
+            let is_spinning = now < spun_enough && !self.waiting.sharing.is_likely();
             let has_spun = now >= *next_turn.get_or_insert(now + SPIN_BETWEEN_TURNS);
             let gives_turn = if is_spinning { has_spun && self.patience.yields > 0 } else { yields > 0 };
             if gives_turn {
@@ -283,9 +285,19 @@ impl Wait<'_> {
             self.waiting.sharing.on_elsewhere();
             self.sight.sleep();
             self.sleep(core, seen, until_report);
+            slept = Some(self.host.now().saturating_sub(now));
             (idle_since, next_turn) = (None, None);
             is_last_round = sleeps_at_once;
         }
+    }
+
+    /// A step, of the engine that is held because there is a packet, or of any; says whether it has moved anything.
+    fn step<'c>(&'c self, held: Option<MutexGuard<'c, Core>>) -> (MutexGuard<'c, Core>, bool) {
+        let was_held = held.is_some();
+        let mut core = held.unwrap_or_else(|| self.core.lock());
+        let moved = if was_held { core.step_for_packet(self.host) } else { core.step(self.host) };
+        self.waiting.on_stepped(&mut core, moved);
+        (core, moved)
     }
 
     /// Whether the wait begins with a turn: where waits do not spin but give turns away, and nobody is told of them.

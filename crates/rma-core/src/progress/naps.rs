@@ -1,0 +1,61 @@
+//! How long a wait spins before it sleeps, where sleeps have turned out short.
+//!
+//! A rank is awake some ten microseconds after it is called on a quiet machine, and hundreds where power management or the host of a
+//! virtual one takes its time. Then whoever sleeps makes the one that it answers wait for longer than that one spins, so both sleep
+//! for each other's answers, and go on so. A sleep that a packet ended soon would have been needless had the wait spun for twice as
+//! long; so the next waits do, up to [`LONGEST`]. A sleep that lasted longer, or brought nothing, takes that back: who waits for
+//! long spins for that long once, and gives turns away meanwhile as ever.
+//!
+//! Only a guess of one process about itself; threads that change it at the same time lose one, and it comes again.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// A longer sleep was worth it.
+const NAP: Duration = Duration::from_millis(1);
+/// Most that a wait spins because of naps.
+const LONGEST: Duration = Duration::from_millis(2);
+
+/// What the last sleep says about the next one.
+#[derive(Debug, Default)]
+pub(super) struct Naps {
+    /// Nanoseconds that waits spin at least.
+    least: AtomicU64,
+}
+
+impl Naps {
+    /// How long waits spin that would usually spin for so long. Those that never spin do not.
+    pub(super) fn spin(&self, usual: Duration) -> Duration {
+        if usual.is_zero() { usual } else { usual.max(Duration::from_nanos(self.least.load(Relaxed))) }
+    }
+
+    /// A wait has slept; `moved` says whether the step behind it has moved anything.
+    pub(super) fn on_woken(&self, slept: Duration, moved: bool) {
+        let least = if moved && slept <= NAP { (2 * slept).min(LONGEST) } else { Duration::ZERO };
+        self.least.store(least.as_nanos() as u64, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: Duration = Duration::from_micros(30);
+
+    #[test]
+    fn waits_spin_for_twice_a_nap_until_a_sleep_is_long_or_in_vain() {
+        let naps = Naps::default();
+        assert_eq!(naps.spin(USUAL), USUAL);
+        naps.on_woken(Duration::from_micros(400), true);
+        assert_eq!(naps.spin(USUAL), Duration::from_micros(800));
+        assert_eq!(naps.spin(Duration::ZERO), Duration::ZERO, "who never spins does not");
+        naps.on_woken(Duration::from_micros(400), false);
+        assert_eq!(naps.spin(USUAL), USUAL, "it brought nothing");
+        naps.on_woken(NAP, true);
+        assert_eq!(naps.spin(USUAL), LONGEST);
+        naps.on_woken(NAP + Duration::from_micros(1), true);
+        assert_eq!(naps.spin(USUAL), USUAL, "it was worth it");
+        naps.on_woken(Duration::from_micros(5), true);
+        assert_eq!(naps.spin(USUAL), USUAL, "it is never less");
+    }
+}
