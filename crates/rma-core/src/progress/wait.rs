@@ -233,8 +233,7 @@ impl Wait<'_> {
             let seen = self.waiting.news();
             let was_held = held.is_some();
             let (mut core, moved) = self.step(held.take());
-            self.waiting.sharing.on_step(turn.take(), moved, idle_since.is_some());
-            slept.take().into_iter().for_each(|slept| self.waiting.naps.on_woken(slept, moved));
+            self.learn(turn.take(), slept.take(), moved, idle_since.is_some());
             if let Some(value) = self.test(&mut core, !is_last_round, ready)? {
                 return Ok(value);
             }
@@ -298,6 +297,14 @@ impl Wait<'_> {
         let moved = if was_held { core.step_for_packet(self.host) } else { core.step(self.host) };
         self.waiting.on_stepped(&mut core, moved);
         (core, moved)
+    }
+
+    /// Learns from a step what the turn or the sleep before it was worth; `was_idle` as for [`Sharing::on_step`].
+    fn learn(&self, turn: Option<Turn>, slept: Option<Duration>, moved: bool, was_idle: bool) {
+        self.waiting.sharing.on_step(turn, moved, was_idle);
+        if let Some(slept) = slept {
+            self.waiting.naps.on_woken(slept, moved);
+        }
     }
 
     /// Whether the wait begins with a turn: where waits do not spin but give turns away, and nobody is told of them.
