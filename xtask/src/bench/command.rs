@@ -13,6 +13,7 @@ use clap::builder::PossibleValue;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 /// Measure this library beside other MPI libraries and beside the limits of the machine.
 ///
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     prefix: Vec<PathBuf>,
 
-    /// How often everything is measured.
+    /// How often everything is measured, however long that takes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     repetitions: Option<u32>,
 
@@ -203,7 +204,10 @@ fn plan(args: &Args) -> Plan {
     let mut plan = if args.quick { Plan::quick() } else { Plan::full() };
     plan.only.clone_from(&args.only);
     plan.ranks.clone_from(&args.ranks);
-    plan.repetitions = args.repetitions.unwrap_or(plan.repetitions);
+    if let Some(repetitions) = args.repetitions {
+        plan.repetitions = repetitions;
+        plan.total_limit = Duration::MAX;
+    }
     plan
 }
 
@@ -237,8 +241,15 @@ mod tests {
     #[test]
     fn the_comparison_has_options_and_the_others_have_names() {
         let args = parse("bench --quick --only put,fence --ranks 2,4 --peers mpich-5").unwrap();
-        let plan = plan(&args);
-        assert!(plan.is_quick && plan.only == ["put", "fence"] && plan.ranks == [2, 4]);
+        let quick = plan(&args);
+        assert!(quick.is_quick && quick.only == ["put", "fence"] && quick.ranks == [2, 4]);
+        assert!(quick.total_limit < Duration::from_secs(180), "as its help says");
+        let patient = plan(&parse("bench --quick --repetitions 7").unwrap());
+        assert_eq!(
+            (patient.repetitions, patient.total_limit),
+            (7, Duration::MAX),
+            "what was asked for is measured"
+        );
         assert!(matches!(parse("bench paths").unwrap().other, Some(Other::Paths)));
         assert!(matches!(parse("bench collectives").unwrap().other, Some(Other::Collectives)));
         let parts = parse("bench parts copy --quick").unwrap();

@@ -60,8 +60,9 @@ pub(super) fn verdict(line: &Line<'_>) -> String {
 /// How much was measured.
 pub(super) fn extent(results: &Results) -> String {
     format!(
-        "{} repetitions{}{}",
+        "{} repetition{}{}{}",
         results.repetitions,
+        if results.repetitions == 1 { "" } else { "s" },
         if results.is_cut_short { ", the last one cut short by the time limit" } else { "" },
         if results.quick { ", short samples (--quick)" } else { "" }
     )
