@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TARGET = 0, AT = 3 };
+enum { TARGET = 0, AT = 3, FEW = 8 };
 
 static MPI_Win window;
 static long long value = 1, result;
+static double values[FEW], results[FEW];
 
 static int call_put(void)
 {
@@ -32,6 +33,17 @@ static int call_accumulate(void)
 static int call_get_accumulate(void)
 {
     return MPI_Get_accumulate(&value, 1, MPI_LONG_LONG, &result, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, MPI_SUM,
+                              window);
+}
+
+static int call_accumulate_8(void)
+{
+    return MPI_Accumulate(values, FEW, MPI_DOUBLE, TARGET, AT, FEW, MPI_DOUBLE, MPI_SUM, window);
+}
+
+static int call_get_accumulate_8(void)
+{
+    return MPI_Get_accumulate(values, FEW, MPI_DOUBLE, results, FEW, MPI_DOUBLE, TARGET, AT, FEW, MPI_DOUBLE, MPI_SUM,
                               window);
 }
 
@@ -66,6 +78,8 @@ static const struct {
     {"get", call_get, 1},
     {"accumulate", call_accumulate, 1},
     {"get_accumulate", call_get_accumulate, 1},
+    {"accumulate_8", call_accumulate_8, 1},
+    {"get_accumulate_8", call_get_accumulate_8, 1},
     {"fetch_and_op", call_fetch_and_op, 1},
     {"compare_and_swap", call_compare_and_swap, 1},
     {"flush", call_flush, 1},
@@ -80,7 +94,7 @@ int main(int argc, char **argv)
         long long *memory;
         long count = atol(argv[2]);
         MPI_Init(&argc, &argv);
-        MPI_Win_allocate(64, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+        MPI_Win_allocate((AT + FEW) * sizeof value, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
         if (calls[i].is_locked)
             MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
         for (long n = 0; n < count; n++)

@@ -5,6 +5,7 @@ mod communicate;
 mod create;
 mod dynamic;
 mod hints;
+mod now;
 mod requested;
 mod shared;
 mod synchronize;

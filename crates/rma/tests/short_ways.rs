@@ -43,6 +43,65 @@ fn a_copy_that_cannot_be_made_now_is_not_made() {
     .unwrap();
 }
 
+/// Runs of words, likewise.
+#[test]
+fn a_run_that_cannot_be_changed_now_is_not_changed() {
+    World::run_threads(1, |world| {
+        let spec = WindowSpec::Allocate { len: 64 * 8, unit: 8 };
+        let window = world.engine().create_window(world.group(), spec)?;
+        let (threes, mut result) = ([3u64; 65], [9u64; 65]);
+        // SAFETY: the variables outlive the epochs below, and nothing else uses them meanwhile.
+        let from = |len: usize| unsafe { ReadSpan::new(threes.as_ptr().cast(), len) };
+        let old_at = result.as_mut_ptr();
+        // SAFETY: as above.
+        let old = |len: usize| unsafe { WriteSpan::new(old_at.cast(), len) };
+        let kernel = |op, ty| Kernel::new(op, ty).unwrap();
+        let (sum, target) = (kernel(ReduceOp::Sum, BasicType::U64), Rank(0));
+        let accumulate =
+            |len, kernel, rank, disp| window.accumulate_run_now(from(len), kernel, rank, Disp(disp));
+        let fetch = |len, kernel, rank, disp| {
+            window.get_accumulate_run_now(from(len), old(len), kernel, rank, Disp(disp))
+        };
+        assert!(!accumulate(16, sum, target, 0) && !fetch(16, sum, target, 0), "no epoch is open");
+        window.lock(LockKind::Exclusive, target, Assert::NONE)?;
+        let complex = kernel(ReduceOp::Sum, BasicType::ComplexF32);
+        for (len, kernel, rank, disp) in [
+            (16, sum, target, 63),
+            (65 * 8, sum, target, 0),
+            (8, sum, target, u64::MAX),
+            (8, sum, target, 1 << 61),
+            (12, sum, target, 0),
+            (16, sum, Rank(1), 0),
+            (16, complex, target, 0),
+        ] {
+            assert!(!accumulate(len, kernel, rank, disp), "{len} bytes of {kernel:?} at {disp}");
+            assert!(!fetch(len, kernel, rank, disp), "{len} bytes of {kernel:?} at {disp}");
+        }
+        assert!(
+            !accumulate(16, kernel(ReduceOp::NoOp, BasicType::U64), target, 0),
+            "which only fetches have"
+        );
+        assert!(!window.get_accumulate_run_now(from(16), old(8), sum, target, Disp(0)), "other lengths");
+        assert!(accumulate(0, sum, target, 64) && fetch(0, sum, target, 64));
+        assert_eq!(result, [9; 65]);
+        // One element, a few, and as many as plain code is made for, twice each.
+        for len in [1, 3, 64] {
+            assert!(fetch(64 * 8, kernel(ReduceOp::NoOp, BasicType::U64), target, 0));
+            let before = result;
+            assert!(accumulate(8 * len, sum, target, 0) && fetch(8 * len, sum, target, 0));
+            assert!((0..len).all(|at| result[at] == before[at] + 3), "{len} elements: {result:?}");
+            window.get(old(64 * 8), target, Disp(0))?;
+            let expected = |at: usize| before[at] + if at < len { 6 } else { 0 };
+            assert!((0..64).all(|at| result[at] == expected(at)), "{len} elements: {result:?}");
+        }
+        assert_eq!(result[64], 9, "nothing lies behind what was fetched");
+        window.unlock(target)?;
+        assert!(!accumulate(16, sum, target, 0) && !fetch(16, sum, target, 0), "the epoch is over");
+        window.free()
+    })
+    .unwrap();
+}
+
 /// Locks and single words that others might use meanwhile, likewise, with any number of callers and with one at a time.
 #[test]
 fn a_step_that_cannot_be_made_now_is_not_made() {

@@ -13,6 +13,8 @@ const CALLS: &[(&str, &str, f64, bool)] = &[
     ("get", "MPI_Get", 100.0, true),
     ("accumulate", "MPI_Accumulate", 210.0, true),
     ("get_accumulate", "MPI_Get_accumulate", 260.0, true),
+    ("accumulate_8", "MPI_Accumulate of 8 doubles", 520.0, true),
+    ("get_accumulate_8", "MPI_Get_accumulate of 8 doubles", 680.0, true),
     ("fetch_and_op", "MPI_Fetch_and_op", 220.0, true),
     ("compare_and_swap", "MPI_Compare_and_swap", 220.0, true),
     ("flush", "MPI_Win_flush", 80.0, false),

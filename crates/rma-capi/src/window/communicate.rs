@@ -1,10 +1,10 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
-use super::transfer::{
-    Origin, Target, accumulate, accumulate_joins, accumulate_now, compare_and_swap, compare_and_swap_now,
-    fetch_and_op, fetch_and_op_now, get, get_accumulate, get_accumulate_now, get_now, put, put_joins,
-    put_now,
+use super::now::{
+    accumulate_joins_or_runs, accumulate_now, compare_and_swap_now, fetch_and_op_now, get_accumulate_now,
+    get_accumulate_runs, get_now, put_joins, put_now,
 };
+use super::transfer::{Origin, Target, accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put};
 use crate::abi::*;
 use crate::arguments::Memory;
 use crate::entry::{entry, forms};
@@ -37,7 +37,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_joins(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
+    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_joins_or_runs(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
     |_| {
         accumulate(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), op, win)
     }
@@ -48,7 +48,7 @@ forms! {
         result_count: Number, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint,
         target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first get_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
+    raises Raiser::Win(win), first get_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then get_accumulate_runs(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
     |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);

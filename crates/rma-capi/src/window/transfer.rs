@@ -10,10 +10,9 @@ use super::Win;
 use super::synchronize::target;
 use crate::abi::*;
 use crate::arguments::{Memory, Wide, count};
-use crate::datatype::{self, committed, dense_bytes, dense_size};
+use crate::datatype::{self, committed, dense_bytes};
 use crate::op;
-use crate::overlap::{Touched, are_apart, check_apart, check_spans_apart};
-use crate::runtime::is_unwatched;
+use crate::overlap::{Touched, check_apart, check_spans_apart};
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::{Disp, Rank};
@@ -25,7 +24,7 @@ use std::ffi::c_int;
 /// The origin's side of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<C> {
-    address: Memory,
+    pub(super) address: Memory,
     count: C,
     pub(super) datatype: MPI_Datatype,
 }
@@ -35,7 +34,7 @@ pub(super) struct Origin<C> {
 pub(super) struct Target<C> {
     rank: c_int,
     disp: MPI_Aint,
-    count: C,
+    pub(super) count: C,
     pub(super) datatype: MPI_Datatype,
 }
 
@@ -47,115 +46,6 @@ impl<C> Origin<C> {
     pub(super) fn new(address: Memory, count: C, datatype: MPI_Datatype) -> Self {
         Self { address, count, datatype }
     }
-}
-
-/// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
-#[inline(always)]
-pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
-    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
-    window.inner.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
-}
-
-/// `MPI_Put`, where it can join others that wait; `None` likewise.
-#[inline(always)]
-pub(super) fn put_joins<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
-    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
-    window.inner.put_joins(origin.address.readable_at_all(len)?, rank, disp).then_some(())
-}
-
-/// `MPI_Get`, likewise.
-#[inline(always)]
-pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
-    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
-    window.inner.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
-}
-
-/// `MPI_Accumulate`, where it can be no more than one atomic instruction, likewise.
-#[inline(always)]
-pub(super) fn accumulate_now<C: Wide>(
-    origin: &Origin<C>,
-    target: &Target<C>,
-    op: MPI_Op,
-    win: MPI_Win,
-) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
-    let (len, kernel) = one_element(origin, target, op)?;
-    let (rank, disp) = target.place()?;
-    window.inner.accumulate_now(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
-}
-
-/// `MPI_Accumulate`, where it can join others that wait, likewise.
-#[inline(always)]
-pub(super) fn accumulate_joins<C: Wide>(
-    origin: &Origin<C>,
-    target: &Target<C>,
-    op: MPI_Op,
-    win: MPI_Win,
-) -> Option<()> {
-    let window = super::find_near(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
-    let (len, kernel) = one_element(origin, target, op)?;
-    let (rank, disp) = target.place()?;
-    window.inner.accumulate_joins(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
-}
-
-/// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin, goes the ordinary way.
-#[inline(always)]
-pub(super) fn get_accumulate_now<C: Wide>(
-    origin: &Origin<C>,
-    result: &Origin<C>,
-    target: &Target<C>,
-    op: MPI_Op,
-    win: MPI_Win,
-) -> Option<()> {
-    let window =
-        super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
-    let (len, kernel) = one_element(origin, target, op)?;
-    let (rank, disp) = target.place()?;
-    if !are_apart(origin.address, result.address, len) {
-        return None;
-    }
-    let (from, old) = (origin.address.readable_at_all(len)?, result.address.writable_at_all(len)?);
-    window.inner.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
-}
-
-/// `MPI_Fetch_and_op`, likewise.
-#[inline(always)]
-pub(super) fn fetch_and_op_now(
-    origin: Memory,
-    result: Memory,
-    target: &Target<c_int>,
-    op: MPI_Op,
-    win: MPI_Win,
-) -> Option<()> {
-    let count = target.count;
-    let (origin, result) =
-        (Origin::new(origin, count, target.datatype), Origin::new(result, count, target.datatype));
-    get_accumulate_now(&origin, &result, target, op, win)
-}
-
-/// `MPI_Compare_and_swap`, likewise.
-#[inline(always)]
-pub(super) fn compare_and_swap_now(
-    origin: Memory,
-    compare: Memory,
-    result: Memory,
-    target: &Target<c_int>,
-    win: MPI_Win,
-) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
-    let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
-    let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
-    if !are_apart(origin, result, len) {
-        return None;
-    }
-    let (new, old) = (origin.readable_at_all(len)?, result.writable_at_all(len)?);
-    window
-        .inner
-        .compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp)
-        .then_some(())
 }
 
 pub(super) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
@@ -421,24 +311,14 @@ impl<C: Wide> Target<C> {
 
 /// The number of bytes, when both sides have as many without gaps.
 #[inline(always)]
-fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
+pub(super) fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
     let here = dense_bytes(origin.count, origin.datatype)?;
     (is_same(origin, target) || dense_bytes(target.count, target.datatype)? == here).then_some(here)
 }
 
-/// Bytes and kernel of a call on one element of a predefined type.
-#[inline(always)]
-fn one_element<C: Wide>(origin: &Origin<C>, target: &Target<C>, op: MPI_Op) -> Option<(u64, Kernel)> {
-    if !is_same(origin, target) || target.count.wide() != 1 {
-        return None;
-    }
-    let basic = datatype::basic_type(target.datatype)?;
-    Some((dense_size(target.datatype), Kernel::new(op::reduce_op(op)?, basic)?))
-}
-
 /// Bytes and kernel of a call on words of a predefined type, of which the other side is given.
 #[inline]
-fn words<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<(u64, Kernel)> {
+pub(super) fn words<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<(u64, Kernel)> {
     let len = dense_bytes(target.count, target.datatype).filter(|_| is_same(side, target))?;
     let basic = datatype::basic_type(target.datatype).filter(|basic| basic.is_word())?;
     Some((len, Kernel::new(op, basic)?))
@@ -446,7 +326,7 @@ fn words<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<
 
 /// Whether both sides are as many elements of one type: most calls say the same twice.
 #[inline(always)]
-fn is_same<C: Wide>(side: &Origin<C>, target: &Target<C>) -> bool {
+pub(super) fn is_same<C: Wide>(side: &Origin<C>, target: &Target<C>) -> bool {
     side.datatype == target.datatype && side.count.wide() == target.count.wide()
 }
 

@@ -2,20 +2,20 @@
 //!
 //! As with copies, instructions of an `asm!` block access memory as the processor does, whoever else does: what is read is some
 //! value that was stored there. Each word of the target is loaded once to be combined, and once more if the old value is kept,
-//! and stored once, wherever it lies; a word that is naturally aligned is not torn, because the blocks begin at one.
+//! and stored once, wherever it lies; a word that is naturally aligned is not torn, because the steps begin at one.
 
 use super::copy::copy_bytes;
 use super::span::Fold;
 use std::arch::asm;
 
-/// Bytes that a turn of the loop combines.
-const BLOCK: usize = 128;
+/// Bytes that an instruction combines. The loop takes four of these at a turn, and what is left behind it one by one.
+const STEP: usize = 32;
 
 /// Bytes of which old values are kept at a time: they are copied to where they belong and combined then, while they lie in the
 /// first-level cache. One loop that loads a word, stores it there and stores the new one takes half as long again, because
 /// it writes to two places in turns.
 const PIECE: usize = 4 << 10;
-const _: () = assert!(PIECE.is_multiple_of(BLOCK));
+const _: () = assert!(PIECE.is_multiple_of(STEP));
 
 /// One loop for one instruction.
 type Combine = unsafe fn(*mut u8, *const u8, usize);
@@ -33,20 +33,20 @@ pub(super) unsafe fn combine_bytes(
     before: *mut u8,
     len: usize,
 ) -> usize {
-    let whole = len - len % BLOCK;
+    let whole = len - len % STEP;
     if whole == 0 || !is_x86_feature_detected!("avx2") {
         return 0;
     }
     let combine = loop_of(fold);
     if before.is_null() {
-        // SAFETY: the processor has AVX2; `whole` is blocks, of which there is one at least, and not more than the caller promises.
+        // SAFETY: the processor has AVX2; `whole` is steps, of which there is one at least, and not more than the caller promises.
         unsafe { combine(to, from, whole) }
         return whole;
     }
     let mut at = 0;
     while at < whole {
         let len = PIECE.min(whole - at);
-        // SAFETY: as above, for `len` bytes from `at` on, which are blocks because a piece is.
+        // SAFETY: as above, for `len` bytes from `at` on, which are steps because a piece is.
         unsafe {
             let to = to.add(at);
             copy_bytes(before.add(at), to, len);
@@ -79,11 +79,14 @@ macro_rules! loops {
             use super::asm;
 
             /// # Safety
-            /// The processor has AVX2; `to` is writable and `from` readable for `len` bytes, a multiple of the block and not 0.
+            /// The processor has AVX2; `to` is writable and `from` readable for `len` bytes, a multiple of the step and not 0.
             pub(super) unsafe fn combine(to: *mut u8, from: *const u8, len: usize) {
-                // SAFETY: the caller's promise; `left` bytes are left at the loop's start, of which a turn takes a block.
+                // SAFETY: the caller's promise; a turn of the first loop takes 128 of the bytes that are left, less 128, and is made
+                // where these are not negative; one of the second takes a step of as many as are left.
                 unsafe {
                     asm!(
+                        "sub {left}, 128",
+                        "jb 3f",
                         ".p2align 5",
                         "2:",
                         "vmovdqu ymm0, [{to}]",
@@ -101,7 +104,19 @@ macro_rules! loops {
                         "sub {to}, -128",
                         "sub {from}, -128",
                         "sub {left}, 128",
-                        "jnz 2b",
+                        "jae 2b",
+                        "3:",
+                        "add {left}, 128",
+                        "jz 5f",
+                        "4:",
+                        "vmovdqu ymm0, [{to}]",
+                        concat!($instruction, " ymm0, ymm0, [{from}]"),
+                        "vmovdqu [{to}], ymm0",
+                        "add {to}, 32",
+                        "add {from}, 32",
+                        "sub {left}, 32",
+                        "jnz 4b",
+                        "5:",
                         "vzeroupper",
                         to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _,
                         out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
@@ -134,27 +149,27 @@ loops! {
 mod tests {
     use super::*;
 
-    /// Checks a fold of words at a length that is no whole number of blocks, between bytes that must stay.
+    /// Checks a fold of words at lengths that are no whole number of steps, between bytes that must stay.
     fn check<const N: usize>(fold: Fold, apply: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
-        const LEN: usize = PIECE + 3 * BLOCK + 8;
-        let byte = |at: usize, by: usize| ((at * by + 3) % 251) as u8;
-        let start: Vec<u8> = (0..LEN + 16).map(|at| byte(at, 7)).collect();
-        let operand: Vec<u8> = (0..LEN).map(|at| byte(at, 13)).collect();
-        for keeps in [false, true] {
-            let (mut target, mut kept) = (start.clone(), vec![0; LEN]);
+        let lens = [0, 24, 32, 40, 96, 128, 136, 160, 248, 256, PIECE + 8, PIECE + 3 * 128 + 2 * STEP + 8];
+        for (len, keeps) in lens.into_iter().flat_map(|len| [(len, false), (len, true)]) {
+            let byte = |at: usize, by: usize| ((at * by + 3) % 251) as u8;
+            let start: Vec<u8> = (0..len + 16).map(|at| byte(at, 7)).collect();
+            let operand: Vec<u8> = (0..len).map(|at| byte(at, 13)).collect();
+            let (mut target, mut kept) = (start.clone(), vec![0; len]);
             let before = if keeps { kept.as_mut_ptr() } else { std::ptr::null_mut() };
-            // SAFETY: all have `LEN` bytes from there on.
+            // SAFETY: all have `len` bytes from there on.
             let done =
-                unsafe { combine_bytes(fold, target[8..].as_mut_ptr(), operand.as_ptr(), before, LEN) };
-            assert_eq!(done, if is_x86_feature_detected!("avx2") { PIECE + 3 * BLOCK } else { 0 });
+                unsafe { combine_bytes(fold, target[8..].as_mut_ptr(), operand.as_ptr(), before, len) };
+            assert_eq!(done, if is_x86_feature_detected!("avx2") { len - len % STEP } else { 0 });
             let mut expected = start.clone();
             for at in (0..done).step_by(N) {
                 let word = |bytes: &[u8]| <[u8; N]>::try_from(&bytes[..N]).unwrap();
                 let new = apply(word(&start[8 + at..]), word(&operand[at..]));
                 expected[8 + at..][..N].copy_from_slice(&new);
             }
-            assert!(target == expected, "{fold:?}");
-            assert!(!keeps || kept[..done] == start[8..8 + done], "{fold:?}");
+            assert!(target == expected, "{fold:?}, {len} bytes");
+            assert!(!keeps || kept[..done] == start[8..8 + done], "{fold:?}, {len} bytes");
         }
     }
 

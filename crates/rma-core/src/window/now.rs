@@ -67,6 +67,36 @@ impl Window {
         kernel.accumulate_word(place, origin, &self.shared().domain(member))
     }
 
+    /// [`Window::accumulate`] of any number of elements that are words, where the target is mapped and open; says whether it has
+    /// been done.
+    #[inline]
+    pub fn accumulate_run_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
+        if !kernel.op().is_accumulate() || !is_run(kernel, origin.len()) {
+            return false;
+        }
+        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
+        kernel.accumulate(place, origin, &self.shared().domain(member));
+        true
+    }
+
+    /// [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
+    #[inline]
+    pub fn get_accumulate_run_now(
+        &self,
+        origin: ReadSpan,
+        result: WriteSpan,
+        kernel: Kernel,
+        target: Rank,
+        disp: Disp,
+    ) -> bool {
+        if !is_run(kernel, result.len()) || origin.len() != result.len() {
+            return false;
+        }
+        let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
+        kernel.fetch_accumulate(place, origin, result, &self.shared().domain(member));
+        true
+    }
+
     /// [`Window::fetch_and_op`] or [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
     #[inline(always)] // as above
     pub fn fetch_and_op_now(
@@ -144,6 +174,12 @@ impl Window {
         let member = shared.quick_by_distance(target).filter(|member| shared.is_open(member))?;
         Some((member, member.place_now(disp, len)?))
     }
+}
+
+/// Whether so many bytes are whole elements of the kernel's type, and these are words.
+#[inline]
+fn is_run(kernel: Kernel, len: usize) -> bool {
+    kernel.ty().is_word() && kernel.ty().divides(len)
 }
 
 /// The one word that a sum of long integers changes, if that is what the kernel does there.

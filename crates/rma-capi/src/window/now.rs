@@ -1,0 +1,155 @@
+//! What the communication calls try first: a copy, an atomic step or a run of them on memory that is mapped, and stores that join
+//! others in a pack.
+//!
+//! Each answers `None`, and has done nothing, when there is more to do or something is wrong; the ordinary way of
+//! [`super::transfer`] sees to that. See `rma_core::window` for what they call.
+
+use super::transfer::{Origin, Target, dense, is_same, words};
+use crate::abi::*;
+use crate::arguments::{Memory, Wide};
+use crate::datatype::{self, dense_size};
+use crate::op;
+use crate::overlap::are_apart;
+use crate::runtime::is_unwatched;
+use rma_core::kernel::{CompareAndSwap, Kernel};
+use std::ffi::c_int;
+
+/// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
+#[inline(always)]
+pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    window.inner.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// `MPI_Put`, where it can join others that wait; `None` likewise.
+#[inline(always)]
+pub(super) fn put_joins<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    window.inner.put_joins(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// `MPI_Get`, likewise.
+#[inline(always)]
+pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    window.inner.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// `MPI_Accumulate`, where it can be no more than one atomic instruction, likewise.
+#[inline(always)]
+pub(super) fn accumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let (len, kernel) = one_element(origin, target, op)?;
+    let (rank, disp) = target.place()?;
+    window.inner.accumulate_now(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
+}
+
+/// `MPI_Accumulate`, where it can join others that wait, or all of it can be carried out on memory that is mapped, likewise.
+#[inline(always)]
+pub(super) fn accumulate_joins_or_runs<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let window = &super::find_near(win).filter(|_| is_unwatched())?.inner;
+    let (len, kernel) = words(origin, target, op::reduce_op(op)?)?;
+    let (from, (rank, disp)) = (origin.address.readable_at_all(len)?, target.place()?);
+    let joins = window.has_pack() && window.accumulate_joins(from, kernel, rank, disp);
+    (joins || window.accumulate_run_now(from, kernel, rank, disp)).then_some(())
+}
+
+/// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin, goes the ordinary way.
+#[inline(always)]
+pub(super) fn get_accumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let window =
+        super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
+    let (len, kernel) = one_element(origin, target, op)?;
+    let (rank, disp) = target.place()?;
+    if !are_apart(origin.address, result.address, len) {
+        return None;
+    }
+    let (from, old) = (origin.address.readable_at_all(len)?, result.address.writable_at_all(len)?);
+    window.inner.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
+}
+
+/// `MPI_Get_accumulate`, where all of it can be carried out on memory that is mapped, likewise.
+#[inline(always)]
+pub(super) fn get_accumulate_runs<C: Wide>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let window =
+        super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
+    let (len, kernel) = words(origin, target, op::reduce_op(op)?)?;
+    let (rank, disp) = target.place()?;
+    if !are_apart(origin.address, result.address, len) {
+        return None;
+    }
+    let (from, old) = (origin.address.readable_at_all(len)?, result.address.writable_at_all(len)?);
+    window.inner.get_accumulate_run_now(from, old, kernel, rank, disp).then_some(())
+}
+
+/// `MPI_Fetch_and_op`, likewise.
+#[inline(always)]
+pub(super) fn fetch_and_op_now(
+    origin: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let count = target.count;
+    let (origin, result) =
+        (Origin::new(origin, count, target.datatype), Origin::new(result, count, target.datatype));
+    get_accumulate_now(&origin, &result, target, op, win)
+}
+
+/// `MPI_Compare_and_swap`, likewise.
+#[inline(always)]
+pub(super) fn compare_and_swap_now(
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    win: MPI_Win,
+) -> Option<()> {
+    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
+    let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
+    if !are_apart(origin, result, len) {
+        return None;
+    }
+    let (new, old) = (origin.readable_at_all(len)?, result.writable_at_all(len)?);
+    window
+        .inner
+        .compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp)
+        .then_some(())
+}
+
+/// Bytes and kernel of a call on one element of a predefined type.
+#[inline(always)]
+fn one_element<C: Wide>(origin: &Origin<C>, target: &Target<C>, op: MPI_Op) -> Option<(u64, Kernel)> {
+    if !is_same(origin, target) || target.count.wide() != 1 {
+        return None;
+    }
+    let basic = datatype::basic_type(target.datatype)?;
+    Some((dense_size(target.datatype), Kernel::new(op::reduce_op(op)?, basic)?))
+}
