@@ -79,6 +79,13 @@ impl<T: Copy> Out<T> {
         if self.0.is_null() { self } else { Self(self.0.wrapping_add(place)) }
     }
 
+    /// The value there is now; `None` when there is no place for one.
+    #[inline(always)]
+    pub(crate) fn value(self) -> Option<T> {
+        // SAFETY: as in `In::one`.
+        if self.0.is_null() { None } else { Some(unsafe { self.0.read_unaligned() }) }
+    }
+
     /// The values there are now.
     #[inline]
     pub(crate) fn current(self) -> In<T> {

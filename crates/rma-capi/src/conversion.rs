@@ -14,7 +14,7 @@ use crate::handle::Handle;
 use crate::info::INFOS;
 use crate::message::MESSAGES;
 use crate::op::OPS;
-use crate::request::REQUESTS;
+use crate::request::Numbers;
 use crate::window::WINDOWS;
 use std::ffi::c_int;
 
@@ -38,7 +38,7 @@ conversions! {
     MPI_Info in INFOS: MPI_Info_toint, MPI_Info_fromint;
     MPI_Message in MESSAGES: MPI_Message_toint, MPI_Message_fromint;
     MPI_Op in OPS: MPI_Op_toint, MPI_Op_fromint;
-    MPI_Request in REQUESTS: MPI_Request_toint, MPI_Request_fromint;
+    MPI_Request in Numbers: MPI_Request_toint, MPI_Request_fromint;
     MPI_Datatype in TYPES: MPI_Type_toint, MPI_Type_fromint;
     MPI_Win in WINDOWS: MPI_Win_toint, MPI_Win_fromint;
 }

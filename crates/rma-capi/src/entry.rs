@@ -58,12 +58,15 @@ macro_rules! entry {
 }
 
 /// Declares entry points whose errors belong to what they find, not to one of their arguments: the body answers the object
-/// whose handler gets the error with the error ([`crate::errors::Failure`]).
+/// whose handler gets the error with the error ([`crate::errors::Failure`]). `first` is as with [`entry`].
 macro_rules! entry_of_any {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?); |$process:pat_param| $body:block)*) => {$(
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(, first $first:expr)?; |$process:pat_param| $body:block)*) => {$(
         $crate::entry::plain! {
             $(#[$meta])*
             fn $name($($arg: $ty),*) -> std::ffi::c_int {
+                $(if $first {
+                    return 0;
+                })?
                 $crate::entry::call_of_any(
                     stringify!($name),
                     move |$process: &'static $crate::runtime::Process| -> std::result::Result<(), $crate::errors::Failure> { $body },

@@ -66,6 +66,7 @@ kinds! {
     MPI_Request = 8;
     MPI_Message = 9;
 }
+// 10 is that of requests that have ended (`request::ended`).
 
 const KIND_SHIFT: u32 = 56;
 const GENERATION_SHIFT: u32 = 32;

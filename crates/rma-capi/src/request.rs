@@ -8,6 +8,7 @@
 //! it, so that one call completes any mixture. Waiting is the runtime's; looking at a request moves nothing.
 
 mod complete;
+mod ended;
 mod several;
 mod status;
 
@@ -17,9 +18,11 @@ use crate::handle::Table;
 use crate::runtime::Process;
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
+use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+pub(crate) use ended::{give_back, take_ended};
 pub(crate) use status::{End, Status, StatusOut};
 
 /// Something under way.
@@ -93,6 +96,45 @@ pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Req
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
 }
 
+/// As [`enter`], for what has perhaps ended as its call returned.
+///
+/// # Errors
+/// As [`enter`].
+pub(crate) fn enter_or_end<P: Pending + 'static>(mut pending: P, raiser: Raiser) -> Result<MPI_Request> {
+    let ended = pending.take_end().filter(|end| end.error.is_none()).and_then(|_| take_ended());
+    ended.map_or_else(|| enter(Box::new(pending), raiser), Ok)
+}
+
+/// Takes a request out.
+fn remove(request: MPI_Request) -> Option<Arc<Request>> {
+    match ended::Slot::of(request) {
+        Some(slot) => {
+            slot.give_back(request);
+            Some(slot.request())
+        }
+        None => REQUESTS.remove(request).map(|request| *request),
+    }
+}
+
+/// A number for a call that takes out requests of an array.
+fn next_call() -> u64 {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    CALLS.fetch_add(1, Relaxed) + 1
+}
+
+/// Requests by the numbers of their handles.
+pub(crate) struct Numbers;
+
+impl Numbers {
+    pub(crate) fn number(&self, request: MPI_Request) -> Option<c_int> {
+        ended::number(request).or_else(|| REQUESTS.number(request))
+    }
+
+    pub(crate) fn of_number(&self, number: c_int) -> Option<MPI_Request> {
+        ended::of_number(number).or_else(|| REQUESTS.of_number(number))
+    }
+}
+
 /// Waits for something that the program has no request of, and tells how it ended.
 ///
 /// # Errors
@@ -122,7 +164,8 @@ pub(crate) fn wait_for(
 /// `MPI_ERR_REQUEST` when it is of no request.
 fn get(request: MPI_Request) -> Result<Arc<Request>> {
     // One thread may cancel what another waits for, and has perhaps just completed.
-    REQUESTS.share(request).ok_or_else(|| {
+    let ended = ended::Slot::of(request).map(ended::Slot::request);
+    ended.or_else(|| REQUESTS.share(request)).ok_or_else(|| {
         let cause = match request {
             MPI_REQUEST_NULL => "request is MPI_REQUEST_NULL".to_owned(),
             request => format!("request {:#x} is no request, or was completed or freed", request.0),
@@ -136,7 +179,7 @@ fn free(request: MPI_Request) -> Result<()> {
     get(request)?;
     let mut freed = FREED.lock();
     freed.retain_mut(|pending| pending.take_end().is_none());
-    if let Some(request) = REQUESTS.remove(request) {
+    if let Some(request) = remove(request) {
         let state = std::mem::replace(&mut *request.state.lock(), State::Ended(End::done()));
         if let State::Active(mut pending) = state
             && pending.take_end().is_none()

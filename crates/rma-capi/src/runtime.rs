@@ -45,6 +45,17 @@ impl Process {
         self.world.inner.runtime().end_short_call();
     }
 
+    /// Whether a call that needs no packet may go by without a poll; it is counted then.
+    #[inline(always)]
+    pub(crate) fn passes_poll(&self) -> bool {
+        self.world.inner.engine().pass_poll()
+    }
+
+    /// Moves what can be moved now, if it is time for that.
+    pub(crate) fn poll_now_and_then(&self) {
+        self.world.inner.engine().poll_now_and_then();
+    }
+
     /// Moves what can be moved now.
     pub(crate) fn poll(&self) {
         self.world.inner.engine().poll();
@@ -72,6 +83,13 @@ pub(crate) fn enter(call: &'static str) -> Option<&'static Process> {
 #[inline(always)]
 pub(crate) fn is_unwatched() -> bool {
     !PROCESS.load(Acquire).is_null()
+}
+
+/// The process, likewise.
+#[inline(always)]
+pub(crate) fn unwatched() -> Option<&'static Process> {
+    // SAFETY: as in `enter`.
+    unsafe { PROCESS.load(Acquire).as_ref() }
 }
 
 /// As [`enter`], when names are noted.

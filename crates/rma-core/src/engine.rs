@@ -370,7 +370,7 @@ impl Engine {
 
     /// Whether a call that needs no packet may go by without a poll; it is counted then.
     #[inline]
-    pub(crate) fn pass_poll(&self) -> bool {
+    pub fn pass_poll(&self) -> bool {
         let left = self.0.quiet.left.load(Relaxed);
         if left > 0 {
             self.0.quiet.left.store(left - 1, Relaxed);

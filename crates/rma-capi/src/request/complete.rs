@@ -1,6 +1,7 @@
 //! The calls that take one request (MPI 5.0 §3.7.3, §3.7.4, §3.7.6, §3.8.4).
 
-use super::{End, Status, StatusOut, free, get};
+use super::ended::{Slot, test_now, wait_now};
+use super::{End, Status, StatusOut, free, get, remove};
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::{entry, entry_of_any};
@@ -9,11 +10,15 @@ use std::ffi::c_int;
 
 entry_of_any! {
     /// `MPI_Wait` (§3.7.3).
-    fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut); |process| {
+    fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut), first wait_now(request, status).is_some(); |process| {
         let handle = request.current().one("request")?;
         if handle == MPI_REQUEST_NULL {
             Status::store_empty(status);
             return Ok(());
+        }
+        if Slot::of(handle).is_some() {
+            process.poll_now_and_then();
+            return complete(request, handle, End::done(), status);
         }
         let found = get(handle)?;
         let end = process.wait(|| Ok(found.look()))?;
@@ -21,10 +26,10 @@ entry_of_any! {
     }
 
     /// `MPI_Test` (§3.7.3).
-    fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut); |process| {
+    fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut), first test_now(request, flag, status).is_some(); |process| {
         let handle = request.current().one("request")?;
         flag.check("flag")?;
-        process.poll();
+        if Slot::of(handle).is_some() { process.poll_now_and_then() } else { process.poll() }
         if handle == MPI_REQUEST_NULL {
             Status::store_empty(status);
             return Ok(flag.set("flag", 1)?);
@@ -82,7 +87,7 @@ fn complete(
     end: End,
     status: StatusOut,
 ) -> Result<(), Failure> {
-    let raiser = super::REQUESTS.remove(handle).map_or(Raiser::Nobody, |request| request.raiser.clone());
+    let raiser = remove(handle).map_or(Raiser::Nobody, |request| request.raiser.clone());
     request.set("request", MPI_REQUEST_NULL)?;
     end.status.store(status);
     end.into_result().map(drop).map_err(|error| Failure { error, raiser })

@@ -4,7 +4,8 @@
 //! request that failed. [`MPI_Waitall`] returns as soon as one has failed, since others may depend on what the program does
 //! about it: what has not ended stays, and has `MPI_ERR_PENDING` in its status.
 
-use super::{End, REQUESTS, Request, Status, StatusOut, get};
+use super::ended::{count_of_ended, end_all, wait_all_now};
+use super::{End, Request, Status, StatusOut, get, next_call, remove};
 use crate::abi::*;
 use crate::arguments::{In, Out, len};
 use crate::entry::{entry, entry_of_any};
@@ -12,14 +13,15 @@ use crate::errors::{Failure, Raiser};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// Calls that were to take out requests so far: their numbers.
-static CALLS: AtomicU64 = AtomicU64::new(0);
 
 entry_of_any! {
     /// `MPI_Waitall` (§3.7.5).
-    fn MPI_Waitall(count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut); |process| {
+    fn MPI_Waitall(count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut), first wait_all_now(count, array_of_requests, array_of_statuses).is_some(); |process| {
+        if let Some(count) = count_of_ended(count, array_of_requests) {
+            process.poll_now_and_then();
+            end_all(count, array_of_requests, array_of_statuses);
+            return Ok(());
+        }
         let list = List::to_complete(count, array_of_requests.current())?;
         let mut ends = vec![None; list.0.len()];
         let mut left = list.active();
@@ -201,7 +203,7 @@ impl List {
     /// As [`List::of`], for calls that take requests out, each of which can be there once.
     fn to_complete(count: c_int, requests: In<MPI_Request>) -> Result<Self> {
         let list = Self::of(count, requests)?;
-        let call = CALLS.fetch_add(1, Relaxed) + 1;
+        let call = next_call();
         for (index, entry) in list.0.iter().enumerate() {
             if let Some((handle, request)) = entry
                 && request.is_listed(call)
@@ -233,7 +235,7 @@ impl List {
 
     /// Takes a request out that has ended, in the program's array too.
     fn remove(&self, index: usize, requests: Out<MPI_Request>, end: End) -> Result<(), Failure> {
-        let removed = self.0[index].as_ref().and_then(|(handle, _)| REQUESTS.remove(*handle));
+        let removed = self.0[index].as_ref().and_then(|(handle, _)| remove(*handle));
         requests.set_at("array_of_requests", index, MPI_REQUEST_NULL)?;
         let raiser = removed.map_or(Raiser::Nobody, |request| request.raiser.clone());
         end.into_result().map(drop).map_err(|error| Failure { error, raiser })

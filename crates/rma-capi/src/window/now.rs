@@ -6,10 +6,11 @@
 
 use super::transfer::{Origin, Target, dense, is_same, words};
 use crate::abi::*;
-use crate::arguments::{Memory, Wide};
+use crate::arguments::{Memory, Out, Wide};
 use crate::datatype::{self, dense_size};
 use crate::op;
 use crate::overlap::are_apart;
+use crate::request::{give_back, take_ended};
 use crate::runtime::is_unwatched;
 use rma_core::kernel::{CompareAndSwap, Kernel};
 use std::ffi::c_int;
@@ -60,10 +61,21 @@ pub(super) fn accumulate_joins_or_runs<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
+    accumulate_runs(origin, target, op, win, true)
+}
+
+#[inline(always)]
+fn accumulate_runs<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+    may_join: bool,
+) -> Option<()> {
     let window = &super::find_near(win).filter(|_| is_unwatched())?.inner;
     let (len, kernel) = words(origin, target, op::reduce_op(op)?)?;
     let (from, (rank, disp)) = (origin.address.readable_at_all(len)?, target.place()?);
-    let joins = window.has_pack() && window.accumulate_joins(from, kernel, rank, disp);
+    let joins = may_join && window.has_pack() && window.accumulate_joins(from, kernel, rank, disp);
     (joins || window.accumulate_run_now(from, kernel, rank, disp)).then_some(())
 }
 
@@ -142,6 +154,78 @@ pub(super) fn compare_and_swap_now(
         .inner
         .compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp)
         .then_some(())
+}
+
+/// [`put_now`] with a request, which has ended then.
+#[inline(always)]
+pub(super) fn rput_now<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    requested_now(target, win, request, || put_now(origin, target, win))
+}
+
+/// [`get_now`], likewise.
+#[inline(always)]
+pub(super) fn rget_now<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    requested_now(target, win, request, || get_now(origin, target, win))
+}
+
+/// [`accumulate_now`] or a run, likewise.
+#[inline(always)]
+pub(super) fn raccumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    requested_now(target, win, request, || {
+        accumulate_now(origin, target, op, win).or_else(|| accumulate_runs(origin, target, op, win, false))
+    })
+}
+
+/// [`get_accumulate_now`] or a run, likewise.
+#[inline(always)]
+pub(super) fn rget_accumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    requested_now(target, win, request, || {
+        get_accumulate_now(origin, result, target, op, win)
+            .or_else(|| get_accumulate_runs(origin, result, target, op, win))
+    })
+}
+
+/// Does what is complete as it returns, if there is a request for that, and the epoch allows requests.
+#[inline(always)]
+fn requested_now<C: Wide>(
+    target: &Target<C>,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+    operate: impl FnOnce() -> Option<()>,
+) -> Option<()> {
+    let (window, (rank, _)) = (super::find_near(win)?, target.place()?);
+    if request.is_null() || !window.inner.is_locked_now(rank) {
+        return None;
+    }
+    let ended = take_ended()?;
+    if operate().is_none() {
+        give_back(ended);
+        return None;
+    }
+    request.set("request", ended).ok()
 }
 
 /// Bytes and kernel of a call on one element of a predefined type.

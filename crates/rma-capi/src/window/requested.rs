@@ -1,12 +1,13 @@
 //! The communication calls with a request (MPI 5.0 §12.3.5): the same operations, whose own end can be waited for together
 //! with messages and collectives.
 
+use super::now::{raccumulate_now, rget_accumulate_now, rget_now, rput_now};
 use super::transfer::{Elements, Origin, Target, here_of_accumulate, named, predefined, sides};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::entry::forms;
 use crate::errors::Raiser;
-use crate::request::{End, Pending, Status, enter};
+use crate::request::{End, Pending, Status, enter_or_end};
 use rma::Result;
 use rma_core::window::OperationRequest;
 use std::ffi::c_int;
@@ -18,7 +19,7 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win); |_| {
+    raises Raiser::Win(win), first rput_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -31,7 +32,7 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win); |_| {
+    raises Raiser::Win(win), first rget_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -44,7 +45,7 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         op: MPI_Op, win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win); |_| {
+    raises Raiser::Win(win), first raccumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -58,7 +59,7 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         op: MPI_Op, win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win); |_| {
+    raises Raiser::Win(win), first rget_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -81,7 +82,7 @@ impl Pending for Operation {
 }
 
 fn start(win: MPI_Win, request: Out<MPI_Request>, operation: Operation) -> Result<()> {
-    request.set("request", enter(Box::new(operation), super::get(win)?.raiser(win))?)
+    request.set("request", enter_or_end(operation, super::get(win)?.raiser(win))?)
 }
 
 fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<Operation> {

@@ -131,12 +131,18 @@ impl Window {
         kernel.swap_word(place, compare, origin, result, &self.shared().domain(member))
     }
 
+    /// Whether a lock of the target is held here, so that calls with a request are legal; `false` also when that takes longer to find
+    /// out.
+    #[inline(always)] // as above
+    pub fn is_locked_now(&self, target: Rank) -> bool {
+        self.shared().quick_by_distance(target).is_some_and(|member| member.gate.is_locked())
+    }
+
     /// [`Window::flush`], where operations are complete when they return and only their order is left to see to; says whether it
     /// has been done.
     #[inline(always)] // as above
     pub fn flush_now(&self, target: Rank) -> bool {
-        let is_locked = self.shared().quick_by_distance(target).is_some_and(|member| member.gate.is_locked());
-        if !is_locked || !self.engine().pass_poll() {
+        if !self.is_locked_now(target) || !self.engine().pass_poll() {
             return false;
         }
         fence(SeqCst);

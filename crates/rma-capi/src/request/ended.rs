@@ -1,0 +1,207 @@
+//! Requests of operations that were complete as their calls returned.
+//!
+//! A put with a request on memory that is mapped is over before anybody can ask for it, and nothing is left to be told but that.
+//! An object of the table for each would cost ten times what the put does, so these have slots of their own, which hold no
+//! more than whether somebody has the request: taken by one compare-and-swap, given back by one store. When all are taken the
+//! rest go into the table, and so do all while calls note their names (`RMA_DEBUG`), so that what is left shows.
+//!
+//! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
+//! odd while the program has its request; it grows by one with each change, so that a handle is good for one request.
+
+use super::{End, MPI_REQUEST_NULL, MPI_Request, Request, State, Status, StatusOut, next_call};
+use crate::arguments::Out;
+use crate::errors::Raiser;
+use crate::runtime::unwatched;
+use parking_lot::Mutex;
+use std::ffi::c_int;
+use std::sync::atomic::{
+    AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+use std::sync::{Arc, OnceLock};
+
+/// The number in the handles, beside those of [`crate::handle::Handle`].
+const KIND: usize = 10;
+const KIND_SHIFT: u32 = 56;
+const GENERATION_SHIFT: u32 = 32;
+const GENERATION_MASK: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
+const INDEX_BITS: u32 = 9;
+const NUMBER: c_int = 1 << 29;
+const NUMBER_AGE_MASK: u32 = (1 << (29 - INDEX_BITS)) - 1;
+
+static SLOTS: [Slot; 1 << INDEX_BITS] = [const { Slot::new() }; 1 << INDEX_BITS];
+
+/// The slot to be tried next: the one given back last, or the next one to that taken last.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+pub(super) struct Slot {
+    generation: AtomicU32,
+    /// The last call that found it in an array.
+    listed: AtomicU64,
+    /// What calls that know only of requests find here.
+    request: OnceLock<Arc<Request>>,
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self { generation: AtomicU32::new(0), listed: AtomicU64::new(0), request: OnceLock::new() }
+    }
+
+    /// The slot of a handle that is good.
+    #[inline(always)]
+    pub(super) fn of(handle: MPI_Request) -> Option<&'static Self> {
+        let slot = SLOTS.get(handle.0 as u32 as usize).filter(|_| handle.0 >> KIND_SHIFT == KIND)?;
+        let generation = slot.generation.load(Acquire);
+        (generation % 2 == 1 && bits(generation, handle.0 as u32 as usize) == handle.0).then_some(slot)
+    }
+
+    /// Gives it back; the handle and its copies are stale from now on.
+    #[inline(always)]
+    pub(super) fn give_back(&self, handle: MPI_Request) {
+        self.generation.store(next(self.generation.load(Relaxed)), Release);
+        NEXT.store(handle.0 as u32 as usize, Relaxed);
+    }
+
+    pub(super) fn request(&self) -> Arc<Request> {
+        let end = || Mutex::new(State::Ended(End::done()));
+        let request = || Request { state: end(), raiser: Raiser::Nobody, listed: AtomicU64::new(0) };
+        Arc::clone(self.request.get_or_init(|| Arc::new(request())))
+    }
+
+    /// As `Request::is_listed`.
+    fn is_listed(&self, call: u64) -> bool {
+        let last = self.listed.load(Relaxed);
+        self.listed.store(call, Relaxed);
+        last == call
+    }
+}
+
+fn next(generation: u32) -> u32 {
+    generation.wrapping_add(1) & GENERATION_MASK
+}
+
+fn bits(generation: u32, index: usize) -> usize {
+    KIND << KIND_SHIFT | (generation as usize) << GENERATION_SHIFT | index
+}
+
+/// A request that has ended well; `None` when the slot that is tried is taken, or somebody watches.
+#[inline(always)]
+pub(crate) fn take_ended() -> Option<MPI_Request> {
+    unwatched()?;
+    let index = NEXT.load(Relaxed) % SLOTS.len();
+    NEXT.store(index + 1, Relaxed);
+    let generation = SLOTS[index].generation.load(Relaxed);
+    let taken = next(generation);
+    if generation % 2 == 1 {
+        return None;
+    }
+    SLOTS[index].generation.compare_exchange(generation, taken, Acquire, Relaxed).ok()?;
+    Some(MPI_Request(bits(taken, index)))
+}
+
+/// Gives a request back that nobody has been told of.
+#[inline(always)]
+pub(crate) fn give_back(request: MPI_Request) {
+    if let Some(slot) = Slot::of(request) {
+        slot.give_back(request);
+    }
+}
+
+/// A number for a handle: bit 29, twenty bits of the generation, nine of the index.
+pub(super) fn number(handle: MPI_Request) -> Option<c_int> {
+    Slot::of(handle)?;
+    let age = (handle.0 >> GENERATION_SHIFT) as u32 & GENERATION_MASK;
+    Some(NUMBER | ((age >> 1 & NUMBER_AGE_MASK) << INDEX_BITS) as c_int | handle.0 as u32 as c_int)
+}
+
+/// The handle of a number that [`number`] has given, if it is still good.
+pub(super) fn of_number(of: c_int) -> Option<MPI_Request> {
+    let index = of as usize % SLOTS.len();
+    let handle = MPI_Request(bits(SLOTS[index].generation.load(Acquire), index));
+    (number(handle) == Some(of)).then_some(handle)
+}
+
+/// `MPI_Wait`, if the request is one of these and it is not time for a poll; `None`, and nothing done, otherwise.
+#[inline(always)]
+pub(super) fn wait_now(request: Out<MPI_Request>, status: StatusOut) -> Option<()> {
+    let handle = request.value()?;
+    let slot = Slot::of(handle).filter(|_| may_pass())?;
+    slot.give_back(handle);
+    request.set("request", MPI_REQUEST_NULL).ok()?;
+    Status::EMPTY.store(status);
+    Some(())
+}
+
+/// `MPI_Test`, likewise.
+#[inline(always)]
+pub(super) fn test_now(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) -> Option<()> {
+    if flag.is_null() {
+        return None;
+    }
+    wait_now(request, status)?;
+    flag.set("flag", 1).ok()
+}
+
+/// `MPI_Waitall`, if all requests are different ones of these, or null, likewise.
+#[inline(always)]
+pub(super) fn wait_all_now(count: c_int, requests: Out<MPI_Request>, statuses: StatusOut) -> Option<()> {
+    let count = count_of_ended(count, requests).filter(|_| may_pass())?;
+    end_all(count, requests, statuses);
+    Some(())
+}
+
+/// Whether a call may go by without serving the channels. Who is told that it may not calls
+/// [`crate::runtime::Process::poll_now_and_then`], or no call will.
+#[inline(always)]
+fn may_pass() -> bool {
+    unwatched().is_some_and(|process| process.passes_poll())
+}
+
+/// How many requests there are, if all are different ones of these, or null.
+#[inline(always)]
+pub(super) fn count_of_ended(count: c_int, requests: Out<MPI_Request>) -> Option<usize> {
+    let (count, call) = (usize::try_from(count).ok()?, next_call());
+    for place in 0..count {
+        let handle = requests.at(place).value()?;
+        if handle != MPI_REQUEST_NULL && Slot::of(handle)?.is_listed(call) {
+            return None;
+        }
+    }
+    Some(count)
+}
+
+/// Gives back as many as [`count_of_ended`] has answered.
+#[inline(always)]
+pub(super) fn end_all(count: usize, requests: Out<MPI_Request>, statuses: StatusOut) {
+    for request in (0..count).map(|place| requests.at(place)) {
+        request.value().into_iter().for_each(give_back);
+        // There is a place, as it was read from.
+        let _ = request.set("array_of_requests", MPI_REQUEST_NULL);
+    }
+    (0..count).for_each(|place| Status::EMPTY.store(statuses.at(place)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_good_until_it_is_given_back_and_its_number_too() {
+        let slot = Slot::new();
+        assert_eq!(slot.generation.load(Relaxed) % 2, 0, "nobody has it");
+        let index = 77;
+        let handle = |generation| MPI_Request(bits(generation, index));
+        assert!(Slot::of(handle(0)).is_none() && Slot::of(MPI_REQUEST_NULL).is_none());
+        SLOTS[index].generation.store(GENERATION_MASK, Relaxed);
+        let (last, first) = (handle(GENERATION_MASK), handle(1));
+        let number = number(last).unwrap();
+        assert_eq!((of_number(number), super::number(first)), (Some(last), None));
+        Slot::of(last).unwrap().give_back(last);
+        assert_eq!(SLOTS[index].generation.load(Relaxed), 0, "generations begin again");
+        assert!(Slot::of(last).is_none() && of_number(number).is_none());
+        assert_eq!(NEXT.load(Relaxed), index, "what was given back last is taken next");
+        let foreign = MPI_Request(first.0 & !(0xff << KIND_SHIFT) | 8 << KIND_SHIFT);
+        SLOTS[index].generation.store(1, Relaxed);
+        assert!(Slot::of(first).is_some() && Slot::of(foreign).is_none());
+        assert!(Slot::of(MPI_Request(first.0 + SLOTS.len())).is_none(), "there is no such slot");
+    }
+}
