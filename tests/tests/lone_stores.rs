@@ -62,6 +62,24 @@ fn it_has_no_element_and_leaves_with_the_flush() {
 }
 
 #[test]
+fn it_has_up_to_128_bytes() {
+    let expected: Vec<u64> = (1..=17).map(|at| 2 * at).collect();
+    leaves(&expected, |rank, window| {
+        let values: [u64; 17] = std::array::from_fn(|at| at as u64 + 1);
+        for (len, elements) in [(16, 0), (17, 1)] {
+            let before = rank.packets();
+            window.put(from(&values[..len]), Rank(1), Disp(0)).unwrap();
+            assert_eq!((window.elements().ops, window.outstanding()), (elements, 1), "{len} words");
+            window.flush(Rank(1)).unwrap();
+            window.accumulate(from(&values[..len]), kernel(ReduceOp::Sum), Rank(1), Disp(0)).unwrap();
+            assert_eq!(window.elements().ops, elements, "{len} words");
+            window.flush(Rank(1)).unwrap();
+            assert_eq!(rank.packets() - before, 4, "two stores and their acknowledgements");
+        }
+    });
+}
+
+#[test]
 fn what_follows_it_finds_it_done() {
     let sum = kernel(ReduceOp::Sum);
     // Each kind of call behind one; all see the element as the store left it, or change it after that.

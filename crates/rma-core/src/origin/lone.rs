@@ -20,7 +20,7 @@
 
 use super::pack::Small;
 use super::send::{Outbox, Sent};
-use crate::channel::Lane;
+use crate::channel::{Lane, MIN_PACKET};
 use crate::config::EngineConfig;
 use crate::epoch::Reach;
 use crate::ids::{Rank, Sequence};
@@ -33,8 +33,10 @@ use crate::wire::{RequestFlags, STORE_HEAD, put_store_head};
 /// Lone stores in a row that flushes have taken, after which the first one does not wait for its flush.
 const ENOUGH: u8 = 3;
 
-/// Longest lone store: every channel carries so much in a small packet, whatever its settings.
-const MOST_DATA: usize = 16;
+/// Longest lone store.
+const MOST_DATA: usize = 128;
+// Every channel carries so much in a small packet, whatever its settings.
+const _: () = assert!(STORE_HEAD + MOST_DATA <= MIN_PACKET);
 
 /// A store that waits alone.
 #[derive(Clone, Copy, Debug)]
