@@ -151,6 +151,12 @@ impl WindowEpoch {
         self.access.open_posted(group);
     }
 
+    /// Opens the epoch of a lock_all call whose locks are held.
+    pub(crate) fn open_all_locked(&mut self) {
+        self.on(Event::LockAll);
+        self.set_stage(Stage::Open);
+    }
+
     /// Says how far the calls that open and close the epoch have come.
     pub(crate) fn set_stage(&mut self, stage: Stage) {
         self.stage = stage;

@@ -22,9 +22,11 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire
 const LONG_WAY: u64 = 1 << 63;
 /// Set while the epoch of a start call is open that was made without the engine's lock ([`super::quick`]).
 const START_OPEN: u64 = 1 << 62;
-/// Set while a start or complete call that takes no lock opens or ends that epoch: a few steps that wait for nothing.
+/// Set while a call that takes no lock opens or ends such an epoch: a few steps that wait for nothing.
 const CHANGING: u64 = 1 << 61;
-const FLAGS: u64 = LONG_WAY | START_OPEN | CHANGING;
+/// Set while the epoch of a lock_all call is open that was made without the engine's lock.
+const ALL_LOCKED: u64 = 1 << 60;
+const FLAGS: u64 = LONG_WAY | START_OPEN | CHANGING | ALL_LOCKED;
 
 /// How many threads call at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,9 +131,10 @@ impl Latch {
         (self.word.load(Acquire) & !FLAGS) + self.count_of_one.load(Acquire)
     }
 
-    /// Begins to open the epoch of a start call; `false` when the call has to take the long way. [`Latch::end_start`] follows.
+    /// Begins to open the epoch of a start or a lock_all call; `false` when the call has to take the long way. [`Latch::end_start`] or
+    /// [`Latch::end_lock_all`] follows.
     #[inline]
-    pub(super) fn try_start(&self) -> bool {
+    pub(super) fn try_open(&self) -> bool {
         self.count_of_one.load(Relaxed) == 0
             && self.word.compare_exchange(0, CHANGING, AcqRel, Relaxed).is_ok()
     }
@@ -161,6 +164,19 @@ impl Latch {
         self.word.fetch_and(!CHANGING, AcqRel);
     }
 
+    /// All locks are held, or none is and the call takes the long way.
+    #[inline]
+    pub(super) fn end_lock_all(&self, are_held: bool) {
+        self.word.fetch_xor(if are_held { CHANGING | ALL_LOCKED } else { CHANGING }, AcqRel);
+    }
+
+    /// Begins to end the epoch of a lock_all call that was made without the engine's lock; `false` when the call has to take the
+    /// long way. [`Latch::end_complete`] follows.
+    #[inline]
+    pub(super) fn try_unlock_all(&self) -> bool {
+        self.word.compare_exchange(ALL_LOCKED, CHANGING, AcqRel, Relaxed).is_ok()
+    }
+
     /// Waits for the end of a change by another thread that takes no lock. None begins while the latch is closed.
     pub(super) fn settle(&self) {
         while self.word.load(Acquire) & CHANGING != 0 {
@@ -168,19 +184,23 @@ impl Latch {
         }
     }
 
-    /// Whether the epoch of [`Latch::try_start`] is open, or being opened or ended.
-    pub(super) fn may_be_started(&self) -> bool {
-        self.word.load(Relaxed) & (START_OPEN | CHANGING) != 0
+    /// Whether an epoch of [`Latch::try_open`] is open, or being opened or ended.
+    pub(super) fn may_have_epoch(&self) -> bool {
+        self.word.load(Relaxed) & (START_OPEN | ALL_LOCKED | CHANGING) != 0
     }
 
-    /// Whether the epoch of [`Latch::try_start`] is open.
-    pub(super) fn is_started(&self) -> bool {
-        self.word.load(Relaxed) & START_OPEN != 0
-    }
-
-    /// Takes the epoch of [`Latch::try_start`] over, if it is open. Under the engine's lock, while the latch is closed.
+    /// Takes the epoch of a start call over, if it is open. Under the engine's lock, while the latch is closed.
     pub(super) fn take_started(&self) -> bool {
-        self.is_started() && self.word.fetch_and(!START_OPEN, AcqRel) & START_OPEN != 0
+        self.take(START_OPEN)
+    }
+
+    /// Takes the epoch of a lock_all call over, likewise.
+    pub(super) fn take_all_locked(&self) -> bool {
+        self.take(ALL_LOCKED)
+    }
+
+    fn take(&self, epoch: u64) -> bool {
+        self.word.load(Relaxed) & epoch != 0 && self.word.fetch_and(!epoch, AcqRel) & epoch != 0
     }
 }
 
@@ -369,15 +389,41 @@ mod tests {
             let latch = Latch::new(callers);
             latch.set_long_way(false);
             assert_eq!((latch.may_start(), latch.try_enter()), (true, Some(0)));
-            assert!(!latch.may_start() && !latch.try_start());
+            assert!(!latch.may_start() && !latch.try_open());
             latch.leave();
-            assert!(latch.may_start() && latch.try_start());
+            assert!(latch.may_start() && latch.try_open());
             assert_eq!(latch.try_enter(), None);
             latch.end_start();
             assert_eq!((latch.try_enter(), latch.may_start(), latch.count()), (None, false, 0));
             assert!(latch.try_complete());
             latch.end_complete();
             assert_eq!(latch.try_enter(), Some(0));
+        }
+    }
+
+    #[test]
+    fn no_epoch_of_lock_all_begins_beside_a_lock_nor_a_lock_in_one() {
+        for callers in CALLERS {
+            let latch = Latch::new(callers);
+            assert!(!latch.try_open(), "the latch is closed");
+            latch.set_long_way(false);
+            assert_eq!(latch.try_enter(), Some(0));
+            assert!(!latch.try_open());
+            latch.leave();
+            assert!(latch.try_open() && !latch.try_open() && latch.may_have_epoch());
+            latch.end_lock_all(false);
+            assert!(!latch.try_unlock_all() && !latch.may_have_epoch());
+            assert!(latch.try_open());
+            latch.end_lock_all(true);
+            assert_eq!((latch.try_enter(), latch.may_start(), latch.count()), (None, false, 0));
+            assert!(!latch.try_open() && !latch.try_complete() && !latch.take_started());
+            assert!(latch.may_have_epoch() && latch.try_unlock_all());
+            latch.end_complete();
+            assert!(latch.try_open());
+            latch.end_lock_all(true);
+            latch.close();
+            assert!(!latch.try_unlock_all(), "the engine is to take it over");
+            assert!(latch.take_all_locked() && !latch.take_all_locked() && !latch.may_have_epoch());
         }
     }
 

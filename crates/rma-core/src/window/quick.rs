@@ -1,5 +1,5 @@
-//! Active synchronization of ranks that all map each other, without the engine's lock: fence, and post, start, complete and wait
-//! of a few ranks.
+//! Synchronization of ranks that all map each other, without the engine's lock: fence, post, start, complete and wait of a few
+//! ranks, lock_all and unlock_all.
 //!
 //! Such a call tells other ranks something in shared memory and looks there for what they have told; while nothing else goes
 //! on, the engine has no part in it. When that is so is decided where a window is put back under the engine's lock
@@ -11,7 +11,8 @@
 //!
 //! * fence: nothing but the door. The window's epoch is that of a fence before and after;
 //! * start and complete: the latch says that the epoch is open, `started` which ranks it reaches;
-//! * post and wait: `exposed` says both.
+//! * post and wait: `exposed` says both;
+//! * lock_all and unlock_all: the latch says that the locks of all ranks are held.
 //!
 //! Calls that need the engine's view of it take it over first ([`WindowState::absorb`]): from then on the epoch is one like
 //! any other, and is ended on the long way.
@@ -19,13 +20,13 @@
 use super::calls::Window;
 use super::shared::{Member, Shared};
 use super::state::WindowState;
-use crate::control::{Marks, Sleep, Taken};
+use crate::control::{LockKind, LockRequest, Marks, Sleep, Taken};
 use crate::epoch::{Assert, Call, Epoch, FenceSync, Sync, SyncStep};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::progress::{Core, State};
 use crate::target::locks;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst, fence};
 
 /// Looks in a row: a few hundred nanoseconds.
 const LOOKS: u32 = 200;
@@ -166,7 +167,7 @@ impl WindowState {
     /// Takes over what was opened without the engine's lock. If there is something, the latch is closed until the window is put
     /// back.
     pub(super) fn absorb(&mut self) {
-        if !self.shared.latch.may_be_started() && !self.shared.active.is_exposed() {
+        if !self.shared.latch.may_have_epoch() && !self.shared.active.is_exposed() {
             return;
         }
         self.shared.latch.close();
@@ -175,6 +176,9 @@ impl WindowState {
         if self.shared.latch.take_started() {
             let group = Few(self.shared.active.started.load(Relaxed)).ranks(&self.shared);
             self.epoch.open_posted(group);
+        }
+        if self.shared.latch.take_all_locked() {
+            self.epoch.open_all_locked();
         }
         if let Some(origins) = self.shared.active.take_exposed() {
             self.target.exposure.open(&origins.ranks(&self.shared));
@@ -230,7 +234,7 @@ impl Window {
             return false;
         }
         // SYNC POINT P2: the posts were seen.
-        if !shared.latch.try_start() {
+        if !shared.latch.try_open() {
             return false;
         }
         quick.started.store(targets.0, Relaxed);
@@ -265,6 +269,59 @@ impl Window {
         }
         self.poll_now_and_then();
         true
+    }
+
+    /// A lock_all call without the engine's lock; `false` when it has to take the long way: that waits for locks, in rank order too.
+    #[inline]
+    pub(super) fn lock_all_quickly(&self, assert: Assert) -> bool {
+        let shared = &**self.shared();
+        if !shared.active.has(START) || assert != Assert::NONE || !shared.latch.try_open() {
+            return false;
+        }
+        let acquire = |(place, member): &(usize, &Member)| {
+            let request = if *place == 0 { LockRequest::Shared } else { LockRequest::SharedHolding };
+            member.control.try_acquire(request, shared.holder)
+        };
+        let held = shared.members.iter().enumerate().take_while(acquire).count();
+        let are_held = held == shared.members.len();
+        // SYNC POINT L2
+        fence(SeqCst);
+        if are_held {
+            shared.members.iter().for_each(|member| member.gate.set_locked_with_all());
+        }
+        shared.latch.end_lock_all(are_held);
+        if !are_held {
+            self.release_all(&shared.members[..held]);
+        }
+        self.poll_now_and_then();
+        are_held
+    }
+
+    /// An unlock_all call without the engine's lock; `false` when it has to take the long way.
+    #[inline]
+    pub(super) fn unlock_all_quickly(&self) -> bool {
+        let shared = &**self.shared();
+        if !shared.active.has(START) || !shared.latch.try_unlock_all() {
+            return false;
+        }
+        shared.members.iter().for_each(|member| member.gate.close());
+        // SYNC POINT L1
+        fence(SeqCst);
+        // Before anybody is rung: that takes the engine's lock, whose holder may wait for the end of this change.
+        shared.latch.end_complete();
+        self.release_all(&shared.members);
+        self.poll_now_and_then();
+        true
+    }
+
+    /// Gives shared locks back, and rings those whose turn it is.
+    #[inline]
+    fn release_all(&self, members: &[Member]) {
+        for member in members {
+            if let Ok(Some(wake)) = member.control.release(LockKind::Shared, self.shared().holder) {
+                self.wake(Some(wake));
+            }
+        }
     }
 
     /// A post call without the engine's lock; `false` when it has to take the long way.

@@ -122,7 +122,7 @@ impl WindowState {
             && !self.pressure
             && self.opening.is_none()
             && self.rounds.is_empty()
-            && !self.shared.latch.may_be_started()
+            && !self.shared.latch.may_have_epoch()
             && !self.shared.active.is_exposed()
     }
 

@@ -232,7 +232,7 @@ impl Window {
 
     /// Rings those whose turn it is to take a lock.
     #[cold]
-    fn wake(&self, wake: Option<Wake>) {
+    pub(super) fn wake(&self, wake: Option<Wake>) {
         self.engine().with(|core| {
             let State { nudges, counters, .. } = &mut core.state;
             locks::wake(nudges, counters, self.shared(), wake);
