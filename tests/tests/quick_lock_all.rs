@@ -112,6 +112,31 @@ fn what_is_locked_or_open_already_takes_the_long_way() {
     windows[0].unlock_all().unwrap();
 }
 
+#[test]
+fn what_was_locked_in_vain_is_given_back_before_the_call_waits_in_line() {
+    let world = Stepped::new(&Setup::direct(3), 44);
+    let windows = world.allocate(4);
+    windows[1].lock(Exclusive, Rank(2), Assert::NONE).unwrap();
+    let waited = || world.engine(0).counters().locks_waited;
+    let before = waited();
+    let origin = &windows[0];
+    std::thread::scope(|scope| {
+        let epoch = scope.spawn(|| {
+            origin.lock_all(Assert::NONE).unwrap();
+            origin.unlock_all().unwrap();
+        });
+        while waited() == before {
+            std::thread::yield_now();
+        }
+        assert!((0..3).all(|target| !origin.is_locked_now(Rank(target))), "it stands in line");
+        windows[1].unlock(Rank(2)).unwrap();
+        while !epoch.is_finished() {
+            world.pump();
+        }
+    });
+    assert!((0..3).all(|target| is_free(&world, &windows[1], target)), "each lock was given back once");
+}
+
 /// Epochs of all ranks beside exclusive locks of all ranks: each change is seen whole, and who waits is rung.
 #[test]
 fn they_exclude_exclusive_locks_and_ring_those_who_wait() {
