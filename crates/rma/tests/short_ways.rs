@@ -173,9 +173,13 @@ fn make_steps(window: &Window) -> rma::Result<()> {
     window.lock(LockKind::Shared, target, Assert::NO_CHECK)?;
     assert!(!window.unlock_now(target), "no lock was taken");
     window.unlock(target)?;
+    assert!(!window.flush_all_now() && !window.sync_now(), "nothing is locked");
     window.lock_all(Assert::NONE)?;
     assert!(!window.lock_now(LockKind::Shared, target) && !window.unlock_now(target));
+    until(|| window.flush_all_now(), &flush);
+    until(|| window.sync_now(), &flush);
     window.unlock_all()?;
+    assert!(!window.flush_all_now() && !window.sync_now(), "the epoch is over");
     window.lock(LockKind::Exclusive, target, Assert::NONE)?;
     // SAFETY: as above.
     window.get(unsafe { WriteSpan::new(result.as_mut_ptr().cast(), 16) }, target, Disp(1))?;

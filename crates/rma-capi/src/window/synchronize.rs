@@ -64,13 +64,13 @@ entry! {
     fn MPI_Win_unlock_all(win: MPI_Win) raises Raiser::Win(win); |_| { get(win)?.inner.unlock_all() }
 
     /// `MPI_Win_flush_all` (§12.5.4).
-    fn MPI_Win_flush_all(win: MPI_Win) raises Raiser::Win(win); |_| { get(win)?.inner.flush_all() }
+    fn MPI_Win_flush_all(win: MPI_Win) raises Raiser::Win(win), first flush_all_now(win).is_some(); |_| { get(win)?.inner.flush_all() }
 
     /// `MPI_Win_flush_local_all` (§12.5.4).
-    fn MPI_Win_flush_local_all(win: MPI_Win) raises Raiser::Win(win); |_| { get(win)?.inner.flush_local_all() }
+    fn MPI_Win_flush_local_all(win: MPI_Win) raises Raiser::Win(win), first flush_all_now(win).is_some(); |_| { get(win)?.inner.flush_local_all() }
 
     /// `MPI_Win_sync` (§12.5.4).
-    fn MPI_Win_sync(win: MPI_Win) raises Raiser::Win(win); |_| { get(win)?.inner.sync() }
+    fn MPI_Win_sync(win: MPI_Win) raises Raiser::Win(win), first sync_now(win).is_some(); |_| { get(win)?.inner.sync() }
 
     /// `MPI_Win_start` (§12.5.2).
     fn MPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
@@ -103,6 +103,18 @@ entry! {
 fn flush_now(rank: c_int, win: MPI_Win) -> Option<()> {
     let window = super::find_near(win).filter(|_| is_unwatched())?;
     window.inner.flush_now(Rank(u32::try_from(rank).ok()?)).then_some(())
+}
+
+/// A flush of all ranks, likewise.
+#[inline(always)]
+fn flush_all_now(win: MPI_Win) -> Option<()> {
+    super::find_near(win).filter(|_| is_unwatched())?.inner.flush_all_now().then_some(())
+}
+
+/// `MPI_Win_sync`, likewise.
+#[inline(always)]
+fn sync_now(win: MPI_Win) -> Option<()> {
+    super::find_near(win).filter(|_| is_unwatched())?.inner.sync_now().then_some(())
 }
 
 /// A lock, where it is free and nothing else goes on; `None` when the ordinary way has to be taken.

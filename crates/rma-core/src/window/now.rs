@@ -149,6 +149,22 @@ impl Window {
         true
     }
 
+    /// [`Window::flush_all`], likewise.
+    #[inline(always)] // as above
+    pub fn flush_all_now(&self) -> bool {
+        self.shared().are_all_quick() && self.sync_now()
+    }
+
+    /// [`Window::sync`] in an epoch of locks that the own rank is locked in; says whether it has been done.
+    #[inline(always)] // as above
+    pub fn sync_now(&self) -> bool {
+        if !self.shared().own().gate.is_locked() || !self.engine().pass_poll() {
+            return false;
+        }
+        fence(SeqCst);
+        true
+    }
+
     /// [`Window::lock`] without assertions, where the lock is free and nothing else goes on; says whether it has been done.
     #[inline(always)] // as above
     pub fn lock_now(&self, kind: LockKind, target: Rank) -> bool {
