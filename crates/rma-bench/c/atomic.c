@@ -131,6 +131,18 @@ static void accumulate_doubles(void *context, long count)
     a->done += count;
 }
 
+/* The greatest of what lies there and of ones: once is as good as often. */
+static void keep_greatest(void *context, long count)
+{
+    struct atomic *a = context;
+
+    for (long i = 0; i < count; i++) {
+        MPI_Accumulate(a->ones, a->doubles, MPI_DOUBLE, TARGET, 0, a->doubles, MPI_DOUBLE, MPI_MAX, a->window);
+        MPI_Win_flush(TARGET, a->window);
+    }
+    a->done = 1;
+}
+
 static void fetch_doubles(void *context, long count)
 {
     struct atomic *a = context;
@@ -172,6 +184,11 @@ static void run_accumulate_doubles(void)
         measure_doubles("acc-double", *size, accumulate_doubles);
 }
 
+static void run_accumulate_greatest(void)
+{
+    measure_doubles("acc-max", 4 * KIB, keep_greatest);
+}
+
 static void run_get_accumulate(void)
 {
     static const size_t all[] = { 8, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB };
@@ -191,6 +208,7 @@ const struct bench_case atomic_cases[] = {
     { "acc", 2, accumulates, run_accumulate },
     { "acc-rate", 2, accumulates, run_accumulate_rate },
     { "acc-double", 2, accumulates, run_accumulate_doubles },
+    { "acc-max", 2, accumulates, run_accumulate_greatest },
     { "fetch-op", 2, fetches, run_fetch },
     { "cas", 2, swaps, run_swap },
     { "get-acc", 2, get_accumulates, run_get_accumulate },

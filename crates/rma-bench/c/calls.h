@@ -18,10 +18,12 @@
 #pragma weak MPI_Init_thread
 #pragma weak MPI_Put
 #pragma weak MPI_Recv
+#pragma weak MPI_Rput
 #pragma weak MPI_Send
 #pragma weak MPI_Type_commit
 #pragma weak MPI_Type_free
 #pragma weak MPI_Type_vector
+#pragma weak MPI_Wait
 #pragma weak MPI_Win_allocate
 #pragma weak MPI_Win_complete
 #pragma weak MPI_Win_create
@@ -56,10 +58,13 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
             MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
+int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+             MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request);
 int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int MPI_Type_commit(MPI_Datatype *datatype);
 int MPI_Type_free(MPI_Datatype *datatype);
 int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPI_Wait(MPI_Request *request, MPI_Status *status);
 int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 int MPI_Win_complete(MPI_Win win);
 int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);

@@ -36,7 +36,19 @@ static void lock_put_unlock(void *context, long count)
     }
 }
 
-static void measure_lock(size_t size)
+static void lock_all_put_unlock_all(void *context, long count)
+{
+    struct epochs *e = context;
+
+    for (long i = 0; i < count; i++) {
+        MPI_Win_lock_all(0, e->window);
+        e->local[0]++;
+        MPI_Put(e->local, e->bytes, MPI_BYTE, TARGET, 0, e->bytes, MPI_BYTE, e->window);
+        MPI_Win_unlock_all(e->window);
+    }
+}
+
+static void measure_lock(const char *name, size_t size, body_fn body)
 {
     struct epochs e = { .bytes = (int)size };
     const void *base = make_window(size, &e.window);
@@ -44,7 +56,7 @@ static void measure_lock(size_t size)
 
     e.local = need_memory(size);
     fill_pattern(e.local, size, 0);
-    result = measure_origin("lock-put", size, lock_put_unlock, &e);
+    result = measure_origin(name, size, body, &e);
     settle(&result, window_has_pattern(e.window, base, size, TARGET, e.local[0]));
     free_memory(e.local);
     MPI_Win_free(&e.window);
@@ -56,7 +68,12 @@ static void run_lock(void)
     size_t count = settings.quick ? 1 : sizeof sizes / sizeof *sizes;
 
     for (size_t i = 0; i < count; i++)
-        measure_lock(sizes[i]);
+        measure_lock("lock-put", sizes[i], lock_put_unlock);
+}
+
+static void run_lock_all(void)
+{
+    measure_lock("lock-all-put", sizeof(uint64_t), lock_all_put_unlock_all);
 }
 
 static void fence_put_fence(void *context, long count)
@@ -158,6 +175,7 @@ static void run_passive(void)
 }
 
 static const struct need locks[] = { NEED(MPI_Put), { 0 } };
+static const struct need locks_of_all[] = { NEED(MPI_Put), NEED(MPI_Win_lock_all), NEED(MPI_Win_unlock_all), { 0 } };
 static const struct need fences[] = { NEED(MPI_Put), NEED(MPI_Win_fence), { 0 } };
 static const struct need pscw[] = { NEED(MPI_Put),        NEED(MPI_Win_post), NEED(MPI_Win_start),
                                     NEED(MPI_Win_complete), NEED(MPI_Win_wait), NEED(MPI_Comm_group),
@@ -165,6 +183,7 @@ static const struct need pscw[] = { NEED(MPI_Put),        NEED(MPI_Win_post), NE
 
 const struct bench_case synchronization_cases[] = {
     { "lock-put", 2, locks, run_lock },
+    { "lock-all-put", 2, locks_of_all, run_lock_all },
     { "fence", 2, fences, run_fence },
     { "pscw", 2, pscw, run_pscw },
     { "passive-put", 2, locks, run_passive },

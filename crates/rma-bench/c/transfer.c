@@ -38,6 +38,19 @@ static void put_and_flush(void *context, long count)
     }
 }
 
+static void request_put_and_wait(void *context, long count)
+{
+    struct transfer *t = context;
+
+    for (long i = 0; i < count; i++) {
+        MPI_Request request;
+
+        t->local[0]++;
+        MPI_Rput(t->local, t->bytes, MPI_BYTE, TARGET, 0, t->bytes, MPI_BYTE, t->window, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 static void many_puts(void *context, long count)
 {
     struct transfer *t = context;
@@ -127,6 +140,11 @@ static void run_put_rate(void)
         measure_puts("put-rate", *size, operations_per_flush(*size), many_puts);
 }
 
+static void run_request_put(void)
+{
+    measure_puts("rput", sizeof(uint64_t), 1, request_put_and_wait);
+}
+
 static void run_get(void)
 {
     for (const size_t *size = transfer_sizes(); *size; size++)
@@ -204,6 +222,7 @@ static void run_vector_put(void)
 }
 
 static const struct need puts[] = { NEED(MPI_Put), NEED(MPI_Win_flush), { 0 } };
+static const struct need request_puts[] = { NEED(MPI_Rput), NEED(MPI_Wait), { 0 } };
 static const struct need gets[] = { NEED(MPI_Get), NEED(MPI_Win_flush), { 0 } };
 static const struct need vectors[] = { NEED(MPI_Put),         NEED(MPI_Win_flush), NEED(MPI_Type_vector),
                                        NEED(MPI_Type_commit), NEED(MPI_Type_free), { 0 } };
@@ -211,6 +230,7 @@ static const struct need vectors[] = { NEED(MPI_Put),         NEED(MPI_Win_flush
 const struct bench_case transfer_cases[] = {
     { "put", 2, puts, run_put },
     { "put-rate", 2, puts, run_put_rate },
+    { "rput", 2, request_puts, run_request_put },
     { "get", 2, gets, run_get },
     { "get-rate", 2, gets, run_get_rate },
     { "vector-put", 2, vectors, run_vector_put },

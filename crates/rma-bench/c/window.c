@@ -76,7 +76,30 @@ static void put_and_flush(void *context, long count)
     }
 }
 
-static void run_create(void)
+static void get_and_flush(void *context, long count)
+{
+    struct created *c = context;
+
+    for (long i = 0; i < count; i++) {
+        MPI_Get(&c->word, sizeof c->word, MPI_BYTE, TARGET, 0, sizeof c->word, MPI_BYTE, c->window);
+        MPI_Win_flush(TARGET, c->window);
+    }
+}
+
+static void add_and_flush(void *context, long count)
+{
+    struct created *c = context;
+    const uint64_t one = 1;
+
+    for (long i = 0; i < count; i++) {
+        MPI_Fetch_and_op(&one, &c->word, MPI_UINT64_T, TARGET, 0, MPI_SUM, c->window);
+        MPI_Win_flush(TARGET, c->window);
+    }
+    c->word++;
+}
+
+/* The word ends as what the target has. */
+static void measure_created(const char *name, body_fn body)
 {
     size_t bytes = 4 * KIB;
     void *base = need_memory(bytes);
@@ -87,7 +110,7 @@ static void run_create(void)
     MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &c.window);
     if (my_rank == 0)
         MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, c.window);
-    result = measure_origin("created-put", sizeof c.word, put_and_flush, &c);
+    result = measure_origin(name, sizeof c.word, body, &c);
     if (my_rank == 0)
         MPI_Win_unlock(TARGET, c.window);
     settle(&result, window_has_word(c.window, base, TARGET, c.word));
@@ -95,12 +118,32 @@ static void run_create(void)
     free_memory(base);
 }
 
+static void run_create(void)
+{
+    measure_created("created-put", put_and_flush);
+}
+
+static void run_create_get(void)
+{
+    measure_created("created-get", get_and_flush);
+}
+
+static void run_create_fetch(void)
+{
+    measure_created("created-fetch", add_and_flush);
+}
+
 static const struct need nothing[] = { { 0 } };
 static const struct need creates[] = { NEED(MPI_Win_create), NEED(MPI_Put), NEED(MPI_Win_flush), { 0 } };
+
+static const struct need creates_gets[] = { NEED(MPI_Win_create), NEED(MPI_Get), NEED(MPI_Win_flush), { 0 } };
+static const struct need creates_fetches[] = { NEED(MPI_Win_create), NEED(MPI_Fetch_and_op), NEED(MPI_Win_flush), { 0 } };
 
 const struct bench_case window_cases[] = {
     { "win-allocate", 2, nothing, run_allocate },
     { "win-allocate-large", 2, nothing, run_allocate_large },
     { "created-put", 2, creates, run_create },
+    { "created-get", 2, creates_gets, run_create_get },
+    { "created-fetch", 2, creates_fetches, run_create_fetch },
     { 0 },
 };

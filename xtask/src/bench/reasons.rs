@@ -61,6 +61,21 @@ const LINES: &[Line] = &[
         "pieces are combined and sent back one after another by the one core of the target",
     ),
     (
+        "rput",
+        "a slot for the request is taken and given back, which is one atomic instruction more than a put",
+        "a put with a request leaves at once in a packet of its own, and has an element of the operation table",
+    ),
+    (
+        "lock-all-put",
+        "each lock word is changed by an atomic instruction twice",
+        "the lock is asked for with the put, and the release leaves with it",
+    ),
+    (
+        "acc-max",
+        "the loop is chosen by operation and type, and a stripe of the window is locked",
+        "the target combines the elements when the packet has come",
+    ),
+    (
         "fence",
         "both ranks meet in shared memory: a cache line of each moves there and back",
         "each fence is a packet of each rank to the other, one way, with a step of the engine on both sides",
@@ -119,6 +134,16 @@ const LINES: &[Line] = &[
         "created-put",
         "memory that the library did not allocate is reached by packets, which the target's core has to serve",
         "a put needs a request for an acknowledgement and its answer",
+    ),
+    (
+        "created-get",
+        "memory that the library did not allocate is reached by packets; an operation with a result has an element of the operation table",
+        "a get needs a request and its answer",
+    ),
+    (
+        "created-fetch",
+        "memory that the library did not allocate is reached by packets; an operation with a result has an element of the operation table",
+        "a fetch_and_op needs a request and its answer",
     ),
     (
         "message",
