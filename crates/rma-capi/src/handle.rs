@@ -68,9 +68,9 @@ kinds! {
 }
 // 10 is that of requests that have ended (`request::ended`).
 
-const KIND_SHIFT: u32 = 56;
-const GENERATION_SHIFT: u32 = 32;
-const GENERATION_MASK: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
+pub(crate) const KIND_SHIFT: u32 = 56;
+pub(crate) const GENERATION_SHIFT: u32 = 32;
+pub(crate) const GENERATION_MASK: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
 const NUMBER_INDEX_BITS: u32 = 24;
 const NUMBER_AGE_MASK: u32 = (1 << (30 - NUMBER_INDEX_BITS)) - 1;
 /// The first chunk has so many slots, each further one twice as many.

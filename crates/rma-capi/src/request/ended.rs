@@ -11,6 +11,7 @@
 use super::{End, MPI_REQUEST_NULL, MPI_Request, Request, State, Status, StatusOut, next_call};
 use crate::arguments::Out;
 use crate::errors::Raiser;
+use crate::handle::{GENERATION_MASK, GENERATION_SHIFT, KIND_SHIFT};
 use crate::runtime::unwatched;
 use parking_lot::Mutex;
 use std::ffi::c_int;
@@ -21,9 +22,6 @@ use std::sync::{Arc, OnceLock};
 
 /// The number in the handles, beside those of [`crate::handle::Handle`].
 const KIND: usize = 10;
-const KIND_SHIFT: u32 = 56;
-const GENERATION_SHIFT: u32 = 32;
-const GENERATION_MASK: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
 const INDEX_BITS: u32 = 9;
 const NUMBER: c_int = 1 << 29;
 const NUMBER_AGE_MASK: u32 = (1 << (29 - INDEX_BITS)) - 1;
