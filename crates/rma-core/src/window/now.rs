@@ -67,7 +67,7 @@ impl Window {
         kernel.accumulate_word(place, origin, &self.shared().domain(member))
     }
 
-    /// [`Window::accumulate`] of any number of elements that are words, where the target is mapped and open; says whether it has
+    /// [`Window::accumulate`] of any number of elements without holes, where the target is mapped and open; says whether it has
     /// been done.
     #[inline]
     pub fn accumulate_run_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
@@ -176,10 +176,10 @@ impl Window {
     }
 }
 
-/// Whether so many bytes are whole elements of the kernel's type, and these are words.
+/// Whether so many bytes are whole elements of the kernel's type, and these have no holes.
 #[inline]
 fn is_run(kernel: Kernel, len: usize) -> bool {
-    kernel.ty().is_word() && kernel.ty().divides(len)
+    kernel.ty().is_dense() && kernel.ty().divides(len)
 }
 
 /// The one word that a sum of long integers changes, if that is what the kernel does there.
