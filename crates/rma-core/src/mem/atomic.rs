@@ -46,6 +46,15 @@ pub struct Elements<W> {
     len: usize,
 }
 
+/// Naturally aligned words at equal distances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ElementsApart<W> {
+    first: *mut W,
+    /// Bytes from each to the next.
+    stride: isize,
+    len: usize,
+}
+
 // SAFETY: an element is a part of a `WriteSpan`, whose maker promised that any thread may access the memory; all access
 // is atomic.
 unsafe impl<W: Word> Send for Element<W> {}
@@ -136,6 +145,30 @@ impl<W: Word> Elements<W> {
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Element<W>> {
         (0..self.len).map(move |index| Element { at: self.first.wrapping_add(index) })
+    }
+}
+
+impl<W: Word> ElementsApart<W> {
+    /// `None` when they are not naturally aligned.
+    ///
+    /// # Safety
+    /// Each of the `len` words must be what [`WriteSpan::new`] asks of the bytes of a span.
+    #[inline]
+    pub(crate) unsafe fn new(start: *mut u8, stride: isize, len: usize) -> Option<Self> {
+        let first = start.cast::<W>();
+        let is_right = is_aligned(first) && (len < 2 || stride % W::SIZE as isize == 0);
+        is_right.then_some(Self { first, stride, len })
+    }
+
+    /// The elements in order.
+    #[inline]
+    pub(crate) fn iter(self) -> impl ExactSizeIterator<Item = Element<W>> {
+        let mut next = self.first;
+        (0..self.len).map(move |_| {
+            let element = Element { at: next };
+            next = next.wrapping_byte_offset(self.stride);
+            element
+        })
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) mod testing;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod vectors_x86_64;
 
+pub(crate) use atomic::ElementsApart;
 pub use atomic::{Element, Elements, Word};
 pub(crate) use ordering::full_ordering_beside_step;
 pub use span::{Fold, Lane, ReadSpan, WriteSpan};
