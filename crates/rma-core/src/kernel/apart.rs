@@ -3,7 +3,7 @@
 //! A word is so short that collecting a number of them in private memory, and bringing them back, costs several times what is
 //! done to them; so each is changed where it is, by one load and one store of the element. The caller has admission to all of them.
 
-use super::apply::{Work, operand, rewrite, update};
+use super::apply::{Work, rewrite, update};
 use super::function::Function;
 use super::operand::{Sink, Source};
 use crate::datatype::WriteBlocks;
@@ -27,13 +27,20 @@ impl<'a, S: Source, R: Sink> Apart<'a, S, R> {
 
     #[inline(always)]
     fn each<W: Word, F: Function<W>>(self, change: impl Fn(Element<W>, W, &mut R, usize)) {
-        let Self { blocks, count, operand: origin, mut result, .. } = self;
+        let Self { blocks, count, operand, mut result, .. } = self;
         let Some(elements) = blocks.elements::<W>(count) else {
             unreachable!("blocks of one aligned word each")
         };
-        for (index, element) in elements.iter().enumerate() {
-            let offset = index * W::SIZE;
-            change(element, operand::<W, F>(origin, offset), &mut result, offset);
+        let mut elements = elements.iter();
+        let mut next = |index, operand| {
+            if let Some(element) = elements.next() {
+                change(element, operand, &mut result, index * W::SIZE);
+            }
+        };
+        if F::READS_OPERAND {
+            operand.each_word::<W>(count, next);
+        } else {
+            (0..count).for_each(|index| next(index, W::default()));
         }
     }
 }

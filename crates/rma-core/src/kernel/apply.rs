@@ -159,7 +159,7 @@ impl Kernel {
     /// Elements that are not one word: never one step of the processor, so always under the exclusion.
     #[inline(never)]
     fn run_wide(self, target: WriteSpan, origin: impl Source, result: impl Sink, exclusion: &impl Exclusion) {
-        self.check_lengths(self.ty.size(), target.len(), origin.byte_len(), result.byte_len());
+        self.check_lengths(self.ty.divides(target.len()), target.len(), origin.byte_len(), result.byte_len());
         wide::Run { op: self.op, ty: self.ty, target, origin, result, exclusion }.run();
     }
 
@@ -175,7 +175,7 @@ impl Kernel {
         if len == W::SIZE
             && let Some(element) = target.element::<W>(0)
         {
-            self.check_lengths(W::SIZE, len, origin.byte_len(), result.byte_len());
+            self.check_lengths(true, len, origin.byte_len(), result.byte_len());
             let operand = if self.reads_operand() { origin.word_at(0) } else { W::default() };
             let _entry = exclusion.enter(target);
             self.choose::<W, _>(One { element, operand, result });
@@ -192,7 +192,8 @@ impl Kernel {
         result: impl Sink,
         exclusion: &impl Exclusion,
     ) {
-        self.check_lengths(W::SIZE, target.len(), origin.byte_len(), result.byte_len());
+        let is_whole = target.len().is_multiple_of(W::SIZE);
+        self.check_lengths(is_whole, target.len(), origin.byte_len(), result.byte_len());
         match target.elements::<W>() {
             Some(_) => self.choose::<W, _>(Aligned { target, origin, result, exclusion }),
             None => self.choose::<W, _>(Unaligned { target, origin, result, exclusion }),
@@ -200,9 +201,8 @@ impl Kernel {
     }
 
     #[inline]
-    fn check_lengths(self, element: usize, target: usize, origin: usize, result: usize) {
-        let is_complete =
-            target.is_multiple_of(element) && result >= target && (origin >= target || !self.reads_operand());
+    fn check_lengths(self, is_whole: bool, target: usize, origin: usize, result: usize) {
+        let is_complete = is_whole && result >= target && (origin >= target || !self.reads_operand());
         assert!(is_complete, "an accumulate's buffers are whole elements of equal number");
     }
 

@@ -363,6 +363,14 @@ impl Source for Taken<'_> {
         }
     }
 
+    #[inline]
+    fn each_word<W: Word>(self, count: usize, use_word: impl FnMut(usize, W)) {
+        match self {
+            Self::Bytes(bytes) => bytes.each_word(count, use_word),
+            Self::Span(span) => span.each_word(count, use_word),
+        }
+    }
+
     fn bytes_at(self, offset: usize, into: &mut [u8]) {
         match self {
             Self::Bytes(bytes) => bytes.bytes_at(offset, into),

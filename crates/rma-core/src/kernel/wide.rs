@@ -67,7 +67,11 @@ impl<S: Source, R: Sink, E: Exclusion> Run<'_, S, R, E> {
     /// Calls `change` under the exclusion, with parts of the target and how far behind its start they are.
     #[inline]
     fn in_place(mut self, change: impl Fn(&mut R, WriteSpan, usize)) {
-        let step = MAX_AT_ONCE - MAX_AT_ONCE % self.ty.size();
+        // A short run is spared the division.
+        let step = match self.target.len() {
+            len if len <= MAX_AT_ONCE => len,
+            _ => MAX_AT_ONCE - MAX_AT_ONCE % self.ty.size(),
+        };
         let mut offset = 0;
         while offset < self.target.len() {
             let target = self.target.part(offset, step.min(self.target.len() - offset));
