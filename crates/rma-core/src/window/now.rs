@@ -177,9 +177,11 @@ impl Window {
 }
 
 /// Whether so many bytes are whole elements of the kernel's type, and these have no holes.
-#[inline]
+#[inline(always)] // as above
 fn is_run(kernel: Kernel, len: usize) -> bool {
-    kernel.ty().is_dense() && kernel.ty().divides(len)
+    let ty = kernel.ty();
+    // Words have none, which is less to ask.
+    (ty.word_size() > 0 || ty.is_dense()) && ty.divides(len)
 }
 
 /// The one word that a sum of long integers changes, if that is what the kernel does there.
