@@ -69,7 +69,7 @@ impl Window {
 
     /// [`Window::accumulate`] of any number of elements without holes, where the target is mapped and open; says whether it has
     /// been done.
-    #[inline]
+    #[inline(always)] // as above
     pub fn accumulate_run_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
         if !kernel.op().is_accumulate() || !is_run(kernel, origin.len()) {
             return false;
@@ -80,7 +80,7 @@ impl Window {
     }
 
     /// [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
-    #[inline]
+    #[inline(always)] // as above
     pub fn get_accumulate_run_now(
         &self,
         origin: ReadSpan,
