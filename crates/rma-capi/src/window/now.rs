@@ -4,7 +4,7 @@
 //! Each answers `None`, and has done nothing, when there is more to do or something is wrong; the ordinary way of
 //! [`super::transfer`] sees to that. See `rma_core::window` for what they call.
 
-use super::transfer::{Origin, Target, dense, is_same, words};
+use super::transfer::{Origin, Target, dense, elements, is_same};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::datatype::{self, dense_size};
@@ -73,7 +73,7 @@ fn accumulate_runs<C: Wide>(
     may_join: bool,
 ) -> Option<()> {
     let window = &super::find_near(win).filter(|_| is_unwatched())?.inner;
-    let (len, kernel) = words(origin, target, op::reduce_op(op)?)?;
+    let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
     let (from, (rank, disp)) = (origin.address.readable_at_all(len)?, target.place()?);
     let joins = may_join && window.has_pack() && window.accumulate_joins(from, kernel, rank, disp);
     (joins || window.accumulate_run_now(from, kernel, rank, disp)).then_some(())
@@ -110,7 +110,7 @@ pub(super) fn get_accumulate_runs<C: Wide>(
 ) -> Option<()> {
     let window =
         super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
-    let (len, kernel) = words(origin, target, op::reduce_op(op)?)?;
+    let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
     let (rank, disp) = target.place()?;
     if !are_apart(origin.address, result.address, len) {
         return None;

@@ -78,7 +78,7 @@ pub(super) fn accumulate<C: Wide>(
     let window = super::get(win)?;
     let basic = datatype::basic_type(target.datatype).filter(|_| origin.datatype == target.datatype);
     match (dense(&origin, &target), target.place(), basic) {
-        (Some(len), Some((rank, disp)), Some(basic)) if basic.is_word() => {
+        (Some(len), Some((rank, disp)), Some(basic)) => {
             let kernel = kernel(op, target.datatype, basic)?;
             window.inner.accumulate(origin.address.readable("origin_addr", len)?, kernel, rank, disp)
         }
@@ -96,7 +96,7 @@ pub(super) fn get_accumulate<C: Wide>(
 ) -> Result<()> {
     let window = super::get(win)?;
     let op = predefined(handle)?;
-    if let Some((len, kernel)) = words(&result, &target, op)
+    if let Some((len, kernel)) = elements(&result, &target, op)
         && (op == ReduceOp::NoOp || is_same(&origin, &target))
         && let Some((rank, disp)) = target.place()
     {
@@ -316,12 +316,11 @@ pub(super) fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u
     (is_same(origin, target) || dense_bytes(target.count, target.datatype)? == here).then_some(here)
 }
 
-/// Bytes and kernel of a call on words of a predefined type, of which the other side is given.
+/// Bytes and kernel of a call on elements of a predefined type that lie without gaps, of which the other side is given.
 #[inline]
-pub(super) fn words<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<(u64, Kernel)> {
+pub(super) fn elements<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<(u64, Kernel)> {
     let len = dense_bytes(target.count, target.datatype).filter(|_| is_same(side, target))?;
-    let basic = datatype::basic_type(target.datatype).filter(|basic| basic.is_word())?;
-    Some((len, Kernel::new(op, basic)?))
+    Some((len, Kernel::new(op, datatype::basic_type(target.datatype)?)?))
 }
 
 /// Whether both sides are as many elements of one type: most calls say the same twice.

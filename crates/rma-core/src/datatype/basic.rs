@@ -164,8 +164,9 @@ impl BasicType {
     /// Whether so many bytes are whole elements.
     #[inline]
     pub(crate) const fn divides(self, len: usize) -> bool {
-        // Words have sizes that are powers of two, which spares the division.
+        // Words, and most others, have sizes that are powers of two, which spares the division.
         match self.word_size() {
+            0 if self.size().is_power_of_two() => len & (self.size() - 1) == 0,
             0 => len.is_multiple_of(self.size()),
             word => len & (word - 1) == 0,
         }

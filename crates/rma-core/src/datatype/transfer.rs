@@ -5,7 +5,7 @@
 
 use super::layout::Layout;
 use super::walk::{Run, Segments};
-use crate::mem::{ReadSpan, Side, WriteSpan, copy_blocks};
+use crate::mem::{ElementsApart, ReadSpan, Side, Word, WriteSpan, copy_blocks};
 use std::ops::Range;
 
 /// Bytes to send, in order, from scattered memory.
@@ -318,6 +318,20 @@ impl WriteBlocks {
                 self.count().min(more.map_or(1, |more| more as usize + 1))
             }
         }
+    }
+
+    /// The first `count` of them as one element each; `None` when they have another length or are not naturally aligned.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[inline]
+    pub(crate) fn elements<W: Word>(&self, count: usize) -> Option<ElementsApart<W>> {
+        assert!(count <= self.count(), "{count} blocks of {}", self.count());
+        if self.block_len() != W::SIZE {
+            return None;
+        }
+        // SAFETY: each is a segment of the scatter's layout, whose bytes its maker promised to be writable.
+        unsafe { ElementsApart::new(self.start, self.run.stride as isize, count) }
     }
 
     /// One of them.

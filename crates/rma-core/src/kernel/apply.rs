@@ -158,35 +158,9 @@ impl Kernel {
 
     /// Elements that are not one word: never one step of the processor, so always under the exclusion.
     #[inline(never)]
-    fn run_wide(
-        self,
-        target: WriteSpan,
-        origin: impl Source,
-        mut result: impl Sink,
-        exclusion: &impl Exclusion,
-    ) {
-        self.check_lengths(self.ty.size(), target.len(), origin.byte_len(), result.byte_len());
-        let mut current = [0; ELEMENTS_PER_GUARD * BasicType::MAX_SIZE];
-        let mut operand = [0; ELEMENTS_PER_GUARD * BasicType::MAX_SIZE];
-        let step = ELEMENTS_PER_GUARD * self.ty.size();
-        let mut offset = 0;
-        while offset < target.len() {
-            let len = step.min(target.len() - offset);
-            let (current, operand) = (&mut current[..len], &mut operand[..len]);
-            if self.reads_operand() {
-                origin.bytes_at(offset, operand);
-            }
-            let target = target.part(offset, len);
-            let guard = exclusion.exclude();
-            target.as_read().read(current);
-            result.set_bytes_at(offset, current);
-            if self.reads_operand() {
-                wide::combine(self.op, self.ty, current, operand);
-                target.write(current);
-            }
-            drop(guard);
-            offset += len;
-        }
+    fn run_wide(self, target: WriteSpan, origin: impl Source, result: impl Sink, exclusion: &impl Exclusion) {
+        self.check_lengths(self.ty.divides(target.len()), target.len(), origin.byte_len(), result.byte_len());
+        wide::Run { op: self.op, ty: self.ty, target, origin, result, exclusion }.run();
     }
 
     #[inline]
@@ -201,7 +175,7 @@ impl Kernel {
         if len == W::SIZE
             && let Some(element) = target.element::<W>(0)
         {
-            self.check_lengths(W::SIZE, len, origin.byte_len(), result.byte_len());
+            self.check_lengths(true, len, origin.byte_len(), result.byte_len());
             let operand = if self.reads_operand() { origin.word_at(0) } else { W::default() };
             let _entry = exclusion.enter(target);
             self.choose::<W, _>(One { element, operand, result });
@@ -218,7 +192,8 @@ impl Kernel {
         result: impl Sink,
         exclusion: &impl Exclusion,
     ) {
-        self.check_lengths(W::SIZE, target.len(), origin.byte_len(), result.byte_len());
+        let is_whole = target.len().is_multiple_of(W::SIZE);
+        self.check_lengths(is_whole, target.len(), origin.byte_len(), result.byte_len());
         match target.elements::<W>() {
             Some(_) => self.choose::<W, _>(Aligned { target, origin, result, exclusion }),
             None => self.choose::<W, _>(Unaligned { target, origin, result, exclusion }),
@@ -226,9 +201,8 @@ impl Kernel {
     }
 
     #[inline]
-    fn check_lengths(self, element: usize, target: usize, origin: usize, result: usize) {
-        let is_complete =
-            target.is_multiple_of(element) && result >= target && (origin >= target || !self.reads_operand());
+    fn check_lengths(self, is_whole: bool, target: usize, origin: usize, result: usize) {
+        let is_complete = is_whole && result >= target && (origin >= target || !self.reads_operand());
         assert!(is_complete, "an accumulate's buffers are whole elements of equal number");
     }
 
@@ -240,7 +214,7 @@ impl Kernel {
 
     /// Runs the work with the function of this operation and type: the one place that knows which that is.
     #[inline]
-    fn choose<W: Number, T: Work<W>>(self, work: T) {
+    pub(super) fn choose<W: Number, T: Work<W>>(self, work: T) {
         use ReduceOp as O;
         let class = Class::of(self.ty);
         match self.op {
@@ -363,6 +337,23 @@ where
         result.set_word_at(offset, F::update(element, operand));
     } else {
         F::put(element, operand);
+    }
+}
+
+/// As [`update`], while nobody else changes the element.
+#[inline]
+pub(super) fn rewrite<W, F, R>(element: Element<W>, operand: W, result: &mut R, offset: usize)
+where
+    W: Word,
+    F: Function<W>,
+    R: Sink,
+{
+    let before = element.load();
+    if R::IS_READ {
+        result.set_word_at(offset, before);
+    }
+    if F::READS_OPERAND {
+        element.store(F::apply(before, operand));
     }
 }
 

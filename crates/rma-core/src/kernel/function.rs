@@ -4,7 +4,7 @@
 //! logical and bitwise operations and replacement depend on the width alone (two's complement); only minimum, maximum and
 //! floating point look at the type.
 
-use crate::mem::{Element, Fold, Word};
+use crate::mem::{Element, Fold, Lane, Word};
 use std::ops::{BitAnd, BitOr, BitXor};
 
 /// An operation on words.
@@ -57,7 +57,7 @@ macro_rules! functions {
         pub(super) struct $name;
 
         impl<W: Number> Function<W> for $name {
-            $(const FOLD: Option<Fold> = $fold;)?
+            $(const FOLD: Option<Fold> = Some($fold);)?
 
             #[inline]
             fn apply($current: W, $operand: W) -> W {
@@ -75,40 +75,45 @@ macro_rules! functions {
 }
 
 functions! {
-    Sum(current, operand) = current.sum(operand), in hardware by fetch_add, many by addition(W::SIZE);
-    Product(current, operand) = current.product(operand);
-    Minimum(current, operand) = current.min(operand);
-    Maximum(current, operand) = current.max(operand);
-    SignedMinimum(current, operand) = if operand.is_below_signed(current) { operand } else { current };
-    SignedMaximum(current, operand) = if current.is_below_signed(operand) { operand } else { current };
-    FloatSum(current, operand) = current.float_sum(operand), many by float(W::SIZE, Fold::AddF32, Fold::AddF64);
-    FloatProduct(current, operand) = current.float_product(operand), many by float(W::SIZE, Fold::MultiplyF32, Fold::MultiplyF64);
-    FloatMinimum(current, operand) = current.float_minimum(operand);
-    FloatMaximum(current, operand) = current.float_maximum(operand);
+    Sum(current, operand) = current.sum(operand), in hardware by fetch_add, many by Fold::Add(unsigned(W::SIZE));
+    Product(current, operand) = current.product(operand), many by Fold::Multiply(unsigned(W::SIZE));
+    Minimum(current, operand) = current.min(operand), many by Fold::Minimum(unsigned(W::SIZE));
+    Maximum(current, operand) = current.max(operand), many by Fold::Maximum(unsigned(W::SIZE));
+    SignedMinimum(current, operand) = if operand.is_below_signed(current) { operand } else { current }, many by Fold::Minimum(signed(W::SIZE));
+    SignedMaximum(current, operand) = if current.is_below_signed(operand) { operand } else { current }, many by Fold::Maximum(signed(W::SIZE));
+    FloatSum(current, operand) = current.float_sum(operand), many by Fold::Add(float(W::SIZE));
+    FloatProduct(current, operand) = current.float_product(operand), many by Fold::Multiply(float(W::SIZE));
+    FloatMinimum(current, operand) = current.float_minimum(operand), many by Fold::Minimum(float(W::SIZE));
+    FloatMaximum(current, operand) = current.float_maximum(operand), many by Fold::Maximum(float(W::SIZE));
     LogicalAnd(current, operand) = W::truth(current.is_true() && operand.is_true());
     LogicalOr(current, operand) = W::truth(current.is_true() || operand.is_true());
     LogicalXor(current, operand) = W::truth(current.is_true() != operand.is_true());
-    And(current, operand) = current & operand, in hardware by fetch_and, many by Some(Fold::And);
-    Or(current, operand) = current | operand, in hardware by fetch_or, many by Some(Fold::Or);
-    Xor(current, operand) = current ^ operand, in hardware by fetch_xor, many by Some(Fold::Xor);
+    And(current, operand) = current & operand, in hardware by fetch_and, many by Fold::And;
+    Or(current, operand) = current | operand, in hardware by fetch_or, many by Fold::Or;
+    Xor(current, operand) = current ^ operand, in hardware by fetch_xor, many by Fold::Xor;
 }
 
-const fn addition(size: usize) -> Option<Fold> {
+const fn unsigned(size: usize) -> Lane {
     match size {
-        1 => Some(Fold::Add8),
-        2 => Some(Fold::Add16),
-        4 => Some(Fold::Add32),
-        8 => Some(Fold::Add64),
-        _ => None,
+        1 => Lane::U8,
+        2 => Lane::U16,
+        4 => Lane::U32,
+        _ => Lane::U64,
     }
 }
 
-const fn float(size: usize, single: Fold, double: Fold) -> Option<Fold> {
+const fn signed(size: usize) -> Lane {
     match size {
-        4 => Some(single),
-        8 => Some(double),
-        _ => None,
+        1 => Lane::I8,
+        2 => Lane::I16,
+        4 => Lane::I32,
+        _ => Lane::I64,
     }
+}
+
+/// Of widths without floating point the functions are never chosen.
+const fn float(size: usize) -> Lane {
+    if size == 8 { Lane::F64 } else { Lane::F32 }
 }
 
 /// `REPLACE`: an exchange, or a store when nobody asks for the value before.
@@ -261,4 +266,25 @@ numbers_without_floats! {
 numbers_with_floats! {
     u32, i32, f32;
     u64, i64, f64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold<W: Number, F: Function<W>>(_: F) -> Option<Fold> {
+        F::FOLD
+    }
+
+    #[test]
+    fn extremes_and_products_are_done_on_many_words_at_once() {
+        assert_eq!(fold::<u8, _>(Product), Some(Fold::Multiply(Lane::U8)));
+        assert_eq!(fold::<u64, _>(FloatProduct), Some(Fold::Multiply(Lane::F64)));
+        assert_eq!(fold::<u16, _>(Minimum), Some(Fold::Minimum(Lane::U16)));
+        assert_eq!(fold::<u64, _>(Maximum), Some(Fold::Maximum(Lane::U64)));
+        assert_eq!(fold::<u32, _>(SignedMinimum), Some(Fold::Minimum(Lane::I32)));
+        assert_eq!(fold::<u64, _>(SignedMaximum), Some(Fold::Maximum(Lane::I64)));
+        assert_eq!(fold::<u32, _>(FloatMinimum), Some(Fold::Minimum(Lane::F32)));
+        assert_eq!(fold::<u64, _>(FloatMaximum), Some(Fold::Maximum(Lane::F64)));
+    }
 }

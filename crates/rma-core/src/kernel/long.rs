@@ -5,7 +5,7 @@
 //! that the compiler makes vector code of, and copies back. A block, its operands and its
 //! old values stay in the first-level cache meanwhile, so that memory is read once and written once.
 
-use super::apply::{Work, combine_words, operand, update};
+use super::apply::{Work, combine_words, operand, rewrite, update};
 use super::exclusion::Exclusion;
 use super::function::Function;
 use super::operand::{Sink, Source};
@@ -21,7 +21,7 @@ const FEW: usize = 16;
 const SHORT_BLOCK: usize = 512;
 
 /// Most bytes changed under one entry, so that a long transfer lets others in.
-const MAX_AT_ONCE: usize = 16 << 10;
+pub(super) const MAX_AT_ONCE: usize = 16 << 10;
 
 /// Any number of aligned elements.
 pub(super) struct Aligned<'a, S, R, E> {
@@ -77,8 +77,9 @@ fn each_word<W: Word, F: Function<W>, S: Source>(
     }
 }
 
-/// As [`steps`], while nobody else changes the words.
-fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
+/// As [`steps`], while nobody else changes the words. They are aligned.
+#[inline(always)] // runs of words would pay for a call because sums of complex numbers use it too
+pub(super) fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -107,13 +108,7 @@ fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
     result: &mut R,
 ) {
     each_word::<W, F, S>(target, origin, offset, |element, operand, offset| {
-        let before = element.load();
-        if R::IS_READ {
-            result.set_word_at(offset, before);
-        }
-        if F::READS_OPERAND {
-            element.store(F::apply(before, operand));
-        }
+        rewrite::<W, F, R>(element, operand, result, offset);
     });
 }
 

@@ -10,6 +10,9 @@
 
 #![forbid(unsafe_code)]
 
+mod apart;
+#[cfg(test)]
+mod apart_tests;
 mod apply;
 mod exclusion;
 mod function;

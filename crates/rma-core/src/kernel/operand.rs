@@ -13,6 +13,15 @@ pub trait Source: Copy {
     /// When it does not lie within the source.
     fn word_at<W: Word>(self, offset: usize) -> W;
 
+    /// Calls `use_word` with the first `count` words in order, and how many have been before each.
+    ///
+    /// # Panics
+    /// When they do not lie within the source.
+    #[inline]
+    fn each_word<W: Word>(self, count: usize, mut use_word: impl FnMut(usize, W)) {
+        (0..count).for_each(|index| use_word(index, self.word_at(index * W::SIZE)));
+    }
+
     /// Copies the bytes from byte `offset` on.
     ///
     /// # Panics
@@ -122,6 +131,16 @@ impl Source for ReadSpan {
     #[inline]
     fn word_at<W: Word>(self, offset: usize) -> W {
         self.word(offset)
+    }
+
+    #[inline]
+    fn each_word<W: Word>(self, count: usize, mut use_word: impl FnMut(usize, W)) {
+        let span = self.part(0, count * W::SIZE);
+        match span.words::<W>() {
+            // Where each word begins, and that it is aligned, is not to be asked of each.
+            Some(words) => words.enumerate().for_each(|(index, word)| use_word(index, word)),
+            None => (0..count).for_each(|index| use_word(index, span.word(index * W::SIZE))),
+        }
     }
 
     fn bytes_at(self, offset: usize, into: &mut [u8]) {

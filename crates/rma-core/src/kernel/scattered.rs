@@ -4,9 +4,11 @@
 //! side by side for as long; otherwise a small buffer is in between. Other elements are copied out, computed and copied back
 //! under the exclusion, so that even one with holes is changed as a whole.
 
+use super::apart::Apart;
 use super::apply::Kernel;
 use super::exclusion::{Admission, Exclusion};
-use super::operand::{Sink, Source};
+use super::long::MAX_AT_ONCE;
+use super::operand::{Nowhere, Sink, Source};
 use super::wide;
 use crate::datatype::{BasicType, Gather, Scatter, WriteBlocks};
 use crate::mem::{Fold, ReadSpan, Word, WriteSpan};
@@ -16,6 +18,9 @@ const STAGE_BYTES: usize = 1024;
 
 /// Runs from so many bytes on are bulk if the whole transfer is.
 const LONG_RUN: usize = 512;
+
+/// Single words for which an admission of their own is worth while; fewer of them are collected from where they are.
+const WORTH: usize = 8;
 
 /// Elements of several words that are changed under one guard.
 const ELEMENTS_PER_GUARD: usize = 32;
@@ -131,21 +136,87 @@ impl Kernel {
         match self.ty().word_size() {
             0 => self.run_wide_scattered(target, operands, results, exclusion),
             word => {
-                let mut stage = Stage {
-                    operands: [0; STAGE_BYTES],
-                    results: [0; STAGE_BYTES],
-                    current: [0; STAGE_BYTES],
-                };
                 while let Some(blocks) = target.peek_blocks() {
-                    let (results, stage) = (results.as_mut(), &mut stage);
-                    let done = if blocks.count() > 1 && blocks.block_len() <= STAGE_BYTES / 2 {
-                        self.run_blocks(&target, blocks, word, &mut operands, results, stage, &whole)
-                    } else {
-                        self.run_words(blocks.get(0), word, &mut operands, results, stage, &whole)
-                    };
-                    target.advance(done);
+                    match self.run_apart(&blocks, word, &mut operands, results.as_mut(), &whole) {
+                        0 => break,
+                        done => target.advance(done),
+                    }
+                }
+                if target.remaining() > 0 {
+                    self.run_staged(target, word, operands, results, &whole);
                 }
             }
+        }
+    }
+
+    /// Updates words that do not lie side by side, with which the target goes on, where the other sides do: as many as one
+    /// admission covers; says how many bytes. 0 when it is anything else.
+    fn run_apart(
+        self,
+        blocks: &WriteBlocks,
+        word: usize,
+        operands: &mut Operands<'_>,
+        mut results: Option<&mut Scatter>,
+        whole: &Whole<'_, impl Exclusion>,
+    ) -> usize {
+        if blocks.count() == 1 || blocks.block_len() != word || !blocks.are_aligned(word) {
+            return 0;
+        }
+        let wanted = blocks.count().min(MAX_AT_ONCE / word) * word;
+        let Some((operand, mut len)) = operands.side_by_side(wanted, word) else { return 0 };
+        let old = results.as_ref().map(|results| results.peek(len).unwrap_or(WriteSpan::EMPTY));
+        len = old.map_or(len, |old| old.len() - old.len() % word);
+        if len < wanted.min(WORTH * word) {
+            return 0;
+        }
+        let admission = whole.exclusion.enter_run(blocks.get(0), whole.bytes);
+        let count = blocks.count_within(admission.reach).min(len / word);
+        let apart = Apart { blocks, count, operand, result: Nowhere, is_plain: admission.is_plain };
+        match old {
+            None => self.update_apart(word, apart),
+            Some(old) => self.update_apart(word, apart.with_result(old)),
+        }
+        drop(admission);
+        operands.advance(count * word);
+        if let Some(results) = &mut results {
+            results.advance(count * word);
+        }
+        count * word
+    }
+
+    fn update_apart(self, word: usize, apart: Apart<'_, impl Source, impl Sink>) {
+        match word {
+            1 => self.choose::<u8, _>(apart),
+            2 => self.choose::<u16, _>(apart),
+            4 => self.choose::<u32, _>(apart),
+            _ => self.choose::<u64, _>(apart),
+        }
+    }
+
+    /// As the caller, for words in any order on all sides.
+    fn run_staged(
+        self,
+        mut target: Scatter,
+        word: usize,
+        mut operands: Operands<'_>,
+        mut results: Option<Scatter>,
+        whole: &Whole<'_, impl Exclusion>,
+    ) {
+        let mut stage =
+            Stage { operands: [0; STAGE_BYTES], results: [0; STAGE_BYTES], current: [0; STAGE_BYTES] };
+        while let Some(blocks) = target.peek_blocks() {
+            let done = self.run_apart(&blocks, word, &mut operands, results.as_mut(), whole);
+            if done > 0 {
+                target.advance(done);
+                continue;
+            }
+            let (results, stage) = (results.as_mut(), &mut stage);
+            let done = if blocks.count() > 1 && blocks.block_len() <= STAGE_BYTES / 2 {
+                self.run_blocks(&target, blocks, word, &mut operands, results, stage, whole)
+            } else {
+                self.run_words(blocks.get(0), word, &mut operands, results, stage, whole)
+            };
+            target.advance(done);
         }
     }
 
@@ -270,7 +341,7 @@ impl Kernel {
 
 /// Operands of one step, wherever they are.
 #[derive(Clone, Copy)]
-enum Taken<'a> {
+pub(super) enum Taken<'a> {
     Bytes(&'a [u8]),
     Span(ReadSpan),
 }
@@ -289,6 +360,14 @@ impl Source for Taken<'_> {
         match self {
             Self::Bytes(bytes) => bytes.word_at(offset),
             Self::Span(span) => span.word_at(offset),
+        }
+    }
+
+    #[inline]
+    fn each_word<W: Word>(self, count: usize, use_word: impl FnMut(usize, W)) {
+        match self {
+            Self::Bytes(bytes) => bytes.each_word(count, use_word),
+            Self::Span(span) => span.each_word(count, use_word),
         }
     }
 
@@ -330,25 +409,32 @@ impl<'a> Operands<'a> {
     where
         'a: 's,
     {
+        if let Some(taken) = self.side_by_side(limit, word) {
+            return taken;
+        }
+        let Self::Memory(gather) = self else { return (Taken::Bytes(&[]), 0) };
+        let len = (limit as u64).min(gather.remaining()).min(stage.len() as u64) as usize;
+        let stage = &mut stage[..len - len % word];
+        gather.clone().read(stage);
+        (Taken::Bytes(stage), stage.len())
+    }
+
+    /// As [`Operands::take`], from where they are; `None` when not even a word of them lies side by side.
+    fn side_by_side(&self, limit: usize, word: usize) -> Option<(Taken<'a>, usize)> {
         let whole = |len: usize| len - len % word;
-        match self {
+        let (taken, len) = match self {
             Self::None => (Taken::Bytes(&[]), whole(limit)),
             Self::Bytes(bytes) => {
                 let len = whole(limit.min(bytes.len()));
                 (Taken::Bytes(&bytes[..len]), len)
             }
-            Self::Memory(gather) => match gather.peek(limit) {
-                Some(span) if span.len() >= word => {
-                    let len = whole(span.len());
-                    (Taken::Span(span.part(0, len)), len)
-                }
-                _ => {
-                    let len = whole((limit as u64).min(gather.remaining()).min(stage.len() as u64) as usize);
-                    gather.clone().read(&mut stage[..len]);
-                    (Taken::Bytes(&stage[..len]), len)
-                }
-            },
-        }
+            Self::Memory(gather) => {
+                let span = gather.peek(limit)?;
+                let len = whole(span.len());
+                (Taken::Span(span.part(0, len)), len)
+            }
+        };
+        (len > 0).then_some((taken, len))
     }
 
     fn advance(&mut self, len: usize) {

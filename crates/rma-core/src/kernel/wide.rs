@@ -1,16 +1,104 @@
 //! Elements that are not one word: extended precision, complex numbers, and pairs of value and location.
 //!
 //! They are computed in private memory, in the form they have in a message: without holes, in the machine's order of bytes.
-//! Of the 16 bytes of an extended number the x87 uses ten; the others are zero in a result.
+//! Of the 16 bytes of an extended number the x87 uses ten; the others are zero in a result. What is no more than copies, or the
+//! same on each part of an element, is done where the elements lie, as on runs of words; the exclusion makes them whole.
 
+use super::exclusion::Exclusion;
+use super::function::FloatSum;
+use super::long::{MAX_AT_ONCE, plain};
 use super::op::ReduceOp;
+use super::operand::{Sink, Source};
 use crate::datatype::BasicType;
+use crate::mem::WriteSpan;
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::X87DoubleExtended;
 use std::cmp::Ordering;
 
-/// The new value of an element, from what it was and the operand.
-type Function<E> = fn(E, E) -> E;
+/// Elements of which copies are changed under one guard, so that a long transfer lets others in.
+const ELEMENTS_PER_GUARD: usize = 64;
+
+/// Elements for which larger buffers are not cleared, because that takes longer than to combine them.
+const FEW: usize = 4;
+
+/// Any number of elements that lie side by side, and what is done to them.
+pub(super) struct Run<'a, S, R, E> {
+    pub(super) op: ReduceOp,
+    pub(super) ty: BasicType,
+    pub(super) target: WriteSpan,
+    pub(super) origin: S,
+    pub(super) result: R,
+    pub(super) exclusion: &'a E,
+}
+
+impl<S: Source, R: Sink, E: Exclusion> Run<'_, S, R, E> {
+    pub(super) fn run(self) {
+        let origin = self.origin;
+        match (self.op, self.ty) {
+            (ReduceOp::NoOp, _) => self.in_place(|result, target, offset| {
+                result.copy_at(offset, target.as_read());
+            }),
+            (ReduceOp::Replace, _) => self.in_place(|result, target, offset| {
+                result.copy_at(offset, target.as_read());
+                origin.copy_to(offset, target);
+            }),
+            (ReduceOp::Sum, BasicType::ComplexF64) if self.target.elements::<u64>().is_some() => self
+                .in_place(|result, target, offset| {
+                    plain::<u64, FloatSum, S, R>(target, origin, offset, result)
+                }),
+            (ReduceOp::Sum, BasicType::ComplexF32) if self.target.elements::<u32>().is_some() => self
+                .in_place(|result, target, offset| {
+                    plain::<u32, FloatSum, S, R>(target, origin, offset, result)
+                }),
+            _ if self.target.len() <= FEW * self.ty.size() => {
+                let len = self.target.len();
+                let (mut current, mut operand) =
+                    ([0; FEW * BasicType::MAX_SIZE], [0; FEW * BasicType::MAX_SIZE]);
+                self.in_copies(&mut current[..len], &mut operand[..len]);
+            }
+            _ => {
+                const LEN: usize = ELEMENTS_PER_GUARD * BasicType::MAX_SIZE;
+                let step = ELEMENTS_PER_GUARD * self.ty.size();
+                self.in_copies(&mut [0; LEN][..step], &mut [0; LEN][..step]);
+            }
+        }
+    }
+
+    /// Calls `change` under the exclusion, with parts of the target and how far behind its start they are.
+    #[inline]
+    fn in_place(mut self, change: impl Fn(&mut R, WriteSpan, usize)) {
+        // A short run is spared the division.
+        let step = match self.target.len() {
+            len if len <= MAX_AT_ONCE => len,
+            _ => MAX_AT_ONCE - MAX_AT_ONCE % self.ty.size(),
+        };
+        let mut offset = 0;
+        while offset < self.target.len() {
+            let target = self.target.part(offset, step.min(self.target.len() - offset));
+            let _guard = self.exclusion.exclude();
+            change(&mut self.result, target, offset);
+            offset += target.len();
+        }
+    }
+
+    #[inline(never)]
+    fn in_copies(mut self, current: &mut [u8], operand: &mut [u8]) {
+        let mut offset = 0;
+        while offset < self.target.len() {
+            let len = current.len().min(self.target.len() - offset);
+            let (current, operand) = (&mut current[..len], &mut operand[..len]);
+            self.origin.bytes_at(offset, operand);
+            let target = self.target.part(offset, len);
+            let guard = self.exclusion.exclude();
+            target.as_read().read(current);
+            self.result.set_bytes_at(offset, current);
+            combine(self.op, self.ty, current, operand);
+            target.write(current);
+            drop(guard);
+            offset += len;
+        }
+    }
+}
 
 /// Combines each element of `inout` with the element of `operand` at the same position. `operand` is at least as long, and
 /// the operation is defined on the type.
@@ -21,53 +109,55 @@ pub(super) fn combine(op: ReduceOp, ty: BasicType, inout: &mut [u8], operand: &[
         _ => {}
     }
     match ty {
-        BasicType::F80 => each::<Extended>(inout, operand, number(op)),
-        BasicType::ComplexF32 => each::<Complex<f32>>(inout, operand, complex(op)),
-        BasicType::ComplexF64 => each::<Complex<f64>>(inout, operand, complex(op)),
-        BasicType::ComplexF80 => each::<Complex<Extended>>(inout, operand, complex(op)),
-        BasicType::FloatInt => each::<Pair<f32, i32>>(inout, operand, located(op)),
-        BasicType::DoubleInt => each::<Pair<f64, i32>>(inout, operand, located(op)),
-        BasicType::LongInt => each::<Pair<i64, i32>>(inout, operand, located(op)),
-        BasicType::IntInt => each::<Pair<i32, i32>>(inout, operand, located(op)),
-        BasicType::ShortInt => each::<Pair<i16, i32>>(inout, operand, located(op)),
-        BasicType::LongDoubleInt => each::<Pair<Extended, i32>>(inout, operand, located(op)),
-        BasicType::FloatFloat => each::<Pair<f32, f32>>(inout, operand, located(op)),
-        BasicType::DoubleDouble => each::<Pair<f64, f64>>(inout, operand, located(op)),
+        BasicType::F80 => numbers::<Extended>(op, inout, operand),
+        BasicType::ComplexF32 => complex::<f32>(op, inout, operand),
+        BasicType::ComplexF64 => complex::<f64>(op, inout, operand),
+        BasicType::ComplexF80 => complex::<Extended>(op, inout, operand),
+        BasicType::FloatInt => located::<f32, i32>(op, inout, operand),
+        BasicType::DoubleInt => located::<f64, i32>(op, inout, operand),
+        BasicType::LongInt => located::<i64, i32>(op, inout, operand),
+        BasicType::IntInt => located::<i32, i32>(op, inout, operand),
+        BasicType::ShortInt => located::<i16, i32>(op, inout, operand),
+        BasicType::LongDoubleInt => located::<Extended, i32>(op, inout, operand),
+        BasicType::FloatFloat => located::<f32, f32>(op, inout, operand),
+        BasicType::DoubleDouble => located::<f64, f64>(op, inout, operand),
         _ => unreachable!("an element of {ty} is one word"),
     }
 }
 
-fn each<E: Part>(inout: &mut [u8], operand: &[u8], function: Function<E>) {
+/// A loop of its own for each function, so that it is not called for every element.
+fn each<E: Part>(inout: &mut [u8], operand: &[u8], function: impl Fn(E, E) -> E) {
     for (inout, operand) in inout.chunks_exact_mut(E::SIZE).zip(operand.chunks_exact(E::SIZE)) {
         function(E::read(inout), E::read(operand)).write(inout);
     }
 }
 
-fn number<N: Real>(op: ReduceOp) -> Function<N> {
+fn numbers<N: Real>(op: ReduceOp, inout: &mut [u8], operand: &[u8]) {
     match op {
-        ReduceOp::Sum => N::plus,
-        ReduceOp::Prod => N::times,
-        ReduceOp::Min => |a, b| choose(a, b, Ordering::Less),
-        ReduceOp::Max => |a, b| choose(a, b, Ordering::Greater),
+        ReduceOp::Sum => each(inout, operand, N::plus),
+        ReduceOp::Prod => each(inout, operand, N::times),
+        ReduceOp::Min => each::<N>(inout, operand, |a, b| choose(a, b, Ordering::Less)),
+        ReduceOp::Max => each::<N>(inout, operand, |a, b| choose(a, b, Ordering::Greater)),
         _ => undefined(op),
     }
 }
 
-fn complex<N: Real>(op: ReduceOp) -> Function<Complex<N>> {
+fn complex<N: Real>(op: ReduceOp, inout: &mut [u8], operand: &[u8]) {
     match op {
-        ReduceOp::Sum => |a, b| Complex(a.0.plus(b.0), a.1.plus(b.1)),
+        // A sum of complex numbers is the sums of their parts.
+        ReduceOp::Sum => each(inout, operand, N::plus),
         // The textbook formula; what it makes of infinities is left open by the standard.
-        ReduceOp::Prod => {
-            |a, b| Complex(a.0.times(b.0).minus(a.1.times(b.1)), a.0.times(b.1).plus(a.1.times(b.0)))
-        }
+        ReduceOp::Prod => each::<Complex<N>>(inout, operand, |a, b| {
+            Complex(a.0.times(b.0).minus(a.1.times(b.1)), a.0.times(b.1).plus(a.1.times(b.0)))
+        }),
         _ => undefined(op),
     }
 }
 
-fn located<V: Part + PartialOrd, L: Part + PartialOrd>(op: ReduceOp) -> Function<Pair<V, L>> {
+fn located<V: Part + PartialOrd, L: Part + PartialOrd>(op: ReduceOp, inout: &mut [u8], operand: &[u8]) {
     match op {
-        ReduceOp::MinLoc => |a, b| better(a, b, Ordering::Less),
-        ReduceOp::MaxLoc => |a, b| better(a, b, Ordering::Greater),
+        ReduceOp::MinLoc => each::<Pair<V, L>>(inout, operand, |a, b| better(a, b, Ordering::Less)),
+        ReduceOp::MaxLoc => each::<Pair<V, L>>(inout, operand, |a, b| better(a, b, Ordering::Greater)),
         _ => undefined(op),
     }
 }

@@ -148,11 +148,16 @@ fn pairs_keep_the_location_of_the_extreme_value() {
 }
 
 #[test]
-fn many_elements_in_place_equal_those_in_private_memory_at_every_alignment() {
-    const COUNT: usize = 150;
+fn elements_in_place_equal_those_in_private_memory_at_every_alignment() {
+    for count in [1, 3, 4, 5, 150, 2500] {
+        check_elements(count);
+    }
+}
+
+fn check_elements(count: usize) {
     let wide = BasicType::ALL.iter().filter(|ty| !ty.is_word() && ty.is_dense());
     for ty in wide {
-        let len = COUNT * ty.size();
+        let len = count * ty.size();
         // Any bits will do for all but extended precision, whose parts are made ordinary numbers.
         let fill = |seed: u8| {
             let mut data: Vec<u8> =
@@ -169,7 +174,7 @@ fn many_elements_in_place_equal_those_in_private_memory_at_every_alignment() {
             let kernel = Kernel::new(*op, *ty).unwrap();
             let mut right = targets.clone();
             kernel.combine(&mut right, &origins);
-            assert_eq!(right != targets, *op != ReduceOp::NoOp, "{op} on {ty}");
+            assert!(count < 150 || (right != targets) == (*op != ReduceOp::NoOp), "{op} on {ty}");
             for shift in [0, 1, 8] {
                 let target = memory(len + 8).part(shift, len);
                 target.write(&targets);

@@ -46,6 +46,15 @@ pub struct Elements<W> {
     len: usize,
 }
 
+/// Naturally aligned words at equal distances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ElementsApart<W> {
+    first: *mut W,
+    /// Bytes from each to the next.
+    stride: isize,
+    len: usize,
+}
+
 // SAFETY: an element is a part of a `WriteSpan`, whose maker promised that any thread may access the memory; all access
 // is atomic.
 unsafe impl<W: Word> Send for Element<W> {}
@@ -111,6 +120,16 @@ impl ReadSpan {
         part.word_unaligned()
     }
 
+    /// The words that the span is, in order, each in one step; `None` when they are not naturally aligned. Bytes after the last
+    /// whole word are not part of any.
+    #[inline]
+    pub(crate) fn words<W: Word>(self) -> Option<impl ExactSizeIterator<Item = W>> {
+        let first = self.as_ptr().cast::<W::Atomic>();
+        // SAFETY: the words lie within the span, whose maker promised that it is readable, and are aligned.
+        let load = move |index| W::load(unsafe { &*first.wrapping_add(index) });
+        is_aligned(self.as_ptr().cast::<W>()).then(|| (0..self.len() / W::SIZE).map(load))
+    }
+
     #[cold]
     fn word_unaligned<W: Word>(self) -> W {
         let mut bytes = [0; size_of::<u64>()];
@@ -136,6 +155,30 @@ impl<W: Word> Elements<W> {
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Element<W>> {
         (0..self.len).map(move |index| Element { at: self.first.wrapping_add(index) })
+    }
+}
+
+impl<W: Word> ElementsApart<W> {
+    /// `None` when they are not naturally aligned.
+    ///
+    /// # Safety
+    /// Each of the `len` words must be what [`WriteSpan::new`] asks of the bytes of a span.
+    #[inline]
+    pub(crate) unsafe fn new(start: *mut u8, stride: isize, len: usize) -> Option<Self> {
+        let first = start.cast::<W>();
+        let is_right = is_aligned(first) && (len < 2 || stride % W::SIZE as isize == 0);
+        is_right.then_some(Self { first, stride, len })
+    }
+
+    /// The elements in order.
+    #[inline]
+    pub(crate) fn iter(self) -> impl ExactSizeIterator<Item = Element<W>> {
+        let mut next = self.first;
+        (0..self.len).map(move |_| {
+            let element = Element { at: next };
+            next = next.wrapping_byte_offset(self.stride);
+            element
+        })
     }
 }
 
@@ -347,6 +390,13 @@ mod tests {
             assert_eq!(element.fetch_update(|_| None), 1.into());
             assert_eq!(element.fetch_update(|_| Some(77.into())), 1.into());
             assert_eq!(span.as_read().word::<W>(offset), 77.into());
+        }
+        for len in [0, W::SIZE - 1, 3 * W::SIZE, 4 * W::SIZE - 1] {
+            let part = span.part(W::SIZE, len).as_read();
+            let words: Vec<W> = (0..len / W::SIZE).map(|at| part.word(at * W::SIZE)).collect();
+            assert_eq!(part.words::<W>().map(Iterator::collect), Some(words));
+            let shifted = span.part(W::SIZE + 1, len).as_read();
+            assert_eq!(shifted.words::<W>().is_some(), W::SIZE == 1, "width {}", W::SIZE);
         }
         for outside in [64 - W::SIZE + 1, 64, usize::MAX] {
             assert!(std::panic::catch_unwind(|| span.element::<W>(outside)).is_err(), "offset {outside}");

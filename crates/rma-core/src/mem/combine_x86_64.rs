@@ -2,10 +2,12 @@
 //!
 //! As with copies, instructions of an `asm!` block access memory as the processor does, whoever else does: what is read is some
 //! value that was stored there. Each word of the target is loaded once to be combined, and once more if the old value is kept,
-//! and stored once, wherever it lies; a word that is naturally aligned is not torn, because the steps begin at one.
+//! and stored once, wherever it lies; a word that is naturally aligned is not torn, because the steps begin at one. What takes
+//! several instructions is in [`super::vectors_x86_64`].
 
 use super::copy::copy_bytes;
-use super::span::Fold;
+use super::span::{Fold, Lane};
+use super::vectors_x86_64 as vectors;
 use std::arch::asm;
 
 /// Bytes that an instruction combines. The loop takes four of these at a turn, and what is left behind it one by one.
@@ -17,7 +19,7 @@ const STEP: usize = 32;
 const PIECE: usize = 4 << 10;
 const _: () = assert!(PIECE.is_multiple_of(STEP));
 
-/// One loop for one instruction.
+/// One loop for one fold.
 type Combine = unsafe fn(*mut u8, *const u8, usize);
 
 /// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
@@ -58,18 +60,55 @@ pub(super) unsafe fn combine_bytes(
 }
 
 fn loop_of(fold: Fold) -> Combine {
+    use Lane as L;
     match fold {
-        Fold::Add8 => add_8::combine,
-        Fold::Add16 => add_16::combine,
-        Fold::Add32 => add_32::combine,
-        Fold::Add64 => add_64::combine,
-        Fold::AddF32 => add_f32::combine,
-        Fold::AddF64 => add_f64::combine,
-        Fold::MultiplyF32 => multiply_f32::combine,
-        Fold::MultiplyF64 => multiply_f64::combine,
+        Fold::Add(L::U8 | L::I8) => add_8::combine,
+        Fold::Add(L::U16 | L::I16) => add_16::combine,
+        Fold::Add(L::U32 | L::I32) => add_32::combine,
+        Fold::Add(L::U64 | L::I64) => add_64::combine,
+        Fold::Add(L::F32) => add_f32::combine,
+        Fold::Add(L::F64) => add_f64::combine,
+        Fold::Multiply(L::U8 | L::I8) => vectors::multiply_8,
+        Fold::Multiply(L::U16 | L::I16) => multiply_16::combine,
+        Fold::Multiply(L::U32 | L::I32) => multiply_32::combine,
+        Fold::Multiply(L::U64 | L::I64) => vectors::multiply_64,
+        Fold::Multiply(L::F32) => multiply_f32::combine,
+        Fold::Multiply(L::F64) => multiply_f64::combine,
+        Fold::Minimum(lane) => minimum_of(lane),
+        Fold::Maximum(lane) => maximum_of(lane),
         Fold::And => and::combine,
         Fold::Or => or::combine,
         Fold::Xor => xor::combine,
+    }
+}
+
+fn minimum_of(lane: Lane) -> Combine {
+    match lane {
+        Lane::U8 => minimum_u8::combine,
+        Lane::U16 => minimum_u16::combine,
+        Lane::U32 => minimum_u32::combine,
+        Lane::U64 => vectors::minimum_u64,
+        Lane::I8 => minimum_i8::combine,
+        Lane::I16 => minimum_i16::combine,
+        Lane::I32 => minimum_i32::combine,
+        Lane::I64 => vectors::minimum_i64,
+        Lane::F32 => vectors::minimum_f32,
+        Lane::F64 => vectors::minimum_f64,
+    }
+}
+
+fn maximum_of(lane: Lane) -> Combine {
+    match lane {
+        Lane::U8 => maximum_u8::combine,
+        Lane::U16 => maximum_u16::combine,
+        Lane::U32 => maximum_u32::combine,
+        Lane::U64 => vectors::maximum_u64,
+        Lane::I8 => maximum_i8::combine,
+        Lane::I16 => maximum_i16::combine,
+        Lane::I32 => maximum_i32::combine,
+        Lane::I64 => vectors::maximum_i64,
+        Lane::F32 => vectors::maximum_f32,
+        Lane::F64 => vectors::maximum_f64,
     }
 }
 
@@ -138,53 +177,23 @@ loops! {
     add_64: "vpaddq";
     add_f32: "vaddps";
     add_f64: "vaddpd";
+    multiply_16: "vpmullw";
+    multiply_32: "vpmulld";
     multiply_f32: "vmulps";
     multiply_f64: "vmulpd";
+    minimum_u8: "vpminub";
+    minimum_u16: "vpminuw";
+    minimum_u32: "vpminud";
+    minimum_i8: "vpminsb";
+    minimum_i16: "vpminsw";
+    minimum_i32: "vpminsd";
+    maximum_u8: "vpmaxub";
+    maximum_u16: "vpmaxuw";
+    maximum_u32: "vpmaxud";
+    maximum_i8: "vpmaxsb";
+    maximum_i16: "vpmaxsw";
+    maximum_i32: "vpmaxsd";
     and: "vpand";
     or: "vpor";
     xor: "vpxor";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks a fold of words at lengths that are no whole number of steps, between bytes that must stay.
-    fn check<const N: usize>(fold: Fold, apply: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
-        let lens = [0, 24, 32, 40, 96, 128, 136, 160, 248, 256, PIECE + 8, PIECE + 3 * 128 + 2 * STEP + 8];
-        for (len, keeps) in lens.into_iter().flat_map(|len| [(len, false), (len, true)]) {
-            let byte = |at: usize, by: usize| ((at * by + 3) % 251) as u8;
-            let start: Vec<u8> = (0..len + 16).map(|at| byte(at, 7)).collect();
-            let operand: Vec<u8> = (0..len).map(|at| byte(at, 13)).collect();
-            let (mut target, mut kept) = (start.clone(), vec![0; len]);
-            let before = if keeps { kept.as_mut_ptr() } else { std::ptr::null_mut() };
-            // SAFETY: all have `len` bytes from there on.
-            let done =
-                unsafe { combine_bytes(fold, target[8..].as_mut_ptr(), operand.as_ptr(), before, len) };
-            assert_eq!(done, if is_x86_feature_detected!("avx2") { len - len % STEP } else { 0 });
-            let mut expected = start.clone();
-            for at in (0..done).step_by(N) {
-                let word = |bytes: &[u8]| <[u8; N]>::try_from(&bytes[..N]).unwrap();
-                let new = apply(word(&start[8 + at..]), word(&operand[at..]));
-                expected[8 + at..][..N].copy_from_slice(&new);
-            }
-            assert!(target == expected, "{fold:?}, {len} bytes");
-            assert!(!keeps || kept[..done] == start[8..8 + done], "{fold:?}, {len} bytes");
-        }
-    }
-
-    #[test]
-    fn every_loop_computes_what_its_name_says() {
-        check::<1>(Fold::Add8, |[a], [b]| [a.wrapping_add(b)]);
-        check(Fold::Add16, |a, b| u16::from_ne_bytes(a).wrapping_add(u16::from_ne_bytes(b)).to_ne_bytes());
-        check(Fold::Add32, |a, b| u32::from_ne_bytes(a).wrapping_add(u32::from_ne_bytes(b)).to_ne_bytes());
-        check(Fold::Add64, |a, b| u64::from_ne_bytes(a).wrapping_add(u64::from_ne_bytes(b)).to_ne_bytes());
-        check(Fold::AddF32, |a, b| (f32::from_ne_bytes(a) + f32::from_ne_bytes(b)).to_ne_bytes());
-        check(Fold::AddF64, |a, b| (f64::from_ne_bytes(a) + f64::from_ne_bytes(b)).to_ne_bytes());
-        check(Fold::MultiplyF32, |a, b| (f32::from_ne_bytes(a) * f32::from_ne_bytes(b)).to_ne_bytes());
-        check(Fold::MultiplyF64, |a, b| (f64::from_ne_bytes(a) * f64::from_ne_bytes(b)).to_ne_bytes());
-        check::<1>(Fold::And, |[a], [b]| [a & b]);
-        check::<1>(Fold::Or, |[a], [b]| [a | b]);
-        check::<1>(Fold::Xor, |[a], [b]| [a ^ b]);
-    }
 }

@@ -13,6 +13,8 @@ mod atomic;
 mod cache_x86_64;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "combine_x86_64.rs")]
 mod combine;
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+mod combine_tests;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "copy_x86_64.rs")]
 mod copy;
 #[cfg(test)]
@@ -23,8 +25,11 @@ mod span;
 mod strided;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod vectors_x86_64;
 
+pub(crate) use atomic::ElementsApart;
 pub use atomic::{Element, Elements, Word};
 pub(crate) use ordering::full_ordering_beside_step;
-pub use span::{Fold, ReadSpan, WriteSpan};
+pub use span::{Fold, Lane, ReadSpan, WriteSpan};
 pub(crate) use strided::{Side, copy_blocks};

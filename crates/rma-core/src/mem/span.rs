@@ -23,28 +23,36 @@ pub struct WriteSpan {
 /// What processors do with many words at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
-    /// Sums of bytes.
-    Add8,
-    /// Sums of words of 16 bits.
-    Add16,
-    /// Sums of words of 32 bits.
-    Add32,
-    /// Sums of words of 64 bits.
-    Add64,
-    /// Sums of floats.
-    AddF32,
-    /// Sums of doubles.
-    AddF64,
-    /// Products of floats.
-    MultiplyF32,
-    /// Products of doubles.
-    MultiplyF64,
+    /// Sums; of integers in two's complement, whatever their sign.
+    Add(Lane),
+    /// Products, likewise.
+    Multiply(Lane),
+    /// Of two numbers the lesser. As everywhere a number wins over a NaN, of two NaN the one that was there, and -0 is below +0.
+    Minimum(Lane),
+    /// Of two numbers the greater, likewise.
+    Maximum(Lane),
     /// Bitwise and.
     And,
     /// Bitwise or.
     Or,
     /// Bitwise exclusive or.
     Xor,
+}
+
+/// The numbers that words hold, where a [`Fold`] depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // each is the type of its name
+pub enum Lane {
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F32,
+    F64,
 }
 
 // SAFETY: a span is an address and a length; the constructor's caller promised that the memory may be accessed from any

@@ -67,9 +67,9 @@ impl Window {
         kernel.accumulate_word(place, origin, &self.shared().domain(member))
     }
 
-    /// [`Window::accumulate`] of any number of elements that are words, where the target is mapped and open; says whether it has
+    /// [`Window::accumulate`] of any number of elements without holes, where the target is mapped and open; says whether it has
     /// been done.
-    #[inline]
+    #[inline(always)] // as above
     pub fn accumulate_run_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
         if !kernel.op().is_accumulate() || !is_run(kernel, origin.len()) {
             return false;
@@ -80,7 +80,7 @@ impl Window {
     }
 
     /// [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
-    #[inline]
+    #[inline(always)] // as above
     pub fn get_accumulate_run_now(
         &self,
         origin: ReadSpan,
@@ -198,10 +198,12 @@ impl Window {
     }
 }
 
-/// Whether so many bytes are whole elements of the kernel's type, and these are words.
-#[inline]
+/// Whether so many bytes are whole elements of the kernel's type, and these have no holes.
+#[inline(always)] // as above
 fn is_run(kernel: Kernel, len: usize) -> bool {
-    kernel.ty().is_word() && kernel.ty().divides(len)
+    let ty = kernel.ty();
+    // Words have none, which is less to ask.
+    (ty.word_size() > 0 || ty.is_dense()) && ty.divides(len)
 }
 
 /// The one word that a sum of long integers changes, if that is what the kernel does there.

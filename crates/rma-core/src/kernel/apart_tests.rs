@@ -1,0 +1,127 @@
+//! Words at equal distances against the same words side by side: every operation and type, in steps and in plain code, within
+//! any reach, with operands and room that do and do not lie side by side.
+
+use super::scattered::Operands;
+use super::{Admission, Exclusion, Kernel, ReduceOp};
+use crate::datatype::{BasicType, Gather, Layout, Loop, Scatter};
+use crate::mem::WriteSpan;
+use crate::mem::testing::{bytes, memory};
+use std::cell::RefCell;
+
+const COUNT: usize = 40;
+
+/// Admits to so many bytes at a time, and notes what it has been asked for.
+struct Reach {
+    bytes: usize,
+    is_plain: bool,
+    asked: RefCell<Vec<usize>>,
+}
+
+impl Exclusion for Reach {
+    type Guard<'a> = ();
+    type Entry<'a> = ();
+
+    fn exclude(&self) {}
+
+    fn enter(&self, _: WriteSpan) {}
+
+    fn enter_run(&self, _: WriteSpan, bytes: usize) -> Admission<()> {
+        self.asked.borrow_mut().push(bytes);
+        Admission { entry: (), reach: self.bytes, is_plain: self.is_plain }
+    }
+}
+
+/// Words of `size` bytes, so many words apart, in memory of `4 * COUNT` words; negative distances go down from its end.
+fn apart(size: usize, distance: i64) -> Layout {
+    let first = if distance < 0 { (4 * COUNT - 1) * size } else { size };
+    let stride = distance * size as i64;
+    Layout::nest(first as i64, size as u64, &[Loop { count: COUNT as u64, stride }]).unwrap()
+}
+
+fn words_of(span: WriteSpan, layout: &Layout, len: usize) -> Vec<u8> {
+    let mut words = vec![0; len];
+    Scatter::within(span, 0, layout).unwrap().as_gather().read(&mut words);
+    words
+}
+
+fn check(kernel: Kernel, distance: i64, exclusion: &Reach) {
+    let size = kernel.ty().size();
+    let (len, name) = (COUNT * size, format!("{} on {}, {distance} apart", kernel.op(), kernel.ty()));
+    let layout = apart(size, distance);
+    // Small numbers of any type but floating point, whose bits make ordinary ones.
+    let data = |seed: usize| (0..4 * len).map(|at| (at * seed / size % 63) as u8).collect::<Vec<_>>();
+    let (all, operands, room) = (memory(4 * len), memory(4 * len), memory(4 * len));
+    operands.write(&data(11));
+    let start = data(7);
+    all.write(&start);
+    let before = words_of(all, &layout, len);
+    for (is_dense, keeps) in [(true, false), (true, true), (false, false), (false, true)] {
+        let side = if is_dense { Layout::contiguous(len as u64) } else { apart(size, 3) };
+        let (mut right, operand) = (before.clone(), words_of(operands, &side, len));
+        kernel.combine(&mut right, &operand);
+        all.write(&start);
+        room.clear();
+        let target = Scatter::within(all, 0, &layout).unwrap();
+        let from = || Operands::Memory(Scatter::within(operands, 0, &side).unwrap().as_gather());
+        if keeps {
+            let old = Scatter::within(room, 0, &side).unwrap();
+            kernel.fetch_scattered(target, from(), old, exclusion);
+            assert_eq!(words_of(room, &side, len), before, "{name}: old values");
+        } else if kernel.op().is_accumulate() {
+            kernel.accumulate_scattered(target, from(), exclusion);
+        } else {
+            continue;
+        }
+        assert_eq!(words_of(all, &layout, len), right, "{name}");
+        let mut expected = start.clone();
+        let span = memory(4 * len);
+        span.write(&expected);
+        Scatter::within(span, 0, &layout).unwrap().write(&right);
+        expected.copy_from_slice(&bytes(span));
+        assert_eq!(bytes(all), expected, "{name}: words in between");
+    }
+}
+
+#[test]
+fn words_apart_equal_words_side_by_side() {
+    for ty in BasicType::ALL.iter().filter(|ty| ty.is_word()) {
+        for op in ReduceOp::ALL.iter().filter(|op| op.is_defined_on(*ty)) {
+            let kernel = Kernel::new(*op, *ty).unwrap();
+            for (is_plain, bytes) in
+                [(false, usize::MAX), (true, usize::MAX), (true, 100), (true, 8), (true, 1)]
+            {
+                for distance in [2, 3, -2] {
+                    check(kernel, distance, &Reach { bytes, is_plain, asked: RefCell::default() });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn words_apart_are_changed_under_as_few_entries_as_reach_to_them() {
+    const WORDS: usize = 4096;
+    let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap();
+    let (all, ones) = (memory(16 * WORDS), vec![1; 8 * WORDS]);
+    let layout = Layout::nest(0, 8, &[Loop { count: WORDS as u64, stride: 16 }]).unwrap();
+    for (bytes, is_plain, entries) in [(usize::MAX, false, 2), (16 << 10, true, 4)] {
+        let exclusion = Reach { bytes, is_plain, asked: RefCell::default() };
+        let target = Scatter::within(all, 0, &layout).unwrap();
+        sum.accumulate_scattered(target, Operands::Bytes(&ones), &exclusion);
+        assert_eq!(exclusion.asked.into_inner(), [8 * WORDS].repeat(entries), "all of the transfer counts");
+    }
+}
+
+#[test]
+fn too_few_operands_are_refused() {
+    let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap();
+    let all = memory(16 * COUNT);
+    let layout = Layout::nest(0, 8, &[Loop { count: COUNT as u64, stride: 16 }]).unwrap();
+    let (operands, few) = (memory(8 * COUNT), 8 * COUNT - 8);
+    let exclusion = Reach { bytes: usize::MAX, is_plain: true, asked: RefCell::default() };
+    let call = || {
+        let from = Operands::Memory(Gather::span(operands.part(0, few).as_read()));
+        sum.accumulate_scattered(Scatter::within(all, 0, &layout).unwrap(), from, &exclusion);
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
+}
