@@ -108,10 +108,7 @@ pub(crate) fn enter_or_end<P: Pending + 'static>(mut pending: P, raiser: Raiser)
 /// Takes a request out.
 fn remove(request: MPI_Request) -> Option<Arc<Request>> {
     match ended::Slot::of(request) {
-        Some(slot) => {
-            slot.give_back(request);
-            Some(slot.request())
-        }
+        Some(slot) => slot.give_back(request).then(|| slot.request()),
         None => REQUESTS.remove(request).map(|request| *request),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A put with a request on memory that is mapped is over before anybody can ask for it, and nothing is left to be told but that.
 //! An object of the table for each would cost ten times what the put does, so these have slots of their own, which hold no
-//! more than whether somebody has the request: taken by one compare-and-swap, given back by one store. When all are taken the
+//! more than whether somebody has the request: taken by one compare-and-swap, given back by another. When all are taken the
 //! rest go into the table, and so do all while calls note their names (`RMA_DEBUG`), so that what is left shows.
 //!
 //! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
@@ -52,11 +52,17 @@ impl Slot {
         (generation % 2 == 1 && bits(generation, handle.0 as u32 as usize) == handle.0).then_some(slot)
     }
 
-    /// Gives it back; the handle and its copies are stale from now on.
+    /// Gives it back; the handle and its copies are stale from now on. `false`, and nothing done, when another thread has
+    /// completed the request meanwhile: then the slot may be somebody else's already.
     #[inline(always)]
-    pub(super) fn give_back(&self, handle: MPI_Request) {
-        self.generation.store(next(self.generation.load(Relaxed)), Release);
-        NEXT.store(handle.0 as u32 as usize, Relaxed);
+    #[must_use]
+    pub(super) fn give_back(&self, handle: MPI_Request) -> bool {
+        let taken = generation_of(handle);
+        let is_mine = self.generation.compare_exchange(taken, next(taken), Release, Relaxed).is_ok();
+        if is_mine {
+            NEXT.store(handle.0 as u32 as usize, Relaxed);
+        }
+        is_mine
     }
 
     pub(super) fn request(&self) -> Arc<Request> {
@@ -75,6 +81,10 @@ impl Slot {
 
 fn next(generation: u32) -> u32 {
     generation.wrapping_add(1) & GENERATION_MASK
+}
+
+fn generation_of(handle: MPI_Request) -> u32 {
+    (handle.0 >> GENERATION_SHIFT) as u32 & GENERATION_MASK
 }
 
 fn bits(generation: u32, index: usize) -> usize {
@@ -96,19 +106,17 @@ pub(crate) fn take_ended() -> Option<MPI_Request> {
     Some(MPI_Request(bits(taken, index)))
 }
 
-/// Gives a request back that nobody has been told of.
+/// Gives a request back, if it is one of these and nobody has.
 #[inline(always)]
 pub(crate) fn give_back(request: MPI_Request) {
-    if let Some(slot) = Slot::of(request) {
-        slot.give_back(request);
-    }
+    let _is_mine = Slot::of(request).is_some_and(|slot| slot.give_back(request));
 }
 
 /// A number for a handle: bit 29, twenty bits of the generation, nine of the index.
 pub(super) fn number(handle: MPI_Request) -> Option<c_int> {
     Slot::of(handle)?;
-    let age = (handle.0 >> GENERATION_SHIFT) as u32 & GENERATION_MASK;
-    Some(NUMBER | ((age >> 1 & NUMBER_AGE_MASK) << INDEX_BITS) as c_int | handle.0 as u32 as c_int)
+    let age = generation_of(handle) >> 1 & NUMBER_AGE_MASK;
+    Some(NUMBER | (age << INDEX_BITS) as c_int | handle.0 as u32 as c_int)
 }
 
 /// The handle of a number that [`number`] has given, if it is still good.
@@ -123,7 +131,9 @@ pub(super) fn of_number(of: c_int) -> Option<MPI_Request> {
 pub(super) fn wait_now(request: Out<MPI_Request>, status: StatusOut) -> Option<()> {
     let handle = request.value()?;
     let slot = Slot::of(handle).filter(|_| may_pass())?;
-    slot.give_back(handle);
+    if !slot.give_back(handle) {
+        return None;
+    }
     request.set("request", MPI_REQUEST_NULL).ok()?;
     Status::EMPTY.store(status);
     Some(())
@@ -184,8 +194,6 @@ mod tests {
 
     #[test]
     fn a_handle_is_good_until_it_is_given_back_and_its_number_too() {
-        let slot = Slot::new();
-        assert_eq!(slot.generation.load(Relaxed) % 2, 0, "nobody has it");
         let index = 77;
         let handle = |generation| MPI_Request(bits(generation, index));
         assert!(Slot::of(handle(0)).is_none() && Slot::of(MPI_REQUEST_NULL).is_none());
@@ -193,7 +201,8 @@ mod tests {
         let (last, first) = (handle(GENERATION_MASK), handle(1));
         let number = number(last).unwrap();
         assert_eq!((of_number(number), super::number(first)), (Some(last), None));
-        Slot::of(last).unwrap().give_back(last);
+        let slot = Slot::of(last).unwrap();
+        assert!(slot.give_back(last) && !slot.give_back(last), "once");
         assert_eq!(SLOTS[index].generation.load(Relaxed), 0, "generations begin again");
         assert!(Slot::of(last).is_none() && of_number(number).is_none());
         assert_eq!(NEXT.load(Relaxed), index, "what was given back last is taken next");

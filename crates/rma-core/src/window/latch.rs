@@ -151,7 +151,7 @@ impl Latch {
         self.count_of_one.load(Relaxed) == 0 && self.word.load(Relaxed) == 0
     }
 
-    /// Begins to end the epoch of [`Latch::try_start`]; `false` when the call has to take the long way.
+    /// Begins to end the epoch of a start call that was made without the engine's lock; `false` when the call has to take the long way.
     /// [`Latch::end_complete`] follows.
     #[inline]
     pub(super) fn try_complete(&self) -> bool {
