@@ -65,14 +65,14 @@ impl Results {
         Figure::of(self.measurements.iter().filter(is_it))
     }
 
-    /// Whether a call over TCP came back before the target can have answered: sooner than three fifths of the fastest round trip
+    /// Whether a call over TCP came back before the target can have answered: sooner than seven tenths of the fastest round trip
     /// of a word that was seen, or, for large data, than half the fastest transfer of as much with an answer. Not the whole round
     /// trip: what was measured minutes before another time may have taken half as long again for the machine's mood.
     pub(crate) fn is_local(&self, transport: Transport, case: &str, size: u64, figure: &Figure) -> bool {
         if transport == Transport::Shm || WITHOUT_TRIP.contains(&case) {
             return false;
         }
-        let trip = self.raw("raw-tcp", 8).map_or(0.0, |raw| 0.6 * raw.fastest);
+        let trip = self.raw("raw-tcp", 8).map_or(0.0, |raw| 0.7 * raw.fastest);
         let transfer = self.raw("raw-tcp", size).map_or(0.0, |raw| 0.5 * raw.fastest);
         figure.median < if figure.operations == 1 { trip.max(transfer) } else { trip }
     }

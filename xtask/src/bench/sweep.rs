@@ -1,7 +1,7 @@
 //! Runs every column's jobs in turn, several times over, so that a change of the machine's mood meets all of them alike.
 //!
 //! The order is: repetition, then number of ranks, then column, beginning with another column each time. Raw limits are
-//! measured at the beginning of each repetition. A case that hung or died in a column is not tried there again.
+//! measured before the jobs of each number of ranks, because the machine's moods change in minutes. A case that hung or died in a column is not tried there again.
 
 use super::cases::CASES;
 use super::columns::Setup;
@@ -104,7 +104,7 @@ pub(crate) fn run(
     results: &mut Results,
 ) -> Result<(), String> {
     let groups = plan.groups();
-    let jobs = groups.len() * setups.len() + 1;
+    let jobs = groups.len() * (setups.len() + 1);
     let progress = Progress::new(plan.repetitions as usize * jobs);
     let start = Instant::now();
     for repetition in 0..plan.repetitions {
@@ -113,10 +113,10 @@ pub(crate) fn run(
             break;
         }
         results.repetitions = repetition + 1;
-        progress.say(repetition, "limits of the machine");
-        raw(runner, plan, libraries, repetition, results)?;
-        progress.step();
         for (ranks, cases) in &groups {
+            progress.say(repetition, "limits of the machine");
+            raw(runner, plan, libraries, repetition, results)?;
+            progress.step();
             for turn in 0..setups.len() {
                 if start.elapsed() > plan.total_limit {
                     results.is_cut_short = true;
