@@ -40,8 +40,24 @@ pub(crate) struct Request {
     state: Mutex<State>,
     /// Whose handler gets its errors.
     raiser: Raiser,
-    /// The last call that found it in an array.
-    listed: AtomicU64,
+    listed: Listed,
+}
+
+/// The last call that found a request in an array.
+struct Listed(AtomicU64);
+
+impl Listed {
+    const fn never() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Whether a call of this number has found it before; it has now. Threads that have a request in two arrays at once may not
+    /// find out.
+    fn is_by(&self, call: u64) -> bool {
+        let last = self.0.load(Relaxed);
+        self.0.store(call, Relaxed);
+        last == call
+    }
 }
 
 enum State {
@@ -55,14 +71,6 @@ pub(crate) static REQUESTS: Table<MPI_Request, Arc<Request>> = Table::new();
 static FREED: Mutex<Vec<Box<dyn Pending>>> = Mutex::new(Vec::new());
 
 impl Request {
-    /// Whether a call of this number has found it in an array before; it has now. Threads that have it in two arrays at once
-    /// may not find out.
-    fn is_listed(&self, call: u64) -> bool {
-        let last = self.listed.load(Relaxed);
-        self.listed.store(call, Relaxed);
-        last == call
-    }
-
     /// How it ended, if it has.
     fn look(&self) -> Option<End> {
         let mut state = self.state.lock();
@@ -91,7 +99,7 @@ pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Req
         .insert(Arc::new(Request {
             state: Mutex::new(State::Active(pending)),
             raiser,
-            listed: AtomicU64::new(0),
+            listed: Listed::never(),
         }))
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
 }

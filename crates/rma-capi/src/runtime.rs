@@ -47,7 +47,7 @@ impl Process {
 
     /// Whether a call that needs no packet may go by without a poll; it is counted then.
     #[inline(always)]
-    pub(crate) fn passes_poll(&self) -> bool {
+    pub(crate) fn pass_poll(&self) -> bool {
         self.world.inner.engine().pass_poll()
     }
 

@@ -8,16 +8,14 @@
 //! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
 //! odd while the program has its request; it grows by one with each change, so that a handle is good for one request.
 
-use super::{End, MPI_REQUEST_NULL, MPI_Request, Request, State, Status, StatusOut, next_call};
+use super::{End, Listed, MPI_REQUEST_NULL, MPI_Request, Request, State, Status, StatusOut, next_call};
 use crate::arguments::Out;
 use crate::errors::Raiser;
 use crate::handle::{GENERATION_MASK, GENERATION_SHIFT, KIND_SHIFT};
 use crate::runtime::unwatched;
 use parking_lot::Mutex;
 use std::ffi::c_int;
-use std::sync::atomic::{
-    AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
-};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, OnceLock};
 
 /// The number in the handles, beside those of [`crate::handle::Handle`].
@@ -33,15 +31,14 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 pub(super) struct Slot {
     generation: AtomicU32,
-    /// The last call that found it in an array.
-    listed: AtomicU64,
+    listed: Listed,
     /// What calls that know only of requests find here.
     request: OnceLock<Arc<Request>>,
 }
 
 impl Slot {
     const fn new() -> Self {
-        Self { generation: AtomicU32::new(0), listed: AtomicU64::new(0), request: OnceLock::new() }
+        Self { generation: AtomicU32::new(0), listed: Listed::never(), request: OnceLock::new() }
     }
 
     /// The slot of a handle that is good.
@@ -67,15 +64,8 @@ impl Slot {
 
     pub(super) fn request(&self) -> Arc<Request> {
         let end = || Mutex::new(State::Ended(End::done()));
-        let request = || Request { state: end(), raiser: Raiser::Nobody, listed: AtomicU64::new(0) };
+        let request = || Request { state: end(), raiser: Raiser::Nobody, listed: Listed::never() };
         Arc::clone(self.request.get_or_init(|| Arc::new(request())))
-    }
-
-    /// As `Request::is_listed`.
-    fn is_listed(&self, call: u64) -> bool {
-        let last = self.listed.load(Relaxed);
-        self.listed.store(call, Relaxed);
-        last == call
     }
 }
 
@@ -161,20 +151,22 @@ pub(super) fn wait_all_now(count: c_int, requests: Out<MPI_Request>, statuses: S
 /// [`crate::runtime::Process::poll_now_and_then`], or no call will.
 #[inline(always)]
 fn may_pass() -> bool {
-    unwatched().is_some_and(|process| process.passes_poll())
+    unwatched().is_some_and(|process| process.pass_poll())
 }
 
 /// How many requests there are, if all are different ones of these, or null.
 #[inline(always)]
 pub(super) fn count_of_ended(count: c_int, requests: Out<MPI_Request>) -> Option<usize> {
-    let (count, call) = (usize::try_from(count).ok()?, next_call());
-    for place in 0..count {
-        let handle = requests.at(place).value()?;
-        if handle != MPI_REQUEST_NULL && Slot::of(handle)?.is_listed(call) {
-            return None;
-        }
+    let count = usize::try_from(count).ok()?;
+    let handles = || (0..count).map(|place| requests.at(place).value());
+    let is_one = |handle| handle == MPI_REQUEST_NULL || Slot::of(handle).is_some();
+    // Before there is a number for the call, which those of messages would take a second time.
+    if !handles().all(|handle| handle.is_some_and(is_one)) {
+        return None;
     }
-    Some(count)
+    let call = next_call();
+    let mut slots = handles().flatten().filter_map(Slot::of);
+    (!slots.any(|slot| slot.listed.is_by(call))).then_some(count)
 }
 
 /// Gives back as many as [`count_of_ended`] has answered.

@@ -206,7 +206,7 @@ impl List {
         let call = next_call();
         for (index, entry) in list.0.iter().enumerate() {
             if let Some((handle, request)) = entry
-                && request.is_listed(call)
+                && request.listed.is_by(call)
             {
                 let cause =
                     format!("array_of_requests[{index}] is {:#x}, which the array has before", handle.0);

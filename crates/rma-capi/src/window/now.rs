@@ -13,6 +13,8 @@ use crate::overlap::are_apart;
 use crate::request::{give_back, take_ended};
 use crate::runtime::is_unwatched;
 use rma_core::kernel::{CompareAndSwap, Kernel};
+use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::window::Window;
 use std::ffi::c_int;
 
 /// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
@@ -61,11 +63,22 @@ pub(super) fn accumulate_joins_or_runs<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    accumulate_runs(origin, target, op, win, true)
+    accumulate_whole(origin, target, op, win, true)
+}
+
+/// As [`accumulate_joins_or_runs`], without packs: what joins others is not complete.
+#[inline(always)]
+pub(super) fn accumulate_runs<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    accumulate_whole(origin, target, op, win, false)
 }
 
 #[inline(always)]
-fn accumulate_runs<C: Wide>(
+fn accumulate_whole<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
@@ -88,15 +101,10 @@ pub(super) fn get_accumulate_now<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    let window =
-        super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
+    let window = find_fetching(result, target, op, win)?;
     let (len, kernel) = one_element(origin, target, op)?;
-    let (rank, disp) = target.place()?;
-    if !are_apart(origin.address, result.address, len) {
-        return None;
-    }
-    let (from, old) = (origin.address.readable_at_all(len)?, result.address.writable_at_all(len)?);
-    window.inner.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
+    let ((rank, disp), (from, old)) = (target.place()?, spans_apart(origin, result, len)?);
+    window.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
 }
 
 /// `MPI_Get_accumulate`, where all of it can be carried out on memory that is mapped, likewise.
@@ -108,15 +116,33 @@ pub(super) fn get_accumulate_runs<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
+    let window = find_fetching(result, target, op, win)?;
+    let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
+    let ((rank, disp), (from, old)) = (target.place()?, spans_apart(origin, result, len)?);
+    window.get_accumulate_run_now(from, old, kernel, rank, disp).then_some(())
+}
+
+/// The window of a call that fetches what it accumulates on.
+#[inline(always)]
+fn find_fetching<C: Wide>(
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<&'static Window> {
     let window =
         super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
-    let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
-    let (rank, disp) = target.place()?;
-    if !are_apart(origin.address, result.address, len) {
+    Some(&window.inner)
+}
+
+/// What is read and what is written at the origin, which do not overlap.
+#[inline(always)]
+fn spans_apart<C: Wide>(origin: &Origin<C>, result: &Origin<C>, len: u64) -> Option<(ReadSpan, WriteSpan)> {
+    let (from, to) = (origin.address, result.address);
+    if !are_apart(from, to, len) {
         return None;
     }
-    let (from, old) = (origin.address.readable_at_all(len)?, result.address.writable_at_all(len)?);
-    window.inner.get_accumulate_run_now(from, old, kernel, rank, disp).then_some(())
+    Some((from.readable_at_all(len)?, to.writable_at_all(len)?))
 }
 
 /// `MPI_Fetch_and_op`, likewise.
@@ -156,64 +182,13 @@ pub(super) fn compare_and_swap_now(
         .then_some(())
 }
 
-/// [`put_now`] with a request, which has ended then.
+/// Does what is complete as it returns, if there is a request for that, which has ended then, and the epoch allows requests;
+/// `None`, likewise.
 #[inline(always)]
-pub(super) fn rput_now<C: Wide>(
-    origin: &Origin<C>,
+pub(super) fn requested_now<C: Wide>(
+    request: Out<MPI_Request>,
     target: &Target<C>,
     win: MPI_Win,
-    request: Out<MPI_Request>,
-) -> Option<()> {
-    requested_now(target, win, request, || put_now(origin, target, win))
-}
-
-/// [`get_now`], likewise.
-#[inline(always)]
-pub(super) fn rget_now<C: Wide>(
-    origin: &Origin<C>,
-    target: &Target<C>,
-    win: MPI_Win,
-    request: Out<MPI_Request>,
-) -> Option<()> {
-    requested_now(target, win, request, || get_now(origin, target, win))
-}
-
-/// [`accumulate_now`] or a run, likewise.
-#[inline(always)]
-pub(super) fn raccumulate_now<C: Wide>(
-    origin: &Origin<C>,
-    target: &Target<C>,
-    op: MPI_Op,
-    win: MPI_Win,
-    request: Out<MPI_Request>,
-) -> Option<()> {
-    requested_now(target, win, request, || {
-        accumulate_now(origin, target, op, win).or_else(|| accumulate_runs(origin, target, op, win, false))
-    })
-}
-
-/// [`get_accumulate_now`] or a run, likewise.
-#[inline(always)]
-pub(super) fn rget_accumulate_now<C: Wide>(
-    origin: &Origin<C>,
-    result: &Origin<C>,
-    target: &Target<C>,
-    op: MPI_Op,
-    win: MPI_Win,
-    request: Out<MPI_Request>,
-) -> Option<()> {
-    requested_now(target, win, request, || {
-        get_accumulate_now(origin, result, target, op, win)
-            .or_else(|| get_accumulate_runs(origin, result, target, op, win))
-    })
-}
-
-/// Does what is complete as it returns, if there is a request for that, and the epoch allows requests.
-#[inline(always)]
-fn requested_now<C: Wide>(
-    target: &Target<C>,
-    win: MPI_Win,
-    request: Out<MPI_Request>,
     operate: impl FnOnce() -> Option<()>,
 ) -> Option<()> {
     let (window, (rank, _)) = (super::find_near(win)?, target.place()?);

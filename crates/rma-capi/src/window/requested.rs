@@ -1,7 +1,9 @@
 //! The communication calls with a request (MPI 5.0 §12.3.5): the same operations, whose own end can be waited for together
 //! with messages and collectives.
 
-use super::now::{raccumulate_now, rget_accumulate_now, rget_now, rput_now};
+use super::now::{
+    accumulate_now, accumulate_runs, get_accumulate_now, get_accumulate_runs, get_now, put_now, requested_now,
+};
 use super::transfer::{Elements, Origin, Target, here_of_accumulate, named, predefined, sides};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
@@ -19,7 +21,13 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win), first rput_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
+    raises Raiser::Win(win), first {
+        let origin = Origin::new(origin_addr, origin_count, origin_datatype);
+        let target = Target::new(target_rank, target_disp, target_count, target_datatype);
+        requested_now(request, &target, win, || {
+            put_now(&origin, &target, win)
+        }).is_some()
+    }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -32,7 +40,13 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win), first rget_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
+    raises Raiser::Win(win), first {
+        let origin = Origin::new(origin_addr, origin_count, origin_datatype);
+        let target = Target::new(target_rank, target_disp, target_count, target_datatype);
+        requested_now(request, &target, win, || {
+            get_now(&origin, &target, win)
+        }).is_some()
+    }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -45,7 +59,14 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         op: MPI_Op, win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win), first raccumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
+    raises Raiser::Win(win), first {
+        let origin = Origin::new(origin_addr, origin_count, origin_datatype);
+        let target = Target::new(target_rank, target_disp, target_count, target_datatype);
+        requested_now(request, &target, win, || {
+            accumulate_now(&origin, &target, op, win)
+                .or_else(|| accumulate_runs(&origin, &target, op, win))
+        }).is_some()
+    }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -59,7 +80,15 @@ forms! {
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         op: MPI_Op, win: MPI_Win, request: Out<MPI_Request>,
     )
-    raises Raiser::Win(win), first rget_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
+    raises Raiser::Win(win), first {
+        let origin = Origin::new(origin_addr, origin_count, origin_datatype);
+        let result = Origin::new(result_addr, result_count, result_datatype);
+        let target = Target::new(target_rank, target_disp, target_count, target_datatype);
+        requested_now(request, &target, win, || {
+            get_accumulate_now(&origin, &result, &target, op, win)
+                .or_else(|| get_accumulate_runs(&origin, &result, &target, op, win))
+        }).is_some()
+    }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);

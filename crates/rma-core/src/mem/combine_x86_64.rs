@@ -11,7 +11,7 @@ use super::vectors_x86_64 as vectors;
 use std::arch::asm;
 
 /// Bytes that an instruction combines. The loop takes four of these at a turn, and what is left behind it one by one.
-const STEP: usize = 32;
+pub(super) const STEP: usize = 32;
 
 /// Bytes of which old values are kept at a time: they are copied to where they belong and combined then, while they lie in the
 /// first-level cache. One loop that loads a word, stores it there and stores the new one takes half as long again, because

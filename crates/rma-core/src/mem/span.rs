@@ -41,17 +41,26 @@ pub enum Fold {
 
 /// The numbers that words hold, where a [`Fold`] depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // each is the type of its name
 pub enum Lane {
+    /// Unsigned, 8 bits.
     U8,
+    /// Unsigned, 16 bits.
     U16,
+    /// Unsigned, 32 bits.
     U32,
+    /// Unsigned, 64 bits.
     U64,
+    /// Signed, 8 bits.
     I8,
+    /// Signed, 16 bits.
     I16,
+    /// Signed, 32 bits.
     I32,
+    /// Signed, 64 bits.
     I64,
+    /// IEEE 754 binary32.
     F32,
+    /// IEEE 754 binary64.
     F64,
 }
 

@@ -5,11 +5,9 @@
 //! registers, so it is written in the compiler's vector functions, which leaves the choice of registers and the order of
 //! instructions to the compiler. A loop of one instruction is better off in `asm!` as a whole: the instruction loads its operand itself.
 
+use super::combine::STEP;
 use std::arch::asm;
 use std::arch::x86_64::*;
-
-/// Bytes of a vector.
-const STEP: usize = 32;
 
 macro_rules! loops {
     ($($name:ident($current:ident, $operand:ident) = $new:expr;)*) => {$(

@@ -20,13 +20,20 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire
 
 /// Set while lock calls have to take the long way.
 const LONG_WAY: u64 = 1 << 63;
-/// Set while the epoch of a start call is open that was made without the engine's lock ([`super::quick`]).
-const START_OPEN: u64 = 1 << 62;
-/// Set while a call that takes no lock opens or ends such an epoch: a few steps that wait for nothing.
+/// Set while a call that takes no lock opens or ends an [`Access`] epoch: a few steps that wait for nothing.
 const CHANGING: u64 = 1 << 61;
-/// Set while the epoch of a lock_all call is open that was made without the engine's lock.
-const ALL_LOCKED: u64 = 1 << 60;
-const FLAGS: u64 = LONG_WAY | START_OPEN | CHANGING | ALL_LOCKED;
+const EPOCHS: u64 = Access::Started as u64 | Access::AllLocked as u64;
+const FLAGS: u64 = LONG_WAY | CHANGING | EPOCHS;
+
+/// An access epoch that was opened without the engine's lock ([`super::quick`]), as the flag that is set while it is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(super) enum Access {
+    /// Of a start call.
+    Started = 1 << 62,
+    /// Of a lock_all call.
+    AllLocked = 1 << 60,
+}
 
 /// How many threads call at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,50 +138,35 @@ impl Latch {
         (self.word.load(Acquire) & !FLAGS) + self.count_of_one.load(Acquire)
     }
 
-    /// Begins to open the epoch of a start or a lock_all call; `false` when the call has to take the long way. [`Latch::end_start`] or
-    /// [`Latch::end_lock_all`] follows.
+    /// Whether a call may open its epoch, at some moment.
+    #[inline]
+    pub(super) fn may_open(&self) -> bool {
+        self.count_of_one.load(Relaxed) == 0 && self.word.load(Relaxed) == 0
+    }
+
+    /// Begins to open an epoch; `false` when the call has to take the long way. [`Latch::end_opening`] follows.
     #[inline]
     pub(super) fn try_open(&self) -> bool {
         self.count_of_one.load(Relaxed) == 0
             && self.word.compare_exchange(0, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
-    /// The epoch is open.
+    /// This epoch is open, or none is, and the call takes the long way.
     #[inline]
-    pub(super) fn end_start(&self) {
-        self.word.fetch_xor(CHANGING | START_OPEN, AcqRel);
+    pub(super) fn end_opening(&self, epoch: Option<Access>) {
+        self.word.fetch_xor(CHANGING | epoch.map_or(0, |epoch| epoch as u64), AcqRel);
     }
 
-    /// Whether a start call may open its epoch, at some moment.
+    /// Begins to end an epoch; `false` when the call has to take the long way. [`Latch::end_closing`] follows.
     #[inline]
-    pub(super) fn may_start(&self) -> bool {
-        self.count_of_one.load(Relaxed) == 0 && self.word.load(Relaxed) == 0
-    }
-
-    /// Begins to end the epoch of a start call that was made without the engine's lock; `false` when the call has to take the long way.
-    /// [`Latch::end_complete`] follows.
-    #[inline]
-    pub(super) fn try_complete(&self) -> bool {
-        self.word.compare_exchange(START_OPEN, CHANGING, AcqRel, Relaxed).is_ok()
+    pub(super) fn try_close(&self, epoch: Access) -> bool {
+        self.word.compare_exchange(epoch as u64, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
     /// The epoch has ended.
     #[inline]
-    pub(super) fn end_complete(&self) {
+    pub(super) fn end_closing(&self) {
         self.word.fetch_and(!CHANGING, AcqRel);
-    }
-
-    /// All locks are held, or none is and the call takes the long way.
-    #[inline]
-    pub(super) fn end_lock_all(&self, are_held: bool) {
-        self.word.fetch_xor(if are_held { CHANGING | ALL_LOCKED } else { CHANGING }, AcqRel);
-    }
-
-    /// Begins to end the epoch of a lock_all call that was made without the engine's lock; `false` when the call has to take the
-    /// long way. [`Latch::end_complete`] follows.
-    #[inline]
-    pub(super) fn try_unlock_all(&self) -> bool {
-        self.word.compare_exchange(ALL_LOCKED, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
     /// Waits for the end of a change by another thread that takes no lock. None begins while the latch is closed.
@@ -184,23 +176,15 @@ impl Latch {
         }
     }
 
-    /// Whether an epoch of [`Latch::try_open`] is open, or being opened or ended.
+    /// Whether an epoch is open, or being opened or ended.
     pub(super) fn may_have_epoch(&self) -> bool {
-        self.word.load(Relaxed) & (START_OPEN | ALL_LOCKED | CHANGING) != 0
+        self.word.load(Relaxed) & (EPOCHS | CHANGING) != 0
     }
 
-    /// Takes the epoch of a start call over, if it is open. Under the engine's lock, while the latch is closed.
-    pub(super) fn take_started(&self) -> bool {
-        self.take(START_OPEN)
-    }
-
-    /// Takes the epoch of a lock_all call over, likewise.
-    pub(super) fn take_all_locked(&self) -> bool {
-        self.take(ALL_LOCKED)
-    }
-
-    fn take(&self, epoch: u64) -> bool {
-        self.word.load(Relaxed) & epoch != 0 && self.word.fetch_and(!epoch, AcqRel) & epoch != 0
+    /// Takes an epoch over, if it is open. Under the engine's lock, while the latch is closed.
+    pub(super) fn take(&self, epoch: Access) -> bool {
+        let flag = epoch as u64;
+        self.word.load(Relaxed) & flag != 0 && self.word.fetch_and(!flag, AcqRel) & flag != 0
     }
 }
 
@@ -384,46 +368,33 @@ mod tests {
     }
 
     #[test]
-    fn no_epoch_of_start_begins_beside_a_lock_nor_a_lock_in_one() {
-        for callers in CALLERS {
-            let latch = Latch::new(callers);
-            latch.set_long_way(false);
-            assert_eq!((latch.may_start(), latch.try_enter()), (true, Some(0)));
-            assert!(!latch.may_start() && !latch.try_open());
-            latch.leave();
-            assert!(latch.may_start() && latch.try_open());
-            assert_eq!(latch.try_enter(), None);
-            latch.end_start();
-            assert_eq!((latch.try_enter(), latch.may_start(), latch.count()), (None, false, 0));
-            assert!(latch.try_complete());
-            latch.end_complete();
-            assert_eq!(latch.try_enter(), Some(0));
-        }
-    }
-
-    #[test]
-    fn no_epoch_of_lock_all_begins_beside_a_lock_nor_a_lock_in_one() {
-        for callers in CALLERS {
+    fn no_epoch_begins_beside_a_lock_nor_a_lock_in_one_nor_two_of_them() {
+        for (callers, epoch, other) in CALLERS.into_iter().flat_map(|callers| {
+            [(callers, Access::Started, Access::AllLocked), (callers, Access::AllLocked, Access::Started)]
+        }) {
             let latch = Latch::new(callers);
             assert!(!latch.try_open(), "the latch is closed");
             latch.set_long_way(false);
-            assert_eq!(latch.try_enter(), Some(0));
-            assert!(!latch.try_open());
+            assert_eq!((latch.may_open(), latch.try_enter()), (true, Some(0)));
+            assert!(!latch.may_open() && !latch.try_open());
             latch.leave();
-            assert!(latch.try_open() && !latch.try_open() && latch.may_have_epoch());
-            latch.end_lock_all(false);
-            assert!(!latch.try_unlock_all() && !latch.may_have_epoch());
+            assert!(latch.may_open() && latch.try_open() && !latch.try_open() && latch.may_have_epoch());
+            assert_eq!(latch.try_enter(), None);
+            latch.end_opening(None);
+            assert!(!latch.try_close(epoch) && !latch.may_have_epoch());
             assert!(latch.try_open());
-            latch.end_lock_all(true);
-            assert_eq!((latch.try_enter(), latch.may_start(), latch.count()), (None, false, 0));
-            assert!(!latch.try_open() && !latch.try_complete() && !latch.take_started());
-            assert!(latch.may_have_epoch() && latch.try_unlock_all());
-            latch.end_complete();
+            latch.end_opening(Some(epoch));
+            assert_eq!((latch.try_enter(), latch.may_open(), latch.count()), (None, false, 0));
+            assert!(!latch.try_open() && !latch.try_close(other) && !latch.take(other));
+            assert!(latch.may_have_epoch() && latch.try_close(epoch));
+            latch.end_closing();
+            assert_eq!(latch.try_enter(), Some(0));
+            latch.leave();
             assert!(latch.try_open());
-            latch.end_lock_all(true);
+            latch.end_opening(Some(epoch));
             latch.close();
-            assert!(!latch.try_unlock_all(), "the engine is to take it over");
-            assert!(latch.take_all_locked() && !latch.take_all_locked() && !latch.may_have_epoch());
+            assert!(!latch.try_close(epoch), "the engine is to take it over");
+            assert!(latch.take(epoch) && !latch.take(epoch) && !latch.may_have_epoch());
         }
     }
 

@@ -1,11 +1,12 @@
-//! Puts and gets that are nothing but a copy, accumulates and compare-and-swaps that are one atomic instruction, small stores that join others in a pack
-//! which waits for more, flushes that are nothing but an order, locks that are free and unlocks of which nobody has to hear: what a
-//! caller tries first when every instruction counts.
+//! What a caller tries first when every instruction counts: puts and gets that are nothing but a copy, accumulates and
+//! compare-and-swaps that are one atomic instruction or a run of elements side by side, small stores that join others in a pack
+//! which waits for more, flushes that are nothing but an order, locks that are free and unlocks of which nobody has to hear.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
 //! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, the rank has to be searched for, or it
-//! is time to serve the channels. Those that join a pack look at nothing but the pack, which lasts as long as an epoch. The caller then makes the ordinary call, which sees to all of that. They do not panic, so that
-//! a caller across a language boundary needs no frame around them.
+//! is time to serve the channels. Those that join a pack look at nothing but the pack, which lasts as long as an epoch. The caller
+//! then makes the ordinary call, which sees to all of that. They do not panic, so that a caller across a language boundary needs
+//! no frame around them.
 
 use super::calls::Window;
 use super::shared::Member;
@@ -142,27 +143,19 @@ impl Window {
     /// has been done.
     #[inline(always)] // as above
     pub fn flush_now(&self, target: Rank) -> bool {
-        if !self.is_locked_now(target) || !self.engine().pass_poll() {
-            return false;
-        }
-        fence(SeqCst);
-        true
+        self.is_locked_now(target) && self.order_now()
     }
 
     /// [`Window::flush_all`], likewise.
     #[inline(always)] // as above
     pub fn flush_all_now(&self) -> bool {
-        self.shared().are_all_quick() && self.sync_now()
+        self.shared().are_all_locked() && self.order_now()
     }
 
     /// [`Window::sync`] in an epoch of locks that the own rank is locked in; says whether it has been done.
     #[inline(always)] // as above
     pub fn sync_now(&self) -> bool {
-        if !self.shared().own().gate.is_locked() || !self.engine().pass_poll() {
-            return false;
-        }
-        fence(SeqCst);
-        true
+        self.shared().own().gate.is_locked() && self.order_now()
     }
 
     /// [`Window::lock`] without assertions, where the lock is free and nothing else goes on; says whether it has been done.
@@ -181,6 +174,16 @@ impl Window {
         shared
             .quick_by_distance(target)
             .is_some_and(|member| self.engine().pass_poll() && shared.try_unlock_alone(member))
+    }
+
+    /// Orders all accesses before it before all after it, unless it is time for a poll.
+    #[inline(always)]
+    fn order_now(&self) -> bool {
+        let may_pass = self.engine().pass_poll();
+        if may_pass {
+            fence(SeqCst);
+        }
+        may_pass
     }
 
     /// The bytes of an open target that is mapped.

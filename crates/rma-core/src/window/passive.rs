@@ -136,9 +136,8 @@ impl Window {
     #[inline]
     fn flush_every(&self, call: &'static str, reach: Reach) -> Result<()> {
         let shared = self.shared();
-        // Only lock_all and locks open the gate of single members; if the own rank's is open and no rank needs packets,
-        // everything that was done is complete, and its order is all that is left to see to.
-        if shared.are_all_quick() && shared.own().gate.is_locked() {
+        // Everything that was done is complete, and its order is all that is left to see to.
+        if shared.are_all_locked() {
             fence(SeqCst);
             self.poll_now_and_then();
             return Ok(());

@@ -18,6 +18,7 @@
 //! any other, and is ended on the long way.
 
 use super::calls::Window;
+use super::latch::Access;
 use super::shared::{Member, Shared};
 use super::state::WindowState;
 use crate::control::{LockKind, LockRequest, Marks, Sleep, Taken};
@@ -45,7 +46,8 @@ const _: () = assert!(Marks::PLACES < 1 << PLACE_BITS && MOST * PLACE_BITS < 63)
 const EXPOSED: u64 = 1 << 63;
 
 const FENCE: u8 = 1;
-const START: u8 = 2;
+/// Start and complete, lock_all and unlock_all.
+const ACCESS: u8 = 2;
 const POST: u8 = 4;
 
 /// Which calls may be made without the engine's lock.
@@ -159,9 +161,9 @@ impl WindowState {
         let is_exposed = self.target.exposure.is_open();
         let fence = self.epoch.state() == Epoch::FenceGranted && self.opening.is_none() && !is_exposed;
         // The latch says the rest.
-        let start = self.epoch.state() == Epoch::Unset && !self.epoch.access.has_early();
+        let access = self.epoch.state() == Epoch::Unset && !self.epoch.access.has_early();
         let bit = |call, is_quick| if is_quick { call } else { 0 };
-        QuickCalls(bit(FENCE, fence) | bit(START, start) | bit(POST, !is_exposed))
+        QuickCalls(bit(FENCE, fence) | bit(ACCESS, access) | bit(POST, !is_exposed))
     }
 
     /// Takes over what was opened without the engine's lock. If there is something, the latch is closed until the window is put
@@ -173,11 +175,11 @@ impl WindowState {
         self.shared.latch.close();
         // Calls that change the access epoch from two threads at once are an error, but one that is to be told.
         self.shared.latch.settle();
-        if self.shared.latch.take_started() {
+        if self.shared.latch.take(Access::Started) {
             let group = Few(self.shared.active.started.load(Relaxed)).ranks(&self.shared);
             self.epoch.open_posted(group);
         }
-        if self.shared.latch.take_all_locked() {
+        if self.shared.latch.take(Access::AllLocked) {
             self.epoch.open_all_locked();
         }
         if let Some(origins) = self.shared.active.take_exposed() {
@@ -225,7 +227,7 @@ impl Window {
     pub(super) fn start_quickly(&self, group: &[Rank], assert: Assert) -> bool {
         let shared = &**self.shared();
         let quick = &shared.active;
-        if !quick.has(START) || assert != Assert::NONE || !shared.latch.may_start() {
+        if !quick.has(ACCESS) || assert != Assert::NONE || !shared.latch.may_open() {
             return false;
         }
         let Some(targets) = Few::of(shared, group) else { return false };
@@ -242,7 +244,7 @@ impl Window {
             posts.take(place, &quick.posts);
             shared.members[place].gate.set_started();
         }
-        shared.latch.end_start();
+        shared.latch.end_opening(Some(Access::Started));
         self.poll_now_and_then();
         true
     }
@@ -251,7 +253,7 @@ impl Window {
     #[inline]
     pub(super) fn complete_quickly(&self) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(START) || !shared.latch.try_complete() {
+        if !shared.active.has(ACCESS) || !shared.latch.try_close(Access::Started) {
             return false;
         }
         let targets = Few(shared.active.started.load(Relaxed));
@@ -263,7 +265,7 @@ impl Window {
             member.control.dones().set(shared.own);
             sleeps |= member.control.is_asleep(Sleep::Wait);
         }
-        shared.latch.end_complete();
+        shared.latch.end_closing();
         if sleeps {
             self.ring(|place| targets.places().any(|told| told == place), Sleep::Wait);
         }
@@ -275,7 +277,7 @@ impl Window {
     #[inline]
     pub(super) fn lock_all_quickly(&self, assert: Assert) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(START) || assert != Assert::NONE || !shared.latch.try_open() {
+        if !shared.active.has(ACCESS) || assert != Assert::NONE || !shared.latch.try_open() {
             return false;
         }
         let acquire = |(place, member): &(usize, &Member)| {
@@ -289,7 +291,7 @@ impl Window {
         if are_held {
             shared.members.iter().for_each(|member| member.gate.set_locked_with_all());
         }
-        shared.latch.end_lock_all(are_held);
+        shared.latch.end_opening(are_held.then_some(Access::AllLocked));
         if !are_held {
             self.release_all(&shared.members[..held]);
         }
@@ -301,14 +303,14 @@ impl Window {
     #[inline]
     pub(super) fn unlock_all_quickly(&self) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(START) || !shared.latch.try_unlock_all() {
+        if !shared.active.has(ACCESS) || !shared.latch.try_close(Access::AllLocked) {
             return false;
         }
         shared.members.iter().for_each(|member| member.gate.close());
         // SYNC POINT L1
         fence(SeqCst);
         // Before anybody is rung: that takes the engine's lock, whose holder may wait for the end of this change.
-        shared.latch.end_complete();
+        shared.latch.end_closing();
         self.release_all(&shared.members);
         self.poll_now_and_then();
         true

@@ -238,6 +238,12 @@ impl Shared {
         self.quick.len() == self.group.size() as usize
     }
 
+    /// Whether an epoch of locks is open in which calls reach every rank without the engine's lock: only lock_all and locks open the
+    /// gate of single members, the own rank's among them.
+    pub(super) fn are_all_locked(&self) -> bool {
+        self.are_all_quick() && self.own().gate.is_locked()
+    }
+
     /// This process's own part.
     pub(crate) fn own(&self) -> &Member {
         &self.members[self.own]
