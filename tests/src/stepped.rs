@@ -67,9 +67,16 @@ impl Stepped {
     /// # Panics
     /// When it cannot be made.
     pub fn allocate(&self, elements: u64) -> Vec<Window> {
-        let spec = WindowSpec::Allocate { len: elements * 8, unit: 8 };
+        self.windows(|_| WindowSpec::Allocate { len: elements * 8, unit: 8 })
+    }
+
+    /// A window, of each rank as this says.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn windows(&self, spec: impl Fn(u32) -> WindowSpec) -> Vec<Window> {
         let mut creations = (0..self.net.ranks())
-            .map(|me| self.engine(me).begin_window(self.group(me), spec).unwrap())
+            .map(|me| self.engine(me).begin_window(self.group(me), spec(me)).unwrap())
             .collect::<Vec<_>>();
         let mut windows = creations.iter().map(|_| None).collect::<Vec<Option<Window>>>();
         self.until("a window", || {

@@ -120,6 +120,12 @@ impl TestRank {
         self.engine.create_window(self.group(), spec).expect("window creation")
     }
 
+    /// A window of memory of the caller's, which others cannot map.
+    pub fn create(&self, memory: &mut [u64]) -> Window {
+        let spec = WindowSpec::Create { memory: into(memory), unit: 8 };
+        self.engine.create_window(self.group(), spec).expect("window creation")
+    }
+
     /// Waits for all ranks, serving them meanwhile. Costs no packet.
     pub fn barrier(&self) {
         let request = self.host.begin_barrier(&self.group()).expect("barrier");

@@ -6,7 +6,9 @@
 
 use crate::memory::Region;
 use parking_lot::Mutex;
-use rma_core::host::{Combine, Group, Outcome, SegmentKind, SegmentMember, SegmentRequest, SegmentSet};
+use rma_core::host::{
+    Combine, Group, Outcome, SegmentKind, SegmentMember, SegmentNeighbor, SegmentRequest, SegmentSet,
+};
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result};
 use smallvec::SmallVec;
@@ -177,7 +179,7 @@ impl Meeting {
     /// Everybody is here: what has to be done once.
     fn complete(&mut self, ranks_per_node: u32) {
         let Call::Segment(SegmentRequest { kind, .. }) = self.call else { return };
-        if self.failure.is_some() || matches!(kind, SegmentKind::Given | SegmentKind::Private) {
+        if self.failure.is_some() || kind == SegmentKind::Private {
             return;
         }
         for rank in (0..self.group.size()).map(Rank) {
@@ -215,12 +217,20 @@ impl Meeting {
         };
         let own = [me];
         let sharers = match kind {
-            SegmentKind::Given | SegmentKind::Private => &own[..],
+            SegmentKind::Given | SegmentKind::Control | SegmentKind::Private => &own[..],
             SegmentKind::Separate | SegmentKind::Scattered | SegmentKind::Contiguous => {
-                &self.nodes[&node(self.group.peer(me), ranks_per_node)]
+                self.node_of(me, ranks_per_node)
             }
         };
-        let mut regions = Vec::with_capacity(2 * sharers.len());
+        // Control memory of the others on the node, where data are not shared.
+        let near = match kind {
+            SegmentKind::Given | SegmentKind::Control => self.node_of(me, ranks_per_node),
+            SegmentKind::Separate
+            | SegmentKind::Scattered
+            | SegmentKind::Contiguous
+            | SegmentKind::Private => &[],
+        };
+        let mut regions = Vec::with_capacity(2 * sharers.len() + near.len());
         let members = sharers.iter().map(|rank| {
             let part = &self.parts[rank];
             regions.extend([Arc::clone(&part.control), Arc::clone(&part.data)]);
@@ -231,8 +241,19 @@ impl Meeting {
             }
         });
         let members = members.collect();
+        let neighbors = near.iter().filter(|rank| **rank != me).map(|rank| {
+            let part = &self.parts[rank];
+            regions.push(Arc::clone(&part.control));
+            SegmentNeighbor { rank: *rank, control: part.control.span(0, part.control_len) }
+        });
+        let neighbors = neighbors.collect();
         // SAFETY: the spans lie in `regions`, which live until the set is dropped; nobody forms references to them.
-        Outcome::Segment(unsafe { SegmentSet::new(members, Box::new(regions)) })
+        Outcome::Segment(unsafe { SegmentSet::new(members, Box::new(regions)).with_neighbors(neighbors) })
+    }
+
+    /// The ranks of the group that are on the node of one of them.
+    fn node_of(&self, rank: Rank, ranks_per_node: u32) -> &[Rank] {
+        &self.nodes[&node(self.group.peer(rank), ranks_per_node)]
     }
 }
 

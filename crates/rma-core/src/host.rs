@@ -211,10 +211,13 @@ pub enum SegmentKind {
     /// All ranks must share, each rank's data at a page of its own.
     Scattered,
     /// The ranks have their data already. Ranks of a node share if the data of all of them are memory that the host can
-    /// map there; otherwise nobody does, and members' data are empty.
+    /// map there; otherwise nobody's data are shared, members' data are empty, and it is as with [`SegmentKind::Control`].
     Given,
     /// Nobody shares: private memory.
     Private,
+    /// There are no data. Ranks of a node may share their control memory, as neighbors of each other
+    /// ([`SegmentSet::neighbors`]).
+    Control,
 }
 
 impl SegmentKind {
@@ -227,6 +230,7 @@ impl SegmentKind {
 /// A segment as mapped in this process: control and data of every rank that shares it, this one included.
 pub struct SegmentSet {
     members: Vec<SegmentMember>,
+    neighbors: Vec<SegmentNeighbor>,
     mapping: Box<dyn Any + Send + Sync>,
 }
 
@@ -241,6 +245,15 @@ pub struct SegmentMember {
     pub data: WriteSpan,
 }
 
+/// A rank of the node that shares its control memory, but no data.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentNeighbor {
+    /// Whose control memory it is.
+    pub rank: Rank,
+    /// Its control memory.
+    pub control: WriteSpan,
+}
+
 impl SegmentSet {
     /// A segment of `members` in ascending rank order, the caller's own among them.
     ///
@@ -248,19 +261,37 @@ impl SegmentSet {
     /// Every span must stay mapped, readable and writable until `mapping` is dropped, and no reference to its bytes may be
     /// used meanwhile.
     pub unsafe fn new(members: Vec<SegmentMember>, mapping: Box<dyn Any + Send + Sync>) -> Self {
-        Self { members, mapping }
+        Self { members, neighbors: Vec::new(), mapping }
+    }
+
+    /// The same with ranks beside the members, in ascending rank order, of which only control memory is mapped: their locks are
+    /// taken there, and packets do the rest. Every one of them must have been given this rank's.
+    ///
+    /// # Safety
+    /// As [`SegmentSet::new`].
+    #[must_use]
+    pub unsafe fn with_neighbors(self, neighbors: Vec<SegmentNeighbor>) -> Self {
+        Self { neighbors, ..self }
     }
 
     /// The parts, in ascending rank order. Valid as long as this value lives.
     pub fn members(&self) -> &[SegmentMember] {
         &self.members
     }
+
+    /// The ranks of which only control memory is mapped, in ascending rank order. Valid as long as this value lives.
+    pub fn neighbors(&self) -> &[SegmentNeighbor] {
+        &self.neighbors
+    }
 }
 
 impl fmt::Debug for SegmentSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let _ = &self.mapping;
-        f.debug_struct("SegmentSet").field("members", &self.members).finish_non_exhaustive()
+        f.debug_struct("SegmentSet")
+            .field("members", &self.members)
+            .field("neighbors", &self.neighbors)
+            .finish_non_exhaustive()
     }
 }
 

@@ -7,7 +7,9 @@ use crate::entry::{bad, outside};
 use crate::errors::of_host;
 use crate::segment::Making;
 use parking_lot::Mutex;
-use rma_core::host::{Combine, Group, Host, HostRequest, Locality, Outcome, SegmentRequest, SegmentSet};
+use rma_core::host::{
+    Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet,
+};
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result};
 use std::collections::HashMap;
@@ -196,9 +198,14 @@ impl Host for ForeignHost {
                 || Error::new(ErrorClass::NoMem, "host", format!("no memory for {} bytes", request.data_len));
             return Ok(self.open(Call::Ready(segment.ok_or_else(refused)?)));
         };
+        // The table's hosts share no control memory without data.
+        let kind = match request.kind {
+            SegmentKind::Control => SegmentKind::Private,
+            kind => kind,
+        };
         let asked = CRequest {
             size: size_of::<CRequest>(),
-            kind: request.kind as c_int,
+            kind: kind as c_int,
             control_len: request.control_len,
             data_len: request.data_len,
             given: request.given.as_mut_ptr().cast(),

@@ -74,7 +74,7 @@ impl FlushSync {
                 has_left && !owes_more
             }
             None => {
-                let had_said_all = element.has_said_all() && window.epoch.is_granted(rank);
+                let had_said_all = element.has_said_all() && window.is_granted(rank);
                 window.habit.on_flush(rank, reach, had_said_all);
                 had_said_all || {
                     let mut counters = std::mem::take(&mut window.counters);
@@ -145,8 +145,8 @@ impl FlushAllSync {
         if !self.goals.is_empty() {
             return Ok(false);
         }
-        let mapped = window.shared.members.iter().filter(|member| member.gate.is_locked());
-        let locked = window.epoch.locks().map(|(rank, _)| rank).chain(mapped.map(|member| member.rank));
+        let near = window.shared.all_near().filter(|near| near.gate.is_locked());
+        let locked = window.epoch.locks().map(|(rank, _)| rank).chain(near.map(|near| near.rank));
         let lost = locked.into_iter().find_map(|rank| {
             let failure = state.lost.get(&window.shared.group.peer(rank))?;
             Some(error_of(rank, "flush_all", failure))

@@ -1,8 +1,9 @@
 //! Lock and unlock of one target (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK-UNLOCK").
 //!
-//! The lock of a mapped target is taken inside the call, in the word that all of the node share, because it also protects
-//! loads and stores, which the engine cannot see; here only when the short way of `window/latch.rs` was not open. For any other target the call only makes a promise: the request leaves
-//! with the first operation, or with the only one and the unlock, or never when there is none.
+//! The lock of a target on the node is taken inside the call, in the word that all of the node share: that of a mapped one because
+//! it also protects loads and stores, which the engine cannot see, that of a neighbor (`window/near.rs`) because it costs less than a
+//! request. Here only when the short way of `window/latch.rs` was not open. For any other target the call only makes a promise: the
+//! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
 //!
 //! Requests of origins that hold nothing on the window are served first come, first served. A shared request whose origin
 //! holds another lock of the window passes the line (lessons, decision 2): two readers that each hold what a waiting writer
@@ -33,7 +34,7 @@ use crate::pool::PoolKey;
 use crate::progress::State;
 use crate::table::Closing;
 use crate::target::locks;
-use crate::window::{Member, WindowState, request_of};
+use crate::window::{Near, WindowState, request_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
@@ -57,7 +58,7 @@ pub(crate) struct LockSync {
 enum Phase {
     /// Waiting for the locks that the caller called for earlier.
     Earlier,
-    /// Waiting in line for a mapped target's lock.
+    /// Waiting in line for the lock of a target on the node.
     InLine(Ticket),
     Held,
 }
@@ -68,8 +69,10 @@ pub(crate) struct UnlockSync {
     rank: Rank,
     /// Nothing has to be released.
     no_check: bool,
-    /// The element that carries the release; found or made by the first poll that can.
+    /// The element that carries the release, found or made by the first poll that can; of a neighbor, that of its operations.
     target: Option<PoolKey>,
+    /// How a neighbor is locked, which ends in its lock word.
+    neighbor: Option<Option<LockKind>>,
 }
 
 impl LockSync {
@@ -106,7 +109,7 @@ impl LockSync {
         if window.epoch.state() != Epoch::PerTarget {
             shared.door.set_open(false);
         }
-        let Some(member) = shared.member(self.rank) else {
+        let Some(near) = shared.near(self.rank) else {
             let state = if self.no_check { LockState::Granted } else { LockState::Called };
             let (kind, no_check, caller) = (self.kind, self.no_check, Some(self.caller));
             let lock = Lock { kind, state, caller, no_check, wanted: false, closing: false };
@@ -118,23 +121,23 @@ impl LockSync {
             window.epoch.on(Event::FenceLast);
         }
         let request = request_of(self.kind, window.holds_another(self.rank));
-        let begun = member.gate.begin(shared.latch.callers());
+        let begun = near.gate.begin(shared.latch.callers());
         debug_assert!(begun, "the table of legal calls refuses a second lock of {:?}", self.rank);
         shared.latch.enter();
-        if self.no_check || member.control.try_acquire(request, shared.holder) {
-            self.open(member);
+        if self.no_check || near.control.try_acquire(request, shared.holder) {
+            self.open(near);
             return true;
         }
         state.counters.on_locks_waited(1);
-        self.phase = Phase::InLine(member.control.join(request, shared.holder));
+        self.phase = Phase::InLine(near.control.join(request, shared.holder));
         window.in_line += 1;
         false
     }
 
     fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
         let shared = Arc::clone(&window.shared);
-        let Some(member) = shared.member(self.rank) else { return true };
-        match look_for_turn(&member.control, ticket, state) {
+        let Some(near) = shared.near(self.rank) else { return true };
+        match look_for_turn(&near.control, ticket, state) {
             Err(ticket) => {
                 self.phase = Phase::InLine(ticket);
                 if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
@@ -146,15 +149,15 @@ impl LockSync {
         }
         window.in_line -= 1;
         state.told = true;
-        self.open(member);
+        self.open(near);
         true
     }
 
-    /// Opens the direct path to a mapped rank whose lock is held.
-    fn open(&self, member: &Member) {
+    /// Opens the direct path to a mapped rank whose lock is held, or lets packets out to a neighbor.
+    fn open(&self, near: &Near) {
         // SYNC POINT L2
         fence(SeqCst);
-        member.gate.set_held((!self.no_check).then_some(self.kind));
+        near.gate.set_held((!self.no_check).then_some(self.kind));
     }
 }
 
@@ -222,12 +225,29 @@ impl UnlockSync {
             locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
             return None;
         }
+        if let Some(near) = shared.neighbor(rank) {
+            let neighbor = Some(near.gate.begin_release(shared.latch.callers())?);
+            let target = window.table.find(&state.pools.targets, rank);
+            let mut sync = Self { rank, no_check: false, target, neighbor };
+            if let Some(key) = target {
+                state.pools.targets[key].push(true);
+                window.dirty = true;
+            }
+            // Whether the target is lost is for the first poll to say.
+            let is_over = sync.target.is_none() && state.lost.is_empty();
+            return if is_over {
+                sync.finish(state, window);
+                None
+            } else {
+                Some(sync)
+            };
+        }
         let lock = window.epoch.lock_mut(rank)?;
         lock.closing = true;
         let lock = *lock;
         let target = window.table.find(&state.pools.targets, rank);
         if state.lost.contains_key(&shared.group.peer(rank)) {
-            return Some(Self { rank, no_check: lock.no_check, target: None });
+            return Some(Self { rank, no_check: lock.no_check, target: None, neighbor: None });
         }
         let no_check = lock.no_check && !(target.is_none() && has(Bug::UncheckedForgotten));
         if target.is_none() && (no_check || lock.state == LockState::Called) {
@@ -235,20 +255,32 @@ impl UnlockSync {
             window.epoch.remove_lock(rank);
             return None;
         }
-        let mut sync = Self { rank, no_check, target: None };
+        let mut sync = Self { rank, no_check, target: None, neighbor: None };
         sync.close(state, window);
         Some(sync)
     }
 
     /// Answers whether everything is complete at the target and the lock is on its way back.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
-        let Some(lock) = window.epoch.lock(self.rank).copied() else { return Ok(true) };
+        let lock = window.epoch.lock(self.rank).copied();
+        if lock.is_none() && self.neighbor.is_none() {
+            return Ok(true);
+        }
         let peer = window.shared.group.peer(self.rank);
         if let Some(failure) = state.lost.get(&peer) {
             let error = error_of(self.rank, "unlock", failure);
             self.finish(state, window);
             return Err(error);
         }
+        if self.neighbor.is_some() {
+            let target = self.target.and_then(|key| state.pools.targets.get(key));
+            let is_over = target.is_none_or(|target| target.is_complete(&state.pools.ops, target.posted));
+            if is_over {
+                self.finish(state, window);
+            }
+            return Ok(is_over);
+        }
+        let Some(lock) = lock else { return Ok(true) };
         if self.target.is_none() {
             self.close(state, window);
         }
@@ -294,7 +326,13 @@ impl UnlockSync {
         self.target = Some(key);
     }
 
-    fn finish(&self, state: &mut State, window: &mut WindowState) {
+    fn finish(&mut self, state: &mut State, window: &mut WindowState) {
+        let shared = Arc::clone(&window.shared);
+        if let Some(near) = shared.neighbor(self.rank) {
+            let wake = self.neighbor.take().and_then(|held| shared.end_release(near, held));
+            locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+            return;
+        }
         if let Some(key) = self.target.filter(|key| state.pools.targets.get(*key).is_some()) {
             free_target(state, window, key);
         }

@@ -1,7 +1,7 @@
 //! Lock_all and unlock_all (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK_ALL-UNLOCK_ALL").
 //!
-//! Mapped targets, the own rank among them, are locked inside the call, in rank order. For packet targets there are two
-//! protocols:
+//! Targets on the node, the own rank among them, are locked inside the call, mapped ones first, both in rank order. For the other
+//! targets there are two protocols:
 //!
 //! * **Per target** (`LockAllCalled`): the lock of a target is asked for with the first operation on it. Each such lock is a
 //!   fact of the epoch and has a target element, which is kept.
@@ -27,13 +27,14 @@ use crate::channel::Failure;
 use crate::control::{LockKind, LockRequest, Ticket};
 use crate::error::Result;
 use crate::ids::{Peer, Rank};
-use crate::origin::post::{free_idle_targets, free_target};
+use crate::origin::post::{free_idle_far_targets, free_target};
 use crate::origin::round::AccessRound;
 use crate::progress::State;
 use crate::table::Closing;
 use crate::target::locks;
-use crate::window::WindowState;
+use crate::window::{Near, Shared, WindowState};
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -42,7 +43,7 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 pub(crate) struct LockAllSync {
     caller: Caller,
     phase: Phase,
-    /// The member with which contact has been made, so that it notices this rank's death in its line.
+    /// The place of the rank with which contact has been made, so that it notices this rank's death in its line.
     watched: Option<usize>,
 }
 
@@ -50,9 +51,9 @@ pub(crate) struct LockAllSync {
 enum Phase {
     /// Waiting for the single locks that the caller called for earlier, on other windows.
     Earlier,
-    /// This mapped member's lock is the next to take.
+    /// The lock of this rank of the node is the next to take ([`crate::window::Shared::near_at`]).
     Next(usize),
-    /// Waiting in line for a member's lock.
+    /// Waiting in line for its lock.
     InLine(usize, Ticket),
     Held,
 }
@@ -61,8 +62,8 @@ impl LockAllSync {
     /// Begins a lock_all call whose legality has been checked.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, no_check: bool, caller: Caller) -> Self {
         window.shared.door.set_open(false);
-        // A fence epoch may have left elements; from here on an element means a lock.
-        free_idle_targets(state, window);
+        // A fence epoch may have left elements; from here on an element of a rank elsewhere means a lock.
+        free_idle_far_targets(state, window);
         window.epoch.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
         if no_check {
             open(window);
@@ -72,7 +73,7 @@ impl LockAllSync {
         Self { caller, phase: Phase::Earlier, watched: None }
     }
 
-    /// Answers whether the locks of all mapped members are held.
+    /// Answers whether the locks of all ranks of the node are held.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
         let shared = Arc::clone(&window.shared);
         loop {
@@ -83,55 +84,63 @@ impl LockAllSync {
                     self.phase = Phase::Earlier;
                     return false;
                 }
-                Phase::Next(at) => match shared.members.get(at) {
+                Phase::Next(at) => match shared.near_at(at) {
                     None => {
                         open(window);
                         Phase::Held
                     }
-                    Some(member) => {
+                    Some(near) => {
                         let is_first = at == 0 || has(Bug::StrictOrder);
                         let request = if is_first { LockRequest::Shared } else { LockRequest::SharedHolding };
-                        if member.control.try_acquire(request, shared.holder) {
+                        if near.control.try_acquire(request, shared.holder) {
                             Phase::Next(at + 1)
                         } else {
                             state.counters.on_locks_waited(1);
-                            Phase::InLine(at, member.control.join(request, shared.holder))
+                            Phase::InLine(at, near.control.join(request, shared.holder))
                         }
                     }
                 },
-                Phase::InLine(at, ticket) => match shared.members[at].control.try_turn(ticket) {
-                    Err(ticket) => {
-                        self.phase = Phase::InLine(at, ticket);
-                        if !state.is_spinning && self.watched.replace(at) != Some(at) {
-                            watch(state, window, Some(shared.members[at].rank).into_iter());
+                Phase::InLine(at, ticket) => {
+                    let near = shared.near_at(at).expect("a ticket of a rank of the node");
+                    match near.control.try_turn(ticket) {
+                        Err(ticket) => {
+                            self.phase = Phase::InLine(at, ticket);
+                            if !state.is_spinning && self.watched.replace(at) != Some(at) {
+                                watch(state, window, Some(near.rank).into_iter());
+                            }
+                            return false;
                         }
-                        return false;
+                        Ok(grant) => {
+                            locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake);
+                            Phase::Next(at + 1)
+                        }
                     }
-                    Ok(grant) => {
-                        locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake);
-                        Phase::Next(at + 1)
-                    }
-                },
+                }
             };
         }
     }
 }
 
-/// Opens the direct path to all mapped members.
+/// Opens the direct path to all mapped members, and lets packets out to the neighbors.
 fn open(window: &mut WindowState) {
     window.epoch.set_stage(Stage::Open);
     // SYNC POINT L2
     fence(SeqCst);
-    window.shared.members.iter().for_each(|member| member.gate.set_locked_with_all());
+    window.shared.all_near().for_each(|near| near.gate.set_locked_with_all());
 }
 
 /// Sees to the lock that an operation on `rank` needs; answers whether the operation may be queued now.
 pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> bool {
+    let is_neighbor = window.shared.neighbor(rank).is_some();
+    let has_element = || window.table.find(&state.pools.targets, rank).is_some();
     let epoch = &mut window.epoch;
     match epoch.state() {
         Epoch::LockAllCalled | Epoch::LockAllIssued if epoch.lock(rank).is_some() => true,
+        Epoch::LockAllCalled | Epoch::LockAllIssued if is_neighbor && has_element() => true,
         Epoch::LockAllCalled if state.pools.targets.can_take(&window.target_share) => {
-            epoch.add_lock(rank, Lock::LAZY);
+            if !is_neighbor {
+                epoch.add_lock(rank, Lock::LAZY);
+            }
             true
         }
         Epoch::LockAllCalled => {
@@ -180,7 +189,8 @@ pub(crate) struct UnlockAllSync {
 }
 
 impl UnlockAllSync {
-    /// Begins an unlock_all call whose legality has been checked: the locks of mapped members are released.
+    /// Begins an unlock_all call whose legality has been checked: the locks of mapped members are released. Those of neighbors follow
+    /// when the operations on them are complete.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
         window.epoch.set_stage(Stage::Closing);
         let shared = Arc::clone(&window.shared);
@@ -188,11 +198,7 @@ impl UnlockAllSync {
         // SYNC POINT L1
         fence(SeqCst);
         if !window.epoch.is_unchecked() {
-            for member in shared.members.iter() {
-                if let Ok(next) = member.control.release(LockKind::Shared, shared.holder) {
-                    locks::wake(&mut state.nudges, &mut state.counters, &shared, next);
-                }
-            }
+            release(state, &shared, shared.members.iter().map(Deref::deref));
         }
         Self { is_closing: false }
     }
@@ -215,10 +221,27 @@ impl UnlockAllSync {
             return Ok(false);
         }
         for key in keys {
-            free_target(state, window, key);
+            if window.shared.neighbor(state.pools.targets[key].rank).is_none() {
+                free_target(state, window, key);
+            }
+        }
+        let shared = Arc::clone(&window.shared);
+        shared.neighbors.iter().for_each(|near| near.gate.close());
+        if !window.epoch.is_unchecked() {
+            // SYNC POINT L1
+            fence(SeqCst);
+            release(state, &shared, shared.neighbors.iter());
         }
         window.epoch.on(Event::UnlockAll);
         window.lost.take().map_or(Ok(true), Err)
+    }
+}
+
+fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a Near>) {
+    for near in ranks {
+        if let Ok(next) = near.control.release(LockKind::Shared, shared.holder) {
+            locks::wake(&mut state.nudges, &mut state.counters, shared, next);
+        }
     }
 }
 
@@ -230,7 +253,8 @@ fn close(state: &mut State, window: &mut WindowState) {
         target.push(true);
         let is_called = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Called);
         // A lock that was never needed is not asked for any more.
-        if !(is_unchecked || is_called && target.is_idle()) {
+        let has_word = window.shared.neighbor(target.rank).is_some();
+        if !(is_unchecked || has_word || is_called && target.is_idle()) {
             target.closing = Closing::Wanted;
         }
     }

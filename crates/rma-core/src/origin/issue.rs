@@ -137,6 +137,9 @@ impl Issuer<'_> {
     }
 
     fn gate(&self, target: &Target) -> Gate {
+        if self.window.shared.may_send_to_neighbor(target.rank) {
+            return Gate::Open;
+        }
         match self.window.epoch.state() {
             Epoch::FenceGranted | Epoch::PscwGranted | Epoch::LockAllGranted => Gate::Open,
             Epoch::Unset | Epoch::FenceIssued => Gate::Closed,

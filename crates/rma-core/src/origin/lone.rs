@@ -105,7 +105,7 @@ pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: 
     let target = &mut pools.targets[key];
     let may_wait = target.pending.is_empty()
         && window.op_share.has_own()
-        && window.epoch.is_granted(rank)
+        && window.is_granted(rank)
         && is_held_back(config, small)
         && small.is_inside(shared);
     if !may_wait {
@@ -183,7 +183,7 @@ impl Lone {
             return Err(format!("the target of a lone store, rank {}, has no element", self.rank));
         };
         let is_newest = target.posted == target.issued_to + 1 && target.push_to < target.posted;
-        let may_leave = window.epoch.is_granted(self.rank) && window.op_share.has_own();
+        let may_leave = window.is_granted(self.rank) && window.op_share.has_own();
         if target.rank == self.rank && target.pending.is_empty() && is_newest && may_leave {
             return Ok(());
         }

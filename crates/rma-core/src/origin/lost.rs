@@ -18,7 +18,8 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
     window.rounds.forget(rank);
     window.has_lost = true;
     let state = window.epoch.state();
-    let is_locked = window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
+    let is_near = window.shared.may_send_to_neighbor(rank);
+    let is_locked = is_near || window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
     // Waiters look again whatever was lost.
     window.dirty = true;
     let mut had_work = false;
@@ -29,7 +30,7 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
     if state.is_lock_all() && (had_work || is_locked) {
         window.lost.get_or_insert_with(|| error_of(rank, "unlock_all", failure));
     }
-    if had_work && state.is_fence_or_unset() {
+    if had_work && state.is_fence_or_unset() && !is_near {
         window.note_error(error_of(rank, "fence", failure));
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! What waits for a lock gives its elements back when another process releases it, which may wait for a lock that another
 //! thread of this process holds, and cannot use without elements. So whoever has called for locks can always have one
-//! element of each kind for them, whatever the locks of other threads wait for.
+//! element of each kind for them, whatever the locks of other threads wait for; of locks of neighbors, whose callers nobody keeps,
+//! for each.
 
 use super::lost::error_of;
 use super::pack;
@@ -17,7 +18,7 @@ use crate::ids::Rank;
 use crate::pool::PoolKey;
 use crate::progress::{Pools, State};
 use crate::table::{OpKind, Operation, Target};
-use crate::window::WindowState;
+use crate::window::{Single, WindowState};
 
 /// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
 /// be had now. An operation is long, so it moves once, into its element.
@@ -140,9 +141,12 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
 /// Whether the caller that has called for the lock of `rank` has no element for any of its locks, but for those that do not
 /// count.
 fn has_none(state: &State, window: &WindowState, rank: Rank, counts_not: impl Fn(&Target) -> bool) -> bool {
-    let caller = window.epoch.lock(rank).and_then(|lock| lock.caller);
     let targets = &state.pools.targets;
     let has_any = |of: Rank| window.table.find(targets, of).is_some_and(|key| !counts_not(&targets[key]));
+    if let Some(near) = window.shared.neighbor(rank) {
+        return matches!(near.gate.single(), Single::Held(_)) && !has_any(rank);
+    }
+    let caller = window.epoch.lock(rank).and_then(|lock| lock.caller);
     caller.is_some() && !window.epoch.locks().any(|(of, lock)| lock.caller == caller && has_any(of))
 }
 
@@ -161,6 +165,16 @@ pub(crate) fn free_target(state: &mut State, window: &mut WindowState, key: Pool
 pub(super) fn take_out(pools: &mut Pools, window: &mut WindowState, key: PoolKey) {
     window.table.remove(&mut pools.targets, key);
     pools.targets.give_back(&mut window.target_share, key);
+}
+
+/// [`free_idle_targets`] but for those of neighbors.
+pub(crate) fn free_idle_far_targets(state: &mut State, window: &mut WindowState) {
+    for key in window.table.keys(&state.pools.targets) {
+        let target = &state.pools.targets[key];
+        if target.is_idle() && window.shared.neighbor(target.rank).is_none() {
+            free_target(state, window, key);
+        }
+    }
 }
 
 fn free_idle_target(state: &mut State, window: &mut WindowState) -> bool {

@@ -125,8 +125,8 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
     let exposure = &window.target.exposure;
     let tells = !window.rounds.posts.is_empty() || exposure.missing().next().is_some();
     holds("origins belong to an exposure epoch", !tells || exposure.is_open())?;
-    let gates = window.shared.members.iter().filter(|member| member.gate.single() != Single::No);
-    equal("single locks of mapped ranks", gates.count() as u64, window.shared.latch.count())
+    let gates = window.shared.all_near().filter(|near| near.gate.single() != Single::No);
+    equal("single locks of ranks of the node", gates.count() as u64, window.shared.latch.count())
 }
 
 fn equal(what: &str, found: u64, counted: u64) -> Result<(), Broken> {

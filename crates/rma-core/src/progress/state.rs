@@ -76,7 +76,7 @@ pub(crate) enum Receiving {
 impl State {
     /// Keeps what a window has mapped as long as the engine lives, because not everybody is known to have left it.
     pub(crate) fn keep(&mut self, shared: &Arc<Shared>) {
-        if shared.maps_others() {
+        if shared.maps_others() || !shared.neighbors.is_empty() {
             self.kept.push(Arc::clone(shared));
         }
     }

@@ -254,7 +254,7 @@ pub(crate) fn wake(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Sha
     match wake {
         None => {}
         Some(Wake::Peer(peer)) => ring(peer),
-        Some(Wake::Everyone) => shared.members.iter().for_each(|member| ring(shared.group.peer(member.rank))),
+        Some(Wake::Everyone) => shared.all_near().for_each(|near| ring(shared.group.peer(near.rank))),
     }
 }
 

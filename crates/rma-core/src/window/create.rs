@@ -14,7 +14,8 @@
 
 use super::calls::Window;
 use super::hints::Hints;
-use super::latch::{Callers, Door, Gate, Latch};
+use super::latch::{Callers, Door, Latch};
+use super::near::Near;
 use super::quick::QuickSync;
 use super::regions::Regions;
 use super::shared::{Flavor, Member, Shared};
@@ -26,6 +27,7 @@ use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Combine, Group, Host, HostRequest, Outcome, SegmentSet};
 use crate::ids::WindowId;
+use crate::mem::WriteSpan;
 use crate::progress::Core;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -363,21 +365,21 @@ impl WindowCreation {
         let (flavor, own_memory) = (self.spec.flavor(), self.spec.own_memory());
         let mut members: SmallVec<[Member; 8]> = SmallVec::new();
         for part in segment.members() {
-            let control = ControlBlock::new(part.control).ok_or_else(|| {
-                Error::new(ErrorClass::Intern, CALL, "the host's control memory is too short or not aligned")
-            })?;
+            let control = control_block(part.control)?;
             let is_own = part.rank == self.group.me();
             members.push(Member {
-                rank: part.rank,
+                near: Near::new(part.rank, control),
                 span: own_memory.filter(|_| is_own).unwrap_or(part.data),
                 // Others may be done with the creation, and send packets, before this rank has seen its end.
                 unit: AtomicU64::new(if is_own { self.spec.unit() } else { 1 }),
-                control,
-                gate: Gate::default(),
                 regions: (flavor == Flavor::Dynamic).then(Regions::default),
             });
         }
         members.sort_by_key(|member| member.rank);
+        let neighbors =
+            segment.neighbors().iter().map(|part| Ok(Near::new(part.rank, control_block(part.control)?)));
+        let mut neighbors = neighbors.collect::<Result<Box<[Near]>>>()?;
+        neighbors.sort_by_key(|near| near.rank);
         let own = members.iter().position(|member| member.rank == self.group.me()).ok_or_else(|| {
             Error::new(ErrorClass::Intern, CALL, "the host's segment leaves out the rank that asked for it")
         })?;
@@ -402,6 +404,7 @@ impl WindowCreation {
             flavor,
             members,
             quick,
+            neighbors,
             first,
             own,
             siblings,
@@ -415,6 +418,12 @@ impl WindowCreation {
             _segment: segment,
         })
     }
+}
+
+fn control_block(span: WriteSpan) -> Result<ControlBlock> {
+    ControlBlock::new(span).ok_or_else(|| {
+        Error::new(ErrorClass::Intern, CALL, "the host's control memory is too short or not aligned")
+    })
 }
 
 /// What the ranks' arguments are together.

@@ -324,6 +324,13 @@ impl Gate {
         self.0.load(Relaxed) >= LOCKED_WITH_ALL
     }
 
+    /// Whether packets may go to the rank under a lock that is held, or being given back once they are answered.
+    #[inline]
+    pub(super) fn may_send(&self) -> bool {
+        let code = self.0.load(Relaxed);
+        code >= LOCKED_WITH_ALL || code == LEAVING
+    }
+
     /// Whether communication calls may go ahead.
     #[inline]
     pub(super) fn is_open(&self) -> bool {

@@ -4,10 +4,11 @@
 //! Made once at creation and immutable but for the atomic gates and the latch of [`super::latch`].
 
 use super::hints::Hints;
-use super::latch::{Callers, Door, Gate, Latch, Single};
+use super::latch::{Callers, Door, Latch, Single};
+use super::near::Near;
 use super::quick::QuickSync;
 use super::regions::{NO_SIZE, Regions, Use};
-use crate::control::{ControlBlock, Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
+use crate::control::{Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, SegmentSet};
@@ -15,6 +16,7 @@ use crate::ids::{Disp, Rank, WindowId};
 use crate::mem::{WriteSpan, full_ordering_beside_step};
 use crate::wire::{Area, Place};
 use parking_lot::Mutex;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
 
@@ -33,14 +35,11 @@ pub enum Flavor {
 
 /// A rank whose window memory is mapped in this process.
 pub(crate) struct Member {
-    pub(crate) rank: Rank,
+    pub(crate) near: Near,
     /// The memory that the rank exposes.
     pub(crate) span: WriteSpan,
     /// Displacement unit in bytes; known from the end of creation on.
     pub(crate) unit: AtomicU64,
-    pub(crate) control: ControlBlock,
-    /// Whether an epoch is open to this rank alone.
-    pub(crate) gate: Gate,
     /// The attached memory of a dynamic window, which has no span.
     pub(crate) regions: Option<Regions>,
 }
@@ -56,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) members: Arc<[Member]>,
     /// Those that calls may reach without the engine's lock: `members`, or none while somebody looks (`trace`).
     pub(crate) quick: Arc<[Member]>,
+    /// The other ranks of the node, ascending.
+    pub(crate) neighbors: Box<[Near]>,
     /// The rank of the first member.
     pub(crate) first: Rank,
     /// This process's own place in `members`.
@@ -66,7 +67,7 @@ pub(crate) struct Shared {
     pub(crate) uniform: Option<(u64, u64)>,
     /// The epoch of a fence, which reaches every rank.
     pub(crate) door: Door,
-    /// Single locks of mapped ranks.
+    /// Single locks of ranks of the node.
     pub(crate) latch: Latch,
     /// Active synchronization without the engine's lock.
     pub(crate) active: QuickSync,
@@ -85,6 +86,15 @@ pub(crate) struct Shared {
 pub(crate) struct Held {
     _shared: Arc<Shared>,
     _use: Option<Use>,
+}
+
+impl Deref for Member {
+    type Target = Near;
+
+    #[inline]
+    fn deref(&self) -> &Near {
+        &self.near
+    }
 }
 
 impl Member {
@@ -227,10 +237,10 @@ impl Shared {
         }
     }
 
-    /// Whether this process holds the lock of a mapped rank alone.
+    /// Whether this process holds the lock of a rank of the node alone.
     pub(super) fn holds_alone(&self) -> bool {
-        let is_alone = |member: &Member| member.gate.single() == Single::Held(Some(LockKind::Exclusive));
-        self.latch.count() > 0 && self.members.iter().any(is_alone)
+        let is_alone = |near: &Near| near.gate.single() == Single::Held(Some(LockKind::Exclusive));
+        self.latch.count() > 0 && self.all_near().any(is_alone)
     }
 
     /// Whether calls reach every rank of the window without the engine's lock.
@@ -284,22 +294,22 @@ impl Shared {
         self.door.passes() || member.gate.is_open()
     }
 
-    /// Locks a mapped rank without the engine's lock; `false` when the call has to take the long way. Nothing is changed then.
+    /// Locks a rank of the node without the engine's lock; `false` when the call has to take the long way. Nothing is changed then.
     #[inline]
-    pub(super) fn try_lock(&self, member: &Member, kind: LockKind, no_check: bool) -> bool {
+    pub(super) fn try_lock(&self, near: &Near, kind: LockKind, no_check: bool) -> bool {
         let Some(others) = self.latch.try_enter() else { return false };
-        if !member.gate.begin(self.latch.callers()) {
+        if !near.gate.begin(self.latch.callers()) {
             self.latch.leave();
             return false;
         }
-        if !no_check && !member.control.try_acquire(request_of(kind, others > 0), self.holder) {
-            member.gate.close();
+        if !no_check && !near.control.try_acquire(request_of(kind, others > 0), self.holder) {
+            near.gate.close();
             self.latch.leave();
             return false;
         }
         // SYNC POINT L2
         self.order_beside_step(!no_check);
-        member.gate.set_held((!no_check).then_some(kind));
+        near.gate.set_held((!no_check).then_some(kind));
         true
     }
 
@@ -329,16 +339,22 @@ impl Shared {
         if self.latch.is_long_way() { None } else { self.unlock(member) }
     }
 
-    /// Releases the single lock of a mapped rank and answers whom to ring; `None` when it is not locked.
+    /// Releases the single lock of a rank of the node and answers whom to ring; `None` when it is not locked.
     #[inline]
-    pub(crate) fn unlock(&self, member: &Member) -> Option<Option<Wake>> {
-        let held = member.gate.begin_release(self.latch.callers())?;
+    pub(crate) fn unlock(&self, near: &Near) -> Option<Option<Wake>> {
+        let held = near.gate.begin_release(self.latch.callers())?;
+        Some(self.end_release(near, held))
+    }
+
+    /// Gives back what [`Gate::begin_release`] has answered for a rank of the node, and answers whom to ring.
+    #[inline]
+    pub(crate) fn end_release(&self, near: &Near, held: Option<LockKind>) -> Option<Wake> {
         // SYNC POINT L1
         self.order_beside_step(held.is_some());
-        let wake = held.and_then(|kind| member.control.release(kind, self.holder).ok().flatten());
-        member.gate.close();
+        let wake = held.and_then(|kind| near.control.release(kind, self.holder).ok().flatten());
+        near.gate.close();
         self.latch.leave();
-        Some(wake)
+        wake
     }
 
     /// Orders all accesses before it before all after it, beside the step on a lock word, if there is one, or that on a gate.

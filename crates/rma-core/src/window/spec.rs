@@ -79,7 +79,7 @@ impl WindowSpec {
             Self::AllocateShared { is_contiguous: true, .. } => SegmentKind::Contiguous,
             Self::AllocateShared { is_contiguous: false, .. } => SegmentKind::Scattered,
             Self::Create { .. } => SegmentKind::Given,
-            Self::Dynamic => SegmentKind::Private,
+            Self::Dynamic => SegmentKind::Control,
         };
         let given = self.own_memory().unwrap_or(WriteSpan::EMPTY);
         SegmentRequest { control_len, data_len: self.len(), kind, given }

@@ -4,7 +4,8 @@
 //! queue, bodies being received).
 
 use super::latch::Single;
-use super::shared::{Member, Shared};
+use super::near::Near;
+use super::shared::Shared;
 use crate::bugs::{Bug, has};
 use crate::epoch::{Call, Epoch, Facts, LockState, Opening, RankLock, Stage, WindowEpoch, check};
 use crate::error::{Error, Result};
@@ -97,7 +98,7 @@ impl WindowState {
             is_pending: may_replace && (self.shared.door.is_used() || self.table.is_busy(&pools.targets)),
             is_exposed: self.target.exposure.is_open(),
             mapped_locks: self.shared.latch.count(),
-            mapped_rank: self.a_locked_member(),
+            mapped_rank: self.a_locked_near(),
             lock: self.lock_for(call),
         };
         check(&self.epoch, call, name, facts).map_err(|error| match &self.error {
@@ -112,8 +113,15 @@ impl WindowState {
     pub(crate) fn is_calm(&self, rank: Rank) -> bool {
         let is_open = match self.epoch.state() {
             Epoch::LockAllGranted => self.epoch.stage() == Stage::Open,
-            Epoch::LockAllCalled => self.epoch.stage() == Stage::Open && self.epoch.lock(rank).is_some(),
-            Epoch::PerTarget => self.epoch.lock(rank).is_some_and(|lock| !lock.closing),
+            Epoch::LockAllCalled => {
+                let is_locked = self.epoch.lock(rank).is_some() || self.shared.is_neighbor_locked(rank);
+                self.epoch.stage() == Stage::Open && is_locked
+            }
+            Epoch::PerTarget => match self.epoch.lock(rank) {
+                Some(lock) => !lock.closing,
+                None => self.shared.is_neighbor_locked(rank),
+            },
+            Epoch::Unset => self.shared.is_neighbor_locked(rank),
             _ => false,
         };
         is_open
@@ -131,24 +139,24 @@ impl WindowState {
         self.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Called)
     }
 
-    fn a_locked_member(&self) -> Option<Rank> {
+    fn a_locked_near(&self) -> Option<Rank> {
         if self.shared.latch.count() == 0 {
             return None;
         }
-        let is_locked = |member: &&Member| member.gate.single() != Single::No;
-        self.shared.members.iter().find(is_locked).map(|member| member.rank)
+        let is_locked = |near: &&Near| near.gate.single() != Single::No;
+        self.shared.all_near().find(is_locked).map(|near| near.rank)
     }
 
     /// What there is of a single lock of the rank that a call names.
     pub(crate) fn lock_for(&self, call: Call) -> RankLock {
         let Some(rank) = call.rank() else { return RankLock::No };
-        let Some(member) = self.shared.member(rank) else {
+        let Some(near) = self.shared.near(rank) else {
             return self
                 .epoch
                 .lock(rank)
                 .map_or(RankLock::No, |lock| if lock.closing { RankLock::Changing } else { RankLock::Held });
         };
-        match member.gate.single() {
+        match near.gate.single() {
             Single::No => RankLock::No,
             Single::Changing => RankLock::Changing,
             Single::Held(_) => RankLock::Held,

@@ -127,9 +127,9 @@ impl Window {
     pub fn lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
         // Before there is a lock to hold: a poll takes time, and may give the turn away.
         self.poll_now_and_then();
-        if let Some(member) = self.shared().quick(target)
+        if let Some(near) = self.shared().quick_near(target)
             && (assert == Assert::NONE || assert == Assert::NO_CHECK)
-            && self.shared().try_lock(member, kind, assert == Assert::NO_CHECK)
+            && self.shared().try_lock(near, kind, assert == Assert::NO_CHECK)
         {
             return Ok(());
         }
@@ -154,7 +154,7 @@ impl Window {
     /// claimed the lock; and who has looked in vain joins the line, so nobody is passed without end.
     fn lock_soon(&self, kind: LockKind, target: Rank) -> bool {
         let shared = self.shared();
-        let Some(member) = shared.quick(target) else { return false };
+        let Some(near) = shared.quick_near(target) else { return false };
         // Where ranks outnumber cores it is who runs on another core that has the lock, and giving this one away costs more.
         let is_crowded = self.engine().patience().0 == 0;
         // Who wants no wait to spin or to give turns away gets none that does.
@@ -162,14 +162,14 @@ impl Window {
             return false;
         }
         for _ in 0..LOCK_LOOKS {
-            let state = member.control.lock_state();
+            let state = near.control.lock_state();
             let is_own = state.owner() == Some(shared.holder.peer());
             let has_line = if is_crowded { state.is_claimed() } else { state.waiters() > 0 };
             if has_line || is_own || shared.latch.is_long_way() {
                 return false;
             }
             let has_room = state.is_free() || (kind == LockKind::Shared && state.owner().is_none());
-            if has_room && shared.try_lock(member, kind, false) {
+            if has_room && shared.try_lock(near, kind, false) {
                 return true;
             }
             for _ in 0..LOCK_PAUSES {
@@ -225,7 +225,7 @@ impl Window {
         match self.shared().quick(target).and_then(|member| self.shared().try_unlock(member)) {
             Some(None) => self.poll_now_and_then(),
             Some(wake) => self.wake(wake),
-            None => return self.unlock_slowly(target),
+            None => return self.unlock_neighbor(target).unwrap_or_else(|| self.unlock_slowly(target)),
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Window {
     }
 
     #[cold]
-    fn unlock_slowly(&self, target: Rank) -> Result<()> {
+    pub(super) fn unlock_slowly(&self, target: Rank) -> Result<()> {
         let _call = self.trace("unlock", Some(target));
         let begun = self.begin_unlock_noting(target);
         self.finish_release("unlock", begun)

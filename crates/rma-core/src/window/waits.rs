@@ -31,20 +31,17 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
         Call::Lock(rank) => {
             // It is the thread that waits who asks.
             let earlier: Vec<_> = window.epoch.ungranted_of(Caller::thread()).collect();
-            match shared.member(rank) {
+            match earlier_elsewhere(state, shared.id) {
                 _ if !earlier.is_empty() => {
                     format!("the locks of {} that were called for before", list(&earlier))
                 }
-                _ => match earlier_elsewhere(state, shared.id) {
-                    Some(elsewhere) => elsewhere,
-                    None => held_lock(shared, rank),
-                },
+                Some(elsewhere) => elsewhere,
+                None => held_lock(shared, rank),
             }
         }
         Call::LockAll => shared
-            .members
-            .iter()
-            .find(|member| member.control.lock_state().owner().is_some())
+            .all_near()
+            .find(|near| near.control.lock_state().owner().is_some())
             .map_or_else(|| "the locks of the ranks of this node".to_owned(), |m| held_lock(shared, m.rank)),
         Call::Unlock(rank) | Call::Flush(rank) => {
             let count = window.table.find(&state.pools.targets, rank).map_or(0, |key| {
@@ -141,9 +138,9 @@ fn absent(window: &WindowState) -> Option<String> {
     (!absent.is_empty()).then(|| format!("{} to enter the fence", list(&absent)))
 }
 
-/// The lock of a mapped rank, with its holder where the lock word names one.
+/// The lock of a rank of the node, with its holder where the lock word names one.
 fn held_lock(shared: &Shared, rank: Rank) -> String {
-    let lock = shared.member(rank).map(|member| member.control.lock_state());
+    let lock = shared.near(rank).map(|near| near.control.lock_state());
     let owner = lock.and_then(|lock| lock.owner());
     match (owner.map(|peer| (peer, shared.group.rank(peer))), lock.map_or(0, |lock| lock.shared())) {
         (Some((_, Some(owner))), _) => format!("the lock of rank {rank}, which rank {owner} holds"),

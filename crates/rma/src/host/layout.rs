@@ -55,9 +55,11 @@ impl SegmentLayout {
         take(0, PAGE)?;
         let align = match kind {
             SegmentKind::Contiguous => 1,
-            SegmentKind::Separate | SegmentKind::Scattered | SegmentKind::Given | SegmentKind::Private => {
-                PAGE
-            }
+            SegmentKind::Separate
+            | SegmentKind::Scattered
+            | SegmentKind::Given
+            | SegmentKind::Control
+            | SegmentKind::Private => PAGE,
         };
         let data: Option<Vec<_>> = asked.iter().map(|(_, data)| take(*data, align)).collect();
         let len = take(0, PAGE)?.offset.max(PAGE); // no memory of length 0

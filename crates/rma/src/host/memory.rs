@@ -7,7 +7,7 @@ use super::arena::Block;
 use super::layout::{Range, SegmentLayout};
 use memmap2::{MmapMut, MmapRaw};
 use rma_ch_shm::segment::Mapping;
-use rma_core::host::{SegmentMember, SegmentSet};
+use rma_core::host::{SegmentMember, SegmentNeighbor, SegmentSet};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
@@ -66,8 +66,12 @@ impl Bytes {
     }
 }
 
-/// A segment whose members' spans lie in memory that `keeps` keeps: the bytes, and the blocks of them that are this rank's.
-pub(super) fn set(members: Vec<SegmentMember>, keeps: (Vec<Bytes>, Vec<Block>)) -> SegmentSet {
+/// A segment whose spans lie in memory that `keeps` keeps: the bytes, and the blocks of them that are this rank's.
+pub(super) fn set(
+    members: Vec<SegmentMember>,
+    neighbors: Vec<SegmentNeighbor>,
+    keeps: (Vec<Bytes>, Vec<Block>),
+) -> SegmentSet {
     // SAFETY: every span is a part of one of the bytes, which the set owns.
-    unsafe { SegmentSet::new(members, Box::new(keeps)) }
+    unsafe { SegmentSet::new(members, Box::new(keeps)).with_neighbors(neighbors) }
 }

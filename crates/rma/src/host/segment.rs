@@ -7,6 +7,8 @@
 //!   agree     only after that: everybody says whether it could map all; all use it, or none does
 //! ```
 //!
+//! Where a rank's data are memory that others cannot map, or there are none, the ranks share their control memory alone.
+//!
 //! After the first window of its kind every arena is mapped everywhere, and asking is all there is. Ranks that cannot share
 //! get memory of their own, if the kind of segment allows; the lowest of those that would but cannot says why, in one line.
 //! All ranks go the same way: each decision depends only on what all have told.
@@ -18,7 +20,7 @@ use super::siblings::Siblings;
 use super::wish::{Offer, Place, Wish};
 use crate::collective::{AllGather, AllReduce, Barrier, Broadcast, Link, Machine};
 use rma_core::datatype::BasicType;
-use rma_core::host::{Group, SegmentKind, SegmentMember, SegmentRequest, SegmentSet};
+use rma_core::host::{Group, SegmentKind, SegmentMember, SegmentNeighbor, SegmentRequest, SegmentSet};
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::mem::WriteSpan;
@@ -58,8 +60,8 @@ enum Step {
     Over,
 }
 
-/// All members, and what keeps their memory.
-type Parts = (Vec<SegmentMember>, Vec<Bytes>);
+/// All members and neighbors, and what keeps their memory.
+type Parts = (Vec<SegmentMember>, Vec<SegmentNeighbor>, Vec<Bytes>);
 
 /// Whether the machine goes on, and with which segment it is over.
 type Next = Result<Option<SegmentSet>>;
@@ -120,11 +122,12 @@ impl SegmentMachine {
                 wish.offer = Offer::Ready;
                 return wish;
             }
+            SegmentKind::Control => Ok(None),
             SegmentKind::Given if given.is_empty() => Ok(None),
-            SegmentKind::Given => match self.siblings.as_ref().and_then(|siblings| siblings.find(given)) {
-                Some((arena, offset)) => Ok(Some(self.hold(&arena, offset))),
-                None => return wish,
-            },
+            SegmentKind::Given => {
+                let found = self.siblings.as_ref().and_then(|siblings| siblings.find(given));
+                Ok(found.map(|(arena, offset)| self.hold(&arena, offset)))
+            }
             SegmentKind::Separate | SegmentKind::Scattered if data_len == 0 => Ok(None),
             SegmentKind::Separate | SegmentKind::Scattered => self.take(data_len, PAGE).map(Some),
         };
@@ -134,6 +137,8 @@ impl SegmentMachine {
                 (wish.offer, wish.control, wish.data) = (Offer::Ready, Some(control), data);
                 wish.is_news = self.has_news();
             }
+            // Nobody has been promised that memory of this kind is shared.
+            Err(_) if wish.keeps_data() => {}
             Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why)),
         }
         wish
@@ -288,8 +293,8 @@ impl SegmentMachine {
         }
     }
 
-    fn finish(&mut self, (members, bytes): Parts) -> SegmentSet {
-        memory::set(members, (bytes, std::mem::take(&mut self.blocks)))
+    fn finish(&mut self, (members, neighbors, bytes): Parts) -> SegmentSet {
+        memory::set(members, neighbors, (bytes, std::mem::take(&mut self.blocks)))
     }
 
     /// Maps what is not mapped yet, and finds every rank's part.
@@ -304,6 +309,8 @@ impl SegmentMachine {
             Ok::<_, String>(span)
         };
         let mut members = Vec::with_capacity(self.ranks.len());
+        let mut neighbors = Vec::new();
+        let keeps_data = self.wishes.iter().any(Wish::keeps_data);
         if self.wishes[0].kind == SegmentKind::Contiguous {
             let layout = self.layout().map_err(|error| error.to_string())?;
             let all = find(0, self.wishes[0].control.ok_or("the data lie nowhere")?, layout.len)?;
@@ -319,11 +326,16 @@ impl SegmentMachine {
             for (place, (rank, wish)) in self.ranks.iter().zip(&self.wishes).enumerate() {
                 let control =
                     find(place, wish.control.ok_or("a control block lies nowhere")?, wish.control_len)?;
-                let data = wish.data.map_or(Ok(WriteSpan::EMPTY), |at| find(place, at, wish.data_len))?;
+                if keeps_data && place != self.place {
+                    neighbors.push(SegmentNeighbor { rank: *rank, control });
+                    continue;
+                }
+                let data = wish.data.filter(|_| !keeps_data);
+                let data = data.map_or(Ok(WriteSpan::EMPTY), |at| find(place, at, wish.data_len))?;
                 members.push(SegmentMember { rank: *rank, control, data });
             }
         }
-        Ok((members, bytes))
+        Ok((members, neighbors, bytes))
     }
 
     fn arena_of(&self, place: usize, at: Place) -> Result<Bytes, String> {

@@ -271,8 +271,9 @@ fn given_memory_is_shared_when_all_of_it_can_be() {
             hosts[rank as usize].begin_segment(&group(rank, 3), request).unwrap()
         };
         let requests = (0..3).map(begin).collect();
-        for (rank, outcome) in run(&mut net, &hosts, requests, &mut dice).into_iter().enumerate() {
-            let Outcome::Segment(segment) = outcome.unwrap() else { panic!("no segment") };
+        let made: Vec<_> = run(&mut net, &hosts, requests, &mut dice).into_iter().map(segment_of).collect();
+        check_neighbors(&made, !is_shared);
+        for (rank, segment) in made.into_iter().enumerate() {
             let expected: &[u32] = if is_shared { &[0, 1, 2] } else { &[rank as u32] };
             assert_eq!(segment.members().iter().map(|member| member.rank.0).collect::<Vec<_>>(), expected);
             for member in segment.members() {
@@ -290,6 +291,49 @@ fn given_memory_is_shared_when_all_of_it_can_be() {
                 given.as_read().read(&mut there[..data.len()]);
                 assert_eq!(here, there);
             }
+        }
+    }
+}
+
+/// Whether the others are each rank's neighbors, whose control memory is the same that they have themselves, or none is.
+fn check_neighbors(made: &[SegmentSet], are_neighbors: bool) {
+    for (rank, segment) in made.iter().enumerate() {
+        let others: Vec<_> = (0..made.len()).filter(|other| *other != rank && are_neighbors).collect();
+        let neighbors = segment.neighbors();
+        assert_eq!(neighbors.iter().map(|it| it.rank.0 as usize).collect::<Vec<_>>(), others);
+        for neighbor in neighbors {
+            let [own] = made[neighbor.rank.0 as usize].members() else { panic!("it shares data") };
+            let (value, mut found) = ([rank as u8 + 1; 64], [0; 64]);
+            neighbor.control.write(&value);
+            own.control.as_read().read(&mut found);
+            assert_eq!((neighbor.control.len(), found), (own.control.len(), value));
+        }
+    }
+}
+
+fn segment_of(outcome: Result<Outcome>) -> SegmentSet {
+    match outcome {
+        Ok(Outcome::Segment(segment)) => segment,
+        other => panic!("no segment: {other:?}"),
+    }
+}
+
+#[test]
+fn control_memory_is_shared_without_data() {
+    let kind = SegmentKind::Control;
+    let (mut net, mut dice) = (net(4), Dice::new(12));
+    for (per_node, direct) in [(None, true), (None, false), (Some(2), true)] {
+        let hosts = hosts(&net, per_node, direct, &ShmConfig::default());
+        let made = segments(&mut net, &hosts, kind, |_| 0, &mut dice);
+        let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
+        let own: Vec<Vec<u32>> = (0..4).map(|rank| vec![rank]).collect();
+        check_shared(&made, &own, |_| 0);
+        match per_node {
+            None => check_neighbors(&made, direct),
+            Some(_) => made.chunks(2).for_each(|node| {
+                let names = |at: usize| node[at].neighbors().iter().map(|it| it.rank).collect::<Vec<_>>();
+                assert_eq!([names(0), names(1)], [1, 0].map(|at: usize| vec![node[at].members()[0].rank]));
+            }),
         }
     }
 }

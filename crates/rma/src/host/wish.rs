@@ -31,7 +31,7 @@ pub(super) struct Wish {
     pub(super) control_len: u64,
     pub(super) data_len: u64,
     pub(super) control: Option<Place>,
-    /// Nowhere when there are no bytes.
+    /// Nowhere when there are no bytes, or given ones that others cannot map.
     pub(super) data: Option<Place>,
     /// Whether some of the ranks have not mapped the rank's arenas.
     pub(super) is_news: bool,
@@ -44,12 +44,13 @@ impl Place {
     }
 }
 
-const KINDS: [SegmentKind; 5] = [
+const KINDS: [SegmentKind; 6] = [
     SegmentKind::Separate,
     SegmentKind::Contiguous,
     SegmentKind::Scattered,
     SegmentKind::Given,
     SegmentKind::Private,
+    SegmentKind::Control,
 ];
 const OFFERS: [Offer; 3] = [Offer::Ready, Offer::Unwilling, Offer::Unable];
 /// Numbers of a place: whether there is one, arena number, length, kept or not, offset.
@@ -58,6 +59,12 @@ const PLACE_LEN: usize = 5;
 const LEN: usize = 5 + 2 * PLACE_LEN;
 
 impl Wish {
+    /// Whether the rank's data cannot be shared, but its control memory can.
+    pub(super) fn keeps_data(&self) -> bool {
+        self.kind == SegmentKind::Control
+            || (self.kind == SegmentKind::Given && self.data_len > 0 && self.data.is_none())
+    }
+
     pub(super) fn emit(&self) -> Vec<u8> {
         let position = |found: Option<usize>| found.unwrap_or_default() as u64;
         let mut numbers = vec![
