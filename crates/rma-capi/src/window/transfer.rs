@@ -109,7 +109,7 @@ pub(super) fn get_accumulate<C: Wide>(
                 origin.address.readable("origin_addr", len)?
             }
         };
-        if window.inner.get_accumulate_direct(from, old, kernel, rank, disp)? {
+        if window.inner.get_accumulate_at_once(from, old, kernel, rank, disp)? {
             return Ok(());
         }
     }

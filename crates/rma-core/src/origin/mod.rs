@@ -6,6 +6,7 @@
 pub(crate) mod direct;
 pub(crate) mod issue;
 pub(crate) mod lone;
+pub(crate) mod lone_fetch;
 pub(crate) mod lost;
 pub(crate) mod pack;
 pub(crate) mod post;

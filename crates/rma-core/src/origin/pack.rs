@@ -76,10 +76,7 @@ impl Small {
     /// The first byte at the target, if the origin can tell; `None` when the store is outside the window.
     #[inline]
     fn start(&self, shared: &Shared) -> Option<Option<u64>> {
-        let Some((size, unit)) = shared.uniform else { return Some(None) };
-        let start = self.disp.0.checked_mul(unit)?;
-        let end = start.checked_add(self.data.len() as u64)?;
-        (end <= size).then_some(Some(start))
+        shared.start_of(self.disp, self.data.len())
     }
 
     #[inline]

@@ -4,9 +4,11 @@
 //! forged: a reply must name a live operation of this window and this peer that waits for exactly it.
 
 use crate::channel::{Delivery, Placement};
+use crate::datatype::Scatter;
 use crate::epoch::{LockEvent, LockState};
 use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, RequestId, Sequence};
+use crate::origin::lone_fetch::{LoneFetch, REPLY_TO};
 use crate::pool::PoolKey;
 use crate::progress::Pools;
 use crate::table::Closing;
@@ -42,10 +44,15 @@ impl Settler<'_> {
         };
         let found = self.target_of(from).and_then(|target| {
             self.check_grant(target, response)?;
-            self.waiting_op(target, to, response, len)
+            if to == REPLY_TO {
+                let place = LoneFetch::place(self.window, target, response.sequence, len)?;
+                return Ok((Scatter::span(place), to.into()));
+            }
+            let op = self.waiting_op(target, to, response, len)?;
+            Ok((self.pools.ops[op].result.split_to(len), op))
         });
         match found {
-            Ok(op) => (Placement::Into(self.pools.ops[op].result.split_to(len)), Some(op)),
+            Ok((place, op)) => (Placement::Into(place), Some(op)),
             Err(reason) => (Placement::Refused(reason), None),
         }
     }
@@ -53,7 +60,11 @@ impl Settler<'_> {
     /// A bulk reply is in the user's buffer.
     pub(crate) fn on_bulk_data(&mut self, from: Peer, response: &Response, op: PoolKey) {
         if let Ok(target) = self.target_of(from) {
-            self.on_data(target, op);
+            if op == REPLY_TO.into() {
+                LoneFetch::on_stored(self.window, self.pools);
+            } else {
+                self.on_data(target, op);
+            }
             self.on_common(target, response);
         }
     }
@@ -85,13 +96,22 @@ impl Settler<'_> {
         match response.kind {
             ResponseKind::Ack => {}
             ResponseKind::NotPosted => return Err("error without a note's flag"),
+            ResponseKind::Data { to: REPLY_TO } => {
+                let len = data.len() as u64;
+                let fetch = LoneFetch::of(self.window, target, response.sequence, Some(len))?;
+                fetch.result.write(data);
+                fetch.end(self.window, self.pools);
+            }
             ResponseKind::Data { to } => {
                 let op = self.waiting_op(target, to, response, data.len() as u64)?;
                 self.pools.ops[op].result.write(data);
                 self.on_data(target, op);
             }
             ResponseKind::Error { to, start, len, size } => {
-                if let Some(to) = to {
+                if to == Some(REPLY_TO) {
+                    let fetch = LoneFetch::of(self.window, target, response.sequence, None)?;
+                    fetch.end(self.window, self.pools);
+                } else if let Some(to) = to {
                     let key = PoolKey { index: to.index, generation: to.generation };
                     let op = self.pools.ops.get(key).ok_or("error for an operation that does not exist")?;
                     let len = op.fetches.first().map_or(0, |fetch| fetch.len);

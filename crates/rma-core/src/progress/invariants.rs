@@ -43,6 +43,7 @@ impl State {
     fn check_window(&self, window: &WindowState) -> Result<(), Broken> {
         check_epoch(window)?;
         window.lone.map_or(Ok(()), |lone| lone.invariants(&self.pools, window))?;
+        window.lone_fetch.map_or(Ok(()), |fetch| fetch.invariants(&self.pools))?;
         window.target.invariants(&window.shared)?;
         let keys = window.table.keys(&self.pools.targets);
         equal("target elements", keys.len() as u64, window.table.len().into())?;
@@ -77,8 +78,9 @@ impl State {
             before = op.order;
         }
         let all = [&target.pending, &target.issued].into_iter().flat_map(|list| list.iter(pool));
-        let fetching = all.map(|key| pool[key].fetches.len() as u64).sum();
-        equal("requests for data", fetching, target.fetching)?;
+        let fetching: u64 = all.map(|key| pool[key].fetches.len() as u64).sum();
+        equal("requests for data", fetching + u64::from(target.awaits.is_some()), target.fetching)?;
+        holds("who awaits is the window's", target.awaits.is_none() || window.lone_fetch.is_some())?;
         holds("orders", before <= target.posted && target.issued_to <= target.posted)?;
         holds("stores are issued", target.stored_to <= target.issued_to)?;
         holds("what is acknowledged is issued", target.acked_to <= target.issued_to)?;

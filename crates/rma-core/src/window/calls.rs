@@ -14,14 +14,14 @@ use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
 use crate::origin::pack::{self, Small};
 use crate::origin::post::post;
-use crate::table::{OpData, OpKind, Operation};
+use crate::table::{OpData, OpKind, Operation, Target};
 use crate::wire::Store;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Most bytes of the operands of a call of one element, together.
-const OPERAND_BYTES: usize = 16;
+pub(super) const OPERAND_BYTES: usize = 16;
 
 /// A window. Clones name the same window; any thread may call any method (`MPI_THREAD_MULTIPLE`).
 ///
@@ -120,6 +120,9 @@ impl Window {
         if let Some(member) = self.direct(target, "get", result.len()) {
             return direct::get(member, result, disp).map_err(|range| range.into_error("get", target));
         }
+        if self.gets_alone(result, target, disp) {
+            return Ok(());
+        }
         self.post(target, "get", || get_operation(result, disp))
     }
 
@@ -130,6 +133,9 @@ impl Window {
     pub fn try_get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<bool> {
         if let Some(member) = self.direct(target, "get", result.len()) {
             direct::get(member, result, disp).map_err(|range| range.into_error("get", target))?;
+            return Ok(true);
+        }
+        if self.gets_alone(result, target, disp) {
             return Ok(true);
         }
         self.try_post(target, "get", get_operation(result, disp)).map(|rest| rest.is_none())
@@ -195,6 +201,9 @@ impl Window {
             return direct::fetch_and_op(&self.shared, member, operand, result, kernel, disp)
                 .map_err(|range| range.into_error("fetch_and_op", target));
         }
+        if self.fetches_and_ops_alone(operand, result, kernel, target, disp) {
+            return Ok(());
+        }
         self.post(target, "fetch_and_op", || {
             element_operation(OpKind::FetchOp(kernel), &[operand], result, disp)
         })
@@ -216,6 +225,9 @@ impl Window {
             return self.fetch_and_op(operand, result, kernel, target, disp).map(|()| true);
         }
         check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
+        if self.fetches_and_ops_alone(operand, result, kernel, target, disp) {
+            return Ok(true);
+        }
         let op = element_operation(OpKind::FetchOp(kernel), &[operand], result, disp);
         self.try_post(target, "fetch_and_op", op).map(|rest| rest.is_none())
     }
@@ -241,6 +253,9 @@ impl Window {
             return direct::compare_and_swap(&self.shared, member, operand, compare, result, kernel, disp)
                 .map_err(|range| range.into_error("compare_and_swap", target));
         }
+        if self.swaps_alone(operand, compare, result, kernel, target, disp) {
+            return Ok(());
+        }
         self.post(target, "compare_and_swap", || {
             element_operation(OpKind::CompareSwap(kernel), &[compare, operand], result, disp)
         })
@@ -264,6 +279,9 @@ impl Window {
         }
         let size = kernel.ty().size();
         check_element("compare_and_swap", size, &[operand.len(), compare.len(), result.len()])?;
+        if self.swaps_alone(operand, compare, result, kernel, target, disp) {
+            return Ok(true);
+        }
         let op = element_operation(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
         self.try_post(target, "compare_and_swap", op).map(|rest| rest.is_none())
     }
@@ -279,7 +297,7 @@ impl Window {
                 .map(|key| &state.pools.targets[*key])
                 .map(|t| t.pending.len() + t.issued.len())
                 .sum();
-            of_table + u64::from(window.lone.is_some())
+            of_table + u64::from(window.lone.is_some()) + u64::from(window.lone_fetch.is_some())
         })
     }
 
@@ -290,7 +308,10 @@ impl Window {
             let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
             let lone = u64::from(window.lone.is_some_and(|lone| lone.rank == target));
             let target = window.table.find(&state.pools.targets, target).map(|key| &state.pools.targets[key]);
-            target.map_or(0, |target| target.pending.len() + target.issued.len()) + lone
+            let of_target = |target: &Target| {
+                target.pending.len() + target.issued.len() + u64::from(target.awaits.is_some())
+            };
+            target.map_or(0, of_target) + lone
         })
     }
 

@@ -5,6 +5,7 @@
 //! no lock, `WindowState` lives under the engine's.
 
 mod active;
+mod alone;
 mod calls;
 mod create;
 mod dynamic;

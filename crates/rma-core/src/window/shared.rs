@@ -367,6 +367,15 @@ impl Shared {
         }
     }
 
+    /// The first byte of `len` bytes at a displacement, if this process can tell; `None` when they are outside the window.
+    #[inline]
+    pub(crate) fn start_of(&self, disp: Disp, len: usize) -> Option<Option<u64>> {
+        let Some((size, unit)) = self.uniform else { return Some(None) };
+        let start = disp.0.checked_mul(unit)?;
+        let end = start.checked_add(len as u64)?;
+        (end <= size).then_some(Some(start))
+    }
+
     /// Checks a rank that came from a user.
     pub(crate) fn check_rank(&self, rank: Rank, call: &'static str) -> Result<()> {
         let size = self.group.size();

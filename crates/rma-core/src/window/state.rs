@@ -11,6 +11,7 @@ use crate::epoch::{Call, Epoch, Facts, LockState, Opening, RankLock, Stage, Wind
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::origin::lone::{Habit, Lone};
+use crate::origin::lone_fetch::LoneFetch;
 use crate::origin::pack::Packing;
 use crate::origin::round::Rounds;
 use crate::pool::LocalShare;
@@ -40,7 +41,9 @@ pub(crate) struct WindowState {
     pub(crate) dirty: bool,
     /// A small store that waits for the next flush of its target, as no operation of the table.
     pub(crate) lone: Option<Lone>,
-    /// What became of those before it.
+    /// A request for data that has left and is no operation of the table either.
+    pub(crate) lone_fetch: Option<LoneFetch>,
+    /// What became of the stores that waited before.
     pub(crate) habit: Habit,
     /// The pack that the next small store may join.
     pub(crate) packing: Option<Packing>,
@@ -81,6 +84,7 @@ impl WindowState {
             in_line: 0,
             dirty: false,
             lone: None,
+            lone_fetch: None,
             habit: Habit::default(),
             packing: None,
             pressure: false,

@@ -205,7 +205,7 @@ impl Window {
         {
             // SAFETY: the caller's promise, for bytes that lie side by side; those of a no-op's origin are not used.
             let (from, old) = unsafe { (ReadSpan::new(origin.base, len), WriteSpan::new(result.base, len)) };
-            if self.get_accumulate_direct(from, old, kernel, target, area.disp)? {
+            if self.get_accumulate_at_once(from, old, kernel, target, area.disp)? {
                 return Ok(());
             }
         }
@@ -213,14 +213,14 @@ impl Window {
         unsafe { self.get_accumulate_scattered(origin, result, op, target, area, Mode::Wait) }.map(|_| ())
     }
 
-    /// [`Window::get_accumulate`] of elements that lie side by side on all sides, where the target is mapped and open; answers
-    /// `false`, and has done nothing, otherwise. `origin` is not read for `MPI_NO_OP`.
+    /// [`Window::get_accumulate`] of elements that lie side by side on all sides, where it needs no operation element: the target is
+    /// mapped, or the request leaves at once. Answers `false`, and has done nothing, otherwise. `origin` is not read for `MPI_NO_OP`.
     ///
     /// # Errors
     /// `MPI_ERR_RMA_RANGE` when the elements do not lie within the window; `MPI_ERR_COUNT` when `result` is not whole elements, or
     /// `origin` is of another length.
     #[inline]
-    pub fn get_accumulate_direct(
+    pub fn get_accumulate_at_once(
         &self,
         origin: ReadSpan,
         result: WriteSpan,
@@ -233,7 +233,9 @@ impl Window {
             let cause = format!("{} and {} bytes of {}", origin.len(), result.len(), kernel.ty());
             return Err(Error::new(ErrorClass::Count, CALL, cause));
         }
-        let Some(member) = self.direct(target, CALL, result.len()) else { return Ok(false) };
+        let Some(member) = self.direct(target, CALL, result.len()) else {
+            return Ok(self.gets_and_accumulates_alone(origin, result, kernel, target, disp));
+        };
         let _pin = member.pin();
         let place = member.locate(disp, result.len() as u64);
         let place = place.map_err(|range| range.into_error(CALL, target))?;
