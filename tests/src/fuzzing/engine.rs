@@ -19,7 +19,7 @@ pub fn engine(bytes: &[u8]) {
         max_packet: 400,
         bulk_from: pick(&[64, 1]),
         body_step_bytes: pick(&[1 << 20, 16]),
-        ranks_per_node: pick(&[1, 2]),
+        ranks_per_node: pick(&[1, 2, 0]),
     };
     let engine = EngineConfig {
         slots: 2,

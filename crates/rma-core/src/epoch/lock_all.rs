@@ -257,9 +257,10 @@ fn close(state: &mut State, window: &mut WindowState) {
         if !(is_unchecked || has_word || is_called && target.is_idle()) {
             target.closing = Closing::Wanted;
         }
+        window.dirty |= !target.is_idle();
     }
     if window.epoch.state() == Epoch::LockAllGranted && !is_unchecked && window.shared.has_packet_targets() {
         window.rounds.access = Some(AccessRound::Unlocks { next: Rank(0) });
+        window.dirty = true;
     }
-    window.dirty = true;
 }

@@ -12,6 +12,9 @@
 //! in a channel that keeps no packets back it is on its way while the program comes to its flush: as many packets, sooner. When
 //! something else comes than its flush alone, that was a packet too many, and it takes twice as long a row until the next one.
 //!
+//! A store with a request leaves at once, because somebody waits for it, who waits for no more than that: complete, it needs no request
+//! that anybody looks at. The next flush asks for its acknowledgement.
+//!
 //! Invariants: there is one in a window at most; its target has an element, to which it is the newest operation posted and nothing
 //! else is pending; packets to that target may leave; the window's own share of operation elements has one left, so that it can
 //! always become one. All of that changes only in the two cases above.
@@ -27,7 +30,7 @@ use crate::ids::{Rank, Sequence};
 use crate::pool::PoolKey;
 use crate::progress::{Core, Pools, State};
 use crate::table::{Operation, Target};
-use crate::window::{Shared, WindowState};
+use crate::window::{Shared, WindowState, Windows};
 use crate::wire::{RequestFlags, STORE_HEAD, put_store_head};
 
 /// Lone stores in a row that flushes have taken, after which the first one does not wait for its flush.
@@ -99,18 +102,11 @@ pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: 
     if !lost.is_empty() {
         return false;
     }
-    let is_first = |window: &&mut WindowState| window.lone.is_none();
-    let Some(window) = windows.calm(shared.id, rank).filter(is_first) else { return false };
-    let Some(key) = window.table.find(&pools.targets, rank) else { return false };
-    let target = &mut pools.targets[key];
-    let may_wait = target.pending.is_empty()
-        && window.op_share.has_own()
-        && window.is_granted(rank)
-        && is_held_back(config, small)
-        && small.is_inside(shared);
-    if !may_wait {
+    let Some((window, key)) = alone(windows, pools, shared, rank, small) else { return false };
+    if !window.op_share.has_own() || !is_held_back(config, small) {
         return false;
     }
+    let target = &mut pools.targets[key];
     target.posted += 1;
     window.counters.on_ops_queued(1);
     let lone = Lone { rank, target: key, small: *small };
@@ -126,6 +122,45 @@ pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: 
     }
     window.lone = Some(lone);
     true
+}
+
+/// Sends a short store, if nothing waits for its target and nothing needs it to be an operation. Says whether it has: then it is
+/// complete at the origin, and the next flush asks for its acknowledgement.
+pub(crate) fn send_at_once(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
+    let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+    if !lost.is_empty() || small.data.len() as u64 > config.unit_bytes {
+        return false;
+    }
+    let Some((window, key)) = alone(windows, pools, shared, rank, small) else { return false };
+    if window.dirty {
+        return false;
+    }
+    let target = &mut pools.targets[key];
+    let lone = Lone { rank, target: key, small: *small };
+    let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
+    target.posted += 1;
+    let has_left = lone.send(shared, target, &mut outbox, false);
+    if has_left {
+        window.counters.on_ops_queued(1);
+    } else {
+        target.posted -= 1;
+    }
+    has_left
+}
+
+/// The window of a store, and the element of its target, if nothing waits there, and the store is legal and may leave.
+fn alone<'a>(
+    windows: &'a mut Windows,
+    pools: &Pools,
+    shared: &Shared,
+    rank: Rank,
+    small: &Small,
+) -> Option<(&'a mut WindowState, PoolKey)> {
+    let window = windows.calm(shared.id, rank).filter(|window| window.lone.is_none())?;
+    let key = window.table.find(&pools.targets, rank)?;
+    let may_leave =
+        pools.targets[key].pending.is_empty() && window.is_granted(rank) && small.is_inside(shared);
+    may_leave.then_some((window, key))
 }
 
 /// Whether the settings leave a single store to wait, and in one piece.

@@ -55,7 +55,7 @@ impl Small {
     }
 
     /// What a queued operation stores, if it is small, no packet was made of it, and nobody waits for it alone.
-    fn of(op: &Operation) -> Option<Self> {
+    pub(crate) fn of(op: &Operation) -> Option<Self> {
         let store = match op.kind {
             OpKind::Put => Store::Put,
             OpKind::Accumulate(kernel) => Store::Accumulate(kernel),

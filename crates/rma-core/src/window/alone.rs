@@ -1,12 +1,16 @@
-//! Fetches whose request leaves within the call, because nothing goes before them and nothing rides on them
-//! ([`crate::origin::lone_fetch`]): what the calls try before they make an operation. Each answers `false`, and has done nothing,
-//! where an operation is needed, or the call is wrong.
+//! Operations that leave within the call, because nothing goes before them and nothing rides on them: fetches
+//! ([`crate::origin::lone_fetch`]), and stores with a request, which is complete then ([`crate::origin::lone`]). The calls try that
+//! before they make an operation of the pool. Each answers `false`, and has done nothing, where an operation is needed, or the call is
+//! wrong.
 
 use super::calls::{OPERAND_BYTES, Window};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
+use crate::origin::lone;
 use crate::origin::lone_fetch::{self, REPLY_TO};
+use crate::origin::pack::Small;
+use crate::table::Operation;
 use crate::wire::{Place, RequestKind};
 
 /// Longest data of a get-accumulate that goes this way: of longer ones the way is no matter.
@@ -66,6 +70,15 @@ impl Window {
         let (place, len) = (Place::run(disp, 0), result.len() as u64);
         let kind = RequestKind::GetAccumulate { place, kernel, len, reply_to: REPLY_TO };
         self.fetches_alone((target, disp), result, kind, data)
+    }
+
+    /// A store that somebody waits for alone, who waits for no more than that it has left.
+    pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
+        let small = Small::of(op).filter(lone::is_short);
+        !self.engine().sight().is_on()
+            && small.is_some_and(|small| {
+                self.engine().with(|core| lone::send_at_once(core, self.shared(), target, &small))
+            })
     }
 
     #[inline(never)]

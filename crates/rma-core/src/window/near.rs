@@ -130,6 +130,22 @@ impl Window {
         Some(Ok(()))
     }
 
+    /// Completes the store that waits for a flush of its neighbor, if there is one, before the engine makes an operation of it.
+    ///
+    /// # Errors
+    /// What has become of it.
+    pub(super) fn flush_lone(&self, call: &'static str) -> Result<()> {
+        if self.shared().neighbors.is_empty() {
+            return Ok(());
+        }
+        let begun = self.engine().with(|core| {
+            let rank = core.state.windows.get(self.id())?.lone?.rank;
+            let rank = Some(rank).filter(|rank| self.shared().neighbor(*rank).is_some())?;
+            FlushSync::begin_calmly(&mut *core.channel, &mut core.state, self.id(), rank, Reach::Remote)
+        });
+        begun.map_or(Ok(()), |flush| self.finish(call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll)))
+    }
+
     /// Releases the lock if nothing is under way to the rank, or makes everything leave.
     fn release_calmly(&self, core: &mut Core, near: &Near) -> Found {
         let State { windows, pools, lost, .. } = &mut core.state;

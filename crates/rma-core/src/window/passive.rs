@@ -56,8 +56,10 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("unlock_all", None);
+        let flushed = self.flush_lone("unlock_all");
         let begun = self.begin_unlock_all_noting();
-        self.finish_release("unlock_all", begun)
+        // The locks go back whatever has become of the store.
+        flushed.and(self.finish_release("unlock_all", begun))
     }
 
     /// The steps of [`Window::unlock_all`].

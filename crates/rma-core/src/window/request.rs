@@ -239,7 +239,7 @@ impl Window {
         begin: impl FnOnce() -> Result<Outcome>,
     ) -> Result<Option<OperationRequest>> {
         if target != Rank::NULL {
-            self.check_passive(call)?;
+            self.check_passive(call, target)?;
         }
         Ok(match begin().map_err(|error| error.in_call(call))? {
             Outcome::Begun(signal) => Some(OperationRequest { signal, ..self.ended(call, target) }),
@@ -253,8 +253,12 @@ impl Window {
     }
 
     /// Requests are for passive epochs; the table of legal calls has the rest.
-    fn check_passive(&self, call: &'static str) -> Result<()> {
+    fn check_passive(&self, call: &'static str, target: Rank) -> Result<()> {
         self.engine().with(|core| {
+            // Only epochs of locks are calm.
+            if core.state.windows.calm(self.shared().id, target).is_some() {
+                return Ok(());
+            }
             let Some(mut window) = core.state.take_window(self.shared().id) else {
                 return Err(super::calls::gone(call));
             };

@@ -176,7 +176,11 @@ impl Window {
     }
 
     fn submit(&self, target: Rank, call: &'static str, mut op: Operation, mode: Mode) -> Result<Outcome> {
-        let signal = matches!(mode, Mode::Request | Mode::TryRequest).then(Arc::<Signal>::default);
+        let is_requested = matches!(mode, Mode::Request | Mode::TryRequest);
+        if is_requested && self.leaves_at_once(target, &op) {
+            return Ok(Outcome::Done);
+        }
+        let signal = is_requested.then(Arc::<Signal>::default);
         op.signal.clone_from(&signal);
         if matches!(mode, Mode::Wait | Mode::Request) {
             self.post(target, call, || op)?;

@@ -1,0 +1,210 @@
+//! Lone fetches, and stores with a request: operations on a rank of the node that leave within their call and have no element
+//! (`rma-core`, `origin/lone_fetch.rs`, `origin/lone.rs`).
+
+use rma_core::datatype::{BasicType, Datatype};
+use rma_core::epoch::{Assert, LockKind::Shared};
+use rma_core::error::ErrorClass;
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::{CompareAndSwap, ReduceOp};
+use rma_core::mem::WriteSpan;
+use rma_core::window::{Destination, Origin, TargetArea, Window, WindowSpec};
+use rma_tests::stepped::Stepped;
+use rma_tests::world::{Setup, from, into, kernel, local, set_local};
+
+const ELEMENTS: usize = 80;
+
+/// A stepped world on one node, with a window of memory that is not shared; rank 0 holds the lock of rank 1, which has an element.
+struct Scene {
+    world: Stepped,
+    windows: Vec<Option<Window>>,
+    // Behind the windows: dropped after them.
+    _memory: Vec<[u64; ELEMENTS]>,
+}
+
+impl Scene {
+    fn new(setup: &Setup) -> Self {
+        Self::with_len(setup, |_| ELEMENTS)
+    }
+
+    /// The same with so many elements on each rank.
+    fn with_len(setup: &Setup, len: impl Fn(u32) -> usize) -> Self {
+        let world = Stepped::new(setup, 3);
+        let mut memory = vec![[0; ELEMENTS]; setup.ranks as usize];
+        let spans: Vec<WriteSpan> = memory.iter_mut().map(|elements| into(elements)).collect();
+        let windows = world
+            .windows(|me| WindowSpec::Create { memory: spans[me as usize].part(0, 8 * len(me)), unit: 8 });
+        windows.iter().for_each(|window| (0..4).for_each(|at| set_local(window, at, 10 + at as u64)));
+        let scene = Self { world, windows: windows.into_iter().map(Some).collect(), _memory: memory };
+        let lock = scene.window().begin_lock(Shared, Rank(1), Assert::NONE).unwrap();
+        scene.world.finish(scene.window(), "lock", lock).unwrap();
+        let mut value = [0];
+        scene.window().get(into(&mut value), Rank(1), Disp(0)).unwrap();
+        scene.flush().unwrap();
+        assert_eq!((value, scene.window().elements().ops), ([10], 0));
+        scene
+    }
+
+    fn window(&self) -> &Window {
+        self.windows[0].as_ref().expect("rank 0 lives")
+    }
+
+    fn target(&self, at: usize) -> u64 {
+        local(self.windows[1].as_ref().expect("rank 1 lives"), at)
+    }
+
+    fn flush(&self) -> rma_core::Result<()> {
+        self.world.finish(self.window(), "flush", self.window().begin_flush(Rank(1))?)
+    }
+
+    fn packets(&self) -> u64 {
+        (0..self.windows.len() as u32).map(|rank| self.world.engine(rank).counters().packets_sent).sum()
+    }
+
+    /// Makes a call that is to be under way, without an element, when it returns; and completes it.
+    fn leaves(&self, fetch: impl FnOnce(&Window)) {
+        let (before, window) = (self.packets(), self.window());
+        fetch(window);
+        assert_eq!((self.packets() - before, window.elements().ops), (1, 0));
+        assert_eq!((window.outstanding(), window.outstanding_to(Rank(1))), (1, 1));
+        self.flush().unwrap();
+        assert_eq!((self.packets() - before, window.outstanding()), (2, 0), "the request and the reply");
+    }
+}
+
+#[test]
+fn every_fetch_leaves_at_once_and_costs_its_reply() {
+    let scene = Scene::new(&Setup::direct(2));
+    let swap = CompareAndSwap::new(BasicType::U64).unwrap();
+    let ty = Datatype::basic(BasicType::U64);
+    let (mut one, mut two, mut old) = ([0], [0; 2], [0; 3]);
+    let [fetched, swapped, kept] = old.each_mut().map(|old| into(std::slice::from_mut(old)));
+    scene.leaves(|window| window.get(into(&mut two), Rank(1), Disp(1)).unwrap());
+    scene.leaves(|window| {
+        let sum = kernel(ReduceOp::Sum);
+        window.fetch_and_op(&5u64.to_ne_bytes(), fetched, sum, Rank(1), Disp(0)).unwrap();
+    });
+    scene.leaves(|window| {
+        let (new, compare) = (7u64.to_ne_bytes(), 15u64.to_ne_bytes());
+        window.compare_and_swap(&new, &compare, swapped, swap, Rank(1), Disp(0)).unwrap();
+    });
+    for (op, value) in [(ReduceOp::Max, 9u64), (ReduceOp::NoOp, 0)] {
+        let (value, result) = ([value], kept.as_mut_ptr());
+        let origin = Origin { base: value.as_ptr().cast(), count: 1, ty: &ty };
+        let result = Destination { base: result, count: 1, ty: &ty };
+        let area = TargetArea { disp: Disp(0), count: 1, ty: &ty };
+        // SAFETY: value and result last until the flush, and do not overlap.
+        scene.leaves(|window| unsafe { window.get_accumulate(origin, result, op, Rank(1), area) }.unwrap());
+    }
+    scene.leaves(|window| assert!(window.try_get(into(&mut one), Rank(1), Disp(0)).unwrap()));
+    assert_eq!((two, old, one, scene.target(0)), ([11, 12], [10, 15, 9], [9], 9));
+}
+
+#[test]
+fn a_second_one_waits_its_turn_as_an_operation() {
+    let scene = Scene::new(&Setup::direct(2));
+    let mut values = [0; 3];
+    let [first, second, third] = values.each_mut().map(|value| into(std::slice::from_mut(value)));
+    let (before, window) = (scene.packets(), scene.window());
+    window.get(first, Rank(1), Disp(0)).unwrap();
+    window.get(second, Rank(1), Disp(1)).unwrap();
+    window.get(third, Rank(1), Disp(2)).unwrap();
+    assert_eq!((window.outstanding(), window.elements().ops), (3, 2));
+    scene.flush().unwrap();
+    assert_eq!((values, scene.packets() - before), ([10, 11, 12], 6));
+}
+
+#[test]
+fn it_sees_the_store_before_it_and_its_reply_acknowledges_it() {
+    let scene = Scene::new(&Setup::direct(2));
+    let (value, mut found) = ([40], [0; 2]);
+    let [first, second] = found.each_mut().map(|value| into(std::slice::from_mut(value)));
+    let window = scene.window();
+    // A store that waits is made an operation, and the get one behind it.
+    let before = scene.packets();
+    window.put(from(&value), Rank(1), Disp(0)).unwrap();
+    window.get(first, Rank(1), Disp(0)).unwrap();
+    assert_eq!(window.elements().ops, 2);
+    scene.flush().unwrap();
+    assert_eq!(scene.packets() - before, 3, "two requests and one reply");
+    // One that has left is behind no other.
+    window.accumulate(from(&value), kernel(ReduceOp::Sum), Rank(1), Disp(0)).unwrap();
+    let local = window.begin_flush_local(Rank(1)).unwrap();
+    scene.world.finish(window, "flush_local", local).unwrap();
+    let before = scene.packets();
+    window.get(second, Rank(1), Disp(0)).unwrap();
+    assert_eq!((window.elements().ops, scene.packets() - before), (0, 1));
+    scene.flush().unwrap();
+    assert_eq!((found, scene.packets() - before), ([40, 80], 2), "no acknowledgement besides");
+}
+
+#[test]
+fn long_replies_come_in_bulk() {
+    let mut setup = Setup::direct(2);
+    (setup.sim.bulk_from, setup.sim.body_step_bytes) = (64, 100);
+    let scene = Scene::new(&setup);
+    let mut values = [0; ELEMENTS];
+    scene.leaves(|window| window.get(into(&mut values), Rank(1), Disp(0)).unwrap());
+    assert_eq!((&values[..5], &values[5..]), (&[10, 11, 12, 13, 0][..], &[0; ELEMENTS - 5][..]));
+}
+
+#[test]
+fn an_error_of_the_target_ends_it() {
+    // The ranks' windows have different sizes, so that the origin cannot tell.
+    let scene = Scene::with_len(&Setup::direct(2), |me| if me == 1 { 4 } else { 8 });
+    let mut value = [77];
+    scene.window().get(into(&mut value), Rank(1), Disp(6)).unwrap();
+    assert_eq!((scene.window().outstanding(), scene.window().elements().ops), (1, 0));
+    let error = scene.flush().unwrap_err();
+    assert!(error.class() == ErrorClass::RmaRange && error.to_string().contains("32 bytes"), "{error}");
+    assert_eq!((value, scene.window().outstanding()), ([77], 0));
+    scene.leaves(|window| window.get(into(&mut value), Rank(1), Disp(3)).unwrap());
+    assert_eq!(value, [13]);
+}
+
+#[test]
+fn the_death_of_its_target_ends_it() {
+    let mut scene = Scene::new(&Setup::direct(3));
+    let mut value = [77];
+    let window = scene.window().clone();
+    window.get(into(&mut value), Rank(1), Disp(0)).unwrap();
+    (scene.windows[1], scene.world.engines[1]) = (None, None);
+    let flush = window.begin_flush(Rank(1)).unwrap();
+    let error = scene.world.finish(&window, "flush", flush).unwrap_err();
+    assert_eq!((error.class(), window.outstanding(), value), (ErrorClass::ProcAborted, 0, [77]));
+    // The place is free for another one.
+    let lock = window.begin_lock(Shared, Rank(2), Assert::NONE).unwrap();
+    scene.world.finish(&window, "lock", lock).unwrap();
+    window.get(into(&mut value), Rank(2), Disp(1)).unwrap();
+    let unlock = window.begin_unlock(Rank(2)).unwrap();
+    scene.world.finish(&window, "unlock", unlock).unwrap();
+    assert_eq!(value, [11]);
+}
+
+#[test]
+fn a_store_with_a_request_leaves_at_once_and_is_complete_then() {
+    for setup in [Setup::direct(2), Setup::packets(2)] {
+        let scene = Scene::new(&setup);
+        let ty = Datatype::basic(BasicType::U64);
+        let window = scene.window();
+        let mut value = [50u64];
+        let origin = Origin { base: value.as_ptr().cast(), count: 1, ty: &ty };
+        let before = scene.packets();
+        let area = |disp| TargetArea { disp: Disp(disp), count: 1, ty: &ty };
+        // SAFETY: the value lasts until the requests are complete.
+        let put = unsafe { window.rput(origin, Rank(1), area(0)) }.unwrap();
+        let sum = unsafe { window.raccumulate(origin, ReduceOp::Sum, Rank(1), area(1)) }.unwrap();
+        assert!(put.is_complete().unwrap() && sum.is_complete().unwrap());
+        assert_eq!((window.elements().ops, scene.packets() - before), (0, 2), "{setup:?}");
+        std::hint::black_box(&mut value)[0] = 99;
+        assert_eq!(scene.target(0), 10, "the target has not stepped");
+        scene.flush().unwrap();
+        assert_eq!((scene.target(0), scene.target(1)), (50, 61));
+        assert_eq!(scene.packets() - before, 4, "one acknowledgement for both");
+        // What waits for its flush goes before it.
+        window.put(from(&[1]), Rank(1), Disp(2)).unwrap();
+        let put = unsafe { window.rput(origin, Rank(1), area(2)) }.unwrap();
+        scene.world.until("the request", || put.is_complete().unwrap());
+        scene.flush().unwrap();
+        assert_eq!(scene.target(2), 99);
+    }
+}
