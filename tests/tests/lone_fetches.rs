@@ -8,6 +8,7 @@ use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, ReduceOp};
 use rma_core::mem::WriteSpan;
 use rma_core::window::{Destination, Origin, TargetArea, Window, WindowSpec};
+use rma_tests::hostile::Duel;
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, kernel, local, set_local};
 
@@ -192,6 +193,7 @@ fn a_store_with_a_request_leaves_at_once_and_is_complete_then() {
         let area = |disp| TargetArea { disp: Disp(disp), count: 1, ty: &ty };
         // SAFETY: the value lasts until the requests are complete.
         let put = unsafe { window.rput(origin, Rank(1), area(0)) }.unwrap();
+        // SAFETY: as above.
         let sum = unsafe { window.raccumulate(origin, ReduceOp::Sum, Rank(1), area(1)) }.unwrap();
         assert!(put.is_complete().unwrap() && sum.is_complete().unwrap());
         assert_eq!((window.elements().ops, scene.packets() - before), (0, 2), "{setup:?}");
@@ -202,9 +204,77 @@ fn a_store_with_a_request_leaves_at_once_and_is_complete_then() {
         assert_eq!(scene.packets() - before, 4, "one acknowledgement for both");
         // What waits for its flush goes before it.
         window.put(from(&[1]), Rank(1), Disp(2)).unwrap();
+        // SAFETY: as above.
         let put = unsafe { window.rput(origin, Rank(1), area(2)) }.unwrap();
         scene.world.until("the request", || put.is_complete().unwrap());
         scene.flush().unwrap();
         assert_eq!(scene.target(2), 99);
+    }
+}
+
+/// A duel in which the honest rank waits for a lone fetch of `len` bytes, and the request.
+fn challenge(setup: &Setup, memory: &mut [u64], buffer: WriteSpan) -> (Duel, rma_core::wire::Request) {
+    let mut duel = Duel::new(setup, into(memory));
+    // The first makes the target's element.
+    duel.window.get(buffer.part(0, 8), Rank(1), Disp(0)).unwrap();
+    let flush = duel.window.begin_flush(Rank(1)).unwrap();
+    let request = duel.request();
+    duel.answer(&request, 8, false);
+    duel.flush().unwrap();
+    drop(flush);
+    duel.window.get(buffer, Rank(1), Disp(0)).unwrap();
+    assert_eq!((duel.window.outstanding(), duel.window.elements().ops), (1, 0));
+    let request = duel.request();
+    (duel, request)
+}
+
+#[test]
+fn replies_that_nobody_waits_for_are_refused_and_store_nothing() {
+    const LEN: usize = 64;
+    let mut setup = Setup::direct(2);
+    (setup.sim.bulk_from, setup.sim.body_step_bytes) = (128, 16);
+    // The reply, what the villain sends before it, and whether the fetch gets its data nevertheless.
+    type Attack = fn(&mut Duel, &rma_core::wire::Request);
+    let attacks: [(Attack, bool); 6] = [
+        (|duel, request| duel.answer(request, LEN - 8, false), false),
+        (|duel, request| duel.answer(request, LEN + 8, false), false),
+        (|duel, request| duel.answer(request, LEN + 8, true), false),
+        (
+            |duel, request| {
+                let mut other = request.clone();
+                other.sequence.0 -= 1;
+                duel.answer(&other, LEN, false);
+            },
+            false,
+        ),
+        (
+            |duel, request| {
+                duel.answer(request, LEN, false);
+                duel.answer(request, LEN, false);
+            },
+            true,
+        ),
+        (
+            |duel, request| {
+                // The second is read while the body of the first is on its way, or behind it.
+                duel.answer(request, LEN, true);
+                duel.answer(request, LEN, false);
+            },
+            true,
+        ),
+    ];
+    for (number, (attack, is_answered)) in attacks.into_iter().enumerate() {
+        let (mut memory, mut buffer) = ([0; 32], [u64::MAX; 16]);
+        let (mut duel, request) = challenge(&setup, &mut memory, into(&mut buffer).part(0, LEN));
+        into(&mut buffer).part(0, LEN).write(&[0xff; LEN]);
+        attack(&mut duel, &request);
+        (0..200).for_each(|_| duel.step());
+        let error = duel.flush().expect_err("the villain is lost");
+        assert_eq!((error.class(), duel.window.outstanding()), (ErrorClass::ProcAborted, 0), "{number}");
+        let mut found = [0; LEN];
+        into(&mut buffer).part(0, LEN).as_read().read(&mut found);
+        let data: [u8; LEN] = std::array::from_fn(|at| at as u8);
+        assert_eq!(found, if is_answered { data } else { [0xff; LEN] }, "{number}");
+        assert_eq!(buffer[LEN / 8..], [u64::MAX; 16 - LEN / 8], "{number}");
     }
 }

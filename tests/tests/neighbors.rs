@@ -203,8 +203,7 @@ fn whoever_holds_one_has_an_element_for_it() {
     windows[0].put(from(&values[..1]), Rank(2), Disp(0)).unwrap();
     world.settle();
     assert_eq!(windows[0].elements().ops, 1);
-    // It would wait for ever.
-    windows[0].put(from(&values[1..]), Rank(1), Disp(0)).unwrap();
+    assert!(windows[0].try_put(from(&values[1..]), Rank(1), Disp(0)).unwrap(), "it would wait for ever");
     unlock(&world, &windows[0], 1);
     assert_eq!((local(&windows[1], 0), local(&windows[2], 0)), (5, 0));
     unlock(&world, &windows[3], 2);

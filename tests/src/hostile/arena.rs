@@ -334,7 +334,7 @@ impl<'a> Arena<'a> {
     }
 }
 
-fn create(
+pub(super) fn create(
     net: &SimNet,
     engines: &[Engine],
     spec: impl Fn(usize) -> WindowSpec,

@@ -6,10 +6,12 @@
 //! only villains are lost, and each at most once. At the end, when all villains are dead, the first window is in order.
 
 mod arena;
+mod duel;
 mod forge;
 mod honest;
 mod villain;
 
 pub use arena::{Arena, Scene};
+pub use duel::Duel;
 pub use forge::{Forge, Packet};
 pub use villain::Villain;

@@ -40,7 +40,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Host, HostRequest};
 use crate::ids::Rank;
 use crate::origin::lost::{abandon_unopened, error_of};
-use crate::origin::post::free_idle_targets;
+use crate::origin::post::free_idle_far_targets;
 use crate::origin::round::AccessRound;
 use crate::progress::State;
 use crate::table::{Closing, Target};
@@ -126,7 +126,7 @@ impl FenceSync {
             for key in window.table.keys(&state.pools.targets) {
                 state.pools.targets[key].on_fenced();
             }
-            free_idle_targets(state, window);
+            free_idle_far_targets(state, window);
             if !self.waits(window) {
                 self.go_ahead(window, Opening::Packets(number));
                 return Ok(true);
@@ -137,7 +137,7 @@ impl FenceSync {
             if !is_complete(state, window) {
                 return Ok(false);
             }
-            free_idle_targets(state, window);
+            free_idle_far_targets(state, window);
             if !window.shared.has_packet_targets() {
                 return self.arrive(state, window);
             }
