@@ -1,5 +1,6 @@
 //! Lone stores: a small store that waits by itself for a flush has no element, one packet, and its place among all that follows.
 
+use rma_ch_sim::SimConfig;
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
 use rma_core::error::ErrorClass;
 use rma_core::ids::{Disp, Rank};
@@ -16,7 +17,11 @@ fn hold(window: &Window) {
 
 /// Runs `body` on rank 0 of two with rank 1's lock held; then rank 1's elements must be these.
 fn leaves(expected: &[u64], body: impl Fn(&TestRank, &Window) + Send + Sync) {
-    run(&Setup::packets(2), |rank| {
+    leaves_in(&Setup::packets(2), expected, body);
+}
+
+fn leaves_in(setup: &Setup, expected: &[u64], body: impl Fn(&TestRank, &Window) + Send + Sync) {
+    run(setup, |rank| {
         let window = rank.allocate(expected.len() as u64);
         if rank.me == 0 {
             hold(&window);
@@ -61,22 +66,43 @@ fn it_has_no_element_and_leaves_with_the_flush() {
     });
 }
 
-#[test]
-fn it_has_up_to_128_bytes() {
-    let expected: Vec<u64> = (1..=17).map(|at| 2 * at).collect();
-    leaves(&expected, |rank, window| {
-        let values: [u64; 17] = std::array::from_fn(|at| at as u64 + 1);
-        for (len, elements) in [(16, 0), (17, 1)] {
+/// Puts and accumulates so many words, which need so many elements.
+fn has_elements(words: &[(usize, u32)], setup: &Setup) {
+    for &(len, elements) in words {
+        let expected: Vec<u64> = (1..=len as u64).map(|at| 2 * at).collect();
+        leaves_in(setup, &expected, |rank, window| {
+            let values: Vec<u64> = (1..=len as u64).collect();
             let before = rank.packets();
-            window.put(from(&values[..len]), Rank(1), Disp(0)).unwrap();
+            window.put(from(&values), Rank(1), Disp(0)).unwrap();
             assert_eq!((window.elements().ops, window.outstanding()), (elements, 1), "{len} words");
             window.flush(Rank(1)).unwrap();
-            window.accumulate(from(&values[..len]), kernel(ReduceOp::Sum), Rank(1), Disp(0)).unwrap();
+            window.accumulate(from(&values), kernel(ReduceOp::Sum), Rank(1), Disp(0)).unwrap();
             assert_eq!(window.elements().ops, elements, "{len} words");
             window.flush(Rank(1)).unwrap();
             assert_eq!(rank.packets() - before, 4, "two stores and their acknowledgements");
-        }
-    });
+        });
+    }
+}
+
+#[test]
+fn it_has_up_to_1024_bytes() {
+    has_elements(&[(16, 0), (17, 0), (128, 0), (129, 1)], &Setup::packets(2));
+}
+
+#[test]
+fn it_leaves_in_one_small_packet() {
+    let mut setup = Setup::packets(2);
+    setup.sim.bulk_from = 800;
+    has_elements(&[(16, 0), (100, 0), (101, 1)], &setup);
+    setup.sim = SimConfig { max_packet: 400, ..setup.sim };
+    has_elements(&[(16, 0), (44, 0), (60, 1)], &setup);
+    // What every channel carries so needs no look.
+    setup.sim.bulk_from = 1;
+    has_elements(&[(16, 0), (17, 1)], &setup);
+    // An accumulate goes in pieces of a unit.
+    setup = Setup::packets(2);
+    setup.engine.unit_bytes = 160;
+    has_elements(&[(20, 0)], &setup);
 }
 
 #[test]

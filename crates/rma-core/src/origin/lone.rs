@@ -23,10 +23,10 @@
 
 use super::pack::Small;
 use super::send::{Outbox, Sent};
-use crate::channel::{Lane, MIN_PACKET};
+use crate::channel::{Capabilities, Channel, Lane, MIN_PACKET};
 use crate::config::EngineConfig;
 use crate::epoch::Reach;
-use crate::ids::{Rank, Sequence};
+use crate::ids::{Peer, Rank, Sequence};
 use crate::pool::PoolKey;
 use crate::progress::{Core, Pools, State};
 use crate::table::{Operation, Target};
@@ -36,10 +36,10 @@ use crate::wire::{RequestFlags, STORE_HEAD, put_store_head};
 /// Lone stores in a row that flushes have taken, after which the first one does not wait for its flush.
 const ENOUGH: u8 = 3;
 
-/// Longest lone store.
-const MOST_DATA: usize = 128;
-// Every channel carries so much in a small packet, whatever its settings.
-const _: () = assert!(STORE_HEAD + MOST_DATA <= MIN_PACKET);
+/// Longest store whose packet is put together before the channel has it. Every channel carries so much in a small packet, whatever its
+/// settings.
+const SHORT: usize = 128;
+const _: () = assert!(STORE_HEAD + SHORT <= MIN_PACKET);
 
 /// A store that waits alone.
 #[derive(Clone, Copy, Debug)]
@@ -89,13 +89,14 @@ impl Habit {
     }
 }
 
-/// Whether a store is short enough to wait alone.
-#[inline]
-pub(crate) fn is_short(small: &Small) -> bool {
-    small.data.len() <= MOST_DATA
+/// Whether a store leaves in one small packet.
+fn is_in_one(channel: &dyn Channel, peer: Peer, small: &Small) -> bool {
+    let len = small.data.len();
+    let carries = |limits: Capabilities| len <= limits.bulk_from && STORE_HEAD + len <= limits.max_packet;
+    len <= SHORT || carries(channel.capabilities_for(peer))
 }
 
-/// Keeps a short store until the next flush, or sends it ahead, if nothing else waits for its target and nothing needs it to be an
+/// Keeps a small store until the next flush, or sends it ahead, if nothing else waits for its target and nothing needs it to be an
 /// operation. Says whether it has done either.
 pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
     let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
@@ -103,10 +104,13 @@ pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: 
         return false;
     }
     let Some((window, key)) = alone(windows, pools, shared, rank, small) else { return false };
-    if !window.op_share.has_own() || !is_held_back(config, small) {
+    let target = &mut pools.targets[key];
+    if !window.op_share.has_own()
+        || !is_held_back(config, small)
+        || !is_in_one(&*core.channel, target.peer, small)
+    {
         return false;
     }
-    let target = &mut pools.targets[key];
     target.posted += 1;
     window.counters.on_ops_queued(1);
     let lone = Lone { rank, target: key, small: *small };
@@ -124,7 +128,7 @@ pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: 
     true
 }
 
-/// Sends a short store, if nothing waits for its target and nothing needs it to be an operation. Says whether it has: then it is
+/// Sends a small store, if nothing waits for its target and nothing needs it to be an operation. Says whether it has: then it is
 /// complete at the origin, and the next flush asks for its acknowledgement.
 pub(crate) fn send_at_once(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
     let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
@@ -132,10 +136,10 @@ pub(crate) fn send_at_once(core: &mut Core, shared: &Shared, rank: Rank, small: 
         return false;
     }
     let Some((window, key)) = alone(windows, pools, shared, rank, small) else { return false };
-    if window.dirty {
+    let target = &mut pools.targets[key];
+    if window.dirty || !is_in_one(&*core.channel, target.peer, small) {
         return false;
     }
-    let target = &mut pools.targets[key];
     let lone = Lone { rank, target: key, small: *small };
     let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
     target.posted += 1;
@@ -179,12 +183,17 @@ impl Lone {
     ) -> bool {
         let Small { store, disp, data } = self.small;
         let flags = if is_acknowledged { RequestFlags::ACK } else { RequestFlags::NONE };
-        let mut packet = [0; STORE_HEAD + MOST_DATA];
+        let mut packet = [0; STORE_HEAD + SHORT];
         let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
         let len = put_store_head(head, shared.id, flags, Sequence(target.sent.0 + 1), store, disp);
-        let end = len + data.len();
-        data.read(&mut packet[len..end]);
-        if outbox.whole(target.peer, Lane::Request, &packet[..end], data.len()) != Sent::Yes {
+        let sent = if data.len() <= SHORT {
+            let end = len + data.len();
+            data.read(&mut packet[len..end]);
+            outbox.whole(target.peer, Lane::Request, &packet[..end], data.len())
+        } else {
+            outbox.small_span(target.peer, Lane::Request, &packet[..len], data)
+        };
+        if sent != Sent::Yes {
             return false;
         }
         let sequence = target.next_sequence();

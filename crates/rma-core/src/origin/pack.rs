@@ -21,12 +21,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Longest store that may be packed: the copy of more costs about what a packet does.
 const MOST_DATA: usize = 256;
+/// Longest small store: an element of the pool costs more than the rest of it.
+const SMALL: usize = 1024;
 /// Longest pack: the target can begin on the first while the next is being filled.
 const MOST_BYTES: usize = 8192;
 /// Lines of more than so many times `RMA_PACK_FROM` operations are left as they are.
 const LONG_LINE: u64 = 4;
 
-/// A contiguous store that may be packed.
+/// A contiguous store that may wait alone ([`super::lone`]), or, a short one, be packed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Small {
     pub(super) store: Store,
@@ -46,7 +48,11 @@ impl Small {
     /// The store, if it is small enough.
     #[inline]
     pub(crate) fn new(store: Store, disp: Disp, data: ReadSpan) -> Option<Self> {
-        ((1..=MOST_DATA).contains(&data.len())).then_some(Self { store, disp, data })
+        ((1..=SMALL).contains(&data.len())).then_some(Self { store, disp, data })
+    }
+
+    fn may_be_packed(&self) -> bool {
+        self.data.len() <= MOST_DATA
     }
 
     /// Whether the store lies within the target's window, as far as this process knows.
@@ -69,7 +75,7 @@ impl Small {
         else {
             return None;
         };
-        let data = gather.peek(MOST_DATA).filter(|data| data.len() as u64 == op.len)?;
+        let data = gather.peek(SMALL).filter(|data| data.len() as u64 == op.len)?;
         Self::new(store, op.disp, data)
     }
 
@@ -97,7 +103,7 @@ pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small
         return false;
     };
     // It is the newest, so it is the last in line; and it leaves whole, so it is no longer an element when it has left.
-    let is_open = op.order == target.posted && op.order > target.push_to;
+    let is_open = op.order == target.posted && op.order > target.push_to && small.may_be_packed();
     let OpData::Pack(pack) = &mut op.data else { return false };
     if !is_open || !small.add_to(pack, shared) {
         return false;
@@ -121,13 +127,14 @@ pub(super) fn begin(
     let Pools { ops, targets } = &mut state.pools;
     let target = &mut targets[key];
     let room = channel.capabilities_for(target.peer).max_packet - MAX_HEAD;
-    let Some(newest) = Small::of(op) else { return };
+    let Some(newest) = Small::of(op).filter(Small::may_be_packed) else { return };
     let needs = |small: &Small| PACK_ENTRY_LEN + small.data.len();
     let mut left = match room.min(MOST_BYTES).checked_sub(needs(&newest)) {
         Some(left) if newest.start(&window.shared).is_some() => left,
         _ => return,
     };
-    let may_be_taken = |op: &Operation| Small::of(op).filter(|_| op.order > target.push_to);
+    let may_be_taken =
+        |op: &Operation| Small::of(op).filter(|small| op.order > target.push_to && small.may_be_packed());
     let line = match target.pending.tail().map(|key| &ops[key]) {
         // A pack that is full, or nothing.
         Some(Operation { kind: OpKind::Pack, .. }) | None => SmallVec::<[PoolKey; 64]>::new(),

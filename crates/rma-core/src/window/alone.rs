@@ -74,7 +74,7 @@ impl Window {
 
     /// A store that somebody waits for alone, who waits for no more than that it has left.
     pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
-        let small = Small::of(op).filter(lone::is_short);
+        let small = Small::of(op);
         !self.engine().sight().is_on()
             && small.is_some_and(|small| {
                 self.engine().with(|core| lone::send_at_once(core, self.shared(), target, &small))

@@ -29,20 +29,18 @@ impl Window {
     /// its flush. While somebody looks, the ordinary way tells of it.
     #[inline]
     pub(super) fn joins_or_waits(&self, target: Rank, small: Option<&Small>) -> bool {
-        small.is_some_and(|small| {
-            let (may_join, may_wait) = (self.has_pack(), lone::is_short(small));
-            (may_join || may_wait) && self.goes_along(target, small, may_join, may_wait)
-        })
+        small.is_some_and(|small| self.goes_along(target, small))
     }
 
     #[inline(never)]
-    fn goes_along(&self, target: Rank, small: &Small, may_join: bool, may_wait: bool) -> bool {
+    fn goes_along(&self, target: Rank, small: &Small) -> bool {
         if self.engine().sight().is_on() {
             return false;
         }
+        let may_join = self.has_pack();
         self.engine().with(|core| {
             (may_join && pack::join(&mut core.state, self.shared(), target, small))
-                || (may_wait && lone::keep_or_send(core, self.shared(), target, small))
+                || lone::keep_or_send(core, self.shared(), target, small)
         })
     }
 
