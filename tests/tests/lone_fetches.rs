@@ -2,7 +2,7 @@
 //! (`rma-core`, `origin/lone_fetch.rs`, `origin/lone.rs`).
 
 use rma_core::datatype::{BasicType, Datatype};
-use rma_core::epoch::{Assert, LockKind::Shared};
+use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
 use rma_core::error::ErrorClass;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, ReduceOp};
@@ -136,6 +136,39 @@ fn it_sees_the_store_before_it_and_its_reply_acknowledges_it() {
     assert_eq!((window.elements().ops, scene.packets() - before), (0, 1));
     scene.flush().unwrap();
     assert_eq!((found, scene.packets() - before), ([40, 80], 2), "no acknowledgement besides");
+}
+
+#[test]
+fn one_from_another_node_waits_for_its_lock_and_takes_the_release_along() {
+    // Ranks 2 and 3 are on the other node.
+    let scene = Scene::new(&Setup::mixed(4));
+    let mut values = [0; 3];
+    let [first, second, third] = values.each_mut().map(|value| into(std::slice::from_mut(value)));
+    let (window, owner) = (scene.window(), scene.windows[2].as_ref().unwrap());
+    let lock = owner.begin_lock(Exclusive, Rank(2), Assert::NONE).unwrap();
+    scene.world.finish(owner, "lock", lock).unwrap();
+    let lock = window.begin_lock(Shared, Rank(2), Assert::NONE).unwrap();
+    scene.world.finish(window, "lock", lock).unwrap();
+    window.get(first, Rank(2), Disp(0)).unwrap();
+    let mut flush = window.begin_flush(Rank(2)).unwrap();
+    scene.world.settle();
+    // The first has left with the lock request, and waits in line.
+    let before = scene.packets();
+    window.get(second, Rank(2), Disp(1)).unwrap();
+    scene.world.settle();
+    assert_eq!((scene.packets() - before, window.elements().ops), (0, 2));
+    assert!(!window.poll_sync(&mut flush).unwrap());
+    let unlock = owner.begin_unlock(Rank(2)).unwrap();
+    scene.world.finish(owner, "unlock", unlock).unwrap();
+    scene.world.finish(window, "flush", flush).unwrap();
+    // Held now, but what comes is held back until it is asked for.
+    scene.world.finish(window, "flush", window.begin_flush(Rank(2)).unwrap()).unwrap();
+    let before = scene.packets();
+    window.get(third, Rank(2), Disp(2)).unwrap();
+    scene.world.settle();
+    assert_eq!((scene.packets() - before, window.elements().ops), (0, 1));
+    scene.world.finish(window, "unlock", window.begin_unlock(Rank(2)).unwrap()).unwrap();
+    assert_eq!((values, scene.packets() - before), ([10, 11, 12], 2), "the release rides on the request");
 }
 
 #[test]
