@@ -19,9 +19,23 @@ fn holder(peer: u32) -> Holder {
 
 /// Windows as `ranks` processes see them, all with the target in block 0.
 fn processes(ranks: u32, barriers: impl Fn(u32) -> Barriers) -> (Vec<ControlBlock>, Vec<Siblings>) {
+    // Whoever waits long asks: of processes that work on none may be said to have ended.
+    processes_of(ranks, barriers, |_| false)
+}
+
+/// The same, of which that of rank 2 has ended, and nobody but who waits will ever find out.
+fn processes_without_the_last() -> (Vec<ControlBlock>, Vec<Siblings>) {
+    processes_of(3, |_| Barriers::Even, |vital| vital == 102)
+}
+
+fn processes_of(
+    ranks: u32,
+    barriers: impl Fn(u32) -> Barriers,
+    has_ended: fn(u64) -> bool,
+) -> (Vec<ControlBlock>, Vec<Siblings>) {
     let blocks: Vec<_> = (0..ranks).map(|_| ControlBlock::new(memory(CONTROL_LEN)).unwrap()).collect();
     let siblings = (0..ranks).map(|rank| {
-        let vitals = Vitals { own: u64::from(rank) + 100, has_ended: |vital| vital == 102 };
+        let vitals = Vitals { own: u64::from(rank) + 100, has_ended };
         Siblings::new(blocks.clone().into(), blocks[rank as usize], holder(rank), barriers(rank), vitals)
     });
     let siblings = siblings.collect();
@@ -255,10 +269,9 @@ fn what_a_dead_process_holds_can_be_cleared() {
     assert!(!blocks[0].clear_dead_accumulates(holder(2)));
 }
 
-/// In `processes` the process of rank 2 has ended, and nobody but who waits will ever find out.
 #[test]
 fn who_waits_for_a_process_that_has_ended_asks_and_goes_on() {
-    let (blocks, siblings) = processes(3, |_| Barriers::Even);
+    let (blocks, siblings) = processes_without_the_last();
     let target = memory(CHUNK);
     let dead = siblings[2].domain(&blocks[0], Rank(0), target);
     let domain = siblings[0].domain(&blocks[0], Rank(0), target);
@@ -279,7 +292,7 @@ fn who_waits_for_a_process_that_has_ended_asks_and_goes_on() {
 
 #[test]
 fn a_process_is_asked_after_by_its_own_number() {
-    let (_, siblings) = processes(3, |_| Barriers::Even);
+    let (_, siblings) = processes_without_the_last();
     let codes = [0, 1, 2, 3, 4, u64::MAX].map(|code| siblings[0].has_ended(code));
     assert_eq!(codes, [false, false, false, true, false, false]);
 }
