@@ -1,7 +1,8 @@
 //! Runs every column's jobs in turn, several times over, so that a change of the machine's mood meets all of them alike.
 //!
 //! The order is: repetition, then number of ranks, then column, beginning with another column each time. Raw limits are
-//! measured before the jobs of each number of ranks, because the machine's moods change in minutes. A case that hung or died in a column is not tried there again.
+//! measured before the jobs of each number of ranks, because the machine's moods change in minutes. A case that hung or died in
+//! a column is not tried there again.
 
 use super::cases::CASES;
 use super::columns::Setup;

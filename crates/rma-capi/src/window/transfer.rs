@@ -109,9 +109,7 @@ pub(super) fn get_accumulate<C: Wide>(
                 origin.address.readable("origin_addr", len)?
             }
         };
-        if window.inner.get_accumulate_at_once(from, old, kernel, rank, disp)? {
-            return Ok(());
-        }
+        return window.inner.get_accumulate_elements(from, old, kernel, rank, disp);
     }
     let there = Elements::at_target(&target)?;
     let back = Elements::of_result(&result, &target)?;

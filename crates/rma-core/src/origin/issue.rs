@@ -210,7 +210,7 @@ impl Issuer<'_> {
         let flags = lock.with(self.closing_flags(target, op, op_key, is_last_piece, is_last));
         let sequence = Sequence(target.sent.0 + 1);
         let is_small = self.fits_small(target, &area, piece);
-        let kind = request_kind(op, op_key, Place { disp: op.disp, area }, piece);
+        let kind = request_kind(op.kind, op_key.into(), Place { disp: op.disp, area }, piece);
         let request = Request { window: self.window.shared.id, flags, sequence, kind };
         match self.send_piece(key, op_key, &request, piece, is_small) {
             Sent::Full => return Step::Blocked,
@@ -411,9 +411,8 @@ struct NextPiece {
     len: u64,
 }
 
-fn request_kind(op: &Operation, key: PoolKey, place: Place, len: u64) -> RequestKind {
-    let reply_to = RequestId { index: key.index, generation: key.generation };
-    match op.kind {
+pub(super) fn request_kind(kind: OpKind, reply_to: RequestId, place: Place, len: u64) -> RequestKind {
+    match kind {
         OpKind::Put => RequestKind::Put(place),
         OpKind::Pack => RequestKind::Pack,
         OpKind::Get => RequestKind::Get { place, len, reply_to },

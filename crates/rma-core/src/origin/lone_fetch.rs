@@ -11,17 +11,44 @@
 //! ([`Target::awaits`](crate::table::Target)) and stays until the reply has come or the target is lost; it is the newest operation that
 //! has left when it leaves. Replies name it by [`REPLY_TO`], which no element has.
 
+use super::issue::request_kind;
 use super::send::{Outbox, Sent};
 use crate::channel::{Lane, Source};
+use crate::datatype::{Gather, Scatter};
 use crate::ids::{Disp, Rank, RequestId, Sequence};
-use crate::mem::WriteSpan;
+use crate::kernel::Kernel;
+use crate::mem::{ReadSpan, WriteSpan};
 use crate::pool::PoolKey;
 use crate::progress::{Core, Pools, State};
+use crate::table::{OpData, OpKind, Operation};
 use crate::window::{Shared, WindowState};
-use crate::wire::{Request, RequestFlags, RequestKind};
+use crate::wire::{Place, Request, RequestFlags};
 
 /// Whom replies to lone fetches name: generation 0 is never given out.
 pub(crate) const REPLY_TO: RequestId = RequestId { index: 0, generation: 0 };
+
+/// Longest operand: of longer ones the element is no matter.
+const MOST_DATA: usize = 128;
+
+/// Most bytes of the operands of a call of one element, together.
+pub(crate) const OPERAND_BYTES: usize = 16;
+
+/// A call that fetches bytes side by side, until it has left or is an operation of the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FetchCall {
+    kind: OpKind,
+    disp: Disp,
+    result: WriteSpan,
+    operand: Operand,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Operand {
+    /// Operands of one element, or none.
+    Copied { bytes: [u8; OPERAND_BYTES], len: u8 },
+    /// The user's, who leaves them as they are until the operation is complete.
+    Memory(ReadSpan),
+}
 
 /// The fetch of a window that waits for its reply.
 #[derive(Clone, Copy, Debug)]
@@ -31,27 +58,65 @@ pub(crate) struct LoneFetch {
     /// Its place among the operations of its target.
     pub(super) order: u64,
     pub(super) result: WriteSpan,
-    /// The channel is storing the reply.
-    is_receiving: bool,
 }
 
-/// Sends a request for data, if nothing goes before it to its rank and nothing needs it to be an operation; says whether it has. `kind`
-/// is that of the request, at `disp` and for [`REPLY_TO`].
-pub(crate) fn send(
-    core: &mut Core,
-    shared: &Shared,
-    (rank, disp): (Rank, Disp),
-    result: WriteSpan,
-    kind: RequestKind,
-    data: &[u8],
-) -> bool {
+impl FetchCall {
+    pub(crate) fn get(result: WriteSpan, disp: Disp) -> Self {
+        Self::of_element(OpKind::Get, &[], result, disp)
+    }
+
+    /// A call of one element with these operands, at most [`OPERAND_BYTES`] in all.
+    pub(crate) fn of_element(kind: OpKind, operands: &[&[u8]], result: WriteSpan, disp: Disp) -> Self {
+        let mut bytes = [0; OPERAND_BYTES];
+        let mut len = 0;
+        for operand in operands {
+            bytes[len..len + operand.len()].copy_from_slice(operand);
+            len += operand.len();
+        }
+        Self { kind, disp, result, operand: Operand::Copied { bytes, len: len as u8 } }
+    }
+
+    /// `MPI_Get_accumulate`; the origin is not read for `MPI_NO_OP`.
+    pub(crate) fn accumulate(origin: ReadSpan, result: WriteSpan, kernel: Kernel, disp: Disp) -> Self {
+        let reads = if kernel.reads_operand() { origin.len() } else { 0 };
+        let operand = Operand::Memory(origin.part(0, reads));
+        Self { kind: OpKind::GetAccumulate(kernel), disp, result, operand }
+    }
+}
+
+impl From<FetchCall> for Operation {
+    fn from(call: FetchCall) -> Self {
+        let data = match call.operand {
+            Operand::Copied { bytes, len } => OpData::Operand { bytes, len },
+            Operand::Memory(origin) if origin.is_empty() => OpData::NONE,
+            Operand::Memory(origin) => OpData::Memory(Gather::span(origin)),
+        };
+        Self::new(call.kind, call.disp, call.result.len() as u64, data, Scatter::span(call.result))
+    }
+}
+
+/// Sends the request of a call, if nothing goes before it to its rank and nothing needs it to be an operation; says whether it has.
+pub(crate) fn send(core: &mut Core, shared: &Shared, rank: Rank, call: &FetchCall) -> bool {
     let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+    let (disp, result) = (call.disp, call.result);
     if !lost.is_empty() || result.is_empty() || shared.start_of(disp, result.len()).is_none() {
         return false;
     }
-    if matches!(kind, RequestKind::GetAccumulate { .. }) && result.len() as u64 > config.unit_bytes {
+    let len = result.len() as u64;
+    if call.kind.streamed_element().is_some() && len > config.unit_bytes {
         return false;
     }
+    let mut room = [0; MOST_DATA];
+    let data = match &call.operand {
+        Operand::Copied { bytes, len } => &bytes[..usize::from(*len)],
+        Operand::Memory(origin) => match room.get_mut(..origin.len()) {
+            Some(data) => {
+                origin.read(data);
+                data
+            }
+            None => return false,
+        },
+    };
     let is_first =
         |window: &&mut WindowState| window.lone.is_none() && window.lone_fetch.is_none() && !window.dirty;
     let Some(window) = windows.calm(shared.id, rank).filter(is_first) else { return false };
@@ -61,6 +126,7 @@ pub(crate) fn send(
         return false;
     }
     let sequence = Sequence(target.sent.0 + 1);
+    let kind = request_kind(call.kind, REPLY_TO, Place::run(disp, 0), len);
     let request = Request { window: shared.id, flags: RequestFlags::NONE, sequence, kind };
     let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
     if outbox.small(target.peer, Lane::Request, &request.emit(), Source::Bytes(data)) != Sent::Yes {
@@ -69,7 +135,7 @@ pub(crate) fn send(
     let order = target.on_lone_fetch();
     window.counters.on_ops_queued(1);
     window.counters.on_ops_issued(1);
-    window.lone_fetch = Some(LoneFetch { target: key, sequence, order, result, is_receiving: false });
+    window.lone_fetch = Some(LoneFetch { target: key, sequence, order, result });
     true
 }
 
@@ -87,31 +153,8 @@ impl LoneFetch {
         let fetch = window.lone_fetch.filter(|fetch| fetch.target == target && fetch.sequence == sequence);
         let fetch = fetch.ok_or("data for an operation that does not wait for it")?;
         match len {
-            _ if fetch.is_receiving => Err("data for an operation that is receiving its data"),
             Some(len) if len != fetch.result.len() as u64 => Err("data of another length than was asked for"),
             Some(_) | None => Ok(fetch),
-        }
-    }
-
-    /// Where the channel is to store the reply; [`LoneFetch::on_stored`] follows.
-    ///
-    /// # Errors
-    /// A reason for a refusal.
-    pub(super) fn place(
-        window: &mut WindowState,
-        target: PoolKey,
-        sequence: Sequence,
-        len: u64,
-    ) -> Result<WriteSpan, &'static str> {
-        let fetch = Self::of(window, target, sequence, Some(len))?;
-        window.lone_fetch = Some(Self { is_receiving: true, ..fetch });
-        Ok(fetch.result)
-    }
-
-    /// The channel has stored the reply.
-    pub(super) fn on_stored(window: &mut WindowState, pools: &mut Pools) {
-        if let Some(fetch) = window.lone_fetch.filter(|fetch| fetch.is_receiving) {
-            fetch.end(window, pools);
         }
     }
 

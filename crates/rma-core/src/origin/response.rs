@@ -45,8 +45,8 @@ impl Settler<'_> {
         let found = self.target_of(from).and_then(|target| {
             self.check_grant(target, response)?;
             if to == REPLY_TO {
-                let place = LoneFetch::place(self.window, target, response.sequence, len)?;
-                return Ok((Scatter::span(place), to.into()));
+                let fetch = LoneFetch::of(self.window, target, response.sequence, Some(len))?;
+                return Ok((Scatter::span(fetch.result), to.into()));
             }
             let op = self.waiting_op(target, to, response, len)?;
             Ok((self.pools.ops[op].result.split_to(len), op))
@@ -61,7 +61,9 @@ impl Settler<'_> {
     pub(crate) fn on_bulk_data(&mut self, from: Peer, response: &Response, op: PoolKey) {
         if let Ok(target) = self.target_of(from) {
             if op == REPLY_TO.into() {
-                LoneFetch::on_stored(self.window, self.pools);
+                if let Ok(fetch) = LoneFetch::of(self.window, target, response.sequence, None) {
+                    fetch.end(self.window, self.pools);
+                }
             } else {
                 self.on_data(target, op);
             }

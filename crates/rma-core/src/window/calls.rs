@@ -5,23 +5,20 @@
 //! targets, carried out; buffers stay the operation's until a synchronization call completes it.
 
 use super::shared::{Flavor, Member, Shared};
-use crate::datatype::Scatter;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank, WindowId};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
+use crate::origin::lone_fetch::{FetchCall, OPERAND_BYTES};
 use crate::origin::pack::{self, Small};
 use crate::origin::post::post;
-use crate::table::{OpData, OpKind, Operation, Target};
+use crate::table::{OpKind, Operation, Target};
 use crate::wire::Store;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Most bytes of the operands of a call of one element, together.
-pub(super) const OPERAND_BYTES: usize = 16;
 
 /// A window. Clones name the same window; any thread may call any method (`MPI_THREAD_MULTIPLE`).
 ///
@@ -120,10 +117,7 @@ impl Window {
         if let Some(member) = self.direct(target, "get", result.len()) {
             return direct::get(member, result, disp).map_err(|range| range.into_error("get", target));
         }
-        if self.gets_alone(result, target, disp) {
-            return Ok(());
-        }
-        self.post(target, "get", || get_operation(result, disp))
+        self.post_fetch(target, "get", FetchCall::get(result, disp))
     }
 
     /// [`Window::get`] that answers `false` instead of waiting for an operation element.
@@ -135,10 +129,7 @@ impl Window {
             direct::get(member, result, disp).map_err(|range| range.into_error("get", target))?;
             return Ok(true);
         }
-        if self.gets_alone(result, target, disp) {
-            return Ok(true);
-        }
-        self.try_post(target, "get", get_operation(result, disp)).map(|rest| rest.is_none())
+        self.try_post_fetch(target, "get", FetchCall::get(result, disp))
     }
 
     /// `MPI_Accumulate` of contiguous elements: combines `origin` with those at displacement `disp` of `target`, each
@@ -201,12 +192,8 @@ impl Window {
             return direct::fetch_and_op(&self.shared, member, operand, result, kernel, disp)
                 .map_err(|range| range.into_error("fetch_and_op", target));
         }
-        if self.fetches_and_ops_alone(operand, result, kernel, target, disp) {
-            return Ok(());
-        }
-        self.post(target, "fetch_and_op", || {
-            element_operation(OpKind::FetchOp(kernel), &[operand], result, disp)
-        })
+        let fetch = FetchCall::of_element(OpKind::FetchOp(kernel), &[operand], result, disp);
+        self.post_fetch(target, "fetch_and_op", fetch)
     }
 
     /// [`Window::fetch_and_op`] that answers `false` instead of waiting for an operation element.
@@ -225,11 +212,8 @@ impl Window {
             return self.fetch_and_op(operand, result, kernel, target, disp).map(|()| true);
         }
         check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
-        if self.fetches_and_ops_alone(operand, result, kernel, target, disp) {
-            return Ok(true);
-        }
-        let op = element_operation(OpKind::FetchOp(kernel), &[operand], result, disp);
-        self.try_post(target, "fetch_and_op", op).map(|rest| rest.is_none())
+        let fetch = FetchCall::of_element(OpKind::FetchOp(kernel), &[operand], result, disp);
+        self.try_post_fetch(target, "fetch_and_op", fetch)
     }
 
     /// `MPI_Compare_and_swap`: replaces the element at `disp` of `target` by `operand` if it equals `compare`, and stores
@@ -253,12 +237,8 @@ impl Window {
             return direct::compare_and_swap(&self.shared, member, operand, compare, result, kernel, disp)
                 .map_err(|range| range.into_error("compare_and_swap", target));
         }
-        if self.swaps_alone(operand, compare, result, kernel, target, disp) {
-            return Ok(());
-        }
-        self.post(target, "compare_and_swap", || {
-            element_operation(OpKind::CompareSwap(kernel), &[compare, operand], result, disp)
-        })
+        let fetch = FetchCall::of_element(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
+        self.post_fetch(target, "compare_and_swap", fetch)
     }
 
     /// [`Window::compare_and_swap`] that answers `false` instead of waiting for an operation element.
@@ -279,11 +259,8 @@ impl Window {
         }
         let size = kernel.ty().size();
         check_element("compare_and_swap", size, &[operand.len(), compare.len(), result.len()])?;
-        if self.swaps_alone(operand, compare, result, kernel, target, disp) {
-            return Ok(true);
-        }
-        let op = element_operation(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
-        self.try_post(target, "compare_and_swap", op).map(|rest| rest.is_none())
+        let fetch = FetchCall::of_element(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
+        self.try_post_fetch(target, "compare_and_swap", fetch)
     }
 
     /// Number of operations of this rank whose buffers the engine may still use.
@@ -441,21 +418,6 @@ impl fmt::Debug for Window {
 #[cold]
 pub(super) fn gone(call: &'static str) -> Error {
     Error::new(ErrorClass::Win, call, "the window has been freed")
-}
-
-fn get_operation(result: WriteSpan, disp: Disp) -> Operation {
-    Operation::new(OpKind::Get, disp, result.len() as u64, OpData::NONE, Scatter::span(result))
-}
-
-fn element_operation(kind: OpKind, operands: &[&[u8]], result: WriteSpan, disp: Disp) -> Operation {
-    let mut bytes = [0; OPERAND_BYTES];
-    let mut len = 0;
-    for operand in operands {
-        bytes[len..len + operand.len()].copy_from_slice(operand);
-        len += operand.len();
-    }
-    let data = OpData::Operand { bytes, len: len as u8 };
-    Operation::new(kind, disp, result.len() as u64, data, Scatter::span(result))
 }
 
 #[inline]

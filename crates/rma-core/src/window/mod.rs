@@ -5,7 +5,6 @@
 //! no lock, `WindowState` lives under the engine's.
 
 mod active;
-mod alone;
 mod calls;
 mod create;
 mod dynamic;

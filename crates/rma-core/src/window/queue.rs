@@ -7,9 +7,10 @@ use super::state::WindowState;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
-use crate::origin::lone;
+use crate::origin::lone_fetch::FetchCall;
 use crate::origin::pack::{self, Small};
 use crate::origin::post::{post, post_calmly};
+use crate::origin::{lone, lone_fetch};
 use crate::progress::{Core, Pools, State};
 use crate::table::{OpArea, Operation};
 
@@ -76,6 +77,35 @@ impl Window {
         core.state.windows.put_back(window);
         core.state.begun = true;
         posted
+    }
+
+    /// Whether a store that somebody waits for alone has left, and so is complete.
+    pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
+        Small::of(op).filter(|_| !self.engine().sight().is_on()).is_some_and(|small| {
+            self.engine().with(|core| lone::send_at_once(core, self.shared(), target, &small))
+        })
+    }
+
+    /// Makes a call that fetches: it leaves now, or is queued as soon as there is an element for it.
+    #[cold]
+    pub(super) fn post_fetch(&self, target: Rank, call: &'static str, fetch: FetchCall) -> Result<()> {
+        if self.fetches_at_once(target, &fetch) {
+            return Ok(());
+        }
+        self.post(target, call, || fetch.into())
+    }
+
+    /// [`Window::post_fetch`] that answers `false` instead of waiting for an element.
+    pub(super) fn try_post_fetch(&self, target: Rank, call: &'static str, fetch: FetchCall) -> Result<bool> {
+        if self.fetches_at_once(target, &fetch) {
+            return Ok(true);
+        }
+        self.try_post(target, call, fetch.into()).map(|rest| rest.is_none())
+    }
+
+    fn fetches_at_once(&self, target: Rank, fetch: &FetchCall) -> bool {
+        let may = !self.shared().neighbors.is_empty() && !self.engine().sight().is_on();
+        may && self.engine().with(|core| lone_fetch::send(core, self.shared(), target, fetch))
     }
 
     /// Takes and queues an operation that lies within a window that is calm towards its target, where the window lies.

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
+use crate::origin::lone_fetch::FetchCall;
 
 /// Elements in the caller's memory that a call reads.
 #[derive(Clone, Copy, Debug)]
@@ -205,42 +206,38 @@ impl Window {
         {
             // SAFETY: the caller's promise, for bytes that lie side by side; those of a no-op's origin are not used.
             let (from, old) = unsafe { (ReadSpan::new(origin.base, len), WriteSpan::new(result.base, len)) };
-            if self.get_accumulate_at_once(from, old, kernel, target, area.disp)? {
-                return Ok(());
-            }
+            return self.get_accumulate_elements(from, old, kernel, target, area.disp);
         }
         // SAFETY: the caller's promise.
         unsafe { self.get_accumulate_scattered(origin, result, op, target, area, Mode::Wait) }.map(|_| ())
     }
 
-    /// [`Window::get_accumulate`] of elements that lie side by side on all sides, where it needs no operation element: the target is
-    /// mapped, or the request leaves at once. Answers `false`, and has done nothing, otherwise. `origin` is not read for `MPI_NO_OP`.
+    /// [`Window::get_accumulate`] of elements that lie side by side on all sides. `origin` is not read for `MPI_NO_OP`.
     ///
     /// # Errors
-    /// `MPI_ERR_RMA_RANGE` when the elements do not lie within the window; `MPI_ERR_COUNT` when `result` is not whole elements, or
-    /// `origin` is of another length.
+    /// As [`Window::put`]; `MPI_ERR_COUNT` when `result` is not whole elements, or `origin` is of another length.
     #[inline]
-    pub fn get_accumulate_at_once(
+    pub fn get_accumulate_elements(
         &self,
         origin: ReadSpan,
         result: WriteSpan,
         kernel: Kernel,
         target: Rank,
         disp: Disp,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         const CALL: &str = "get_accumulate";
         if !kernel.ty().divides(result.len()) || origin.len() != result.len() {
             let cause = format!("{} and {} bytes of {}", origin.len(), result.len(), kernel.ty());
             return Err(Error::new(ErrorClass::Count, CALL, cause));
         }
         let Some(member) = self.direct(target, CALL, result.len()) else {
-            return Ok(self.gets_and_accumulates_alone(origin, result, kernel, target, disp));
+            return self.post_fetch(target, CALL, FetchCall::accumulate(origin, result, kernel, disp));
         };
         let _pin = member.pin();
         let place = member.locate(disp, result.len() as u64);
         let place = place.map_err(|range| range.into_error(CALL, target))?;
         kernel.fetch_accumulate(place, origin, result, &self.shared().domain(member));
-        Ok(true)
+        Ok(())
     }
 
     /// [`Window::get_accumulate`] that answers `false` instead of waiting for an operation element.
