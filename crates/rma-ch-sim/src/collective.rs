@@ -248,7 +248,8 @@ impl Meeting {
         });
         let neighbors = neighbors.collect();
         // SAFETY: the spans lie in `regions`, which live until the set is dropped; nobody forms references to them.
-        Outcome::Segment(unsafe { SegmentSet::new(members, Box::new(regions)).with_neighbors(neighbors) })
+        let set = unsafe { SegmentSet::new(members, Box::new(regions)).with_neighbors(neighbors) };
+        Outcome::Segment(set.counted())
     }
 
     /// The ranks of the group that are on the node of one of them.

@@ -232,6 +232,7 @@ pub struct SegmentSet {
     members: Vec<SegmentMember>,
     neighbors: Vec<SegmentNeighbor>,
     mapping: Box<dyn Any + Send + Sync>,
+    is_counted: bool,
 }
 
 /// One rank's part of a segment.
@@ -261,7 +262,7 @@ impl SegmentSet {
     /// Every span must stay mapped, readable and writable until `mapping` is dropped, and no reference to its bytes may be
     /// used meanwhile.
     pub unsafe fn new(members: Vec<SegmentMember>, mapping: Box<dyn Any + Send + Sync>) -> Self {
-        Self { members, neighbors: Vec::new(), mapping }
+        Self { members, neighbors: Vec::new(), mapping, is_counted: false }
     }
 
     /// The same with ranks beside the members, in ascending rank order, of which only control memory is mapped: their locks are
@@ -272,6 +273,19 @@ impl SegmentSet {
     #[must_use]
     pub unsafe fn with_neighbors(self, neighbors: Vec<SegmentNeighbor>) -> Self {
         Self { neighbors, ..self }
+    }
+
+    /// The same, of memory that lives until the last rank has dropped its set: dropping one takes nothing from the others.
+    #[must_use]
+    pub fn counted(self) -> Self {
+        Self { is_counted: true, ..self }
+    }
+
+    /// Gives the segment up, while others may still use this rank's part: the memory that they would miss stays until the process ends.
+    pub fn leave(self) {
+        if !self.is_counted {
+            std::mem::forget(self);
+        }
     }
 
     /// The parts, in ascending rank order. Valid as long as this value lives.
@@ -435,5 +449,17 @@ mod tests {
         assert_eq!(one.clone().next_call_of_part(), Some((7, 1)));
         assert_eq!(other.next_call_of_part(), Some((8, 0)));
         assert_eq!(group.next_call_of_part(), None);
+    }
+
+    #[test]
+    fn memory_that_ranks_count_ends_with_a_set_that_is_left_and_other_memory_does_not() {
+        for is_counted in [false, true] {
+            let memory = std::sync::Arc::new(());
+            // SAFETY: there are no spans.
+            let set = unsafe { SegmentSet::new(Vec::new(), Box::new(std::sync::Arc::clone(&memory))) };
+            let set = if is_counted { set.counted() } else { set };
+            set.leave();
+            assert_eq!(std::sync::Arc::strong_count(&memory), if is_counted { 1 } else { 2 });
+        }
     }
 }

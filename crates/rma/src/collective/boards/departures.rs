@@ -75,10 +75,10 @@ impl Departures {
 }
 
 impl Drop for Departures {
-    /// The process ends: what others may read is left to the system.
+    /// The rank ends: what others may still read is left.
     fn drop(&mut self) {
         self.sweep();
-        self.left.get_mut().drain(..).for_each(|left| std::mem::forget(left.segment));
+        self.left.get_mut().drain(..).for_each(|left| left.segment.leave());
     }
 }
 

@@ -105,8 +105,8 @@ impl Boards {
 
     /// Leaves the boards as they are, for good: others may have begun to use them.
     pub(crate) fn abandon(mut self) {
-        // The memory is not given back, and nothing is written on the boards of others.
-        std::mem::forget(self.segment.take());
+        // Nothing is written on the boards of others.
+        self.segment.take().into_iter().for_each(SegmentSet::leave);
     }
 
     /// Joins the next collective; answers its number.
