@@ -1,7 +1,7 @@
 //! Every fold against plain code for one word, on all pairs of values that are special, at lengths that are no whole number of
 //! steps, with and without old values.
 
-use super::combine::combine_bytes;
+use super::combine::Loop;
 use super::span::{Fold, Lane};
 
 /// Bytes that one instruction combines.
@@ -13,7 +13,23 @@ const LONG: usize = (4 << 10) + 3 * 128 + 2 * STEP + 8;
 /// Checks a fold on pairs of `values`, between bytes that must stay.
 fn check<const N: usize>(fold: Fold, values: &[[u8; N]], apply: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
     assert!(values.len().pow(2) * N <= LONG, "not all pairs are met");
-    let lens = [0, 24, 32, 40, 96, 128, 136, 160, 248, 256, 4104, LONG];
+    if let Some(combine) = Loop::avx2(fold) {
+        check_loop(fold, combine, STEP, values, &apply);
+    }
+    if let Some(combine) = Loop::avx512(fold) {
+        check_loop(fold, combine, 1, values, &apply);
+    }
+}
+
+/// [`check`] of a loop that combines whole steps of so many bytes.
+fn check_loop<const N: usize>(
+    fold: Fold,
+    combine: Loop,
+    step: usize,
+    values: &[[u8; N]],
+    apply: impl Fn([u8; N], [u8; N]) -> [u8; N],
+) {
+    let lens = [0, 8, 24, 32, 40, 56, 64, 96, 128, 136, 160, 248, 256, 312, 328, 520, 4104, LONG];
     for (len, keeps) in lens.into_iter().flat_map(|len| [(len, false), (len, true)]) {
         let words = |of: &dyn Fn(usize) -> usize| -> Vec<u8> {
             (0..len / N).flat_map(|at| values[of(at) % values.len()]).collect()
@@ -23,8 +39,8 @@ fn check<const N: usize>(fold: Fold, values: &[[u8; N]], apply: impl Fn([u8; N],
         let (mut target, mut kept) = (start.clone(), vec![0; len]);
         let before = if keeps { kept.as_mut_ptr() } else { std::ptr::null_mut() };
         // SAFETY: all have `len` bytes from there on.
-        let done = unsafe { combine_bytes(fold, target[8..].as_mut_ptr(), operand.as_ptr(), before, len) };
-        assert_eq!(done, if is_x86_feature_detected!("avx2") { len - len % STEP } else { 0 });
+        let done = unsafe { combine.run(target[8..].as_mut_ptr(), operand.as_ptr(), before, len) };
+        assert_eq!(done, len - len % step);
         let mut expected = start.clone();
         for at in (0..done).step_by(N) {
             let word = |bytes: &[u8]| <[u8; N]>::try_from(&bytes[..N]).unwrap();

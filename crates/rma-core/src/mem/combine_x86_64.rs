@@ -1,10 +1,12 @@
-//! Combining runs of words in place on x86-64, by AVX2: defined also when others write the bytes meanwhile.
+//! Combining runs of words in place on x86-64, by AVX2 or, in [`super::avx512_x86_64`], more at once: defined also when others
+//! write the bytes meanwhile.
 //!
 //! As with copies, instructions of an `asm!` block access memory as the processor does, whoever else does: what is read is some
 //! value that was stored there. Each word of the target is loaded once to be combined, and once more if the old value is kept,
 //! and stored once, wherever it lies; a word that is naturally aligned is not torn, because the steps begin at one. What takes
 //! several instructions is in [`super::vectors_x86_64`].
 
+use super::avx512_x86_64 as avx512;
 use super::copy::copy_bytes;
 use super::span::{Fold, Lane};
 use super::vectors_x86_64 as vectors;
@@ -22,12 +24,20 @@ const _: () = assert!(PIECE.is_multiple_of(STEP));
 /// One loop for one fold.
 type Combine = unsafe fn(*mut u8, *const u8, usize);
 
+/// A loop that this processor can carry out.
+#[derive(Clone, Copy)]
+pub(super) enum Loop {
+    /// By whole steps.
+    Avx2(Combine),
+    Avx512(avx512::Combine),
+}
+
 /// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
 /// it is null, what they were; answers for how many bytes it has.
 ///
 /// # Safety
-/// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes. Others may access all of them at the same
-/// time.
+/// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes, which are whole words. Others may access all of
+/// them at the same time.
 pub(super) unsafe fn combine_bytes(
     fold: Fold,
     to: *mut u8,
@@ -35,28 +45,64 @@ pub(super) unsafe fn combine_bytes(
     before: *mut u8,
     len: usize,
 ) -> usize {
-    let whole = len - len % STEP;
-    if whole == 0 || !is_x86_feature_detected!("avx2") {
-        return 0;
+    let Some(combine) = Loop::avx512(fold).or_else(|| Loop::avx2(fold)) else { return 0 };
+    // SAFETY: the caller's promise.
+    unsafe { combine.run(to, from, before, len) }
+}
+
+impl Loop {
+    #[inline]
+    pub(super) fn avx2(fold: Fold) -> Option<Self> {
+        is_x86_feature_detected!("avx2").then(|| Self::Avx2(loop_of(fold)))
     }
-    let combine = loop_of(fold);
-    if before.is_null() {
-        // SAFETY: the processor has AVX2; `whole` is steps, of which there is one at least, and not more than the caller promises.
-        unsafe { combine(to, from, whole) }
-        return whole;
+
+    #[inline]
+    pub(super) fn avx512(fold: Fold) -> Option<Self> {
+        avx512::loop_of(fold).filter(|_| avx512::is_here()).map(Self::Avx512)
     }
-    let mut at = 0;
-    while at < whole {
-        let len = PIECE.min(whole - at);
-        // SAFETY: as above, for `len` bytes from `at` on, which are steps because a piece is.
-        unsafe {
-            let to = to.add(at);
-            copy_bytes(before.add(at), to, len);
-            combine(to, from.add(at), len);
+
+    /// # Safety
+    /// As [`combine_bytes`].
+    #[inline]
+    pub(super) unsafe fn run(self, to: *mut u8, from: *const u8, before: *mut u8, len: usize) -> usize {
+        let whole = match self {
+            Self::Avx2(_) => len - len % STEP,
+            Self::Avx512(_) => len,
+        };
+        if whole == 0 {
+            return 0;
         }
-        at += len;
+        if before.is_null() {
+            // SAFETY: not more bytes than the caller promises.
+            unsafe { self.combine(to, from, whole) }
+            return whole;
+        }
+        let mut at = 0;
+        while at < whole {
+            let len = PIECE.min(whole - at);
+            // SAFETY: as above, for `len` bytes from `at` on, which are steps because a piece is.
+            unsafe {
+                let to = to.add(at);
+                copy_bytes(before.add(at), to, len);
+                self.combine(to, from.add(at), len);
+            }
+            at += len;
+        }
+        whole
     }
-    whole
+
+    /// # Safety
+    /// `to` is writable and `from` readable for `len` bytes: whole words, not 0, and for AVX2 whole steps.
+    #[inline]
+    unsafe fn combine(self, to: *mut u8, from: *const u8, len: usize) {
+        // SAFETY: the processor has what the loop needs, or there would be none; the rest is the caller's promise.
+        unsafe {
+            match self {
+                Self::Avx2(combine) => combine(to, from, len),
+                Self::Avx512(combine) => avx512::combine(combine, to, from, len),
+            }
+        }
+    }
 }
 
 fn loop_of(fold: Fold) -> Combine {

@@ -10,6 +10,8 @@
 
 mod atomic;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx512_x86_64;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod cache_x86_64;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "combine_x86_64.rs")]
 mod combine;
