@@ -43,6 +43,8 @@ struct Desk {
     has_room: AtomicBool,
     is_writable: AtomicBool,
     sent: AtomicU32,
+    /// Something lies in the channel, which the next poll writes.
+    has_unwritten: AtomicBool,
 }
 
 impl Desk {
@@ -103,6 +105,7 @@ unsafe impl Channel for Quiet {
             assert_eq!(sink.packet(Peer(1), Lane::Request, &header(Protocol::Message)), Delivery::Accepted);
             (polled.packets, polled.moved) = (1, true);
         }
+        polled.moved |= self.0.has_unwritten.swap(false, SeqCst);
         if self.0.has_room.swap(false, SeqCst) {
             self.0.is_writable.store(true, SeqCst);
             sink.writable(Peer(1), Lane::Request);
@@ -290,6 +293,25 @@ fn what_waits_for_room_leaves_in_the_step_that_is_told_of_it_though_nobody_calls
         engine.poll();
         assert_eq!(desk.sent.load(SeqCst), step);
     }
+}
+
+#[test]
+fn of_many_calls_few_poll_where_only_what_they_put_into_the_channel_is_written() {
+    let (engine, desk) = engine();
+    let calls = |each: &dyn Fn()| {
+        let steps = engine.counters().progress_steps;
+        for _ in 0..320 {
+            each();
+            engine.poll_now_and_then();
+        }
+        engine.counters().progress_steps - steps
+    };
+    let steps = calls(&|| desk.has_unwritten.store(true, SeqCst));
+    assert!((10..=16).contains(&steps), "one in 32, and a few before: {steps}");
+    assert!(desk.flushes.load(SeqCst) >= 10, "they write");
+    // A peer that sends is served by every call.
+    desk.looks.store(1, SeqCst);
+    assert!(calls(&|| desk.packet_at.store(1, SeqCst)) > 280);
 }
 
 #[test]

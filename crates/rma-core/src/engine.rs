@@ -7,7 +7,7 @@ use crate::host::Host;
 use crate::progress::{Agent, Core, Doze, News, Patience, State, Upper, Wait, Waiting, WakeHandle};
 use crate::stats::{Counters, Elements};
 use crate::trace::{Observer, Sight};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -126,14 +126,19 @@ impl Engine {
     /// cannot sleep as a wait can, so neither `RMA_YIELDS` nor a turn that went to a process that computes keeps it from that:
     /// a loop of polls would hold the core of whoever it waits for until the system takes it away.
     pub fn poll(&self) -> bool {
-        self.poll_and_give(&|| true)
+        let core = self.0.core.lock();
+        self.poll_and_give(core, false, &|| true)
     }
 
-    /// [`Engine::poll`] that keeps its turn unless `may_give` says otherwise.
-    fn poll_and_give(&self, may_give: &dyn Fn() -> bool) -> bool {
-        let mut core = self.0.core.lock();
+    /// [`Engine::poll`] that keeps its turn unless `may_give` says otherwise. `has_sent` says that something has left just before.
+    fn poll_and_give(
+        &self,
+        mut core: MutexGuard<'_, Core>,
+        has_sent: bool,
+        may_give: &dyn Fn() -> bool,
+    ) -> bool {
         let moved = core.step(&*self.0.host);
-        self.0.waiting.on_stepped(&mut core, moved);
+        self.0.waiting.on_stepped(&mut core, moved || has_sent);
         if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 && may_give() {
             core.state.counters.on_turns_given(1);
             drop(core);
@@ -190,8 +195,8 @@ impl Engine {
     }
 
     /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
-    /// something for the engine to do each call polls; the longer there is nothing, the fewer do, up to the setting. So who
-    /// takes its own lock again and again is not far ahead of those who ask for it by packets.
+    /// something for the engine to do, besides writing what lies in the channel, each call polls; the longer there is nothing, the
+    /// fewer do, up to the setting. So who takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
     pub fn poll_now_and_then(&self) {
         if !self.pass_poll() {
@@ -383,7 +388,10 @@ impl Engine {
     pub(crate) fn poll_now(&self, may_give: &dyn Fn() -> bool) {
         let (quiet, most) = (&self.0.quiet, self.0.config.direct_poll_interval);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        let next = if self.poll_and_give(may_give) {
+        let mut core = self.0.core.lock();
+        // What has only waited to be written needs no other poll soon, so that what is sent next can leave together.
+        let has_sent = core.channel.keeps_packets() && core.flush();
+        let next = if self.poll_and_give(core, has_sent, may_give) {
             1
         } else {
             quiet.interval.load(Relaxed).saturating_mul(2).clamp(1, most)
