@@ -63,7 +63,7 @@ const LINES: &[Line] = &[
     (
         "rput",
         "a slot for the request is taken and given back, which is one atomic instruction more than a put",
-        "a put with a request leaves at once in a packet of its own, and has an element of the operation table",
+        "each is a packet of its own, put together and copied; one wait in 32 writes what lies in the channel by then",
     ),
     (
         "lock-all-put",
