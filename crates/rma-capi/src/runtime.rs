@@ -45,6 +45,12 @@ impl Process {
         self.world.inner.runtime().end_short_call();
     }
 
+    /// Whether one thread at a time calls, each after the one before.
+    #[inline(always)]
+    pub(crate) fn has_one_caller(&self) -> bool {
+        self.asked_level < MPI_THREAD_MULTIPLE
+    }
+
     /// Whether a call that needs no packet may go by without a poll; it is counted then.
     #[inline(always)]
     pub(crate) fn pass_poll(&self) -> bool {

@@ -62,7 +62,7 @@ const LINES: &[Line] = &[
     ),
     (
         "rput",
-        "a slot for the request is taken and given back, which is one atomic instruction more than a put",
+        "a slot for the request is looked for, taken, found by its handle and given back",
         "each is a packet of its own, put together and copied; one wait in 32 writes what lies in the channel by then",
     ),
     (

@@ -2,8 +2,8 @@
 //!
 //! A put with a request on memory that is mapped is over before anybody can ask for it, and nothing is left to be told but that.
 //! An object of the table for each would cost ten times what the put does, so these have slots of their own, which hold no
-//! more than whether somebody has the request: taken by one compare-and-swap, given back by another. When all are taken the
-//! rest go into the table, and so do all while calls note their names (`RMA_DEBUG`), so that what is left shows.
+//! more than whether somebody has the request: taken by one compare-and-swap and given back by another, or by a load and a store
+//! each where one thread at a time calls. When all are taken the rest go into the table, and so do all while calls note their names (`RMA_DEBUG`), so that what is left shows.
 //!
 //! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
 //! odd while the program has its request; it grows by one with each change, so that a handle is good for one request.
@@ -12,10 +12,12 @@ use super::{End, Listed, MPI_REQUEST_NULL, MPI_Request, Request, State, Status, 
 use crate::arguments::Out;
 use crate::errors::Raiser;
 use crate::handle::{GENERATION_MASK, GENERATION_SHIFT, KIND_SHIFT};
-use crate::runtime::unwatched;
+use crate::runtime::{Process, unwatched};
 use parking_lot::Mutex;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{
+    AtomicU32, AtomicUsize, Ordering, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 use std::sync::{Arc, OnceLock};
 
 /// The number in the handles, beside those of [`crate::handle::Handle`].
@@ -55,11 +57,24 @@ impl Slot {
     #[must_use]
     pub(super) fn give_back(&self, handle: MPI_Request) -> bool {
         let taken = generation_of(handle);
-        let is_mine = self.generation.compare_exchange(taken, next(taken), Release, Relaxed).is_ok();
+        let is_mine = self.advance(taken, Release);
         if is_mine {
             NEXT.store(handle.0 as u32 as usize, Relaxed);
         }
         is_mine
+    }
+
+    /// Takes the slot from a generation to the next. `false`, and nothing done, when another thread has.
+    #[inline(always)]
+    fn advance(&self, from: u32, order: Ordering) -> bool {
+        if unwatched().is_some_and(Process::has_one_caller) {
+            let is_there = self.generation.load(Relaxed) == from;
+            if is_there {
+                self.generation.store(next(from), Relaxed);
+            }
+            return is_there;
+        }
+        self.generation.compare_exchange(from, next(from), order, Relaxed).is_ok()
     }
 
     pub(super) fn request(&self) -> Arc<Request> {
@@ -88,12 +103,8 @@ pub(crate) fn take_ended() -> Option<MPI_Request> {
     let index = NEXT.load(Relaxed) % SLOTS.len();
     NEXT.store(index + 1, Relaxed);
     let generation = SLOTS[index].generation.load(Relaxed);
-    let taken = next(generation);
-    if generation % 2 == 1 {
-        return None;
-    }
-    SLOTS[index].generation.compare_exchange(generation, taken, Acquire, Relaxed).ok()?;
-    Some(MPI_Request(bits(taken, index)))
+    let is_taken = generation % 2 == 1 || !SLOTS[index].advance(generation, Acquire);
+    (!is_taken).then_some(MPI_Request(bits(next(generation), index)))
 }
 
 /// Gives a request back, if it is one of these and nobody has.
