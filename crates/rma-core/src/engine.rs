@@ -127,18 +127,13 @@ impl Engine {
     /// a loop of polls would hold the core of whoever it waits for until the system takes it away.
     pub fn poll(&self) -> bool {
         let core = self.0.core.lock();
-        self.poll_and_give(core, false, &|| true)
+        self.poll_and_give(core, &|| true)
     }
 
-    /// [`Engine::poll`] that keeps its turn unless `may_give` says otherwise. `has_sent` says that something has left just before.
-    fn poll_and_give(
-        &self,
-        mut core: MutexGuard<'_, Core>,
-        has_sent: bool,
-        may_give: &dyn Fn() -> bool,
-    ) -> bool {
+    /// [`Engine::poll`] that keeps its turn unless `may_give` says otherwise.
+    fn poll_and_give(&self, mut core: MutexGuard<'_, Core>, may_give: &dyn Fn() -> bool) -> bool {
         let moved = core.step(&*self.0.host);
-        self.0.waiting.on_stepped(&mut core, moved || has_sent);
+        self.0.waiting.on_stepped(&mut core, moved);
         if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 && may_give() {
             core.state.counters.on_turns_given(1);
             drop(core);
@@ -390,8 +385,10 @@ impl Engine {
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let mut core = self.0.core.lock();
         // What has only waited to be written needs no other poll soon, so that what is sent next can leave together.
-        let has_sent = core.channel.keeps_packets() && core.flush();
-        let next = if self.poll_and_give(core, has_sent, may_give) {
+        if core.channel.keeps_packets() && core.flush() {
+            self.0.waiting.on_moved();
+        }
+        let next = if self.poll_and_give(core, may_give) {
             1
         } else {
             quiet.interval.load(Relaxed).saturating_mul(2).clamp(1, most)

@@ -1,15 +1,16 @@
 //! The loops of [`super::combine`] by AVX-512, which does twice as much at once as AVX2, compares into masks, and masks what is no
 //! whole vector, so nothing is left for others to do.
 //!
-//! Used on processors with VBMI2 alone: those before it slow down for a while where vectors of 512 bits are used. What the compiler
-//! offers for these needs a newer one than this crate does, so the loops are `asm!` throughout; that is needed for window memory anyway.
+//! Used on processors with VBMI2 alone: older ones were not measured. What the compiler offers for such vectors needs a newer one than
+//! this crate does, so the loops are `asm!` throughout; that is needed for window memory anyway.
 
 use super::span::{Fold, Lane};
 use std::arch::asm;
 
 /// Bytes of a vector.
 const VECTOR: usize = 64;
-/// A run from this length on begins with what is before the first whole line of the target: a store to two lines takes twice as long.
+/// A run from this length on begins with what is before the first whole line of the target, so that no store of a whole vector
+/// is to two lines.
 const ALIGNED_FROM: usize = 8 * VECTOR;
 
 /// One loop for one fold. Takes where, the operands, how many bytes, and the mask of those that are no whole vector.
@@ -21,10 +22,10 @@ pub(super) fn is_here() -> bool {
     is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512bw")
 }
 
-/// Combines the words of `to` with those of `from`.
+/// Combines the words of `to`, which are whole and aligned, with those of `from`.
 ///
 /// # Safety
-/// [`is_here`]; `from` must be readable and `to` writable for `len` bytes, which are whole words.
+/// [`is_here`]; `from` must be readable and `to` writable for `len` bytes.
 #[inline]
 pub(super) unsafe fn combine(combine: Combine, mut to: *mut u8, mut from: *const u8, mut len: usize) {
     let before_line = to.align_offset(VECTOR);
@@ -56,7 +57,7 @@ pub(super) fn loop_of(fold: Fold) -> Option<Combine> {
         Fold::Add(L::U64 | L::I64) => add_64,
         Fold::Add(L::F32) => add_f32,
         Fold::Add(L::F64) => add_f64,
-        // No instruction for the first, and a slow one for the second.
+        // The first has no instruction, the second one of another extension.
         Fold::Multiply(L::U8 | L::I8 | L::U64 | L::I64) => return None,
         Fold::Multiply(L::U16 | L::I16) => multiply_16,
         Fold::Multiply(L::U32 | L::I32) => multiply_32,
@@ -96,42 +97,16 @@ macro_rules! single {
 }
 
 /// The lesser or greater of numbers: that of the processor, which gives the operand for two zeros and where one is no number. So of
-/// two that are equal the bits that both have, or either has, decide, which tells zeros apart; and what was there stays where the
-/// operand is no number.
+/// two that are equal the bits that both have, or either has, decide, which tells zeros apart; and where the operand is no number
+/// what was there stays.
 macro_rules! extreme {
     ($current:literal, $operand:literal, $extreme:literal, $compare:literal, $bits:literal, $move:literal) => {
         concat!(
-            $extreme,
-            " zmm15, zmm",
-            $current,
-            ", zmm",
-            $operand,
-            "\n",
-            $compare,
-            " k2, zmm",
-            $current,
-            ", zmm",
-            $operand,
-            ", 0\n",
-            $compare,
-            " k3, zmm",
-            $operand,
-            ", zmm",
-            $operand,
-            ", 3\n",
-            $bits,
-            " zmm15 {{k2}}, zmm",
-            $current,
-            ", zmm",
-            $operand,
-            "\n",
-            $move,
-            " zmm15 {{k3}}, zmm",
-            $current,
-            "\n",
-            "vmovdqa64 zmm",
-            $current,
-            ", zmm15"
+            concat!($extreme, " zmm15, zmm", $current, ", zmm", $operand, "\n"),
+            concat!($compare, " k2, zmm", $current, ", zmm", $operand, ", 0\n"),
+            concat!($compare, " k3, zmm", $operand, ", zmm", $operand, ", 7\n"),
+            concat!($bits, " zmm15 {{k2}}, zmm", $current, ", zmm", $operand, "\n"),
+            concat!($move, " zmm", $current, " {{k3}}, zmm15"),
         )
     };
 }

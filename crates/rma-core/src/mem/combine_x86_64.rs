@@ -33,11 +33,11 @@ pub(super) enum Loop {
 }
 
 /// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
-/// it is null, what they were; answers for how many bytes it has.
+/// it is null, what they were; answers for how many bytes it has. Words of `to` are whole and aligned; others would be combined in parts.
 ///
 /// # Safety
-/// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes, which are whole words. Others may access all of
-/// them at the same time.
+/// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes. Others may access all of them at the same
+/// time.
 pub(super) unsafe fn combine_bytes(
     fold: Fold,
     to: *mut u8,

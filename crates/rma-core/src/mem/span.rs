@@ -214,7 +214,7 @@ impl WriteSpan {
     }
 
     /// Combines the words from the start of the span with those of `operand`, as far as the processor does many at once, and
-    /// stores in `before` what they were; answers for how many bytes it has. The words are not changed in atomic steps.
+    /// stores in `before` what they were; answers for how many bytes it has. The words, which are whole and aligned, are not changed in atomic steps.
     ///
     /// # Panics
     /// When the span or `before` is shorter than `operand`.
