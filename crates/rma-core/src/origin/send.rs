@@ -38,7 +38,41 @@ pub(crate) struct Outbox<'a> {
 }
 
 /// Packets by the name of the channel that took them.
-pub(crate) type ByChannel = SmallVec<[(&'static str, u64); 2]>;
+#[derive(Default)]
+pub(crate) struct ByChannel {
+    counts: SmallVec<[(&'static str, u64); 2]>,
+    /// Whom the last packet went to, and the place of its channel, which is the same for the channel's life.
+    last: Option<(Peer, usize)>,
+}
+
+impl ByChannel {
+    /// The names of the channels that have taken packets, each with their number.
+    pub(crate) fn to_vec(&self) -> Vec<(&'static str, u64)> {
+        self.counts.to_vec()
+    }
+
+    /// Counts a packet to a peer; `name` is asked for the name of its channel.
+    fn count(&mut self, peer: Peer, name: impl FnOnce() -> &'static str) {
+        let at = match self.last {
+            Some((last, at)) if last == peer => at,
+            _ => self.look_up(peer, name()),
+        };
+        self.counts[at].1 += 1;
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, peer: Peer, name: &'static str) -> usize {
+        // A name is one constant of its channel, so its address tells, most often.
+        let is_it = |known: &str| std::ptr::eq(known, name) || known == name;
+        let known = self.counts.iter().position(|(known, _)| is_it(known));
+        let at = known.unwrap_or_else(|| {
+            self.counts.push((name, 0));
+            self.counts.len() - 1
+        });
+        self.last = Some((peer, at));
+        at
+    }
+}
 
 impl Outbox<'_> {
     /// What the way to `peer` can carry.
@@ -121,13 +155,7 @@ impl Outbox<'_> {
     }
 
     fn sent(&mut self, peer: Peer, data_len: u64) -> Sent {
-        let name = self.channel.capabilities_for(peer).name;
-        // A name is one constant of its channel, so its address tells, most often.
-        let is_it = |known: &str| std::ptr::eq(known, name) || known == name;
-        match self.by_channel.iter_mut().find(|(known, _)| is_it(known)) {
-            Some((_, count)) => *count += 1,
-            None => self.by_channel.push((name, 1)),
-        }
+        self.by_channel.count(peer, || self.channel.capabilities_for(peer).name);
         self.counters.on_packets_sent(1);
         self.counters.on_bytes_sent(data_len);
         Sent::Yes
@@ -136,5 +164,32 @@ impl Outbox<'_> {
     fn full(&mut self) -> Sent {
         self.counters.on_channel_full(1);
         Sent::Full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_counted_by_the_channel_of_each_peer() {
+        let mut counts = ByChannel::default();
+        let even = |peer: u32| peer.is_multiple_of(2);
+        for peer in [2, 2, 3, 2, 4, 4, 5, 3, 3, 3] {
+            counts.count(Peer(peer), || if even(peer) { "shm" } else { "tcp" });
+        }
+        assert_eq!(counts.to_vec(), [("shm", 5), ("tcp", 5)]);
+    }
+
+    #[test]
+    fn a_channel_is_asked_once_for_packets_to_one_peer_in_a_row() {
+        let (mut counts, mut asked) = (ByChannel::default(), 0);
+        for peer in [1, 1, 1, 2, 2, 1] {
+            counts.count(Peer(peer), || {
+                asked += 1;
+                "shm"
+            });
+        }
+        assert_eq!((counts.to_vec(), asked), (vec![("shm", 6)], 3));
     }
 }

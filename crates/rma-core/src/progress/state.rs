@@ -116,7 +116,7 @@ impl State {
             nudges: Vec::new(),
             lost: HashMap::new(),
             counters: Counters::default(),
-            by_channel: ByChannel::new(),
+            by_channel: ByChannel::default(),
             is_spinning: false,
             told: false,
             begun: false,
