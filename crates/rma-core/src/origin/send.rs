@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn packets_are_counted_by_the_channel_of_each_peer() {
         let mut counts = ByChannel::default();
-        let even = |peer: u32| peer.is_multiple_of(2);
+        let is_even = |peer: u32| peer.is_multiple_of(2);
         for peer in [2, 2, 3, 2, 4, 4, 5, 3, 3, 3] {
-            counts.count(Peer(peer), || if even(peer) { "shm" } else { "tcp" });
+            counts.count(Peer(peer), || if is_even(peer) { "even" } else { "odd" });
         }
-        assert_eq!(counts.to_vec(), [("shm", 5), ("tcp", 5)]);
+        assert_eq!(counts.to_vec(), [("even", 5), ("odd", 5)]);
     }
 
     #[test]
@@ -187,9 +187,9 @@ mod tests {
         for peer in [1, 1, 1, 2, 2, 1] {
             counts.count(Peer(peer), || {
                 asked += 1;
-                "shm"
+                "even"
             });
         }
-        assert_eq!((counts.to_vec(), asked), (vec![("shm", 6)], 3));
+        assert_eq!((counts.to_vec(), asked), (vec![("even", 6)], 3));
     }
 }
