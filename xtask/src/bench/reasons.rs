@@ -137,12 +137,12 @@ const LINES: &[Line] = &[
     ),
     (
         "created-get",
-        "memory that the library did not allocate is reached by packets; an operation with a result has an element of the operation table",
+        "memory that the library did not allocate is reached by packets; request and reply pass the engine on both sides",
         "a get needs a request and its answer",
     ),
     (
         "created-fetch",
-        "memory that the library did not allocate is reached by packets; an operation with a result has an element of the operation table",
+        "memory that the library did not allocate is reached by packets; request and reply pass the engine on both sides",
         "a fetch_and_op needs a request and its answer",
     ),
     (
