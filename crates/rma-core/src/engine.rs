@@ -66,6 +66,12 @@ impl Quiet {
         self.idle.store(idle % IDLE_POLLS_OF_A_TURN, Relaxed);
         idle == IDLE_POLLS_OF_A_TURN
     }
+
+    /// Puts the next poll off by a call, up to the longest time between two.
+    fn spare(&self, most: u64) {
+        let more = u64::from(self.left.load(Relaxed)) + 1;
+        self.left.store(u32::try_from(more.min(most)).unwrap_or(u32::MAX), Relaxed);
+    }
 }
 
 impl Engine {
@@ -378,6 +384,11 @@ impl Engine {
         left > 0
     }
 
+    /// Lets one more call go by without a poll: what has been done needs none, and brings its own when there is more of it.
+    pub(crate) fn spare_poll(&self) {
+        self.0.quiet.spare(self.0.config.direct_poll_interval);
+    }
+
     /// The poll of [`Engine::poll_now_and_then`], which keeps its turn unless `may_give` says otherwise.
     #[cold]
     pub(crate) fn poll_now(&self, may_give: &dyn Fn() -> bool) {
@@ -441,5 +452,15 @@ mod tests {
         assert_eq!(turns(100, true), 0, "who moves something keeps its turn");
         assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0, "and it is counted from there");
         assert_eq!(turns(1, false), 1);
+    }
+
+    #[test]
+    fn polls_are_put_off_by_a_call_each_and_not_for_ever() {
+        let quiet = Quiet::default();
+        let left = |spared: u32| {
+            (0..spared).for_each(|_| quiet.spare(3));
+            quiet.left.load(Relaxed)
+        };
+        assert_eq!([left(1), left(1), left(1), left(100)], [1, 2, 3, 3]);
     }
 }

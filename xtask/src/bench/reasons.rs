@@ -63,7 +63,7 @@ const LINES: &[Line] = &[
     (
         "rput",
         "a slot for the request is looked for, taken, found by its handle and given back",
-        "each is a packet of its own, put together and copied; one wait in 32 writes what lies in the channel by then",
+        "the first eight are packets of their own; the others join a packet under the engine's lock, and take a slot for the request",
     ),
     (
         "lock-all-put",

@@ -66,7 +66,7 @@ pub(super) fn accumulate_joins_or_runs<C: Wide>(
     accumulate_whole(origin, target, op, win, true)
 }
 
-/// As [`accumulate_joins_or_runs`], without packs: what joins others is not complete.
+/// As [`accumulate_joins_or_runs`], without packs.
 #[inline(always)]
 pub(super) fn accumulate_runs<C: Wide>(
     origin: &Origin<C>,
@@ -195,6 +195,41 @@ pub(super) fn requested_now<C: Wide>(
     if request.is_null() || !window.inner.is_locked_now(rank) {
         return None;
     }
+    ended_by(request, operate)
+}
+
+/// `MPI_Rput`, where it can join others that wait; `None`, likewise.
+#[inline(always)]
+pub(super) fn put_joins_with_request<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    let window = super::find_near(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    let from = origin.address.readable_at_all(len)?;
+    ended_by(request, || window.inner.rput_joins(from, rank, disp).then_some(()))
+}
+
+/// `MPI_Raccumulate` of one element, likewise.
+#[inline(always)]
+pub(super) fn accumulate_joins_with_request<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    let window = super::find_near(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let (len, kernel) = one_element(origin, target, op)?;
+    let ((rank, disp), from) = (target.place()?, origin.address.readable_at_all(len)?);
+    ended_by(request, || window.inner.raccumulate_joins(from, kernel, rank, disp).then_some(()))
+}
+
+/// A request for what is complete as `operate` returns; `None` when that has done nothing.
+#[inline(always)]
+fn ended_by(request: Out<MPI_Request>, operate: impl FnOnce() -> Option<()>) -> Option<()> {
     let ended = take_ended()?;
     if operate().is_none() {
         give_back(ended);

@@ -2,7 +2,8 @@
 //! with messages and collectives.
 
 use super::now::{
-    accumulate_now, accumulate_runs, get_accumulate_now, get_accumulate_runs, get_now, put_now, requested_now,
+    accumulate_joins_with_request, accumulate_now, accumulate_runs, get_accumulate_now, get_accumulate_runs,
+    get_now, put_joins_with_request, put_now, requested_now,
 };
 use super::transfer::{Elements, Origin, Target, here_of_accumulate, named, predefined, sides};
 use crate::abi::*;
@@ -27,7 +28,7 @@ forms! {
         requested_now(request, &target, win, || {
             put_now(&origin, &target, win)
         }).is_some()
-    }; |_| {
+    }, then put_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -66,7 +67,7 @@ forms! {
             accumulate_now(&origin, &target, op, win)
                 .or_else(|| accumulate_runs(&origin, &target, op, win))
         }).is_some()
-    }; |_| {
+    }, then accumulate_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;

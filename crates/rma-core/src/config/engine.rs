@@ -29,7 +29,7 @@ crate::variables! {
             "more than the short epochs of lock-based codes, less than would delay a stream";
         /// Waiting operations from which on small stores share packets.
         pack_from: u64 = 64u64, "RMA_PACK_FROM", Count, 1..=1 << 20,
-            "operations to one target that wait, from which on small puts and accumulates to it share packets",
+            "operations to one target that wait, from which on small puts and accumulates to it share packets; those with requests do from an eighth of it on the way",
             "epochs of fewer operations keep their packets and what rides on them; in a stream a packet each costs more";
         /// Most data bytes that may ride on a lock request.
         lock_data_bytes: u64 = 4096u64, "RMA_LOCK_DATA_BYTES", Bytes, 0..=1 << 20,

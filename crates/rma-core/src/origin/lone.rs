@@ -13,7 +13,7 @@
 //! something else comes than its flush alone, that was a packet too many, and it takes twice as long a row until the next one.
 //!
 //! A store with a request leaves at once, because somebody waits for it, who waits for no more than that: complete, it needs no request
-//! that anybody looks at. The next flush asks for its acknowledgement.
+//! that anybody looks at. The next flush asks for its acknowledgement. A stream of them is packed ([`super::stream`]).
 //!
 //! Invariants: there is one in a window at most; its target has an element, to which it is the newest operation posted and nothing
 //! else is pending; packets to that target may leave; the window's own share of operation elements has one left, so that it can

@@ -13,5 +13,6 @@ pub(crate) mod post;
 pub(crate) mod response;
 pub(crate) mod round;
 mod send;
+pub(crate) mod stream;
 
 pub(crate) use send::{ByChannel, Outbox, Sent};

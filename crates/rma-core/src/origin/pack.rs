@@ -4,7 +4,7 @@
 //! more as few long packets. So a pack begins when `RMA_PACK_FROM` operations to a target wait, and takes in the stores that
 //! wait at the end of the line. Later ones join it without an element of their own, and without asking again what is legal:
 //! a pack is joined only while nothing was posted behind it and no call has pushed it, and every call that ends an epoch,
-//! and every flush, pushes what was posted before. Stores that others wait for one by one have no part in this.
+//! and every flush, pushes what was posted before. Stores with requests have a part in this only as a stream ([`super::stream`]).
 
 use super::issue::MAX_HEAD;
 use crate::channel::Channel;
@@ -165,11 +165,20 @@ pub(super) fn begin(
     }
     let is_in = newest.add_to(&mut pack, &window.shared);
     debug_assert!(is_in, "its room was counted first");
-    let len = pack.bytes().len() as u64;
-    let mut packed =
-        Operation::new(OpKind::Pack, newest.disp, len, OpData::Pack(Box::new(pack)), Scatter::discard(0));
+    let mut packed = operation(newest.disp, pack);
     packed.order = op.order;
     *op = packed;
+}
+
+/// A pack of this store alone, if it may be packed, where packets have so much room besides a head.
+pub(super) fn of_one(shared: &Shared, small: &Small, room: usize) -> Option<Operation> {
+    let mut pack = Pack::new(room.min(MOST_BYTES));
+    (small.may_be_packed() && small.add_to(&mut pack, shared)).then(|| operation(small.disp, pack))
+}
+
+fn operation(disp: Disp, pack: Pack) -> Operation {
+    let len = pack.bytes().len() as u64;
+    Operation::new(OpKind::Pack, disp, len, OpData::Pack(Box::new(pack)), Scatter::discard(0))
 }
 
 /// Remembers a pack that is in line now: the next stores join it.

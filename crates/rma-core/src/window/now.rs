@@ -46,6 +46,18 @@ impl Window {
             && self.joins(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
     }
 
+    /// [`Window::rput`], where it is nothing but a copy into a pack of others; says whether it has been done, and is complete.
+    pub fn rput_joins(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
+        self.joins_with_request(target, Small::new(Store::Put, disp, origin).as_ref())
+    }
+
+    /// [`Window::raccumulate`] of one element, likewise.
+    pub fn raccumulate_joins(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
+        kernel.op().is_accumulate()
+            && origin.len() == kernel.ty().size()
+            && self.joins_with_request(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
+    }
+
     /// [`Window::get`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // as above
     pub fn get_now(&self, result: WriteSpan, target: Rank, disp: Disp) -> bool {

@@ -10,7 +10,7 @@ use crate::ids::Rank;
 use crate::origin::lone_fetch::FetchCall;
 use crate::origin::pack::{self, Small};
 use crate::origin::post::{post, post_calmly};
-use crate::origin::{lone, lone_fetch};
+use crate::origin::{lone, lone_fetch, stream};
 use crate::progress::{Core, Pools, State};
 use crate::table::{OpArea, Operation};
 
@@ -81,9 +81,36 @@ impl Window {
 
     /// Whether a store that somebody waits for alone has left, and so is complete.
     pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
-        Small::of(op).filter(|_| !self.engine().sight().is_on()).is_some_and(|small| {
-            self.engine().with(|core| lone::send_at_once(core, self.shared(), target, &small))
+        let small = Small::of(op).filter(|_| !self.engine().sight().is_on());
+        small.is_some_and(|small| {
+            self.joins_stream(target, &small)
+                || self.engine().with(|core| lone::send_at_once(core, self.shared(), target, &small))
         })
+    }
+
+    /// Whether a store that somebody waits for alone has joined a stream of such stores, and so is complete.
+    fn joins_stream(&self, target: Rank, small: &Small) -> bool {
+        let (has_joined, is_pack_full) = self.engine().with(|core| {
+            let has_joined = stream::take(core, self.shared(), target, small);
+            (has_joined, std::mem::take(&mut core.state.is_pack_full))
+        });
+        if is_pack_full {
+            // The target can begin on it while the next is being filled.
+            self.engine().poll();
+        } else if has_joined {
+            // Its wait has nothing to write.
+            self.engine().spare_poll();
+        }
+        has_joined
+    }
+
+    /// [`Window::joins_stream`] while there is a pack: the quick way of such a stream. While somebody looks, the ordinary way tells of it.
+    #[inline]
+    pub(super) fn joins_with_request(&self, target: Rank, small: Option<&Small>) -> bool {
+        self.has_pack()
+            && small
+                .filter(|_| !self.engine().sight().is_on())
+                .is_some_and(|small| self.joins_stream(target, small))
     }
 
     /// Makes a call that fetches: it leaves now, or is queued as soon as there is an element for it.
