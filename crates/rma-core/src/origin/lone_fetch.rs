@@ -13,7 +13,7 @@
 
 use super::issue::request_kind;
 use super::send::{Outbox, Sent};
-use crate::channel::{Lane, Source};
+use crate::channel::{Lane, MIN_PACKET};
 use crate::datatype::{Gather, Scatter};
 use crate::ids::{Disp, Rank, RequestId, Sequence};
 use crate::kernel::Kernel;
@@ -22,13 +22,14 @@ use crate::pool::PoolKey;
 use crate::progress::{Core, Pools, State};
 use crate::table::{OpData, OpKind, Operation};
 use crate::window::{Shared, WindowState};
-use crate::wire::{Place, Request, RequestFlags};
+use crate::wire::{Place, RUN_HEAD, Request, RequestFlags};
 
 /// Whom replies to lone fetches name: generation 0 is never given out.
 pub(crate) const REPLY_TO: RequestId = RequestId { index: 0, generation: 0 };
 
-/// Longest operand: of longer ones the element is no matter.
+/// Longest operand: of longer ones the element is no matter, and every channel carries so much in a small packet.
 const MOST_DATA: usize = 128;
+const _: () = assert!(RUN_HEAD + MOST_DATA <= MIN_PACKET);
 
 /// Most bytes of the operands of a call of one element, together.
 pub(crate) const OPERAND_BYTES: usize = 16;
@@ -84,6 +85,23 @@ impl FetchCall {
     }
 }
 
+impl Operand {
+    fn len(&self) -> usize {
+        match self {
+            Self::Copied { len, .. } => usize::from(*len),
+            Self::Memory(origin) => origin.len(),
+        }
+    }
+
+    /// Copies all of it.
+    fn read(&self, to: &mut [u8]) {
+        match self {
+            Self::Copied { bytes, len } => to.copy_from_slice(&bytes[..usize::from(*len)]),
+            Self::Memory(origin) => origin.read(to),
+        }
+    }
+}
+
 impl From<FetchCall> for Operation {
     fn from(call: FetchCall) -> Self {
         let data = match call.operand {
@@ -106,17 +124,10 @@ pub(crate) fn send(core: &mut Core, shared: &Shared, rank: Rank, call: &FetchCal
     if call.kind.streamed_element().is_some() && len > config.unit_bytes {
         return false;
     }
-    let mut room = [0; MOST_DATA];
-    let data = match &call.operand {
-        Operand::Copied { bytes, len } => &bytes[..usize::from(*len)],
-        Operand::Memory(origin) => match room.get_mut(..origin.len()) {
-            Some(data) => {
-                origin.read(data);
-                data
-            }
-            None => return false,
-        },
-    };
+    let data_len = call.operand.len();
+    if data_len > MOST_DATA {
+        return false;
+    }
     let is_first =
         |window: &&mut WindowState| window.lone.is_none() && window.lone_fetch.is_none() && !window.dirty;
     let Some(window) = windows.calm(shared.id, rank).filter(is_first) else { return false };
@@ -129,7 +140,11 @@ pub(crate) fn send(core: &mut Core, shared: &Shared, rank: Rank, call: &FetchCal
     let kind = request_kind(call.kind, REPLY_TO, Place::run(disp, 0), len);
     let request = Request { window: shared.id, flags: RequestFlags::NONE, sequence, kind };
     let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
-    if outbox.small(target.peer, Lane::Request, &request.emit(), Source::Bytes(data)) != Sent::Yes {
+    let mut packet = [0; RUN_HEAD + MOST_DATA];
+    let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
+    let Some(head_len) = request.put_head(head) else { return false };
+    call.operand.read(&mut packet[head_len..head_len + data_len]);
+    if outbox.whole(target.peer, Lane::Request, &packet[..head_len + data_len], data_len) != Sent::Yes {
         return false;
     }
     let order = target.on_lone_fetch();

@@ -5,12 +5,12 @@
 //! until everything before it has left, bulk bodies included. Few empty queues are kept: a rank to which all others of a
 //! large job have sent once weighs no more than before.
 //!
-//! Most often an acknowledgement is all that is owed to anybody, and it leaves before the next reply comes: it has no queue.
+//! Most often one short reply is all that is owed to anybody, and it leaves before the next one comes: it has no queue.
 
 use super::buffers::{Buffer, Buffers};
 use super::locks;
 use crate::bugs::{Bug, has};
-use crate::channel::{BulkToken, Lane, Source};
+use crate::channel::{BulkToken, Lane, MIN_PACKET, Source};
 use crate::control::LockKind;
 use crate::datatype::Gather;
 use crate::ids::{Peer, WindowId};
@@ -18,7 +18,7 @@ use crate::mem::ReadSpan;
 use crate::origin::{Outbox, Sent};
 use crate::progress::{BulkOwner, Bulks};
 use crate::window::{Held, Windows};
-use crate::wire::{Response, ResponseFlags, ResponseKind};
+use crate::wire::{Response, ResponseFlags, ResponseKind, SHORT_HEAD};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -48,14 +48,31 @@ pub(crate) enum ReplyBody {
     Buffer(Buffer),
 }
 
+/// Longest data of a reply that needs no queue.
+const SHORT_BODY: usize = 64;
+const _: () = assert!(SHORT_HEAD + SHORT_BODY <= MIN_PACKET);
+
+impl ReplyBody {
+    /// How many bytes there are, if the data are few, in one run.
+    fn short_len(&self) -> Option<usize> {
+        let len = match self {
+            Self::None => 0,
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Run(run, _) => run.len(),
+            Self::Memory(..) | Self::Buffer(_) => return None,
+        };
+        (len <= SHORT_BODY).then_some(len)
+    }
+}
+
 /// Empty queues that are kept for the next reply, with their memory.
 const KEPT_QUEUES: usize = 8;
 
 /// All replies of an engine.
 #[derive(Default)]
 pub(crate) struct Replies {
-    /// A response without data besides which nothing is queued for anybody.
-    lone: Option<(Peer, Response)>,
+    /// A short response besides which nothing is queued for anybody.
+    lone: Option<(Peer, Response, ReplyBody)>,
     queues: FxHashMap<Peer, Queue>,
     /// Peers with a queue that is not empty.
     waiting: VecDeque<Peer>,
@@ -85,20 +102,21 @@ impl Replies {
     /// Queues a reply. An acknowledgement joins one before it that says the same of earlier requests, and so does the error
     /// of a store behind another: a window raises its first error only.
     pub(crate) fn push(&mut self, to: Peer, reply: Reply) {
-        if self.is_empty()
-            && let Reply::Packet(response, ReplyBody::None) = &reply
-        {
-            self.lone = Some((to, *response));
-            return;
+        match reply {
+            Reply::Packet(response, body) if self.is_empty() && body.short_len().is_some() => {
+                self.lone = Some((to, response, body));
+            }
+            reply => {
+                self.end_lone();
+                self.enqueue(to, reply);
+            }
         }
-        self.end_lone();
-        self.enqueue(to, reply);
     }
 
     /// Puts the response that has no queue into one.
     fn end_lone(&mut self) {
-        if let Some((to, response)) = self.lone.take() {
-            self.enqueue(to, Reply::Packet(response, ReplyBody::None));
+        if let Some((to, response, body)) = self.lone.take() {
+            self.enqueue(to, Reply::Packet(response, body));
         }
     }
 
@@ -121,7 +139,7 @@ impl Replies {
     /// Number of replies queued for a peer.
     pub(crate) fn len(&self, to: Peer) -> usize {
         if self.waiting.is_empty() {
-            return self.lone.iter().filter(|(peer, _)| *peer == to).count();
+            return self.lone.iter().filter(|(peer, ..)| *peer == to).count();
         }
         self.queues.get(&to).map_or(0, |queue| queue.replies.len())
     }
@@ -133,7 +151,7 @@ impl Replies {
             Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) => *of == window,
         });
         queued
-            || self.lone.is_some_and(|(_, response)| response.window == window)
+            || self.lone.as_ref().is_some_and(|(_, response, _)| response.window == window)
             || bulks
                 .iter()
                 .any(|(_, owner)| matches!(owner, BulkOwner::Reply { window: of, .. } if *of == window))
@@ -161,7 +179,7 @@ impl Replies {
 
     /// Drops what is owed to a lost peer; gives the releases among it, which others wait for.
     pub(crate) fn forget_peer(&mut self, peer: Peer) -> impl Iterator<Item = (WindowId, LockKind)> + use<> {
-        self.lone.take_if(|(to, _)| *to == peer);
+        self.lone.take_if(|(to, ..)| *to == peer);
         self.waiting.retain(|waiting| *waiting != peer);
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
@@ -175,7 +193,7 @@ impl Replies {
     /// # Errors
     /// A sentence about what is wrong.
     pub(crate) fn invariants(&self, bulks: &Bulks) -> Result<(), String> {
-        if let Some((peer, response)) = self.lone
+        if let Some((peer, response, _)) = &self.lone
             && !self.waiting.is_empty()
         {
             return Err(format!("{response} to {peer} is not the only reply"));
@@ -207,11 +225,8 @@ impl Replies {
         windows: &mut Windows,
         nudges: &mut Vec<Peer>,
     ) -> bool {
-        if let Some((peer, response)) = self.lone {
-            let sent = match response.emit_short() {
-                Some(head) => outbox.whole(peer, Lane::Response, &head, 0),
-                None => outbox.whole(peer, Lane::Response, &response.emit(), 0),
-            };
+        if let Some((peer, response, body)) = &self.lone {
+            let sent = send_short(outbox, *peer, response, body);
             if sent == Sent::Yes {
                 self.lone = None;
             } else {
@@ -304,6 +319,22 @@ fn can_merge(last: &Response, next: &Response) -> bool {
     is_plain(last) && is_plain(next) && last.window == next.window && !loses_error
 }
 
+/// Sends a response that is a packet of few bytes; every channel carries so much in a small one.
+fn send_short(outbox: &mut Outbox<'_>, peer: Peer, response: &Response, body: &ReplyBody) -> Sent {
+    let mut packet = [0; SHORT_HEAD + SHORT_BODY];
+    let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
+    let Some(head_len) = response.put_head(head) else {
+        return outbox.whole(peer, Lane::Response, &response.emit(), 0);
+    };
+    let len = body.short_len().unwrap_or_default();
+    match body {
+        ReplyBody::Bytes(bytes) => packet[head_len..head_len + len].copy_from_slice(bytes),
+        ReplyBody::Run(run, _) => run.read(&mut packet[head_len..head_len + len]),
+        ReplyBody::None | ReplyBody::Memory(..) | ReplyBody::Buffer(_) => {}
+    }
+    outbox.whole(peer, Lane::Response, &packet[..head_len + len], len)
+}
+
 fn send_packet(
     outbox: &mut Outbox<'_>,
     bulks: &mut Bulks,
@@ -382,6 +413,29 @@ mod tests {
         assert!(!replies.is_empty());
         assert_eq!(replies.forget_peer(Peer(1)).count(), 0);
         assert!(replies.is_empty(), "nobody answers a lost peer");
+    }
+
+    #[test]
+    fn short_data_need_no_queue_either_and_keep_their_place() {
+        let to = RequestId { index: 0, generation: 0 };
+        let data = |sequence, len| {
+            let Reply::Packet(response, _) = reply(sequence, ResponseKind::Data { to }) else {
+                unreachable!()
+            };
+            Reply::Packet(response, ReplyBody::Bytes(SmallVec::from_elem(7, len)))
+        };
+        for (len, has_queue) in [(0, false), (SHORT_BODY, false), (SHORT_BODY + 1, true)] {
+            let mut replies = Replies::default();
+            replies.push(Peer(1), data(5, len));
+            assert_eq!((!replies.queues.is_empty(), replies.len(Peer(1))), (has_queue, 1), "{len} bytes");
+            replies.push(Peer(1), ack(6));
+            assert_eq!((sequences(&replies, 1), replies.merged), (vec![5, 6], 0));
+            let Some(Reply::Packet(_, ReplyBody::Bytes(bytes))) = replies.queues[&Peer(1)].replies.front()
+            else {
+                panic!("the data are first")
+            };
+            assert_eq!(bytes.len(), len);
+        }
     }
 
     #[test]

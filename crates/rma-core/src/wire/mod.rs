@@ -18,6 +18,8 @@ pub(crate) use label::kind_and_window;
 pub use pack::{PACK_ENTRY_LEN, PackEntries, PackEntry, Store, check_entries, set_entry_len};
 pub use place::{Area, Place};
 pub(crate) use place::{ENTRY_LEN, SHAPE_LEN};
+pub(crate) use request::RUN_HEAD;
 pub use request::{Request, RequestFlags, RequestKind};
+pub(crate) use response::SHORT_HEAD;
 pub use response::{Response, ResponseFlags, ResponseKind};
 pub(crate) use store::{STORE_HEAD, put_store_head};

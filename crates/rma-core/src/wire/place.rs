@@ -4,9 +4,9 @@
 //! arrives is built by the constructors of [`Layout`], which check every sum; whether it lies in the window is checked by
 //! whoever knows the window.
 
-use super::fields::{FIXED, Head, Reader, fixed};
+use super::fields::{Head, Reader};
 use crate::datatype::{Layout, Loop};
-use crate::ids::{Disp, Sequence, WindowId};
+use crate::ids::Disp;
 use smallvec::SmallVec;
 
 /// Bytes that a shape needs besides its loops and runs.
@@ -64,35 +64,30 @@ impl Place {
         matches!(self.area, Area::Shape { .. })
     }
 
-    /// The head of a request, with the place.
+    /// Where what is accessed begins: an offset, or a position along the shape.
     #[inline]
-    pub(super) fn emit(&self, code: u8, flags: u8, window: WindowId, sequence: Sequence) -> Head {
-        let (Area::Run { offset: first } | Area::Shape { from: first, .. }) = &self.area;
-        // Put together before it becomes a head: one copy of a known length.
-        let mut start = [0; FIXED + 16];
-        start[..FIXED].copy_from_slice(&fixed(code, flags, window, sequence));
-        start[FIXED..FIXED + 8].copy_from_slice(&self.disp.0.to_le_bytes());
-        start[FIXED + 8..].copy_from_slice(&first.to_le_bytes());
-        let mut head = Head::from_slice(&start);
-        match &self.area {
-            Area::Run { .. } => {}
-            Area::Shape { layout, .. } => {
-                // The origin cuts shapes so that they fit a packet, which is far from 256 entries.
-                let runs = layout.inner_runs().unwrap_or_default();
-                head.push(layout.loops().len() as u8);
-                head.push(runs.len() as u8);
-                head.extend_from_slice(&layout.first().to_le_bytes());
-                for Loop { count, stride } in layout.loops() {
-                    head.extend_from_slice(&count.to_le_bytes());
-                    head.extend_from_slice(&stride.to_le_bytes());
-                }
-                for (offset, len) in runs {
-                    head.extend_from_slice(&offset.to_le_bytes());
-                    head.extend_from_slice(&len.to_le_bytes());
-                }
-            }
+    pub(super) fn first(&self) -> u64 {
+        match self.area {
+            Area::Run { offset: first } | Area::Shape { from: first, .. } => first,
         }
-        head
+    }
+
+    /// Puts the shape, if there is one, behind displacement and offset.
+    pub(super) fn append_shape(&self, head: &mut Head) {
+        let Area::Shape { layout, .. } = &self.area else { return };
+        // The origin cuts shapes so that they fit a packet, which is far from 256 entries.
+        let runs = layout.inner_runs().unwrap_or_default();
+        head.push(layout.loops().len() as u8);
+        head.push(runs.len() as u8);
+        head.extend_from_slice(&layout.first().to_le_bytes());
+        for Loop { count, stride } in layout.loops() {
+            head.extend_from_slice(&count.to_le_bytes());
+            head.extend_from_slice(&stride.to_le_bytes());
+        }
+        for (offset, len) in runs {
+            head.extend_from_slice(&offset.to_le_bytes());
+            head.extend_from_slice(&len.to_le_bytes());
+        }
     }
 
     pub(super) fn parse(fields: &mut Reader<'_>, is_shaped: bool) -> Result<Self, &'static str> {

@@ -3,7 +3,7 @@
 //! An operation's data follows the head: in the same packet when small, as the body of a bulk packet otherwise. Their
 //! length is the packet's; the target derives counts from it.
 
-use super::fields::{Head, Reader, Start, head};
+use super::fields::{FIXED, Head, Reader, Start, fixed};
 use super::place::Place;
 use crate::datatype::BasicType;
 use crate::ids::{RequestId, Sequence, WindowId};
@@ -168,6 +168,13 @@ pub enum RequestKind {
     Nudge,
 }
 
+/// Where the place of a request ends, but for a shape: a displacement, and an offset.
+pub(super) const PLACED: usize = FIXED + 16;
+/// Most bytes behind the place: operation and type, length, and who waits for the reply.
+const TAIL: usize = 18;
+/// Longest head without a shape.
+pub(crate) const RUN_HEAD: usize = PLACED + TAIL;
+
 const SYNC: u8 = 1;
 pub(super) const PUT: u8 = 2;
 const GET: u8 = 3;
@@ -185,39 +192,37 @@ pub(super) const NUDGE: u8 = 15;
 impl Request {
     /// The head as bytes.
     pub fn emit(&self) -> Head {
-        let (code, flags) = (self.kind.code(), self.flags.bits());
-        let mut head = match self.kind.place() {
-            Some(place) => place.emit(code, flags, self.window, self.sequence),
-            None => head(code, flags, self.window, self.sequence),
-        };
-        match &self.kind {
-            RequestKind::Sync
-            | RequestKind::Pack
-            | RequestKind::Post
-            | RequestKind::Nudge
-            | RequestKind::Put(_) => {}
-            RequestKind::Get { len, reply_to, .. } => {
-                head.extend_from_slice(&len.to_le_bytes());
-                head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
-            }
-            RequestKind::Accumulate { kernel, .. } => {
-                head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
-            }
-            RequestKind::FetchOp { kernel, reply_to, .. } => {
-                head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
-                head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
-            }
-            RequestKind::GetAccumulate { kernel, len, reply_to, .. } => {
-                head.extend_from_slice(&[kernel.op().code(), kernel.ty().code()]);
-                head.extend_from_slice(&len.to_le_bytes());
-                head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
-            }
-            RequestKind::CompareSwap { kernel, reply_to, .. } => {
-                head.push(kernel.ty().code());
-                head.extend_from_slice(&reply_to.to_bits().to_le_bytes());
-            }
+        let mut packet = [0; RUN_HEAD];
+        if let Some(len) = self.put_head(&mut packet) {
+            return Head::from_slice(&packet[..len]);
         }
+        let (mut head, (tail, len)) = (Head::from_slice(&packet[..PLACED]), self.kind.tail());
+        if let Some(place) = self.kind.place() {
+            place.append_shape(&mut head);
+        }
+        head.extend_from_slice(&tail[..len]);
         head
+    }
+
+    /// Puts the head at the front of a packet and answers how long it is; `None` for one with a shape, of which only what comes before
+    /// that is there.
+    #[inline]
+    pub(crate) fn put_head(&self, packet: &mut [u8; RUN_HEAD]) -> Option<usize> {
+        packet[..FIXED].copy_from_slice(&fixed(
+            self.kind.code(),
+            self.flags.bits(),
+            self.window,
+            self.sequence,
+        ));
+        let Some(place) = self.kind.place() else { return Some(FIXED) };
+        packet[FIXED..FIXED + 8].copy_from_slice(&place.disp.0.to_le_bytes());
+        packet[FIXED + 8..PLACED].copy_from_slice(&place.first().to_le_bytes());
+        if place.is_shaped() {
+            return None;
+        }
+        let (tail, len) = self.kind.tail();
+        packet[PLACED..].copy_from_slice(&tail);
+        Some(PLACED + len)
     }
 
     /// The head at the front of a one-sided packet, and the data behind it.
@@ -278,6 +283,42 @@ impl Request {
 }
 
 impl RequestKind {
+    /// What comes behind the place, and how long it is.
+    #[inline]
+    fn tail(&self) -> ([u8; TAIL], usize) {
+        let mut tail = [0; TAIL];
+        let mut put = |at: usize, field: u64| tail[at..at + 8].copy_from_slice(&field.to_le_bytes());
+        let len = match self {
+            Self::Sync | Self::Pack | Self::Post | Self::Nudge | Self::Put(_) => 0,
+            Self::Get { len, reply_to, .. } => {
+                put(0, *len);
+                put(8, reply_to.to_bits());
+                16
+            }
+            Self::Accumulate { kernel, .. } => {
+                tail[..2].copy_from_slice(&[kernel.op().code(), kernel.ty().code()]);
+                2
+            }
+            Self::FetchOp { kernel, reply_to, .. } => {
+                put(2, reply_to.to_bits());
+                tail[..2].copy_from_slice(&[kernel.op().code(), kernel.ty().code()]);
+                10
+            }
+            Self::GetAccumulate { kernel, len, reply_to, .. } => {
+                put(2, *len);
+                put(10, reply_to.to_bits());
+                tail[..2].copy_from_slice(&[kernel.op().code(), kernel.ty().code()]);
+                18
+            }
+            Self::CompareSwap { kernel, reply_to, .. } => {
+                put(1, reply_to.to_bits());
+                tail[0] = kernel.ty().code();
+                9
+            }
+        };
+        (tail, len)
+    }
+
     /// Whether data follows the head.
     pub fn takes_data(&self) -> bool {
         !matches!(self, Self::Sync | Self::Get { .. } | Self::Post | Self::Nudge)

@@ -89,6 +89,9 @@ pub enum ResponseKind {
     NotPosted,
 }
 
+/// Longest head of an acknowledgement or of data.
+pub(crate) const SHORT_HEAD: usize = FIXED + 8;
+
 const ACK: u8 = 1;
 const DATA: u8 = 2;
 const ERROR: u8 = 3;
@@ -96,10 +99,19 @@ const NOT_POSTED: u8 = 4;
 const NO_REQUEST: u64 = u64::MAX;
 
 impl Response {
-    /// The head, if it is only what all heads begin with.
-    pub(crate) fn emit_short(&self) -> Option<[u8; FIXED]> {
+    /// Puts the head of an acknowledgement or of data at the front of a packet and answers how long it is; `None` for the others, whose
+    /// heads are longer or rare.
+    #[inline]
+    pub(crate) fn put_head(&self, packet: &mut [u8; SHORT_HEAD]) -> Option<usize> {
         let Self { window, flags, sequence, kind } = *self;
-        (kind == ResponseKind::Ack).then(|| fixed(ACK, flags.0, window, sequence))
+        let (code, to, len) = match kind {
+            ResponseKind::Ack => (ACK, 0, FIXED),
+            ResponseKind::Data { to } => (DATA, to.to_bits(), SHORT_HEAD),
+            ResponseKind::Error { .. } | ResponseKind::NotPosted => return None,
+        };
+        packet[..FIXED].copy_from_slice(&fixed(code, flags.0, window, sequence));
+        packet[FIXED..].copy_from_slice(&to.to_le_bytes());
+        Some(len)
     }
 
     /// The head as bytes.
@@ -211,7 +223,9 @@ mod tests {
         for response in samples() {
             let head = response.emit();
             assert_eq!(Response::parse(&head), Ok((response, &[][..])));
-            assert!(response.emit_short().is_none_or(|short| short == *head), "{response}");
+            let mut short = [0xff; SHORT_HEAD];
+            let is_same = response.put_head(&mut short).is_none_or(|len| short[..len] == *head);
+            assert!(is_same, "{response}: {short:?}");
             assert!(!Response::is_nudge(&head));
             for len in 0..head.len() {
                 assert!(Response::parse(&head[..len]).is_err());

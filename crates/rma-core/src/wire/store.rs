@@ -3,13 +3,11 @@
 
 use super::fields::{FIXED, fixed};
 use super::pack::Store;
-use super::request::{ACCUMULATE, PUT, RequestFlags};
+use super::request::{ACCUMULATE, PLACED, PUT, RequestFlags};
 use crate::ids::{Disp, Sequence, WindowId};
 
 /// Longest head of a store.
 pub(crate) const STORE_HEAD: usize = PLACED + 2;
-/// Where the place of a store ends: a displacement, and an offset.
-const PLACED: usize = FIXED + 16;
 
 /// Puts the head at the front of a packet; answers how long it is.
 #[inline]
