@@ -139,6 +139,34 @@ fn what_was_locked_in_vain_is_given_back_before_the_call_waits_in_line() {
     assert!((0..3).all(|target| is_free(&world, &windows[1], target)), "each lock was given back once");
 }
 
+#[test]
+fn nobody_who_waits_in_line_is_passed() {
+    let world = Stepped::new(&Setup::direct(3), 45);
+    let windows = world.allocate(4);
+    windows[1].lock(Shared, Rank(0), Assert::NONE).unwrap();
+    let mut waits = windows[2].begin_lock(Exclusive, Rank(0), Assert::NONE).unwrap();
+    assert!(!windows[2].poll_sync(&mut waits).unwrap());
+    let waited = || world.engine(0).counters().locks_waited;
+    let (before, origin) = (waited(), &windows[0]);
+    std::thread::scope(|scope| {
+        let epoch = scope.spawn(|| {
+            origin.lock_all(Assert::NONE).unwrap();
+            origin.unlock_all().unwrap();
+        });
+        while waited() == before && !epoch.is_finished() {
+            std::thread::yield_now();
+        }
+        assert_eq!(waited() - before, 1, "it stands in line behind the exclusive lock");
+        windows[1].unlock(Rank(0)).unwrap();
+        world.finish(&windows[2], "lock", waits).unwrap();
+        windows[2].unlock(Rank(0)).unwrap();
+        while !epoch.is_finished() {
+            world.pump();
+        }
+    });
+    assert!((0..3).all(|target| is_free(&world, &windows[1], target)));
+}
+
 /// Epochs of all ranks beside exclusive locks of all ranks: each change is seen whole, and who waits is rung.
 #[test]
 fn they_exclude_exclusive_locks_and_ring_those_who_wait() {

@@ -35,10 +35,12 @@
 
 use super::assert::Assert;
 use super::transition::{Epoch, Event};
+use crate::channel::Channel;
 use crate::control::{Attendance, Sleep, attendance};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Host, HostRequest};
-use crate::ids::Rank;
+use crate::ids::{Rank, WindowId};
+use crate::origin::Outbox;
 use crate::origin::lost::{abandon_unopened, error_of};
 use crate::origin::post::free_idle_far_targets;
 use crate::origin::round::AccessRound;
@@ -46,6 +48,7 @@ use crate::progress::State;
 use crate::table::{Closing, Target};
 use crate::target::locks;
 use crate::window::WindowState;
+use crate::wire::RequestFlags;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -93,6 +96,64 @@ impl FenceSync {
         Self { assert, phase: told.map_or(Phase::Opening, Phase::Telling) }
     }
 
+    /// Begins a fence of a window of two ranks of a node where the window lies: nothing is under way to the other one but a store that
+    /// waits alone, if any, and takes the word of this fence along. `None` when the ordinary way has to see to it.
+    pub(crate) fn begin_calmly(
+        channel: &mut dyn Channel,
+        state: &mut State,
+        id: WindowId,
+        assert: Assert,
+    ) -> Option<Self> {
+        let State { windows, pools, by_channel, lost, begun, .. } = state;
+        let window = windows.get_mut(id).filter(|window| !window.dirty && lost.is_empty())?;
+        let rank = window.shared.neighbors.first()?.rank;
+        let key = window.table.find(&pools.targets, rank)?;
+        let target = &mut pools.targets[key];
+        let is_alone = target.pending.is_empty() && target.issued.is_empty();
+        if !is_alone || assert.has(Assert::NO_PRECEDE) || !window.is_calm_in_fence(rank) {
+            return None;
+        }
+        let number = window.target.arrivals.as_mut()?.enter();
+        // SYNC POINT F1
+        fence(SeqCst);
+        let lone = window.lone.take();
+        let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
+        let has_left = match &lone {
+            Some(lone) => lone.send(&window.shared, target, &mut outbox, RequestFlags::FENCE),
+            None => outbox.word(id, target, RequestFlags::FENCE),
+        };
+        if has_left {
+            target.on_told();
+            return Some(Self { assert, phase: Phase::MeetingByPackets(number) });
+        }
+        if let Some(lone) = lone {
+            lone.enter(pools, window);
+        }
+        let target = &mut pools.targets[key];
+        target.push(false);
+        target.closing = Closing::Wanted;
+        window.dirty = true;
+        windows.note_active(id);
+        *begun = true;
+        Some(Self { assert, phase: Phase::Telling(number) })
+    }
+
+    /// [`FenceSync::poll`] of a fence that waits for nothing but the other's word, on a window where it lies: it changes nothing then
+    /// that has to be found out again; `None` when that is not so.
+    pub(crate) fn poll_calmly(&self, window: &mut WindowState) -> Option<bool> {
+        let Phase::MeetingByPackets(number) = self.phase else { return None };
+        let is_calm = window.epoch.state() == Epoch::FenceGranted
+            && !self.assert.has(Assert::NO_SUCCEED)
+            && window.error.is_none()
+            && !window.has_lost;
+        let arrivals = window.target.arrivals.as_ref().filter(|_| is_calm)?;
+        let is_over = arrivals.are_complete(number);
+        if is_over {
+            self.end(window);
+        }
+        Some(is_over)
+    }
+
     /// A fence that has arrived at meeting `number` in shared memory.
     pub(crate) fn arrived(assert: Assert, number: u64) -> Self {
         Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false } }
@@ -124,7 +185,7 @@ impl FenceSync {
                 return Ok(false);
             }
             for key in window.table.keys(&state.pools.targets) {
-                state.pools.targets[key].on_fenced();
+                state.pools.targets[key].on_told();
             }
             free_idle_far_targets(state, window);
             if !self.waits(window) {

@@ -12,6 +12,7 @@ use crate::origin::lost::error_of;
 use crate::pool::PoolKey;
 use crate::progress::State;
 use crate::window::WindowState;
+use crate::wire::RequestFlags;
 use smallvec::SmallVec;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -66,7 +67,8 @@ impl FlushSync {
             Some(lone) => {
                 window.habit.on_taken(reach);
                 let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
-                let has_left = lone.send(&window.shared, element, &mut outbox, reach == Reach::Remote);
+                let flags = if reach == Reach::Remote { RequestFlags::ACK } else { RequestFlags::NONE };
+                let has_left = lone.send(&window.shared, element, &mut outbox, flags);
                 let owes_more = element.needs_ack_request();
                 if !has_left {
                     lone.enter(pools, window);

@@ -19,17 +19,21 @@
 //! ```
 
 use super::expose::{ring, watch};
+use super::legal::Call;
 use super::state::Stage;
 use super::transition::{Epoch, Event};
+use crate::channel::Channel;
 use crate::control::Sleep;
 use crate::error::{Error, Result};
-use crate::ids::Rank;
+use crate::ids::{Rank, WindowId};
+use crate::origin::Outbox;
 use crate::origin::lost::error_of;
-use crate::origin::post::{free_idle_targets, free_target};
+use crate::origin::post::free_target;
 use crate::origin::round::AccessRound;
-use crate::progress::State;
+use crate::progress::{Pools, State};
 use crate::table::Closing;
 use crate::window::WindowState;
+use crate::wire::RequestFlags;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -49,14 +53,13 @@ impl StartSync {
         no_check: bool,
     ) -> Self {
         window.shared.door.set_open(false);
-        free_idle_targets(state, window);
         window.epoch.on(Event::Start);
         window.epoch.set_stage(Stage::Opening);
         window.epoch.access.open(group, no_check);
         let (shared, me) = (Arc::clone(&window.shared), window.shared.group.me());
         let by_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
         window.rounds.meet = window.epoch.access.missing().filter(by_packet).collect();
-        on_posted(window);
+        on_posted(&state.pools, window);
         Self { is_watching: false }
     }
 
@@ -75,7 +78,7 @@ impl StartSync {
                 && own.posts().take(place, &shared.active.posts)
             {
                 window.epoch.access.on_seen_post(rank);
-                on_posted(window);
+                on_posted(&state.pools, window);
             }
         }
         let mapped = |rank: &Rank| window.shared.member(*rank).is_some();
@@ -106,16 +109,19 @@ impl StartSync {
 }
 
 /// A post has come, or needs not to: the window's state follows when it was the last.
-pub(crate) fn on_posted(window: &mut WindowState) {
+pub(crate) fn on_posted(pools: &Pools, window: &mut WindowState) {
     if window.epoch.state() == Epoch::PscwIssued && window.epoch.access.missing().next().is_none() {
         window.epoch.on(Event::Posted);
     }
-    window.dirty = true;
+    window.dirty |= !window.rounds.is_empty() || window.table.is_busy(&pools.targets);
 }
 
 /// A complete call under way.
 #[derive(Debug)]
-pub(crate) struct CompleteSync;
+pub(crate) struct CompleteSync {
+    /// The epoch is closing: nothing waits alone any more.
+    is_closing: bool,
+}
 
 impl CompleteSync {
     /// Begins a complete call whose legality has been checked: everything leaves as soon as its target has posted.
@@ -143,19 +149,85 @@ impl CompleteSync {
         }
         for key in window.table.keys(&state.pools.targets) {
             let target = &mut state.pools.targets[key];
-            target.push(false);
-            target.closing = Closing::Wanted;
+            // Neighbors keep their elements beyond an epoch.
+            if window.epoch.access.contains(target.rank) {
+                target.push(false);
+                target.closing = Closing::Wanted;
+            }
         }
         window.dirty |= !bare.is_empty() || window.table.len() > 0;
         window.rounds.access = (!bare.is_empty()).then_some(AccessRound::Done(bare));
-        Self
+        Self { is_closing: true }
+    }
+
+    /// Begins a complete call of an epoch that reaches one neighbor, where the window lies: nothing is under way to it but a store that
+    /// waits alone, if any, and takes the word along when the neighbor has posted. `None` when the ordinary way has to see to it.
+    pub(crate) fn begin_calmly(state: &mut State, id: WindowId) -> Option<Self> {
+        let State { windows, pools, lost, .. } = state;
+        let window = windows.get_mut(id).filter(|_| lost.is_empty())?;
+        let rank = window.only_started()?;
+        window.table.find(&pools.targets, rank)?;
+        if window.table.is_busy(&pools.targets) {
+            return None;
+        }
+        // Who has an element has been met before.
+        window.rounds.meet.clear();
+        window.dirty = false;
+        Some(Self { is_closing: false })
+    }
+
+    /// Whether it waits for nothing but the post of a neighbor, which is a packet.
+    pub(crate) fn waits_for_post(&self) -> bool {
+        !self.is_closing
+    }
+
+    /// [`CompleteSync::poll`] of such a call; `None` when the ordinary way has to see to it from here on.
+    pub(crate) fn poll_calmly(
+        &self,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        id: WindowId,
+    ) -> Option<bool> {
+        let State { windows, pools, by_channel, .. } = state;
+        let window = windows.get_mut(id)?;
+        let rank = window.only_started()?;
+        let key = window.table.find(&pools.targets, rank)?;
+        let target = &mut pools.targets[key];
+        if !(target.pending.is_empty() && target.issued.is_empty()) {
+            // A step for something else has made an operation of the store that waited.
+            return None;
+        }
+        if window.epoch.state() == Epoch::PscwIssued {
+            return Some(false);
+        }
+        // SYNC POINT P3
+        fence(SeqCst);
+        let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
+        let has_left = match &window.lone {
+            Some(lone) => lone.send(&window.shared, target, &mut outbox, RequestFlags::DONE),
+            None => outbox.word(id, target, RequestFlags::DONE),
+        };
+        if !has_left {
+            return None;
+        }
+        target.on_told();
+        let mut window = windows.take_out(id)?;
+        window.lone = None;
+        window.epoch.access.close();
+        window.epoch.on(Event::Complete);
+        windows.put_back(window);
+        Some(true)
     }
 
     /// Answers whether every target has been told and this origin's buffers are its own again.
     ///
     /// # Errors
     /// `MPI_ERR_PROC_ABORTED` when a target is lost; the epoch is over then too.
-    pub(crate) fn poll(&self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        if !self.is_closing {
+            window.check(&state.pools, Call::Complete, "complete")?;
+            *self = Self::begin(state, window);
+        }
         for rank in window.epoch.access.missing().collect::<Vec<_>>() {
             if state.lost.contains_key(&window.shared.group.peer(rank)) {
                 window.rounds.forget(rank);
@@ -177,7 +249,12 @@ impl CompleteSync {
             return Ok(false);
         }
         for key in keys {
-            free_target(state, window, key);
+            let target = &mut state.pools.targets[key];
+            if window.shared.neighbor(target.rank).is_some() {
+                target.on_told();
+            } else {
+                free_target(state, window, key);
+            }
         }
         let error = lost_among(state, window, window.epoch.access.group().iter().copied(), "complete");
         window.epoch.access.close();

@@ -23,9 +23,10 @@ impl Sync {
 
     /// Whether what is waited for mostly comes in packets, and not in memory that is shared.
     pub(crate) fn waits_for_packets(&self) -> bool {
-        use SyncStep::{Fence, Flush, FlushAll, Unlock, UnlockAll};
+        use SyncStep::{Complete, Fence, Flush, FlushAll, Unlock, UnlockAll};
         match &self.0 {
             Fence(fence) => fence.is_by_packets(),
+            Complete(complete) => complete.waits_for_post(),
             step => matches!(step, Flush(_) | FlushAll(_) | Unlock(_) | UnlockAll(_)),
         }
     }

@@ -4,7 +4,7 @@
 //! rides on its packet, and needs nothing once that has left: no data comes back, no buffer is still read. So nobody ever looks at its
 //! element, which costs more than the packet. It stays with the window instead, until one of two things happens:
 //!
-//! * A flush of its target, with nothing else to do for the window, sends it from here.
+//! * A flush of its target, or the fence that ends its epoch, with nothing else to do for the window, sends it from here.
 //! * Anybody takes the window out of the table to work on it ([`State::take_window`]), or another operation is posted there: then it
 //!   becomes an operation like all others, and nobody else has to know of it.
 //!
@@ -103,7 +103,10 @@ pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: 
     if !lost.is_empty() {
         return false;
     }
-    let Some((window, key)) = alone(windows, pools, shared, rank, small) else { return false };
+    let Some((window, key)) = alone(windows, pools, shared, rank, small, |window| may_wait(window, rank))
+    else {
+        return false;
+    };
     let target = &mut pools.targets[key];
     if !window.op_share.has_own()
         || !is_held_back(config, small)
@@ -117,9 +120,9 @@ pub(crate) fn keep_or_send(core: &mut Core, shared: &Shared, rank: Rank, small: 
     if window.habit.ahead.is_some() {
         window.habit.on_missed();
     }
-    if window.habit.row >= window.habit.enough && !window.dirty {
+    if window.habit.row >= window.habit.enough && !window.dirty && window.is_granted(rank) {
         let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
-        if lone.send(shared, target, &mut outbox, true) {
+        if lone.send(shared, target, &mut outbox, RequestFlags::ACK) {
             window.habit.ahead = Some(rank);
             return true;
         }
@@ -135,7 +138,9 @@ pub(crate) fn send_at_once(core: &mut Core, shared: &Shared, rank: Rank, small: 
     if !lost.is_empty() || small.data.len() as u64 > config.unit_bytes {
         return false;
     }
-    let Some((window, key)) = alone(windows, pools, shared, rank, small) else { return false };
+    // Only locks allow requests.
+    let is_open = |window: &WindowState| window.is_granted(rank) && window.is_calm(rank);
+    let Some((window, key)) = alone(windows, pools, shared, rank, small, is_open) else { return false };
     let target = &mut pools.targets[key];
     if window.dirty || !is_in_one(&*core.channel, target.peer, small) {
         return false;
@@ -143,7 +148,7 @@ pub(crate) fn send_at_once(core: &mut Core, shared: &Shared, rank: Rank, small: 
     let lone = Lone { rank, target: key, small: *small };
     let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
     target.posted += 1;
-    let has_left = lone.send(shared, target, &mut outbox, false);
+    let has_left = lone.send(shared, target, &mut outbox, RequestFlags::NONE);
     if has_left {
         window.counters.on_ops_queued(1);
     } else {
@@ -159,12 +164,18 @@ fn alone<'a>(
     shared: &Shared,
     rank: Rank,
     small: &Small,
+    is_open: impl Fn(&WindowState) -> bool,
 ) -> Option<(&'a mut WindowState, PoolKey)> {
-    let window = windows.calm(shared.id, rank).filter(|window| window.lone.is_none())?;
+    let window = windows.get_mut(shared.id).filter(|window| window.lone.is_none() && is_open(window))?;
     let key = window.table.find(&pools.targets, rank)?;
-    let may_leave =
-        pools.targets[key].pending.is_empty() && window.is_granted(rank) && small.is_inside(shared);
-    may_leave.then_some((window, key))
+    let is_first = pools.targets[key].pending.is_empty() && small.is_inside(shared);
+    is_first.then_some((window, key))
+}
+
+/// Whether a store may wait alone for what ends its epoch or flushes it.
+fn may_wait(window: &WindowState, rank: Rank) -> bool {
+    let has_lock = window.is_granted(rank) && window.is_calm(rank);
+    has_lock || window.is_calm_in_fence(rank) || window.only_started() == Some(rank)
 }
 
 /// Whether the settings leave a single store to wait, and in one piece.
@@ -173,16 +184,15 @@ fn is_held_back(config: &EngineConfig, small: &Small) -> bool {
 }
 
 impl Lone {
-    /// Sends the store, with a request for its acknowledgement if there is to be one. `false` when it has not left.
+    /// Sends the store, with a request for its acknowledgement or the word of a fence, if there is to be one. `false` when it has not left.
     pub(crate) fn send(
         &self,
         shared: &Shared,
         target: &mut Target,
         outbox: &mut Outbox<'_>,
-        is_acknowledged: bool,
+        flags: RequestFlags,
     ) -> bool {
         let Small { store, disp, data } = self.small;
-        let flags = if is_acknowledged { RequestFlags::ACK } else { RequestFlags::NONE };
         let mut packet = [0; STORE_HEAD + SHORT];
         let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
         let len = put_store_head(head, shared.id, flags, Sequence(target.sent.0 + 1), store, disp);
@@ -198,8 +208,11 @@ impl Lone {
         }
         let sequence = target.next_sequence();
         target.on_issued(target.posted, true);
-        if is_acknowledged {
+        if flags.has(RequestFlags::ACK) {
             target.on_ack_asked(sequence);
+        }
+        if flags.closes() {
+            target.on_closed(flags);
         }
         outbox.counters.on_ops_issued(1);
         true
@@ -227,10 +240,11 @@ impl Lone {
             return Err(format!("the target of a lone store, rank {}, has no element", self.rank));
         };
         let is_newest = target.posted == target.issued_to + 1 && target.push_to < target.posted;
-        let may_leave = window.is_granted(self.rank) && window.op_share.has_own();
-        if target.rank == self.rank && target.pending.is_empty() && is_newest && may_leave {
+        let is_open = window.is_granted(self.rank) || may_wait(window, self.rank);
+        let may_wait = is_open && window.op_share.has_own();
+        if target.rank == self.rank && target.pending.is_empty() && is_newest && may_wait {
             return Ok(());
         }
-        Err(format!("a lone store to rank {} is not alone, or may not leave: {target:?}", self.rank))
+        Err(format!("a lone store to rank {} is not alone, or may not wait: {target:?}", self.rank))
     }
 }

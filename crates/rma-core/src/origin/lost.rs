@@ -15,6 +15,10 @@ use crate::window::WindowState;
 /// Ends everything that `window` has under way to `peer`. The channel has promised not to touch its buffers any more.
 pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, failure: &Failure) {
     let Some(rank) = window.shared.group.rank(peer) else { return };
+    if !window.shared.neighbors.is_empty() {
+        // What the epoch has lost is for the call that ends it to say.
+        window.absorb();
+    }
     window.rounds.forget(rank);
     window.has_lost = true;
     let state = window.epoch.state();

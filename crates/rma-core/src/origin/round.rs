@@ -41,6 +41,11 @@ impl Rounds {
         self.access.is_none() && self.posts.is_empty() && self.meet.is_empty()
     }
 
+    /// Whether there is nothing but contact to be made.
+    pub(crate) fn has_nothing_to_say(&self) -> bool {
+        self.access.is_none() && self.posts.is_empty()
+    }
+
     /// A rank is lost: nobody tells it anything.
     pub(crate) fn forget(&mut self, lost: Rank) {
         self.posts.retain(|rank| *rank != lost);

@@ -3,9 +3,11 @@
 use super::issue::MAX_HEAD;
 use crate::channel::{BulkToken, Capabilities, Channel, Lane, Room, Source};
 use crate::datatype::Gather;
-use crate::ids::Peer;
+use crate::ids::{Peer, Sequence, WindowId};
 use crate::mem::ReadSpan;
 use crate::stats::Counters;
+use crate::table::Target;
+use crate::wire::{RUN_HEAD, Request, RequestFlags, RequestKind};
 use smallvec::SmallVec;
 
 /// Most data that is copied together with its head: filling twice costs more than the copy.
@@ -135,6 +137,20 @@ impl Outbox<'_> {
             Ok(Room::Full) => self.full(),
             Err(_) => Sent::Lost,
         }
+    }
+
+    /// Sends a target the word of a call that closes the epoch, in a packet of its own; `false` when it has not left.
+    pub(crate) fn word(&mut self, window: WindowId, target: &mut Target, flags: RequestFlags) -> bool {
+        let sequence = Sequence(target.sent.0 + 1);
+        let word = Request { window, flags, sequence, kind: RequestKind::Sync };
+        let mut head = [0; RUN_HEAD];
+        let Some(len) = word.put_head(&mut head) else { return false };
+        if self.whole(target.peer, Lane::Request, &head[..len], 0) != Sent::Yes {
+            return false;
+        }
+        target.next_sequence();
+        target.on_closed(flags);
+        true
     }
 
     /// Sends head and body as a bulk packet; `token` comes back when the body has left.

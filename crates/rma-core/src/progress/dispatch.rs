@@ -10,7 +10,9 @@ use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
 use crate::target::{apply, bulk, locks};
 use crate::window::WindowState;
-use crate::wire::{Protocol, Request, RequestFlags, Response, ResponseFlags, ResponseKind, check_header};
+use crate::wire::{
+    Protocol, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, check_header,
+};
 
 /// The engine as a channel sees it.
 pub(crate) struct Dispatch<'a> {
@@ -127,8 +129,16 @@ impl Dispatch<'_> {
 
     fn request(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (request, data) = Request::parse(bytes)?;
-        if request.flags.without(RequestFlags::ACK) == RequestFlags::NONE && request.kind.place().is_some() {
+        let is_plain = request.kind.place().is_some() || matches!(request.kind, RequestKind::Sync);
+        let plain = RequestFlags::ACK.with(RequestFlags::FENCE).with(RequestFlags::DONE);
+        if is_plain && request.flags.without(plain) == RequestFlags::NONE {
             return self.plain_request(from, &request, data);
+        }
+        if matches!(request.kind, RequestKind::Post)
+            && data.is_empty()
+            && let Some(delivery) = self.post_of_neighbor(from, request.window)
+        {
+            return Ok(delivery);
         }
         let mut window = self.take_window(from, request.window)?;
         window.counters.on_packets_received(1);
@@ -137,7 +147,21 @@ impl Dispatch<'_> {
         Ok(delivery)
     }
 
-    /// A request that accesses memory, and changes nothing of the window but that, on the window where it lies.
+    /// A post, on the window where it lies, if calls have no quick way there that early posts close.
+    fn post_of_neighbor(&mut self, from: Peer, id: crate::ids::WindowId) -> Option<Delivery> {
+        let State { windows, pools, .. } = &mut *self.state;
+        let window = windows.get_mut(id).filter(|window| !window.shared.are_all_quick())?;
+        window.shared.group.rank(from)?;
+        window.counters.on_packets_received(1);
+        let delivery = apply::posted(pools, window, from);
+        if window.is_active() {
+            windows.note_active(id);
+        }
+        Some(delivery)
+    }
+
+    /// A request that accesses memory, tells of the end of an epoch or asks for an acknowledgement, and changes nothing of the window that anything
+    /// else follows from, on the window where it lies.
     fn plain_request(
         &mut self,
         from: Peer,

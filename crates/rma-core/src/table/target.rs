@@ -52,8 +52,8 @@ pub(crate) struct Target {
     /// Order of the one among them that has no element.
     pub(crate) awaits: Option<u64>,
     pub(crate) closing: Closing,
-    /// Order of the last store-like operation that went before the word of the fence under way.
-    pub(crate) fenced_to: u64,
+    /// Order of the last store-like operation that went before the word of the fence or complete call under way.
+    pub(crate) told_to: u64,
     /// A lock request has left and has not been answered with the grant.
     pub(crate) is_locking: bool,
     /// Next target of the same slot.
@@ -78,7 +78,7 @@ impl Target {
             fetching: 0,
             awaits: None,
             closing: Closing::No,
-            fenced_to: 0,
+            told_to: 0,
             is_locking: false,
             next: None,
         }
@@ -169,18 +169,18 @@ impl Target {
     /// Notes that the call that closes the epoch has been told, with the last packet.
     pub(crate) fn on_closed(&mut self, flags: RequestFlags) {
         self.closing = Closing::Sent;
-        if flags.has(RequestFlags::FENCE) {
-            self.fenced_to = self.stored_to;
+        if !flags.has(RequestFlags::UNLOCK) {
+            self.told_to = self.stored_to;
         }
     }
 
-    /// The word of a fence has left, and with the end of that fence what went before it is complete: it needs no
-    /// acknowledgement.
-    pub(crate) fn on_fenced(&mut self) {
+    /// The word of a fence or complete call has left, and with the target's end of that epoch what went before it is complete: it needs
+    /// no acknowledgement.
+    pub(crate) fn on_told(&mut self) {
         if self.closing == Closing::Sent {
             self.closing = Closing::No;
         }
-        self.acked_to = self.acked_to.max(self.fenced_to);
+        self.acked_to = self.acked_to.max(self.told_to);
     }
 
     /// Notes that every packet has been made of the operation of this order.

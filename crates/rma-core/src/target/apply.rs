@@ -15,7 +15,7 @@ use crate::epoch::on_posted;
 use crate::ids::Peer;
 use crate::kernel::{Kernel, Operands};
 use crate::mem::WriteSpan;
-use crate::progress::State;
+use crate::progress::{Pools, State};
 use crate::window::{Member, OutOfRange, WindowState};
 use crate::wire::{
     Area, PackEntries, PackEntry, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags,
@@ -36,7 +36,7 @@ pub(crate) fn handle(
         return Delivery::Refused(reason);
     }
     if request.kind == RequestKind::Post {
-        return posted(window, from);
+        return posted(&state.pools, window, from);
     }
     if request.flags.locks() {
         return super::locks::request(state, window, from, request, packet);
@@ -133,10 +133,18 @@ pub(crate) fn answer(
         if let Err(reason) = arrivals.begin_arrival(rank) {
             return Delivery::Refused(reason);
         }
-        replies.push(from, Reply::Fence(request.window));
+        if replies.owes_nothing_to(from) {
+            arrivals.on_arrived(rank);
+        } else {
+            replies.push(from, Reply::Fence(request.window));
+        }
     }
     if request.flags.has(RequestFlags::DONE) {
         match window.target.exposure.begin_done(window.shared.group.rank(from)) {
+            Ok(number) if replies.owes_nothing_to(from) => {
+                let rank = window.shared.group.rank(from);
+                rank.into_iter().for_each(|rank| window.target.exposure.on_done(rank, number));
+            }
             Ok(number) => replies.push(from, Reply::Done(request.window, number)),
             // A program that promises with no-check what it does not keep; its sender hears of it.
             Err(NotExposed) => {
@@ -153,7 +161,7 @@ pub(crate) fn answer(
 }
 
 /// A target has opened an exposure epoch to this rank.
-fn posted(window: &mut WindowState, from: Peer) -> Delivery {
+pub(crate) fn posted(pools: &Pools, window: &mut WindowState, from: Peer) -> Delivery {
     let Some(rank) = window.shared.group.rank(from) else {
         return Delivery::Refused("post by a process outside the window's group");
     };
@@ -162,7 +170,7 @@ fn posted(window: &mut WindowState, from: Peer) -> Delivery {
     }
     match window.epoch.access.on_post(rank) {
         Ok(()) => {
-            on_posted(window);
+            on_posted(pools, window);
             Delivery::Accepted
         }
         Err(reason) => Delivery::Refused(reason),

@@ -144,6 +144,11 @@ impl Replies {
         self.queues.get(&to).map_or(0, |queue| queue.replies.len())
     }
 
+    /// Whether every reply to a peer has left, with its bulk body.
+    pub(crate) fn owes_nothing_to(&self, peer: Peer) -> bool {
+        self.len(peer) == 0 && self.queues.get(&peer).is_none_or(|queue| queue.bulks == 0)
+    }
+
     /// Whether replies of this window are queued or leaving. Walked only when a window is freed.
     pub(crate) fn owes(&self, window: WindowId, bulks: &Bulks) -> bool {
         let queued = self.queues.values().flat_map(|queue| &queue.replies).any(|reply| match reply {

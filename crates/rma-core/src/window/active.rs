@@ -94,6 +94,9 @@ impl Window {
     /// # Errors
     /// As [`Window::complete`].
     pub fn begin_complete(&self) -> Result<Sync> {
+        if let Some(sync) = self.begin_complete_calmly() {
+            return Ok(sync);
+        }
         self.begin(Call::Complete, "complete", |state, window| {
             Ok(SyncStep::Complete(CompleteSync::begin(state, window)))
         })

@@ -6,6 +6,7 @@
 
 mod active;
 mod calls;
+mod calm;
 mod create;
 mod dynamic;
 mod free;

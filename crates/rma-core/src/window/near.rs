@@ -12,7 +12,7 @@
 //! before that. The target's element of the operation table stays, idle, for the next lock, unless elements run short.
 
 use super::calls::Window;
-use super::latch::Gate;
+use super::latch::{Gate, Single};
 use super::shared::Shared;
 use super::state::WindowState;
 use crate::control::{ControlBlock, Wake};
@@ -111,7 +111,8 @@ impl Window {
     /// [`Window::unlock`] of a neighbor, if no more is to be done than to wait for its operations; `None`, and nothing done,
     /// otherwise.
     pub(super) fn unlock_neighbor(&self, target: Rank) -> Option<Result<()>> {
-        let near = self.shared().quick_neighbor(target)?;
+        let is_locked = |near: &&Near| matches!(near.gate.single(), Single::Held(_));
+        let near = self.shared().quick_neighbor(target).filter(is_locked)?;
         let mut found = self.engine().with(|core| self.release_calmly(core, near));
         if let Found::Waits(flush) = found {
             let mut sync = Sync(SyncStep::Flush(flush), Call::Unlock(target));

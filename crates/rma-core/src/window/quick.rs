@@ -1,5 +1,6 @@
 //! Synchronization of ranks that all map each other, without the engine's lock: fence, post, start, complete and wait of a few
-//! ranks, lock_all and unlock_all.
+//! ranks, lock_all and unlock_all. The latter two also where only the lock words of all ranks are mapped; then unlock_all asks the engine
+//! whether operations are complete.
 //!
 //! Such a call tells other ranks something in shared memory and looks there for what they have told; while nothing else goes
 //! on, the engine has no part in it. When that is so is decided where a window is put back under the engine's lock
@@ -19,6 +20,7 @@
 
 use super::calls::Window;
 use super::latch::Access;
+use super::near::Near;
 use super::shared::{Member, Shared};
 use super::state::WindowState;
 use crate::control::{LockKind, LockRequest, Marks, Sleep, Taken};
@@ -26,6 +28,7 @@ use crate::epoch::{Assert, Call, Epoch, FenceSync, Sync, SyncStep};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::progress::{Core, State};
+use crate::table::Target;
 use crate::target::locks;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst, fence};
 
@@ -46,9 +49,11 @@ const _: () = assert!(Marks::PLACES < 1 << PLACE_BITS && MOST * PLACE_BITS < 63)
 const EXPOSED: u64 = 1 << 63;
 
 const FENCE: u8 = 1;
-/// Start and complete, lock_all and unlock_all.
-const ACCESS: u8 = 2;
+/// Start and complete.
+const START: u8 = 2;
 const POST: u8 = 4;
+/// Lock_all and unlock_all.
+const LOCK_ALL: u8 = 8;
 
 /// Which calls may be made without the engine's lock.
 #[derive(Clone, Copy, Debug, Default)]
@@ -154,21 +159,26 @@ impl QuickSync {
 impl WindowState {
     /// Which calls find nothing but what they change themselves.
     pub(super) fn quick_calls(&self) -> QuickCalls {
-        let may = self.shared.are_all_quick() && self.error.is_none() && !self.has_lost;
+        let may = self.shared.are_all_quick_to_lock() && self.error.is_none() && !self.has_lost;
         if !may {
             return QuickCalls::default();
         }
+        // The latch says the rest.
+        let is_unset = self.epoch.state() == Epoch::Unset;
+        let bit = |call, is_quick| if is_quick { call } else { 0 };
+        let locks = bit(LOCK_ALL, is_unset);
+        if !self.shared.are_all_quick() {
+            return QuickCalls(locks);
+        }
         let is_exposed = self.target.exposure.is_open();
         let fence = self.epoch.state() == Epoch::FenceGranted && self.opening.is_none() && !is_exposed;
-        // The latch says the rest.
-        let access = self.epoch.state() == Epoch::Unset && !self.epoch.access.has_early();
-        let bit = |call, is_quick| if is_quick { call } else { 0 };
-        QuickCalls(bit(FENCE, fence) | bit(ACCESS, access) | bit(POST, !is_exposed))
+        let start = is_unset && !self.epoch.access.has_early();
+        QuickCalls(locks | bit(FENCE, fence) | bit(START, start) | bit(POST, !is_exposed))
     }
 
     /// Takes over what was opened without the engine's lock. If there is something, the latch is closed until the window is put
     /// back.
-    pub(super) fn absorb(&mut self) {
+    pub(crate) fn absorb(&mut self) {
         if !self.shared.latch.may_have_epoch() && !self.shared.active.is_exposed() {
             return;
         }
@@ -227,7 +237,7 @@ impl Window {
     pub(super) fn start_quickly(&self, group: &[Rank], assert: Assert) -> bool {
         let shared = &**self.shared();
         let quick = &shared.active;
-        if !quick.has(ACCESS) || assert != Assert::NONE || !shared.latch.may_open() {
+        if !quick.has(START) || assert != Assert::NONE || !shared.latch.may_open() {
             return false;
         }
         let Some(targets) = Few::of(shared, group) else { return false };
@@ -253,7 +263,7 @@ impl Window {
     #[inline]
     pub(super) fn complete_quickly(&self) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(ACCESS) || !shared.latch.try_close(Access::Started) {
+        if !shared.active.has(START) || !shared.latch.try_close(Access::Started) {
             return false;
         }
         let targets = Few(shared.active.started.load(Relaxed));
@@ -277,50 +287,54 @@ impl Window {
     #[inline]
     pub(super) fn lock_all_quickly(&self, assert: Assert) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(ACCESS) || assert != Assert::NONE || !shared.latch.try_open() {
+        if !shared.active.has(LOCK_ALL) || assert != Assert::NONE || !shared.latch.try_open() {
             return false;
         }
-        let acquire = |(place, member): &(usize, &Member)| {
+        let acquire = |(place, near): &(usize, &Near)| {
             let request = if *place == 0 { LockRequest::Shared } else { LockRequest::SharedHolding };
-            member.control.try_acquire(request, shared.holder)
+            near.control.try_acquire(request, shared.holder)
         };
-        let held = shared.members.iter().enumerate().take_while(acquire).count();
-        let are_held = held == shared.members.len();
+        let held = shared.all_near().enumerate().take_while(acquire).count();
+        let are_held = held == shared.members.len() + shared.neighbors.len();
         // SYNC POINT L2
         fence(SeqCst);
         if are_held {
-            shared.members.iter().for_each(|member| member.gate.set_locked_with_all());
+            shared.all_near().for_each(|near| near.gate.set_locked_with_all());
         }
         shared.latch.end_opening(are_held.then_some(Access::AllLocked));
         if !are_held {
-            self.release_all(&shared.members[..held]);
+            self.release_all(held);
         }
         self.poll_now_and_then();
         are_held
     }
 
-    /// An unlock_all call without the engine's lock; `false` when it has to take the long way.
+    /// An unlock_all call without the engine's lock, or with no more than a look at the operations on neighbors; `false` when it has to
+    /// take the long way.
     #[inline]
     pub(super) fn unlock_all_quickly(&self) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(ACCESS) || !shared.latch.try_close(Access::AllLocked) {
+        if !shared.active.has(LOCK_ALL) {
             return false;
         }
-        shared.members.iter().for_each(|member| member.gate.close());
-        // SYNC POINT L1
-        fence(SeqCst);
-        // Before anybody is rung: that takes the engine's lock, whose holder may wait for the end of this change.
-        shared.latch.end_closing();
-        self.release_all(&shared.members);
-        self.poll_now_and_then();
-        true
+        let is_closed = if shared.neighbors.is_empty() {
+            shared.close_all_locked()
+        } else {
+            self.engine().with(|core| are_neighbors_done(core, shared) && shared.close_all_locked())
+        };
+        if is_closed {
+            // Nobody is rung before: that takes the engine's lock, whose holder may wait for the end of the change.
+            self.release_all(shared.members.len() + shared.neighbors.len());
+            self.poll_now_and_then();
+        }
+        is_closed
     }
 
-    /// Gives shared locks back, and rings those whose turn it is.
+    /// Gives shared locks back, those of the first so many ranks of the node, and rings those whose turn it is.
     #[inline]
-    fn release_all(&self, members: &[Member]) {
-        for member in members {
-            if let Ok(Some(wake)) = member.control.release(LockKind::Shared, self.shared().holder) {
+    fn release_all(&self, ranks: usize) {
+        for near in self.shared().all_near().take(ranks) {
+            if let Ok(Some(wake)) = near.control.release(LockKind::Shared, self.shared().holder) {
                 self.wake(Some(wake));
             }
         }
@@ -417,7 +431,31 @@ impl Window {
     }
 }
 
+/// Whether all operations on neighbors are complete at their targets. An error that is to be told has closed the quick way already.
+fn are_neighbors_done(core: &Core, shared: &Shared) -> bool {
+    let State { windows, pools, .. } = &core.state;
+    let Some(window) = windows.get(shared.id) else { return false };
+    let is_idle = |near: &Near| {
+        let element = window.table.find(&pools.targets, near.rank).and_then(|key| pools.targets.get(key));
+        element.is_none_or(Target::is_idle)
+    };
+    window.lone.is_none() && shared.neighbors.iter().all(is_idle)
+}
+
 impl Shared {
+    /// Ends the epoch of a lock_all call but for its locks; `false`, and nothing done, when the call has to take the long way.
+    #[inline]
+    fn close_all_locked(&self) -> bool {
+        if !self.latch.try_close(Access::AllLocked) {
+            return false;
+        }
+        self.all_near().for_each(|near| near.gate.close());
+        // SYNC POINT L1
+        fence(SeqCst);
+        self.latch.end_closing();
+        true
+    }
+
     /// The place of a rank that has not come to a meeting, the first one from `from` on.
     #[inline]
     pub(crate) fn absent(&self, number: u64, from: usize) -> Option<usize> {

@@ -248,6 +248,11 @@ impl Shared {
         self.quick.len() == self.group.size() as usize
     }
 
+    /// Whether the locks of all ranks of the window are words that calls reach without the engine's lock.
+    pub(crate) fn are_all_quick_to_lock(&self) -> bool {
+        !self.quick.is_empty() && self.members.len() + self.neighbors.len() == self.group.size() as usize
+    }
+
     /// Whether an epoch of locks is open in which calls reach every rank without the engine's lock: only lock_all and locks open the
     /// gate of single members, the own rank's among them.
     pub(super) fn are_all_locked(&self) -> bool {

@@ -128,13 +128,38 @@ impl WindowState {
             Epoch::Unset => self.shared.is_neighbor_locked(rank),
             _ => false,
         };
-        is_open
-            && self.error.is_none()
+        is_open && self.has_nothing_else()
+    }
+
+    /// Whether the same holds for communication calls towards `rank` in the epoch of a fence that nothing but the next fence can end,
+    /// by packets of the two ranks of the window, whose memory both know.
+    pub(crate) fn is_calm_in_fence(&self, rank: Rank) -> bool {
+        self.epoch.state() == Epoch::FenceGranted
+            && self.target.arrivals.is_some()
+            && self.shared.uniform.is_some()
+            && self.shared.neighbor(rank).is_some()
+            && !self.target.exposure.is_open()
+            && self.has_nothing_else()
+    }
+
+    /// The rank that the open epoch of start reaches, if it is a neighbor and the only one, and nothing else goes on in the window: then
+    /// nothing but complete can end the epoch, and has nobody else to tell.
+    pub(crate) fn only_started(&self) -> Option<Rank> {
+        if !self.epoch.state().is_pscw() {
+            return None;
+        }
+        let [rank] = *self.epoch.access.group() else { return None };
+        let is_open = self.epoch.stage() == Stage::Open && self.shared.neighbor(rank).is_some();
+        (is_open && self.has_nothing_else()).then_some(rank)
+    }
+
+    /// Whether nothing goes on in the window but an access epoch, and what it has queued.
+    fn has_nothing_else(&self) -> bool {
+        self.error.is_none()
             && !self.has_lost
             && !self.pressure
             && self.opening.is_none()
-            && self.rounds.is_empty()
-            && !self.shared.latch.may_have_epoch()
+            && self.rounds.has_nothing_to_say()
             && !self.shared.active.is_exposed()
     }
 

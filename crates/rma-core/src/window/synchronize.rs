@@ -114,6 +114,9 @@ impl Window {
     pub fn begin_fence(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
+        if let Some(sync) = self.begin_fence_calmly(assert) {
+            return Ok(sync);
+        }
         self.begin(Call::Fence, "fence", |state, window| {
             Ok(SyncStep::Fence(FenceSync::begin(assert, state, window)))
         })
@@ -378,12 +381,8 @@ impl Window {
         if target == Rank::NULL {
             return Ok(Sync(SyncStep::Done, Call::Flush(target)));
         }
-        if !self.engine().sight().is_on()
-            && let Some(flush) = self.engine().with(|core| {
-                FlushSync::begin_calmly(&mut *core.channel, &mut core.state, self.id(), target, reach)
-            })
-        {
-            return Ok(Sync(SyncStep::Flush(flush), Call::Flush(target)));
+        if let Some(sync) = self.begin_flush_calmly(target, reach) {
+            return Ok(sync);
         }
         self.shared().check_rank(target, call)?;
         self.begin(Call::Flush(target), call, |state, window| {
@@ -417,15 +416,7 @@ impl Window {
             // Nobody's errors either: those of other ranks stay for a call that is about them.
             return Ok(true);
         }
-        if let SyncStep::Flush(flush) = &sync.0
-            && !self.engine().sight().is_on()
-            && let Some(window) = core.state.windows.get(self.id()).filter(|window| window.error.is_none())
-            && let Ok(is_over) = flush.poll(&core.state, window)
-        {
-            // Nothing to raise, and nothing to change.
-            if is_over {
-                sync.0 = SyncStep::Done;
-            }
+        if let Some(is_over) = self.advance_calmly(core, sync) {
             return Ok(is_over);
         }
         let Some(mut window) = core.state.take_window(self.id()) else { return Err(gone(name)) };
