@@ -3,7 +3,7 @@
 use crate::world::Setup;
 use rma_ch_sim::{Latency, SimHost, SimNet};
 use rma_core::Engine;
-use rma_core::epoch::Sync;
+use rma_core::epoch::{Assert, LockKind, Sync};
 use rma_core::error::Result;
 use rma_core::host::{Group, Host};
 use rma_core::ids::{Peer, Rank};
@@ -123,6 +123,20 @@ impl Stepped {
             self.pump();
         }
         panic!("{what} did not come in {ROUNDS} rounds");
+    }
+
+    /// Whether the rank of a window can lock another one exclusively at once.
+    ///
+    /// # Panics
+    /// When a call fails.
+    pub fn is_free(&self, window: &Window, target: u32) -> bool {
+        let mut lock = window.begin_lock(LockKind::Exclusive, Rank(target), Assert::NONE).unwrap();
+        let is_held = window.poll_sync(&mut lock).unwrap();
+        if !is_held {
+            self.finish(window, "lock", lock).unwrap();
+        }
+        self.finish(window, "unlock", window.begin_unlock(Rank(target)).unwrap()).unwrap();
+        is_held
     }
 
     /// Finishes a synchronization call.

@@ -33,17 +33,6 @@ fn window(windows: &[Option<Window>], rank: usize) -> &Window {
     windows[rank].as_ref().expect("the rank lives")
 }
 
-/// Whether a rank can lock another one exclusively at once.
-fn is_free(world: &Stepped, window: &Window, target: u32) -> bool {
-    let mut lock = window.begin_lock(Exclusive, Rank(target), Assert::NONE).unwrap();
-    let is_held = window.poll_sync(&mut lock).unwrap();
-    if !is_held {
-        world.finish(window, "lock", lock).unwrap();
-    }
-    world.finish(window, "unlock", window.begin_unlock(Rank(target)).unwrap()).unwrap();
-    is_held
-}
-
 #[test]
 fn epochs_without_operations_take_no_step_of_the_engine_and_no_packet() {
     let (world, windows, _memory) = created(51, |_| ELEMENTS);
@@ -56,7 +45,7 @@ fn epochs_without_operations_take_no_step_of_the_engine_and_no_packet() {
     let steps = after.progress_steps - before.progress_steps;
     assert!(steps < 80, "{steps} steps in 320 epochs");
     assert_eq!(after.packets_sent, before.packets_sent);
-    assert!((0..3).all(|target| is_free(&world, window(&windows, 1), target)), "no lock is left behind");
+    assert!((0..3).all(|target| world.is_free(window(&windows, 1), target)), "no lock is left behind");
 }
 
 #[test]
@@ -150,7 +139,7 @@ fn the_engine_takes_the_epoch_over_at_any_call() {
             world.finish(other, "lock", waits).unwrap();
             world.finish(other, "unlock", other.begin_unlock(Rank(2)).unwrap()).unwrap();
             refused(origin.unlock_all(), &["lock_all has not been called"]);
-            assert!((0..3).all(|target| is_free(&world, other, target)), "case {case}");
+            assert!((0..3).all(|target| world.is_free(other, target)), "case {case}");
         }
     }
 }
@@ -170,7 +159,7 @@ fn what_is_locked_already_takes_the_long_way() {
     other.unlock(Rank(2)).unwrap();
     world.finish(origin, "lock_all", lock).unwrap();
     origin.unlock_all().unwrap();
-    assert!((0..3).all(|target| is_free(&world, other, target)));
+    assert!((0..3).all(|target| world.is_free(other, target)));
 }
 
 #[test]
@@ -213,7 +202,7 @@ fn an_error_that_has_come_already_is_raised_by_unlock_all() {
     (0..100).for_each(|_| world.pump());
     assert_eq!((seen, origin.outstanding()), ([3], 0), "nothing is under way any more");
     assert_eq!(origin.unlock_all().unwrap_err().class(), ErrorClass::RmaRange);
-    assert!((0..3).all(|target| is_free(&world, window(&windows, 1), target)), "and the locks go back");
+    assert!((0..3).all(|target| world.is_free(window(&windows, 1), target)), "and the locks go back");
 }
 
 #[test]
@@ -241,6 +230,6 @@ fn the_death_of_a_target_is_told_by_unlock_all_and_the_others_locks_go_back() {
         let origin = window(&windows, 0);
         let outcome = origin.begin_unlock_all().and_then(|end| world.finish(origin, "unlock_all", end));
         assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcAborted, "{has_store} {is_far}");
-        assert!(is_free(&world, window(&windows, 2), 2), "the lock of who lives is free");
+        assert!(world.is_free(window(&windows, 2), 2), "the lock of who lives is free");
     }
 }

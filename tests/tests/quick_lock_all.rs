@@ -5,7 +5,7 @@
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
 use rma_core::ids::{Disp, Rank};
-use rma_core::window::{Origin, TargetArea, Window};
+use rma_core::window::{Origin, TargetArea};
 use rma_core::{Error, ErrorClass};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Elements, Setup, from, local, run};
@@ -17,17 +17,6 @@ fn refused(outcome: Result<(), Error>, words: &[&str]) {
     assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
     let text = error.to_string();
     words.iter().for_each(|word| assert!(text.contains(word), "{word:?} is not said: {text}"));
-}
-
-/// Whether a rank can lock another one exclusively at once.
-fn is_free(world: &Stepped, window: &Window, target: u32) -> bool {
-    let mut lock = window.begin_lock(Exclusive, Rank(target), Assert::NONE).unwrap();
-    let is_held = window.poll_sync(&mut lock).unwrap();
-    if !is_held {
-        world.finish(window, "lock", lock).unwrap();
-    }
-    world.finish(window, "unlock", window.begin_unlock(Rank(target)).unwrap()).unwrap();
-    is_held
 }
 
 #[test]
@@ -45,7 +34,7 @@ fn they_take_no_step_of_the_engine() {
     }
     let taken = world.engine(0).counters().progress_steps - before;
     assert!(taken < ROUNDS / 4, "{taken} steps in {ROUNDS} epochs");
-    assert!((0..3).all(|target| is_free(&world, &windows[1], target)), "no lock is left behind");
+    assert!((0..3).all(|target| world.is_free(&windows[1], target)), "no lock is left behind");
 }
 
 #[test]
@@ -84,7 +73,7 @@ fn the_engine_takes_the_epoch_over_at_any_call() {
             world.finish(&windows[1], "lock", waits).unwrap();
             windows[1].unlock(Rank(2)).unwrap();
             refused(origin.unlock_all(), &["lock_all has not been called"]);
-            assert!((0..3).all(|target| is_free(&world, &windows[1], target)), "case {case}");
+            assert!((0..3).all(|target| world.is_free(&windows[1], target)), "case {case}");
             assert_eq!(local(&windows[1], 1), 9);
         }
     }
@@ -105,10 +94,10 @@ fn what_is_locked_or_open_already_takes_the_long_way() {
     windows[1].unlock(Rank(2)).unwrap();
     world.finish(&windows[0], "lock_all", lock).unwrap();
     windows[0].unlock_all().unwrap();
-    assert!((0..3).all(|target| is_free(&world, &windows[1], target)));
+    assert!((0..3).all(|target| world.is_free(&windows[1], target)));
     // Without checks no lock is taken, and none given back.
     windows[0].lock_all(Assert::NO_CHECK).unwrap();
-    assert!(is_free(&world, &windows[1], 2));
+    assert!(world.is_free(&windows[1], 2));
     windows[0].unlock_all().unwrap();
 }
 
@@ -136,7 +125,7 @@ fn what_was_locked_in_vain_is_given_back_before_the_call_waits_in_line() {
         is_open
     });
     assert!(waited() > before && !is_open, "it stood in line");
-    assert!((0..3).all(|target| is_free(&world, &windows[1], target)), "each lock was given back once");
+    assert!((0..3).all(|target| world.is_free(&windows[1], target)), "each lock was given back once");
 }
 
 #[test]
@@ -164,7 +153,7 @@ fn nobody_who_waits_in_line_is_passed() {
             world.pump();
         }
     });
-    assert!((0..3).all(|target| is_free(&world, &windows[1], target)));
+    assert!((0..3).all(|target| world.is_free(&windows[1], target)));
 }
 
 /// Epochs of all ranks beside exclusive locks of all ranks: each change is seen whole, and who waits is rung.

@@ -83,16 +83,17 @@ impl Window {
     pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
         let small = Small::of(op).filter(|_| !self.engine().sight().is_on());
         small.is_some_and(|small| {
-            self.joins_stream(target, &small)
-                || self.engine().with(|core| lone::send_at_once(core, self.shared(), target, &small))
+            let send = |core: &mut Core| lone::send_at_once(core, self.shared(), target, &small);
+            self.joins_stream(target, &small, send)
         })
     }
 
-    /// Whether a store that somebody waits for alone has joined a stream of such stores, and so is complete.
-    fn joins_stream(&self, target: Rank, small: &Small) -> bool {
-        let (has_joined, is_pack_full) = self.engine().with(|core| {
+    /// Whether a store that somebody waits for alone has joined a stream of such stores, or `otherwise` has seen to it, and so is complete.
+    fn joins_stream(&self, target: Rank, small: &Small, otherwise: impl FnOnce(&mut Core) -> bool) -> bool {
+        let (has_joined, is_complete, is_pack_full) = self.engine().with(|core| {
             let has_joined = stream::take(core, self.shared(), target, small);
-            (has_joined, std::mem::take(&mut core.state.is_pack_full))
+            let is_complete = has_joined || otherwise(core);
+            (has_joined, is_complete, std::mem::take(&mut core.state.is_pack_full))
         });
         if is_pack_full {
             // The target can begin on it while the next is being filled.
@@ -101,7 +102,7 @@ impl Window {
             // Its wait has nothing to write.
             self.engine().spare_poll();
         }
-        has_joined
+        is_complete
     }
 
     /// [`Window::joins_stream`] while there is a pack: the quick way of such a stream. While somebody looks, the ordinary way tells of it.
@@ -110,7 +111,7 @@ impl Window {
         self.has_pack()
             && small
                 .filter(|_| !self.engine().sight().is_on())
-                .is_some_and(|small| self.joins_stream(target, small))
+                .is_some_and(|small| self.joins_stream(target, small, |_| false))
     }
 
     /// Makes a call that fetches: it leaves now, or is queued as soon as there is an element for it.
