@@ -27,10 +27,11 @@ use crate::control::{LockKind, LockRequest, Marks, Sleep, Taken};
 use crate::epoch::{Assert, Call, Epoch, FenceSync, Sync, SyncStep};
 use crate::error::Result;
 use crate::ids::Rank;
+use crate::mem::full_ordering_beside_step;
 use crate::progress::{Core, State};
 use crate::table::Target;
 use crate::target::locks;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed};
 
 /// Looks in a row: a few hundred nanoseconds.
 const LOOKS: u32 = 200;
@@ -296,8 +297,8 @@ impl Window {
         };
         let held = shared.all_near().enumerate().take_while(acquire).count();
         let are_held = held == shared.members.len() + shared.neighbors.len();
-        // SYNC POINT L2
-        fence(SeqCst);
+        // SYNC POINT L2: the step on the last lock word comes just before.
+        full_ordering_beside_step();
         if are_held {
             shared.all_near().for_each(|near| near.gate.set_locked_with_all());
         }
@@ -450,8 +451,8 @@ impl Shared {
             return false;
         }
         self.all_near().for_each(|near| near.gate.close());
-        // SYNC POINT L1
-        fence(SeqCst);
+        // SYNC POINT L1: the steps on the lock words come behind.
+        full_ordering_beside_step();
         self.latch.end_closing();
         true
     }
