@@ -26,11 +26,14 @@ fn alone(setup: &Setup) -> u64 {
 }
 
 fn put(window: &Window, value: u64, disp: u64) -> Result<OperationRequest> {
+    put_to(window, Rank(1), value, disp)
+}
+
+fn put_to(window: &Window, target: Rank, value: u64, disp: u64) -> Result<OperationRequest> {
     let ty = Datatype::basic(BasicType::U64);
     let origin = Origin { base: (&raw const value).cast(), count: 1, ty: &ty };
     // SAFETY: the value stays until the request has ended, which is before this returns or the test fails.
-    let request =
-        unsafe { window.rput(origin, Rank(1), TargetArea { disp: Disp(disp), count: 1, ty: &ty }) }?;
+    let request = unsafe { window.rput(origin, target, TargetArea { disp: Disp(disp), count: 1, ty: &ty }) }?;
     request.wait()?;
     Ok(request)
 }
@@ -87,6 +90,74 @@ fn a_stream_is_few_packets() {
             let asks = u64::from(packs == 0);
             assert_eq!(rank.packets() - before, n.min(alone) + packs + asks + 1, "{n} puts");
             assert_eq!((window.elements().ops, window.outstanding()), (0, 0));
+        });
+    }
+}
+
+/// Runs `body` on rank 0 of three in epochs of the locks of ranks 1 and 2, which are held; then both have every other one of
+/// so many elements.
+fn leaves_two(setup: &Setup, n: u64, body: impl Fn(&TestRank, &Window) + Send + Sync) {
+    let mut setup = setup.clone();
+    setup.ranks = 3;
+    run(&setup, |rank| {
+        let expected = every_other(n);
+        let window = rank.allocate(expected.len() as u64);
+        let others = [Rank(1), Rank(2)];
+        if rank.me == 0 {
+            for other in others {
+                window.lock(Exclusive, other, Assert::NONE).unwrap();
+                window.fetch_add(other.0, 0, 0).unwrap();
+            }
+            body(rank, &window);
+            others.into_iter().for_each(|other| window.unlock(other).unwrap());
+        }
+        rank.barrier();
+        if rank.me != 0 {
+            let found = (0..expected.len()).map(|at| local(&window, at)).collect::<Vec<_>>();
+            assert_eq!(found, expected);
+        }
+        rank.barrier();
+        window.free().unwrap();
+    });
+}
+
+#[test]
+fn streams_to_two_targets_in_turns_are_two_streams() {
+    let setup = setup();
+    let alone = alone(&setup);
+    let n = alone + 100;
+    leaves_two(&setup, n, |rank, window| {
+        let before = rank.packets();
+        for i in 0..n {
+            for target in [Rank(1), Rank(2)] {
+                put_to(window, target, i + 1, 2 * i).unwrap();
+            }
+        }
+        assert_eq!((rank.packets() - before, window.elements().ops), (2 * alone, 2));
+        window.flush_all().unwrap();
+        // The flush rides on each pack, and each target answers it.
+        assert_eq!((rank.packets() - before, window.elements().ops), (2 * alone + 4, 0));
+    });
+}
+
+#[test]
+fn stores_to_two_targets_in_turns_are_two_packs() {
+    let mut setup = setup();
+    for pack_from in [1, 8, 64] {
+        setup.engine.pack_from = pack_from;
+        let n = 300;
+        leaves_two(&setup, n, |rank, window| {
+            let before = rank.packets();
+            let values = (1..=n).collect::<Vec<u64>>();
+            for (i, value) in values.chunks(1).enumerate() {
+                for target in [Rank(1), Rank(2)] {
+                    window.put(from(value), target, Disp(2 * i as u64)).unwrap();
+                }
+            }
+            let waiting = (rank.packets() - before, window.elements().ops);
+            window.flush_all().unwrap();
+            assert_eq!(waiting, (0, 2), "{n} puts to each, packs from {pack_from}");
+            assert_eq!(rank.packets() - before, 4);
         });
     }
 }

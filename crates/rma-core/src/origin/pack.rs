@@ -36,7 +36,7 @@ pub(crate) struct Small {
     pub(super) data: ReadSpan,
 }
 
-/// The pack of a window that the next store may join. Its elements may be gone.
+/// The pack of a window that the last store has joined. Its elements may be gone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
     rank: Rank,
@@ -93,9 +93,15 @@ impl Small {
 
 /// Adds a store to the pack that waits for more of them, if there is one for this target and it has room.
 pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small) -> bool {
-    let State { windows, pools: Pools { ops, targets }, .. } = state;
+    let State { windows, pools, .. } = state;
     let Some(window) = windows.get_mut(shared.id) else { return false };
-    let Some(packing) = window.packing.filter(|packing| packing.rank == rank) else { return false };
+    let Some(mut packing) = window.packing else { return false };
+    if packing.rank != rank {
+        let Some(other) = last_in_line(pools, window, rank) else { return false };
+        packing = other;
+        window.packing = Some(other);
+    }
+    let Pools { ops, targets } = pools;
     let (Some(target), Some(op)) = (targets.get_mut(packing.target), ops.get_mut(packing.op)) else {
         // It has left.
         window.packing = None;
@@ -113,6 +119,13 @@ pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small
     op.order = target.posted;
     window.counters.on_ops_queued(1);
     true
+}
+
+/// The pack at the end of a target's line, which stores to another target have come after.
+fn last_in_line(Pools { ops, targets }: &Pools, window: &WindowState, rank: Rank) -> Option<Packing> {
+    let target = window.table.find(targets, rank)?;
+    let op = targets[target].pending.tail().filter(|op| ops[*op].kind == OpKind::Pack)?;
+    Some(Packing { rank, target, op })
 }
 
 /// Makes a pack of an operation that has just got its place in a line of `RMA_PACK_FROM` or more but is not in it, and of the
