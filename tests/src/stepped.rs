@@ -3,6 +3,7 @@
 use crate::world::Setup;
 use rma_ch_sim::{Latency, SimHost, SimNet};
 use rma_core::Engine;
+use rma_core::channel::Channel;
 use rma_core::epoch::{Assert, LockKind, Sync};
 use rma_core::error::Result;
 use rma_core::host::{Group, Host};
@@ -25,20 +26,34 @@ pub struct Stepped {
 impl Stepped {
     /// A world whose packets take 1 to 20 µs, drawn from `seed`.
     pub fn new(setup: &Setup, seed: u64) -> Self {
-        Self::with_hosts(setup, seed, |host| host)
+        Self::with(setup, seed, |host| host, |channel| channel)
     }
 
     /// The same with hosts that `wrap` makes of the world's.
-    pub fn with_hosts(
+    pub fn with_hosts(setup: &Setup, seed: u64, wrap: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>) -> Self {
+        Self::with(setup, seed, wrap, |channel| channel)
+    }
+
+    /// The same with channels that `wrap` makes of the world's.
+    pub fn with_channels(
         setup: &Setup,
         seed: u64,
-        mut wrap: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>,
+        wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>,
+    ) -> Self {
+        Self::with(setup, seed, |host| host, wrap)
+    }
+
+    fn with(
+        setup: &Setup,
+        seed: u64,
+        mut host_of: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>,
+        mut channel_of: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>,
     ) -> Self {
         let net = SimNet::virtual_time(setup.ranks, setup.sim.clone(), Latency::default(), seed);
         let engines = (0..setup.ranks).map(|me| {
             let host: Arc<SimHost> = Arc::new(net.host(Peer(me)));
-            let host = wrap(host);
-            let channel = Box::new(net.channel(Peer(me)));
+            let host = host_of(host);
+            let channel = channel_of(Box::new(net.channel(Peer(me))));
             Some(Engine::new(setup.engine.clone(), channel, host, Box::new(NoUpper)).unwrap())
         });
         Self { engines: engines.collect(), net }

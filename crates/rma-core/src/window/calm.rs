@@ -45,7 +45,7 @@ impl Window {
         if self.engine().sight().is_on() {
             return None;
         }
-        let (id, Core { channel, state, .. }) = (self.id(), core);
+        let (id, Core { channel, state, .. }) = (self.id(), &mut *core);
         let is_over = match &sync.0 {
             // Nothing to raise, and nothing to change.
             SyncStep::Flush(flush) => {
@@ -57,7 +57,12 @@ impl Window {
             _ => return None,
         };
         if is_over {
+            let has_told = !matches!(sync.0, SyncStep::Flush(_));
             sync.0 = SyncStep::Done;
+            // No step may follow: the caller computes, and the other one waits for the word of this call.
+            if has_told && core.channel.keeps_packets() && !core.channel.is_quiet() {
+                core.flush();
+            }
         }
         Some(is_over)
     }
