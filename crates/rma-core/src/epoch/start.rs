@@ -167,7 +167,7 @@ impl CompleteSync {
         let window = windows.get_mut(id).filter(|_| lost.is_empty())?;
         let rank = window.only_started()?;
         window.table.find(&pools.targets, rank)?;
-        if window.table.is_busy(&pools.targets) {
+        if window.table.is_busy(&pools.targets) || window.rounds.meet.iter().any(|other| *other != rank) {
             return None;
         }
         // Who has an element has been met before.
