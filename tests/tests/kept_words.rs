@@ -1,4 +1,4 @@
-//! Calls that are over at once although their word still lies in the channel, which an embedder's own may keep until it is polled: it
+//! Calls that are over at once although their word still lies in the channel, which may keep packets until it is polled: the word
 //! leaves with the call, because who has called may compute for long while the other one waits for it.
 
 use rma_core::channel::{
@@ -31,8 +31,9 @@ impl Keeper {
         Box::new(Self { inner, draft: None, kept: Vec::new() })
     }
 
+    /// Passes on what has been kept, as far as there is room; answers whether anything has moved.
     fn pass_on(&mut self) -> bool {
-        let has_kept = !self.kept.is_empty();
+        let kept = self.kept.len();
         while let Some(Kept { peer, lane, bytes }) = self.kept.first() {
             // To a peer that is lost nothing goes any more.
             match self.inner.reserve(*peer, *lane, bytes.len()) {
@@ -40,12 +41,12 @@ impl Keeper {
                     self.inner.fill(Source::Bytes(bytes));
                     self.inner.commit();
                 }
-                Ok(_) => return false,
+                Ok(Room::Full) => break,
                 Err(_) => {}
             }
             self.kept.remove(0);
         }
-        has_kept
+        self.kept.len() < kept
     }
 }
 

@@ -14,6 +14,8 @@ const ENTRY: u64 = 12;
 /// Stores of 8 bytes with others between them in one pack.
 const MOST: u64 = PACK / (ENTRY + 8);
 
+const TWO: [Rank; 2] = [Rank(1), Rank(2)];
+
 fn setup() -> Setup {
     let mut setup = Setup::packets(2);
     setup.sim.max_packet = 16384;
@@ -49,16 +51,30 @@ fn add(window: &Window, value: u64, disp: u64) {
 
 /// Runs `body` on rank 0 of two in an epoch of rank 1's lock, which is held; then rank 1 has these elements.
 fn leaves(setup: &Setup, expected: &[u64], body: impl Fn(&TestRank, &Window) + Send + Sync) {
-    run(setup, |rank| {
+    leaves_at(setup, &[Rank(1)], expected, body);
+}
+
+/// The same with all other ranks, which these are.
+fn leaves_at(
+    setup: &Setup,
+    others: &[Rank],
+    expected: &[u64],
+    body: impl Fn(&TestRank, &Window) + Send + Sync,
+) {
+    let mut setup = setup.clone();
+    setup.ranks = 1 + others.len() as u32;
+    run(&setup, |rank| {
         let window = rank.allocate(expected.len() as u64);
         if rank.me == 0 {
-            window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
-            window.fetch_add(1, 0, 0).unwrap();
+            for other in others {
+                window.lock(Exclusive, *other, Assert::NONE).unwrap();
+                window.fetch_add(other.0, 0, 0).unwrap();
+            }
             body(rank, &window);
-            window.unlock(Rank(1)).unwrap();
+            others.iter().for_each(|other| window.unlock(*other).unwrap());
         }
         rank.barrier();
-        if rank.me == 1 {
+        if rank.me != 0 {
             let found = (0..expected.len()).map(|at| local(&window, at)).collect::<Vec<_>>();
             assert_eq!(found, expected);
         }
@@ -94,42 +110,15 @@ fn a_stream_is_few_packets() {
     }
 }
 
-/// Runs `body` on rank 0 of three in epochs of the locks of ranks 1 and 2, which are held; then both have every other one of
-/// so many elements.
-fn leaves_two(setup: &Setup, n: u64, body: impl Fn(&TestRank, &Window) + Send + Sync) {
-    let mut setup = setup.clone();
-    setup.ranks = 3;
-    run(&setup, |rank| {
-        let expected = every_other(n);
-        let window = rank.allocate(expected.len() as u64);
-        let others = [Rank(1), Rank(2)];
-        if rank.me == 0 {
-            for other in others {
-                window.lock(Exclusive, other, Assert::NONE).unwrap();
-                window.fetch_add(other.0, 0, 0).unwrap();
-            }
-            body(rank, &window);
-            others.into_iter().for_each(|other| window.unlock(other).unwrap());
-        }
-        rank.barrier();
-        if rank.me != 0 {
-            let found = (0..expected.len()).map(|at| local(&window, at)).collect::<Vec<_>>();
-            assert_eq!(found, expected);
-        }
-        rank.barrier();
-        window.free().unwrap();
-    });
-}
-
 #[test]
 fn streams_to_two_targets_in_turns_are_two_streams() {
     let setup = setup();
     let alone = alone(&setup);
     let n = alone + 100;
-    leaves_two(&setup, n, |rank, window| {
+    leaves_at(&setup, &TWO, &every_other(n), |rank, window| {
         let before = rank.packets();
         for i in 0..n {
-            for target in [Rank(1), Rank(2)] {
+            for target in TWO {
                 put_to(window, target, i + 1, 2 * i).unwrap();
             }
         }
@@ -146,11 +135,11 @@ fn stores_to_two_targets_in_turns_are_two_packs() {
     for pack_from in [1, 8, 64] {
         setup.engine.pack_from = pack_from;
         let n = 300;
-        leaves_two(&setup, n, |rank, window| {
+        leaves_at(&setup, &TWO, &every_other(n), |rank, window| {
             let before = rank.packets();
             let values = (1..=n).collect::<Vec<u64>>();
             for (i, value) in values.chunks(1).enumerate() {
-                for target in [Rank(1), Rank(2)] {
+                for target in TWO {
                     window.put(from(value), target, Disp(2 * i as u64)).unwrap();
                 }
             }

@@ -123,8 +123,8 @@ pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small
 
 /// The pack at the end of a target's line, which stores to another target have come after.
 fn last_in_line(Pools { ops, targets }: &Pools, window: &WindowState, rank: Rank) -> Option<Packing> {
-    let target = window.table.find(targets, rank)?;
-    let op = targets[target].pending.tail().filter(|op| ops[*op].kind == OpKind::Pack)?;
+    let target = window.table.find(targets, rank).filter(|key| targets[*key].ends_in_pack(ops))?;
+    let op = targets[target].pending.tail()?;
     Some(Packing { rank, target, op })
 }
 
