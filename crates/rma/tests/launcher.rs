@@ -191,6 +191,13 @@ fn a_death_ends_the_job_and_names_the_rank() {
 }
 
 #[test]
+fn a_rank_that_blames_itself_waits_for_one_that_is_dying() {
+    let run = run("-n 2 RANK follow 1");
+    assert!(run.stderr.contains("rank 1 (pid "), "{}", run.stderr);
+    assert_eq!((run.code, run.stderr.matches("rmarun:").count()), (Some(137), 1), "{}", run.stderr);
+}
+
+#[test]
 fn a_kill_from_outside_is_named_rather_than_what_follows() {
     let running = Running::start(rmarun(["-n", "4", env!("CARGO_BIN_EXE_rma-test-rank"), "wait", "9"]));
     let ranks = running.wait_for(4, env!("CARGO_BIN_EXE_rma-test-rank"));

@@ -12,7 +12,7 @@ use super::outcome::Failure;
 use super::output::{Lines, Output, copy_of};
 use super::rank::{More, Rank, Source};
 use super::secret::{SECRET_KEY, Secret};
-use super::server::{Event, Server};
+use super::server::{Event, Phase, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
 use crate::trace::gather_rest;
@@ -285,14 +285,32 @@ impl Job {
     }
 
     fn rank_failed(&mut self, rank: usize, failure: Failure) {
+        let blames_itself =
+            matches!(self.state, State::Settling { suspect: Some(suspect), .. } if suspect == rank);
+        // It may not have heard yet of the death that has failed it.
+        if blames_itself && !failure.is_cause() && self.is_another_dying() {
+            return;
+        }
         match &self.state {
             State::Ending { .. } => {}
             _ if self.options.on_failure == OnFailure::Continue => self.report(rank, &failure),
             _ if failure.is_cause() => self.end(rank, failure),
-            State::Settling { suspect: Some(suspect), .. } if *suspect == rank => self.end(rank, failure),
+            _ if blames_itself => self.end(rank, failure),
             State::Running => self.settle(rank, failure, None),
             State::Settling { .. } => {}
         }
+    }
+
+    /// Whether a process that has not finalized has closed its connection and is still to be reaped.
+    fn is_another_dying(&mut self) -> bool {
+        (0..self.ranks.len()).any(|rank| {
+            let is_running =
+                self.server.phase(rank as u32) == Phase::Running && !self.ranks[rank].has_exited();
+            if is_running {
+                self.serve_pmi(rank);
+            }
+            is_running && self.ranks[rank].has_hung_up()
+        })
     }
 
     /// A rank says that it fails because of another one, or of itself. How that one ends is the better message.

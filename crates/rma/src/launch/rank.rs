@@ -115,6 +115,11 @@ impl Rank {
         self.exit.is_some()
     }
 
+    /// Whether the PMI connection is seen to be closed by the process, or by its death.
+    pub(super) fn has_hung_up(&self) -> bool {
+        self.pmi.stream.is_none()
+    }
+
     /// The status, once, when the process has ended.
     pub(super) fn reap(&mut self, registry: &Registry) -> io::Result<Option<ExitStatus>> {
         if self.exit.is_some() {

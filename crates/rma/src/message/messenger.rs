@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 /// Nothing here waits or sends: calls begin something, the engine's steps move it, and the request tells when it has ended.
 #[derive(Clone)]
 pub struct Messenger {
-    state: Arc<Mutex<State>>,
+    pub(super) state: Arc<Mutex<State>>,
     signs: Arc<Signs>,
 }
 
@@ -305,16 +305,6 @@ impl Messenger {
     /// Packets of messages that have been given to the channels so far.
     pub fn packets_sent(&self) -> u64 {
         self.state.lock().packets_sent
-    }
-
-    /// The process that was lost first, if one is.
-    pub fn first_lost(&self) -> Option<Peer> {
-        self.state.lock().first_lost
-    }
-
-    /// Why a process is lost, if it is.
-    pub fn lost(&self, peer: Peer) -> Option<String> {
-        self.state.lock().peers.get(&peer).and_then(|peer| peer.lost.clone())
     }
 }
 

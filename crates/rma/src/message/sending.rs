@@ -4,6 +4,7 @@
 //! strictly in the order of the calls, so that messages of one pair match in order. "Full" stops one queue of one peer.
 
 use super::memory::Payload;
+use super::messenger::Messenger;
 use super::packet::{EAGER_LEN, Label, Packet};
 use super::request::RequestId;
 use super::state::{Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
@@ -335,6 +336,23 @@ impl State {
 /// What a call that depends on a lost peer answers.
 pub(super) fn lost_error(call: &'static str, peer: Peer, why: &str) -> Error {
     Error::new(ErrorClass::ProcAborted, call, format!("process {peer} is lost: {why}"))
+}
+
+impl Messenger {
+    /// The process that was lost first, if one is.
+    pub fn first_lost(&self) -> Option<Peer> {
+        self.state.lock().first_lost
+    }
+
+    /// Somebody else has found a process lost, or that it has left: no channel need have told this process yet.
+    pub fn hear_of_loss(&self, peer: Peer) {
+        self.state.lock().first_lost.get_or_insert(peer);
+    }
+
+    /// Why a process is lost, if it is.
+    pub fn lost(&self, peer: Peer) -> Option<String> {
+        self.state.lock().peers.get(&peer).and_then(|peer| peer.lost.clone())
+    }
 }
 
 /// What a call answers that waits for a peer which will not send any more.

@@ -58,7 +58,7 @@ pub(super) struct State {
     pub(super) active: Vec<Peer>,
     /// Memory for the list of them that a step works through; empty between steps.
     pub(super) turn: Vec<Peer>,
-    /// The peer that was lost first.
+    /// The peer that was lost first, as a channel or another process has told.
     pub(super) first_lost: Option<Peer>,
     /// What a step looks at without the state's lock.
     pub(super) signs: Arc<Signs>,

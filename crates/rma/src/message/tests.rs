@@ -241,6 +241,10 @@ fn a_lost_peer_ends_what_depends_on_it_and_nothing_else() {
         let mut later = net.messengers[0].begin_receive(SCOPE, Some(Peer(2)), None, 0).unwrap();
         assert!(later.test().unwrap().is_err());
         assert!(net.messengers[0].lost(Peer(2)).is_some() && net.messengers[0].lost(Peer(1)).is_none());
+        // The first to be lost is remembered, from whomever a process has heard of it; hearing of it ends no request.
+        assert_eq!(net.messengers[1].first_lost(), Some(Peer(2)));
+        net.messengers[0].hear_of_loss(Peer(1));
+        assert_eq!(net.messengers[0].first_lost(), Some(Peer(2)));
         let mut other = other;
         let _send = net.messengers[1].begin_send(Peer(0), SCOPE, 3, bytes(3, 300)).unwrap();
         assert_eq!(finish(&mut net, || other.test()).unwrap().data, Some(bytes(3, 300)));

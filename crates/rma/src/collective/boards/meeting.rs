@@ -199,7 +199,7 @@ impl Boards {
                 if !may_sleep && looks % LOOKS_BETWEEN_WATCHES != 0 {
                     return Ok(None);
                 }
-                self.check_left(want)?;
+                self.check_left(runtime, want)?;
                 if !self.has_contact.load(Relaxed) {
                     return Ok(Some(false));
                 }
@@ -211,7 +211,7 @@ impl Boards {
                 if look() {
                     return Ok(Some(true));
                 }
-                self.check_left(want)?;
+                self.check_left(runtime, want)?;
                 self.watch(runtime, want, &mut watches).map(|()| None)
             });
             if says_asleep {
@@ -235,12 +235,15 @@ impl Boards {
     }
 
     /// That no rank for which this one waits has left without coming.
-    fn check_left(&self, want: Want) -> Result<()> {
+    fn check_left(&self, runtime: &Runtime, want: Want) -> Result<()> {
         let mut wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
         // In this order: a rank joins nothing after it has left.
         let will_never_come =
             |rank: &usize| self.boards[*rank].has_left() && !self.boards[*rank].has_joined(want.number);
-        wanted.find(will_never_come).map_or(Ok(()), |rank| Err(left_error(self.peer(rank))))
+        wanted.find(will_never_come).map_or(Ok(()), |rank| {
+            runtime.messenger.hear_of_loss(self.peer(rank));
+            Err(left_error(self.peer(rank)))
+        })
     }
 
     /// Finds out whether a rank for which this one waits will never come. Called under the engine's lock.
@@ -249,6 +252,8 @@ impl Boards {
             self.boards.iter().enumerate().find_map(|(by, board)| Some((by, board.lost()?)))
         {
             let (by, lost) = (self.peer(by), self.peer(lost.min(self.size() - 1)));
+            // The launcher asks whose failure it is, perhaps before a channel tells this process.
+            runtime.messenger.hear_of_loss(lost);
             let cause = format!("process {lost} is lost, as process {by} has found");
             return Err(Error::new(ErrorClass::ProcAborted, "wait", cause));
         }
