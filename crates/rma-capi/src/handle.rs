@@ -164,20 +164,6 @@ impl<H: Handle, T: Send + Sync> Table<H, T> {
         unsafe { self.get(handle) }.cloned()
     }
 
-    /// As [`Table::get`], for objects of the first chunk only: without a call, a caller without one needs no frame.
-    ///
-    /// # Safety
-    /// As for [`Table::get`].
-    #[inline(always)]
-    pub(crate) unsafe fn get_near(&self, handle: H) -> Option<&T> {
-        let slot = self.first.get(handle.bits() as u32 as usize)?;
-        if slot.word.load(Acquire) != handle.bits() {
-            return None;
-        }
-        // SAFETY: as in `get`.
-        Some(unsafe { &*slot.object.load(Relaxed) })
-    }
-
     /// Takes an object out; the handle and its copies are stale from now on.
     pub(crate) fn remove(&self, handle: H) -> Option<Box<T>> {
         let mut free = self.free.lock();

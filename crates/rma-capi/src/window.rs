@@ -5,6 +5,7 @@ mod communicate;
 mod create;
 mod dynamic;
 mod hints;
+mod near;
 mod now;
 mod requested;
 mod shared;
@@ -76,13 +77,6 @@ impl Win {
 pub(crate) fn find(win: MPI_Win) -> Option<&'static Win> {
     // SAFETY: MPI forbids to free a window while another thread passes it to a call.
     unsafe { WINDOWS.get(win) }
-}
-
-/// As [`find`], for the first windows of a program, and without a call.
-#[inline(always)]
-pub(crate) fn find_near(win: MPI_Win) -> Option<&'static Win> {
-    // SAFETY: as in `find`.
-    unsafe { WINDOWS.get_near(win) }
 }
 
 /// As [`find`], or the error that says what is wrong with the handle.

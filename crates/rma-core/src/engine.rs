@@ -4,14 +4,16 @@ use crate::channel::{Channel, Closing};
 use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Host;
-use crate::progress::{Agent, Core, Doze, News, Patience, State, Upper, Wait, Waiting, WakeHandle};
+use crate::progress::{
+    Agent, Core, Doze, News, Patience, Quiet, State, Upper, Wait, Waiting, WakeHandle,
+};
 use crate::stats::{Counters, Elements};
 use crate::trace::{Observer, Sight};
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// One process's one-sided communication engine. Clones name the same engine; any thread may call any method.
@@ -33,46 +35,12 @@ struct Inner {
     quiet: Quiet,
 }
 
-/// When calls that need no packet poll next.
-#[derive(Default)]
-struct Quiet {
-    /// Calls until then.
-    left: AtomicU32,
-    /// Calls between the last two polls.
-    interval: AtomicU32,
-    /// Polls in a row that have moved nothing.
-    idle: AtomicU32,
-    /// Short calls since the last of them that polled.
-    short: AtomicU32,
-}
-
 /// Calls that send or receive without waiting, of which one looks whether a poll would find anything: who makes many of them
 /// serves its peers within a microsecond, and a poll costs more than they do. Where no wait spins, because ranks outnumber
 /// cores, that one polls, and so gives turns away.
 const SHORT_CALLS_OF_A_LOOK: u32 = 8;
 /// Such calls of which one polls in any case, for what only a poll finds.
 const SHORT_CALLS_OF_A_POLL: u32 = 64;
-
-/// Where ranks outnumber cores, the polls in a row that move nothing before a turn is given away: a program that tests again
-/// and again keeps the process from running that it waits for, and one that tests between pieces of work is not held up by
-/// every test.
-const IDLE_POLLS_OF_A_TURN: u32 = 8;
-
-impl Quiet {
-    /// Notes a poll; answers whether it is time to give a turn away.
-    fn on_poll(&self, moved: bool) -> bool {
-        // Threads that poll at once may count one poll less.
-        let idle = if moved { 0 } else { self.idle.load(Relaxed) + 1 };
-        self.idle.store(idle % IDLE_POLLS_OF_A_TURN, Relaxed);
-        idle == IDLE_POLLS_OF_A_TURN
-    }
-
-    /// Puts the next poll off by a call, up to the longest time between two.
-    fn spare(&self, most: u64) {
-        let more = u64::from(self.left.load(Relaxed)) + 1;
-        self.left.store(u32::try_from(more.min(most)).unwrap_or(u32::MAX), Relaxed);
-    }
-}
 
 impl Engine {
     /// Makes an engine that sends and receives on `channel`.
@@ -182,8 +150,7 @@ impl Engine {
     /// Looks in one of a few calls that send or receive without waiting, and polls if there is something: who makes nothing else
     /// serves its peers too.
     pub fn poll_in_short_calls(&self) {
-        let short = self.0.quiet.short.load(Relaxed) + 1;
-        self.0.quiet.short.store(short % SHORT_CALLS_OF_A_POLL, Relaxed);
+        let short = self.0.quiet.on_short_call(SHORT_CALLS_OF_A_POLL);
         let is_due = short == SHORT_CALLS_OF_A_POLL || self.0.spin_us.load(Relaxed) == 0;
         if short.is_multiple_of(SHORT_CALLS_OF_A_LOOK) && (is_due || !self.is_quiet()) {
             self.poll();
@@ -377,11 +344,7 @@ impl Engine {
     /// Whether a call that needs no packet may go by without a poll; it is counted then.
     #[inline]
     pub fn pass_poll(&self) -> bool {
-        let left = self.0.quiet.left.load(Relaxed);
-        if left > 0 {
-            self.0.quiet.left.store(left - 1, Relaxed);
-        }
-        left > 0
+        self.0.quiet.pass()
     }
 
     /// Lets one more call go by without a poll: what has been done needs none, and brings its own when there is more of it.
@@ -392,20 +355,19 @@ impl Engine {
     /// The poll of [`Engine::poll_now_and_then`], which keeps its turn unless `may_give` says otherwise.
     #[cold]
     pub(crate) fn poll_now(&self, may_give: &dyn Fn() -> bool) {
-        let (quiet, most) = (&self.0.quiet, self.0.config.direct_poll_interval);
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
         let mut core = self.0.core.lock();
         // What has only waited to be written needs no other poll soon, so that what is sent next can leave together.
         if core.channel.keeps_packets() && core.flush() {
             self.0.waiting.on_moved();
         }
-        let next = if self.poll_and_give(core, may_give) {
-            1
-        } else {
-            quiet.interval.load(Relaxed).saturating_mul(2).clamp(1, most)
-        };
-        quiet.interval.store(next, Relaxed);
-        quiet.left.store(next - 1, Relaxed);
+        let moved = self.poll_and_give(core, may_give);
+        let most = u32::try_from(self.0.config.direct_poll_interval).unwrap_or(u32::MAX);
+        self.0.quiet.put_off(moved, most);
+    }
+
+    /// When calls that need no packet poll next.
+    pub(crate) fn quiet(&self) -> &Quiet {
+        &self.0.quiet
     }
 
     /// Works on the engine's state under its lock, without waiting.
@@ -436,31 +398,5 @@ impl Engine {
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine").field("config", &self.0.config).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_of_several_polls_in_vain_gives_the_turn_away() {
-        let quiet = Quiet::default();
-        let turns = |polls: u32, moved| (0..polls).filter(|_| quiet.on_poll(moved)).count();
-        assert_eq!(turns(3 * IDLE_POLLS_OF_A_TURN, false), 3);
-        assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0);
-        assert_eq!(turns(100, true), 0, "who moves something keeps its turn");
-        assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0, "and it is counted from there");
-        assert_eq!(turns(1, false), 1);
-    }
-
-    #[test]
-    fn polls_are_put_off_by_a_call_each_and_not_for_ever() {
-        let quiet = Quiet::default();
-        let left = |spared: u32| {
-            (0..spared).for_each(|_| quiet.spare(3));
-            quiet.left.load(Relaxed)
-        };
-        assert_eq!([left(1), left(1), left(1), left(100)], [1, 2, 3, 3]);
     }
 }

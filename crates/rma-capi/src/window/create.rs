@@ -3,7 +3,7 @@
 //! A rank whose arguments are wrong takes part all the same, and all ranks get an error.
 
 use super::hints::hints;
-use super::{WINDOWS, Win, attributes, get};
+use super::{Win, attributes, get, near};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, size};
 use crate::communicator;
@@ -43,7 +43,7 @@ entry! {
         let ending = window.inner.clone().begin_free().map_err(|(_, error)| error)?;
         window.attributes.delete_all(attributes::owner(handle))?;
         let ended = ending.wait();
-        WINDOWS.remove(handle);
+        near::remove(handle);
         win.set("win", MPI_WIN_NULL)?;
         ended
     }
@@ -118,7 +118,7 @@ pub(super) fn make(
         WindowSpec::Dynamic => (MPI_WIN_FLAVOR_DYNAMIC, 0, 0, 1),
     };
     let made = Win::new(inner, comm.inner.members(), flavor, base, len as MPI_Aint, disp_unit);
-    let handle = WINDOWS.insert(made);
+    let handle = near::enter(made);
     let full = || Error::new(ErrorClass::NoMem, "", "no handle is left for another window");
     Ok((base, handle.ok_or_else(full)?))
 }

@@ -4,6 +4,7 @@
 //! Each answers `None`, and has done nothing, when there is more to do or something is wrong; the ordinary way of
 //! [`super::transfer`] sees to that. See `rma_core::window` for what they call.
 
+use super::near::find_near;
 use super::transfer::{Origin, Target, dense, elements, is_same};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
@@ -14,21 +15,21 @@ use crate::request::{give_back, take_ended};
 use crate::runtime::is_unwatched;
 use rma_core::kernel::{CompareAndSwap, Kernel};
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::window::Window;
+use rma_core::window::DirectPath;
 use std::ffi::c_int;
 
 /// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
 #[inline(always)]
 pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win).filter(|_| is_unwatched())?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
-    window.inner.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+    path.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
 }
 
 /// `MPI_Put`, where it can join others that wait; `None` likewise.
 #[inline(always)]
 pub(super) fn put_joins<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
+    let window = super::find(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     window.inner.put_joins(origin.address.readable_at_all(len)?, rank, disp).then_some(())
 }
@@ -36,9 +37,9 @@ pub(super) fn put_joins<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MP
 /// `MPI_Get`, likewise.
 #[inline(always)]
 pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win).filter(|_| is_unwatched())?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
-    window.inner.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+    path.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
 }
 
 /// `MPI_Accumulate`, where it can be no more than one atomic instruction, likewise.
@@ -49,10 +50,10 @@ pub(super) fn accumulate_now<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win).filter(|_| is_unwatched())?;
     let (len, kernel) = one_element(origin, target, op)?;
     let (rank, disp) = target.place()?;
-    window.inner.accumulate_now(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
+    path.accumulate_now(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
 }
 
 /// `MPI_Accumulate`, where it can join others that wait, or all of it can be carried out on memory that is mapped, likewise.
@@ -85,11 +86,14 @@ fn accumulate_whole<C: Wide>(
     win: MPI_Win,
     may_join: bool,
 ) -> Option<()> {
-    let window = &super::find_near(win).filter(|_| is_unwatched())?.inner;
+    let path = find_near(win).filter(|_| is_unwatched())?;
     let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
     let (from, (rank, disp)) = (origin.address.readable_at_all(len)?, target.place()?);
-    let joins = may_join && window.has_pack() && window.accumulate_joins(from, kernel, rank, disp);
-    (joins || window.accumulate_run_now(from, kernel, rank, disp)).then_some(())
+    if path.accumulate_run_now(from, kernel, rank, disp) {
+        return Some(());
+    }
+    let window = &super::find(win).filter(|window| may_join && window.inner.has_pack())?.inner;
+    window.accumulate_joins(from, kernel, rank, disp).then_some(())
 }
 
 /// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin, goes the ordinary way.
@@ -101,10 +105,10 @@ pub(super) fn get_accumulate_now<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    let window = find_fetching(result, target, op, win)?;
+    let path = find_fetching(result, target, op, win)?;
     let (len, kernel) = one_element(origin, target, op)?;
     let ((rank, disp), (from, old)) = (target.place()?, spans_apart(origin, result, len)?);
-    window.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
+    path.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
 }
 
 /// `MPI_Get_accumulate`, where all of it can be carried out on memory that is mapped, likewise.
@@ -116,23 +120,21 @@ pub(super) fn get_accumulate_runs<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    let window = find_fetching(result, target, op, win)?;
+    let path = find_fetching(result, target, op, win)?;
     let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
     let ((rank, disp), (from, old)) = (target.place()?, spans_apart(origin, result, len)?);
-    window.get_accumulate_run_now(from, old, kernel, rank, disp).then_some(())
+    path.get_accumulate_run_now(from, old, kernel, rank, disp).then_some(())
 }
 
-/// The window of a call that fetches what it accumulates on.
+/// The direct path of a call that fetches what it accumulates on.
 #[inline(always)]
 fn find_fetching<C: Wide>(
     result: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
     win: MPI_Win,
-) -> Option<&'static Window> {
-    let window =
-        super::find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())?;
-    Some(&window.inner)
+) -> Option<&'static DirectPath<'static>> {
+    find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())
 }
 
 /// What is read and what is written at the origin, which do not overlap.
@@ -169,17 +171,14 @@ pub(super) fn compare_and_swap_now(
     target: &Target<c_int>,
     win: MPI_Win,
 ) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win).filter(|_| is_unwatched())?;
     let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
     let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
     if !are_apart(origin, result, len) {
         return None;
     }
     let (new, old) = (origin.readable_at_all(len)?, result.writable_at_all(len)?);
-    window
-        .inner
-        .compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp)
-        .then_some(())
+    path.compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp).then_some(())
 }
 
 /// Does what is complete as it returns, if there is a request for that, which has ended then, and the epoch allows requests;
@@ -191,8 +190,8 @@ pub(super) fn requested_now<C: Wide>(
     win: MPI_Win,
     operate: impl FnOnce() -> Option<()>,
 ) -> Option<()> {
-    let (window, (rank, _)) = (super::find_near(win)?, target.place()?);
-    if request.is_null() || !window.inner.is_locked_now(rank) {
+    let (path, (rank, _)) = (find_near(win)?, target.place()?);
+    if request.is_null() || !path.is_locked_now(rank) {
         return None;
     }
     ended_by(request, operate)
@@ -206,7 +205,7 @@ pub(super) fn put_joins_with_request<C: Wide>(
     win: MPI_Win,
     request: Out<MPI_Request>,
 ) -> Option<()> {
-    let window = super::find_near(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let window = super::find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     let from = origin.address.readable_at_all(len)?;
     ended_by(request, || window.inner.rput_joins(from, rank, disp).then_some(()))
@@ -221,7 +220,7 @@ pub(super) fn accumulate_joins_with_request<C: Wide>(
     win: MPI_Win,
     request: Out<MPI_Request>,
 ) -> Option<()> {
-    let window = super::find_near(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let window = super::find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
     let (len, kernel) = one_element(origin, target, op)?;
     let ((rank, disp), from) = (target.place()?, origin.address.readable_at_all(len)?);
     ended_by(request, || window.inner.raccumulate_joins(from, kernel, rank, disp).then_some(()))

@@ -1,5 +1,6 @@
 //! Synchronization calls (MPI 5.0 §12.5). Which are legal when, the engine knows.
 
+use super::near::find_near;
 use super::{Win, get};
 use crate::abi::*;
 use crate::arguments::Out;
@@ -101,39 +102,39 @@ entry! {
 /// A flush, where it can be no more than an order; `None` when the ordinary way has to be taken.
 #[inline(always)]
 fn flush_now(rank: c_int, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
-    window.inner.flush_now(Rank(u32::try_from(rank).ok()?)).then_some(())
+    let path = find_near(win).filter(|_| is_unwatched())?;
+    path.flush_now(Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// A flush of all ranks, likewise.
 #[inline(always)]
 fn flush_all_now(win: MPI_Win) -> Option<()> {
-    super::find_near(win).filter(|_| is_unwatched())?.inner.flush_all_now().then_some(())
+    find_near(win).filter(|_| is_unwatched())?.flush_all_now().then_some(())
 }
 
 /// `MPI_Win_sync`, likewise.
 #[inline(always)]
 fn sync_now(win: MPI_Win) -> Option<()> {
-    super::find_near(win).filter(|_| is_unwatched())?.inner.sync_now().then_some(())
+    find_near(win).filter(|_| is_unwatched())?.sync_now().then_some(())
 }
 
 /// A lock, where it is free and nothing else goes on; `None` when the ordinary way has to be taken.
 #[inline(always)]
 fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched() && assert == 0)?;
+    let path = find_near(win).filter(|_| is_unwatched() && assert == 0)?;
     let kind = match lock_type {
         MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
         MPI_LOCK_SHARED => LockKind::Shared,
         _ => return None,
     };
-    window.inner.lock_now(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
+    path.lock_now(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// An unlock, where nobody else holds the lock or waits for it; `None` likewise.
 #[inline(always)]
 fn unlock_now(rank: c_int, win: MPI_Win) -> Option<()> {
-    let window = super::find_near(win).filter(|_| is_unwatched())?;
-    window.inner.unlock_now(Rank(u32::try_from(rank).ok()?)).then_some(())
+    let path = find_near(win).filter(|_| is_unwatched())?;
+    path.unlock_now(Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// The ranks of the window that a group names.

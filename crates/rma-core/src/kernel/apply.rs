@@ -89,6 +89,12 @@ impl Kernel {
         are_equal && self.step(target, origin, result, exclusion)
     }
 
+    /// Whether the atomic step of [`Kernel::accumulate_word`] is a plain store of the processor.
+    #[inline(always)]
+    pub(crate) const fn is_store(self) -> bool {
+        matches!(self.op, ReduceOp::Replace)
+    }
+
     /// Whether this is the addition of integers of 8 bytes, which counters are made of: [`fetch_add_long`] is for it.
     #[inline(always)]
     pub(crate) const fn is_addition_of_longs(self) -> bool {

@@ -19,7 +19,9 @@ pub(super) type Combine = unsafe fn(*mut u8, *const u8, usize, u64);
 /// Whether this processor has what the loops need.
 #[inline]
 pub(super) fn is_here() -> bool {
-    is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512bw")
+    is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
 }
 
 /// Combines the words of `to`, which are whole and aligned, with those of `from`.
@@ -96,11 +98,22 @@ macro_rules! single {
     };
 }
 
+/// Four of them, of a turn, and their stores.
+macro_rules! four_singles {
+    ($instruction:literal) => {
+        concat!(
+            concat!(single!("0", "4", $instruction), "\n", single!("1", "5", $instruction), "\n"),
+            concat!(single!("2", "6", $instruction), "\n", single!("3", "7", $instruction), "\n"),
+            stores!("0", "1", "2", "3"),
+        )
+    };
+}
+
 /// The lesser or greater of numbers: that of the processor, which gives the operand for two zeros and where one is no number. So of
 /// two that are equal the bits that both have, or either has, decide, which tells zeros apart; and where the operand is no number
 /// what was there stays.
 macro_rules! extreme {
-    ($current:literal, $operand:literal, $extreme:literal, $compare:literal, $bits:literal, $move:literal) => {
+    ($current:literal, $operand:literal, $extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
         concat!(
             concat!($extreme, " zmm15, zmm", $current, ", zmm", $operand, "\n"),
             concat!($compare, " k2, zmm", $current, ", zmm", $operand, ", 0\n"),
@@ -111,8 +124,56 @@ macro_rules! extreme {
     };
 }
 
+/// Four of them, by the one instruction that tells zeros apart, and numbers from what is none unless that signals. `$choice` is 4 for
+/// the lesser and 5 for the greater, each with the sign that it has. Where signals come in, or two that are no numbers meet, the result is
+/// no number, and all four are made by [`extreme`] instead, in [`four_extremes_aside`].
+macro_rules! four_extremes {
+    ($extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
+        concat!(
+            concat!($range, " zmm8, zmm0, zmm4, ", $choice, "\n"),
+            concat!($range, " zmm9, zmm1, zmm5, ", $choice, "\n"),
+            concat!($range, " zmm10, zmm2, zmm6, ", $choice, "\n"),
+            concat!($range, " zmm11, zmm3, zmm7, ", $choice, "\n"),
+            concat!($compare, " k2, zmm8, zmm9, 3\n", $compare, " k3, zmm10, zmm11, 3\n"),
+            "kortestw k2, k3\n",
+            "jnz 7f\n",
+            stores!("8", "9", "10", "11"),
+            "\n8:",
+        )
+    };
+}
+
+/// The turn of [`four_extremes`] that has met what is no number, out of its way.
+macro_rules! four_extremes_aside {
+    ($($part:literal),*) => {
+        concat!(
+            "jmp 9f\n",
+            "7:\n",
+            concat!(extreme!("0", "4", $($part),*), "\n", extreme!("1", "5", $($part),*), "\n"),
+            concat!(extreme!("2", "6", $($part),*), "\n", extreme!("3", "7", $($part),*), "\n"),
+            stores!("0", "1", "2", "3"),
+            "\njmp 8b",
+        )
+    };
+}
+
+macro_rules! nothing_aside {
+    ($($part:literal),*) => {
+        ""
+    };
+}
+
+macro_rules! stores {
+    ($first:literal, $second:literal, $third:literal, $fourth:literal) => {
+        concat!(
+            concat!("vmovdqu64 [{to}], zmm", $first, "\nvmovdqu64 [{to} + 64], zmm", $second, "\n"),
+            concat!("vmovdqu64 [{to} + 128], zmm", $third, "\nvmovdqu64 [{to} + 192], zmm", $fourth),
+        )
+    };
+}
+
 macro_rules! loops {
-    ($($name:ident: $step:ident!($($part:literal),*);)*) => {$(
+    ($step:ident, $turn:ident, $aside:ident; $($name:ident: $($part:literal),*;)*) => {$(
         /// # Safety
         /// [`is_here`]; `to` is writable and `from` readable for `len` bytes, and `mask` has a bit for each of those behind the last
         /// whole vector.
@@ -133,14 +194,7 @@ macro_rules! loops {
                     "vmovdqu64 zmm5, [{from} + 64]",
                     "vmovdqu64 zmm6, [{from} + 128]",
                     "vmovdqu64 zmm7, [{from} + 192]",
-                    $step!("0", "4", $($part),*),
-                    $step!("1", "5", $($part),*),
-                    $step!("2", "6", $($part),*),
-                    $step!("3", "7", $($part),*),
-                    "vmovdqu64 [{to}], zmm0",
-                    "vmovdqu64 [{to} + 64], zmm1",
-                    "vmovdqu64 [{to} + 128], zmm2",
-                    "vmovdqu64 [{to} + 192], zmm3",
+                    $turn!($($part),*),
                     "add {to}, 256",
                     "add {from}, 256",
                     "sub {left}, 256",
@@ -167,6 +221,8 @@ macro_rules! loops {
                     "vmovdqu8 [{to}] {{k1}}, zmm0",
                     "6:",
                     "vzeroupper",
+                    $aside!($($part),*),
+                    "9:",
                     to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _, mask = in(reg) mask,
                     out("k1") _, out("k2") _, out("k3") _,
                     out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
@@ -181,37 +237,42 @@ macro_rules! loops {
 }
 
 loops! {
-    add_8: single!("vpaddb");
-    add_16: single!("vpaddw");
-    add_32: single!("vpaddd");
-    add_64: single!("vpaddq");
-    add_f32: single!("vaddps");
-    add_f64: single!("vaddpd");
-    multiply_16: single!("vpmullw");
-    multiply_32: single!("vpmulld");
-    multiply_f32: single!("vmulps");
-    multiply_f64: single!("vmulpd");
-    minimum_u8: single!("vpminub");
-    minimum_u16: single!("vpminuw");
-    minimum_u32: single!("vpminud");
-    minimum_u64: single!("vpminuq");
-    minimum_i8: single!("vpminsb");
-    minimum_i16: single!("vpminsw");
-    minimum_i32: single!("vpminsd");
-    minimum_i64: single!("vpminsq");
-    minimum_f32: extreme!("vminps", "vcmpps", "vpord", "vmovaps");
-    minimum_f64: extreme!("vminpd", "vcmppd", "vporq", "vmovapd");
-    maximum_u8: single!("vpmaxub");
-    maximum_u16: single!("vpmaxuw");
-    maximum_u32: single!("vpmaxud");
-    maximum_u64: single!("vpmaxuq");
-    maximum_i8: single!("vpmaxsb");
-    maximum_i16: single!("vpmaxsw");
-    maximum_i32: single!("vpmaxsd");
-    maximum_i64: single!("vpmaxsq");
-    maximum_f32: extreme!("vmaxps", "vcmpps", "vpandd", "vmovaps");
-    maximum_f64: extreme!("vmaxpd", "vcmppd", "vpandq", "vmovapd");
-    and: single!("vpandd");
-    or: single!("vpord");
-    xor: single!("vpxord");
+    single, four_singles, nothing_aside;
+    add_8: "vpaddb";
+    add_16: "vpaddw";
+    add_32: "vpaddd";
+    add_64: "vpaddq";
+    add_f32: "vaddps";
+    add_f64: "vaddpd";
+    multiply_16: "vpmullw";
+    multiply_32: "vpmulld";
+    multiply_f32: "vmulps";
+    multiply_f64: "vmulpd";
+    minimum_u8: "vpminub";
+    minimum_u16: "vpminuw";
+    minimum_u32: "vpminud";
+    minimum_u64: "vpminuq";
+    minimum_i8: "vpminsb";
+    minimum_i16: "vpminsw";
+    minimum_i32: "vpminsd";
+    minimum_i64: "vpminsq";
+    maximum_u8: "vpmaxub";
+    maximum_u16: "vpmaxuw";
+    maximum_u32: "vpmaxud";
+    maximum_u64: "vpmaxuq";
+    maximum_i8: "vpmaxsb";
+    maximum_i16: "vpmaxsw";
+    maximum_i32: "vpmaxsd";
+    maximum_i64: "vpmaxsq";
+    and: "vpandd";
+    or: "vpord";
+    xor: "vpxord";
+}
+
+loops! {
+    extreme, four_extremes, four_extremes_aside;
+    minimum_f32: "vminps", "vrangeps", "4", "vcmpps", "vpord", "vmovaps";
+    minimum_f64: "vminpd", "vrangepd", "4", "vcmppd", "vporq", "vmovapd";
+    maximum_f32: "vmaxps", "vrangeps", "5", "vcmpps", "vpandd", "vmovaps";
+    maximum_f64: "vmaxpd", "vrangepd", "5", "vcmppd", "vpandq", "vmovapd";
 }

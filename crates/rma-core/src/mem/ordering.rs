@@ -9,3 +9,7 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 pub(crate) fn full_ordering_beside_step() {
     fence(SeqCst);
 }
+
+/// Whether loads and atomic read-modify-writes are in order by themselves, so that plain stores alone are to be ordered before later
+/// loads.
+pub(crate) const ONLY_STORES_LAG: bool = false;

@@ -2,7 +2,8 @@
 //!
 //! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, `spin`
 //! is how a wait for packets begins, `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the
-//! waits for what lies in shared memory. `sharing` guesses whether a wait should spin.
+//! waits for what lies in shared memory. `sharing` guesses whether a wait should spin, and `quiet` says when calls that need no
+//! packet step too.
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
@@ -14,6 +15,7 @@ mod outlook;
 mod outside;
 mod poller;
 mod protocol;
+mod quiet;
 mod sharing;
 mod spin;
 mod state;
@@ -27,6 +29,7 @@ pub use doze::{Doze, News};
 pub(crate) use poller::Poller;
 pub use poller::{Registrar, WakeHandle};
 pub use protocol::{NoUpper, UPPER_TOKEN, Upper};
+pub(crate) use quiet::Quiet;
 pub(crate) use state::{BulkOwner, Bulks, Pools, State};
 pub(crate) use step::Core;
 pub(crate) use wait::{Patience, Wait, Waiting};

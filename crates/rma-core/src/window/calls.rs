@@ -114,7 +114,7 @@ impl Window {
     /// As [`Window::put`].
     #[inline]
     pub fn get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<()> {
-        if let Some(member) = self.direct(target, "get", result.len()) {
+        if let Some(member) = self.direct_load(target, "get", result.len()) {
             return direct::get(member, result, disp).map_err(|range| range.into_error("get", target));
         }
         self.post_fetch(target, "get", FetchCall::get(result, disp))
@@ -125,7 +125,7 @@ impl Window {
     /// # Errors
     /// As [`Window::put`].
     pub fn try_get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<bool> {
-        if let Some(member) = self.direct(target, "get", result.len()) {
+        if let Some(member) = self.direct_load(target, "get", result.len()) {
             direct::get(member, result, disp).map_err(|range| range.into_error("get", target))?;
             return Ok(true);
         }
@@ -297,6 +297,12 @@ impl Window {
         self.engine.sight().name_window(self.shared.id, name);
     }
 
+    /// Whether stores of the direct path are still to be ordered by a flush; for tests.
+    #[doc(hidden)]
+    pub fn has_unordered_stores(&self) -> bool {
+        self.shared.unordered.is_set()
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -305,17 +311,25 @@ impl Window {
         &self.shared
     }
 
+    /// [`Window::direct_load`] for a call that may store there otherwise than by atomic steps.
+    #[inline]
+    pub(super) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
+        let member = self.direct_load(target, call, len)?;
+        self.shared.unordered.note();
+        Some(member)
+    }
+
     /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else goes the long way,
     /// which also finds out what is wrong. `call` and `len` are for whoever looks.
     #[inline]
-    pub(super) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
+    pub(super) fn direct_load(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
         match self.shared.quick(target) {
             Some(member) if self.shared.is_open(member) => Some(member),
             _ => self.direct_in_sight(target, call, len),
         }
     }
 
-    /// [`Window::direct`] while somebody looks.
+    /// [`Window::direct_load`] while somebody looks.
     #[cold]
     fn direct_in_sight(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
         let sight = self.engine.sight();

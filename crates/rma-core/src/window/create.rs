@@ -22,6 +22,7 @@ use super::shared::{Flavor, Member, Shared};
 use super::spec::WindowSpec;
 use super::state::WindowState;
 use super::table::Agreement;
+use super::unordered::Unordered;
 use crate::control::{CONTROL_LEN, ControlBlock, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
@@ -411,6 +412,7 @@ impl WindowCreation {
             uniform,
             door: Door::default(),
             latch: Latch::new(callers),
+            unordered: Unordered::new(callers),
             active: QuickSync::new(),
             has_pack: AtomicBool::new(false),
             no_locks: AtomicBool::new(self.hints.no_locks()),

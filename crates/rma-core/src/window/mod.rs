@@ -27,6 +27,7 @@ mod state;
 mod synchronize;
 mod table;
 mod typed;
+mod unordered;
 mod waits;
 
 pub use calls::Window;
@@ -37,6 +38,7 @@ pub use hints::Hints;
 pub(crate) use latch::Single;
 pub(crate) use near::Near;
 pub(crate) use regions::Regions;
+pub use now::DirectPath;
 pub use request::OperationRequest;
 pub use shared::Flavor;
 pub(crate) use shared::{Held, Member, OutOfRange, Shared, request_of};

@@ -7,24 +7,40 @@
 //! is time to serve the channels. Those that join a pack look at nothing but the pack, which lasts as long as an epoch. The caller
 //! then makes the ordinary call, which sees to all of that. They do not panic, so that a caller across a language boundary needs
 //! no frame around them.
+//!
+//! Those on mapped memory are calls of a [`DirectPath`], which holds side by side what they look at. An atomic step, or the full
+//! ordering of a flush, lets no later load begin before it is over, so each look-up that waits for another one's result is time
+//! of its own in every call: from the path it is two of them to the target's memory, from the window it would be five.
 
 use super::calls::Window;
-use super::shared::Member;
+use super::shared::{Member, Shared};
 use crate::control::LockKind;
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, fetch_add_long};
 use crate::mem::{Element, ReadSpan, WriteSpan};
 use crate::origin::pack::Small;
+use crate::progress::Quiet;
 use crate::wire::Store;
+use std::fmt;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 
+/// A window's direct path: its mapped ranks, for calls that need nothing else. As good as the [`Window`] that it is of.
+#[derive(Clone, Copy)]
+pub struct DirectPath<'w> {
+    /// As in [`Shared::quick`].
+    members: &'w [Member],
+    /// The rank of the first of them.
+    first: Rank,
+    shared: &'w Shared,
+    quiet: &'w Quiet,
+}
+
 impl Window {
-    /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
-    #[inline(always)] // a call to it costs as much as half of it
-    pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        let Some(place) = self.place_now(target, disp, origin.len()) else { return false };
-        place.write_from(origin);
-        true
+    /// The window's direct path, to be looked up once for many calls.
+    #[inline]
+    pub fn direct_path(&self) -> DirectPath<'_> {
+        let shared = &**self.shared();
+        DirectPath { members: &shared.quick, first: shared.first, shared, quiet: self.engine().quiet() }
     }
 
     /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
@@ -57,6 +73,17 @@ impl Window {
             && origin.len() == kernel.ty().size()
             && self.joins_with_request(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
     }
+}
+
+impl<'w> DirectPath<'w> {
+    /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
+    #[inline(always)] // a call to it costs as much as half of it
+    pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
+        let Some(place) = self.place_now(target, disp, origin.len()) else { return false };
+        self.shared.unordered.note();
+        place.write_from(origin);
+        true
+    }
 
     /// [`Window::get`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // as above
@@ -74,10 +101,13 @@ impl Window {
         }
         let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
         if let Some(element) = counter(kernel, place, origin) {
-            fetch_add_long(element, origin.word(0), place, &self.shared().domain(member));
+            fetch_add_long(element, origin.word(0), place, &self.shared.domain(member));
             return true;
         }
-        kernel.accumulate_word(place, origin, &self.shared().domain(member))
+        if kernel.is_store() {
+            self.shared.unordered.note();
+        }
+        kernel.accumulate_word(place, origin, &self.shared.domain(member))
     }
 
     /// [`Window::accumulate`] of any number of elements without holes, where the target is mapped and open; says whether it has
@@ -88,7 +118,8 @@ impl Window {
             return false;
         }
         let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
-        kernel.accumulate(place, origin, &self.shared().domain(member));
+        self.shared.unordered.note();
+        kernel.accumulate(place, origin, &self.shared.domain(member));
         true
     }
 
@@ -106,7 +137,8 @@ impl Window {
             return false;
         }
         let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
-        kernel.fetch_accumulate(place, origin, result, &self.shared().domain(member));
+        self.shared.unordered.note();
+        kernel.fetch_accumulate(place, origin, result, &self.shared.domain(member));
         true
     }
 
@@ -123,10 +155,10 @@ impl Window {
         let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
         if let Some(element) = counter(kernel, place, origin) {
             let operand = origin.word(0);
-            result.set_word(0, fetch_add_long(element, operand, place, &self.shared().domain(member)));
+            result.set_word(0, fetch_add_long(element, operand, place, &self.shared.domain(member)));
             return true;
         }
-        kernel.fetch_accumulate_word(place, origin, result, &self.shared().domain(member))
+        kernel.fetch_accumulate_word(place, origin, result, &self.shared.domain(member))
     }
 
     /// [`Window::compare_and_swap`] on one aligned word; says whether it has been done. All three buffers are one element long.
@@ -141,61 +173,66 @@ impl Window {
         disp: Disp,
     ) -> bool {
         let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
-        kernel.swap_word(place, compare, origin, result, &self.shared().domain(member))
+        kernel.swap_word(place, compare, origin, result, &self.shared.domain(member))
     }
 
     /// Whether a lock of the target is held here, so that calls with a request are legal; `false` also when that takes longer to find
     /// out.
     #[inline(always)] // as above
     pub fn is_locked_now(&self, target: Rank) -> bool {
-        self.shared().quick_by_distance(target).is_some_and(|member| member.gate.is_locked())
+        self.member(target).is_some_and(|member| member.gate.is_locked())
     }
 
     /// [`Window::flush`], where operations are complete when they return and only their order is left to see to; says whether it
     /// has been done.
     #[inline(always)] // as above
     pub fn flush_now(&self, target: Rank) -> bool {
-        self.is_locked_now(target) && self.order_now()
+        self.is_locked_now(target) && self.order_stores_now()
     }
 
     /// [`Window::flush_all`], likewise.
     #[inline(always)] // as above
     pub fn flush_all_now(&self) -> bool {
-        self.shared().are_all_locked() && self.order_now()
+        self.shared.are_all_locked() && self.order_stores_now()
     }
 
     /// [`Window::sync`] in an epoch of locks that the own rank is locked in; says whether it has been done.
     #[inline(always)] // as above
     pub fn sync_now(&self) -> bool {
-        self.shared().own().gate.is_locked() && self.order_now()
+        let may_pass = self.shared.own().gate.is_locked() && self.quiet.pass();
+        if may_pass {
+            fence(SeqCst);
+        }
+        may_pass
     }
 
     /// [`Window::lock`] without assertions, where the lock is free and nothing else goes on; says whether it has been done.
     #[inline(always)] // as above
     pub fn lock_now(&self, kind: LockKind, target: Rank) -> bool {
-        let shared = self.shared();
-        shared
-            .quick_by_distance(target)
-            .is_some_and(|member| self.engine().pass_poll() && shared.try_lock(member, kind, false))
+        self.member(target)
+            .is_some_and(|member| self.quiet.pass() && self.shared.try_lock(member, kind, false))
     }
 
     /// [`Window::unlock`], where nobody else holds the lock or waits for it and nothing else goes on; says whether it has been done.
     #[inline(always)] // as above
     pub fn unlock_now(&self, target: Rank) -> bool {
-        let shared = self.shared();
-        shared
-            .quick_by_distance(target)
-            .is_some_and(|member| self.engine().pass_poll() && shared.try_unlock_alone(member))
+        self.member(target).is_some_and(|member| self.quiet.pass() && self.shared.try_unlock_alone(member))
     }
 
-    /// Orders all accesses before it before all after it, unless it is time for a poll.
+    /// Orders the stores so far before all that comes after, unless it is time for a poll.
     #[inline(always)]
-    fn order_now(&self) -> bool {
-        let may_pass = self.engine().pass_poll();
+    fn order_stores_now(&self) -> bool {
+        let may_pass = self.quiet.pass();
         if may_pass {
-            fence(SeqCst);
+            self.shared.unordered.order();
         }
         may_pass
+    }
+
+    /// The mapped part of `rank`, if its distance from the first one says where to look for it.
+    #[inline(always)]
+    fn member(&self, rank: Rank) -> Option<&'w Member> {
+        self.members.get(rank.0.wrapping_sub(self.first.0) as usize).filter(|member| member.rank == rank)
     }
 
     /// The bytes of an open target that is mapped.
@@ -204,12 +241,17 @@ impl Window {
         self.reach_now(target, disp, len).map(|(_, place)| place)
     }
 
-    /// As [`Window::place_now`], with whose they are.
+    /// As [`DirectPath::place_now`], with whose they are.
     #[inline(always)]
-    fn reach_now(&self, target: Rank, disp: Disp, len: usize) -> Option<(&Member, WriteSpan)> {
-        let shared = self.shared();
-        let member = shared.quick_by_distance(target).filter(|member| shared.is_open(member))?;
+    fn reach_now(&self, target: Rank, disp: Disp, len: usize) -> Option<(&'w Member, WriteSpan)> {
+        let member = self.member(target).filter(|member| self.shared.is_open(member))?;
         Some((member, member.place_now(disp, len)?))
+    }
+}
+
+impl fmt::Debug for DirectPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DirectPath").field("window", &self.shared.id).finish_non_exhaustive()
     }
 }
 

@@ -143,7 +143,7 @@ impl Window {
         let shared = self.shared();
         // Everything that was done is complete, and its order is all that is left to see to.
         if shared.are_all_locked() {
-            fence(SeqCst);
+            shared.unordered.order();
             self.poll_now_and_then();
             return Ok(());
         }

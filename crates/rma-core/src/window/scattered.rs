@@ -85,7 +85,7 @@ impl Window {
         check_sizes(CALL, ("target", from.size()), ("result", to.size()))?;
         // SAFETY: the caller's promise.
         let mut to = unsafe { Scatter::new(result.base, &to) };
-        if let Some(member) = self.direct(target, CALL, from.size() as usize) {
+        if let Some(member) = self.direct_load(target, CALL, from.size() as usize) {
             let _pin = member.pin();
             let place = member.locate_layout(area.disp, &from);
             place.map_err(|range| range.into_error(CALL, target))?.as_gather().transfer(&mut to);

@@ -8,6 +8,7 @@ use super::latch::{Callers, Door, Latch, Single};
 use super::near::Near;
 use super::quick::QuickSync;
 use super::regions::{NO_SIZE, Regions, Use};
+use super::unordered::Unordered;
 use crate::control::{Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
@@ -69,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) door: Door,
     /// Single locks of ranks of the node.
     pub(crate) latch: Latch,
+    /// Stores of the direct path that are still to be ordered.
+    pub(crate) unordered: Unordered,
     /// Active synchronization without the engine's lock.
     pub(crate) active: QuickSync,
     /// Whether there may be a pack that the next small store can join: most have none to join, and ask without the engine.
@@ -220,12 +223,6 @@ impl Shared {
             Some(member) if member.rank == rank => Some(member),
             _ => self.quick_by_search(rank),
         }
-    }
-
-    /// As [`Shared::quick`], where the rank's distance from the first one says where to look; `None` otherwise.
-    #[inline(always)]
-    pub(crate) fn quick_by_distance(&self, rank: Rank) -> Option<&Member> {
-        self.quick.get(rank.0.wrapping_sub(self.first.0) as usize).filter(|member| member.rank == rank)
     }
 
     /// The mapped part of `rank`, if it has one.

@@ -20,7 +20,7 @@ use crate::progress::{Core, State};
 use crate::target::locks;
 use crate::trace::CallSpan;
 use crate::window::{Hints, WindowCreation, WindowSpec};
-use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Looks at a lock that another rank has before the call joins the line, and pauses after each: a few microseconds in all. More
 /// pauses leave the lock idle, fewer take its cache line from who holds it.
@@ -365,7 +365,7 @@ impl Window {
             && member.gate.is_locked()
         {
             // Direct operations are complete when they return; only their order is left to see to.
-            fence(SeqCst);
+            self.shared().unordered.order();
             self.poll_now_and_then();
             return Ok(());
         }

@@ -1,0 +1,77 @@
+//! The direct paths of a program's first windows, where one look at the handle finds what a call on mapped memory needs.
+//!
+//! The table of windows ([`super::WINDOWS`]) has the objects, and each call that finds nothing here goes there. A place here belongs
+//! to the slot of the same index there. Invariant: while a place has a handle, its window is in the table: entered after it, taken
+//! out before it.
+
+use super::{WINDOWS, Win};
+use crate::abi::MPI_Win;
+use crate::handle::Handle;
+use rma_core::window::DirectPath;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// Windows that have a place.
+const PLACES: usize = 64;
+
+/// No handle: those have a kind.
+const NOBODY: usize = 0;
+
+static NEAR: [Place; PLACES] = [const { Place::empty() }; PLACES];
+
+/// As long as a cache line, and on one, so that a call reads one.
+#[repr(align(64))]
+struct Place {
+    handle: AtomicUsize,
+    /// Changed only while there is no handle.
+    path: UnsafeCell<Option<DirectPath<'static>>>,
+}
+
+const _: () = assert!(size_of::<Place>() == 64);
+
+// SAFETY: the path is written only by who has entered or removes the window, under no handle; it is read by those who have found the
+// handle, which the release and the acquire of `handle` order behind the writing. That nobody uses a handle while another thread
+// frees its window is the program's duty (MPI 5.0 §12.2.6).
+unsafe impl Sync for Place {}
+
+impl Place {
+    const fn empty() -> Self {
+        Self { handle: AtomicUsize::new(NOBODY), path: UnsafeCell::new(None) }
+    }
+}
+
+/// The direct path of a handle's window, if that has a place here.
+#[inline(always)]
+pub(super) fn find_near(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
+    let place = NEAR.get(win.bits() as u32 as usize)?;
+    if place.handle.load(Acquire) != win.bits() {
+        return None;
+    }
+    // SAFETY: the place has the handle, and the program does not free the window meanwhile, so nobody writes.
+    unsafe { &*place.path.get() }.as_ref()
+}
+
+/// Enters a window into the table, and here if there is a place; `None` when no handle is left.
+pub(super) fn enter(window: Win) -> Option<MPI_Win> {
+    let handle = WINDOWS.insert(window)?;
+    if let (Some(place), Some(window)) = (place_of(handle), super::find(handle)) {
+        // SAFETY: the index is this window's, whose handle nobody has yet, and the one before has left the place.
+        unsafe { *place.path.get() = Some(window.inner.direct_path()) };
+        place.handle.store(handle.bits(), Release);
+    }
+    Some(handle)
+}
+
+/// Takes a window out of both.
+pub(super) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
+    if let Some(place) = place_of(handle)
+        && place.handle.load(Relaxed) == handle.bits()
+    {
+        place.handle.store(NOBODY, Release);
+    }
+    WINDOWS.remove(handle)
+}
+
+fn place_of(handle: MPI_Win) -> Option<&'static Place> {
+    NEAR.get(handle.bits() as u32 as usize)
+}
