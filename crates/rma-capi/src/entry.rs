@@ -32,13 +32,14 @@ macro_rules! entry {
             $(#[$meta])*
             fn $name($($arg: $ty),*) -> std::ffi::c_int {
                 $(
-                    /// The ordinary way: apart, so that the short one keeps nothing for it.
+                    /// The ordinary way: apart, so that the short one keeps nothing for it, and a C function too, which it can jump to
+                    /// with the arguments where they are.
                     #[doc = concat!("Unless ", stringify!($first))]
                     $(#[doc = concat!("or ", stringify!($then))])?
                     #[cold]
                     #[inline(never)]
                 )?
-                fn ordinary($($arg: $ty),*) -> std::ffi::c_int {
+                extern "C" fn ordinary($($arg: $ty),*) -> std::ffi::c_int {
                     $($(if $then {
                         return 0;
                     })?)?

@@ -8,6 +8,7 @@ use crate::abi::MPI_THREAD_MULTIPLE;
 use crate::communicator::{self, Comm};
 use crate::debug;
 use crate::heap;
+use crate::window::near;
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result, World};
 use std::ptr::null_mut;
@@ -158,6 +159,7 @@ pub(crate) fn finish() -> Result<()> {
         // What the functions of attributes free is freed.
         debug::report(process);
     }
+    near::close();
     let process = match PROCESS.swap(null_mut(), AcqRel) {
         process if process.is_null() => WATCHED.swap(null_mut(), AcqRel),
         process => process,

@@ -5,7 +5,7 @@ mod communicate;
 mod create;
 mod dynamic;
 mod hints;
-mod near;
+pub(crate) mod near;
 mod now;
 mod requested;
 mod shared;

@@ -4,9 +4,7 @@ use crate::channel::{Channel, Closing};
 use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Host;
-use crate::progress::{
-    Agent, Core, Doze, News, Patience, Quiet, State, Upper, Wait, Waiting, WakeHandle,
-};
+use crate::progress::{Agent, Core, Doze, News, Patience, Quiet, State, Upper, Wait, Waiting, WakeHandle};
 use crate::stats::{Counters, Elements};
 use crate::trace::{Observer, Sight};
 use parking_lot::{Mutex, MutexGuard};

@@ -8,7 +8,7 @@ use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel};
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::window::{Window, WindowSpec};
+use rma_core::window::{Window, WindowSpec, WordStep};
 
 /// What is nothing but a copy is done at once, and whatever is more leaves the memory as it is.
 #[test]
@@ -23,21 +23,22 @@ fn a_copy_that_cannot_be_made_now_is_not_made() {
             (ReadSpan::new(value.as_ptr().cast(), len), WriteSpan::new(result.as_mut_ptr().cast(), len))
         };
         let (one, into) = spans(1, &mut result);
-        assert!(!window.put_now(one, Rank(0), Disp(3)), "no epoch is open");
+        let path = window.direct_path();
+        assert!(!path.put_now(one, Rank(0), Disp(3)), "no epoch is open");
         window.lock(LockKind::Exclusive, Rank(0), Assert::NONE)?;
-        assert!(window.get_now(into, Rank(0), Disp(3)) && result[0] == 0, "nothing was put");
-        assert!(window.put_now(one, Rank(0), Disp(3)));
-        assert!(window.get_now(into, Rank(0), Disp(3)) && result[0] == 7);
-        assert!(!window.get_now(into, Rank(1), Disp(3)), "there is no such rank");
+        assert!(path.get_now(into, Rank(0), Disp(3)) && result[0] == 0, "nothing was put");
+        assert!(path.put_now(one, Rank(0), Disp(3)));
+        assert!(path.get_now(into, Rank(0), Disp(3)) && result[0] == 7);
+        assert!(!path.get_now(into, Rank(1), Disp(3)), "there is no such rank");
         for (elements, disp) in [(1, 8), (2, 7), (9, 0), (1, u64::MAX), (1, u64::MAX / 8), (1, 1 << 61)] {
             let (origin, into) = spans(elements, &mut result);
-            assert!(!window.put_now(origin, Rank(0), Disp(disp)), "{elements} elements at {disp}");
-            assert!(!window.get_now(into, Rank(0), Disp(disp)), "{elements} elements at {disp}");
+            assert!(!path.put_now(origin, Rank(0), Disp(disp)), "{elements} elements at {disp}");
+            assert!(!path.get_now(into, Rank(0), Disp(disp)), "{elements} elements at {disp}");
         }
         let (none, into) = spans(0, &mut result);
-        assert!(window.put_now(none, Rank(0), Disp(8)) && window.get_now(into, Rank(0), Disp(8)));
+        assert!(path.put_now(none, Rank(0), Disp(8)) && path.get_now(into, Rank(0), Disp(8)));
         window.unlock(Rank(0))?;
-        assert!(!window.get_now(into, Rank(0), Disp(3)), "the epoch is over");
+        assert!(!path.get_now(into, Rank(0), Disp(3)), "the epoch is over");
         window.free()
     })
     .unwrap();
@@ -57,10 +58,11 @@ fn a_run_that_cannot_be_changed_now_is_not_changed() {
         let old = |len: usize| unsafe { WriteSpan::new(old_at.cast(), len) };
         let kernel = |op, ty| Kernel::new(op, ty).unwrap();
         let (sum, target) = (kernel(ReduceOp::Sum, BasicType::U64), Rank(0));
+        let path = window.direct_path();
         let accumulate =
-            |len, kernel, rank, disp| window.accumulate_run_now(from(len), kernel, rank, Disp(disp));
+            |len, kernel, rank, disp| path.accumulate_run_now(from(len), kernel, rank, Disp(disp));
         let fetch = |len, kernel, rank, disp| {
-            window.get_accumulate_run_now(from(len), old(len), kernel, rank, Disp(disp))
+            path.get_accumulate_run_now(from(len), old(len), kernel, rank, Disp(disp))
         };
         assert!(!accumulate(16, sum, target, 0) && !fetch(16, sum, target, 0), "no epoch is open");
         window.lock(LockKind::Exclusive, target, Assert::NONE)?;
@@ -81,7 +83,7 @@ fn a_run_that_cannot_be_changed_now_is_not_changed() {
             !accumulate(16, kernel(ReduceOp::NoOp, BasicType::U64), target, 0),
             "which only fetches have"
         );
-        assert!(!window.get_accumulate_run_now(from(16), old(8), sum, target, Disp(0)), "other lengths");
+        assert!(!path.get_accumulate_run_now(from(16), old(8), sum, target, Disp(0)), "other lengths");
         assert!(accumulate(0, sum, target, 64) && fetch(0, sum, target, 64));
         assert_eq!(result, [9; 65]);
         // The bits of the least floats are sums as the floats are.
@@ -130,13 +132,26 @@ fn make_steps(window: &Window) -> rma::Result<()> {
     let (from, wide, target) = (span(&raw const value[0], 8), span(value.as_ptr(), 16), Rank(0));
     // SAFETY: as above.
     let old = unsafe { WriteSpan::new(result.as_mut_ptr().cast(), 8) };
-    let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap();
-    let swap = CompareAndSwap::new(BasicType::U64).unwrap();
+    let (sum, swap) = (ReduceOp::Sum, CompareAndSwap::new(BasicType::U64).unwrap());
+    let path = window.direct_path();
+    let accumulate = |from: ReadSpan, disp| {
+        path.accumulate_now(
+            |_| Some(from),
+            WordStep::accumulate(sum, BasicType::U64),
+            sum,
+            target,
+            Disp(disp),
+        )
+    };
+    let fetch_and_op = |from: ReadSpan, disp| {
+        let step = WordStep::fetch(sum, BasicType::U64);
+        path.fetch_and_op_now(|_| Some((from, old)), step, target, Disp(disp))
+    };
     let steps: [(&str, &dyn Fn(u64) -> bool); 3] = [
-        ("accumulate", &|disp| window.accumulate_now(from, sum, target, Disp(disp))),
-        ("fetch_and_op", &|disp| window.fetch_and_op_now(from, old, sum, target, Disp(disp))),
+        ("accumulate", &|disp| accumulate(from, disp)),
+        ("fetch_and_op", &|disp| fetch_and_op(from, disp)),
         ("compare_and_swap", &|disp| {
-            window.compare_and_swap_now(from, span(&raw const fives[1], 8), old, swap, target, Disp(disp))
+            path.compare_and_swap_now(from, span(&raw const fives[1], 8), old, swap, target, Disp(disp))
         }),
     ];
     let lock_slowly = || {
@@ -147,43 +162,41 @@ fn make_steps(window: &Window) -> rma::Result<()> {
     let outside = [8, u64::MAX, u64::MAX / 8, 1 << 61];
     let refused = |why: &str| steps.iter().for_each(|(name, step)| assert!(!step(1), "{name}: {why}"));
     refused("no epoch is open");
-    assert!(!window.unlock_now(target), "nothing is locked");
+    assert!(!path.unlock_now(target), "nothing is locked");
     for kind in [LockKind::Exclusive, LockKind::Shared] {
-        until(|| window.lock_now(kind, target), &lock_slowly);
-        assert!(
-            !window.lock_now(kind, target) && !window.lock_now(kind, Rank(1)) && !window.unlock_now(Rank(1))
-        );
+        until(|| path.lock_now(kind, target), &lock_slowly);
+        assert!(!path.lock_now(kind, target) && !path.lock_now(kind, Rank(1)) && !path.unlock_now(Rank(1)));
         for (name, step) in steps {
             assert!(outside.iter().all(|disp| !step(*disp)), "{name} outside of the window");
         }
         let before = if kind == LockKind::Exclusive { 0 } else { 5 };
-        assert!(window.fetch_and_op_now(from, old, sum, target, Disp(1)) && read(old) == before);
-        assert!(window.accumulate_now(from, sum, target, Disp(2)));
-        assert!(!window.accumulate_now(wide, sum, target, Disp(2)), "two words");
-        assert!(!window.fetch_and_op_now(wide, old, sum, target, Disp(2)), "two words");
-        assert!(!window.compare_and_swap_now(wide, from, old, swap, target, Disp(2)), "two words");
-        assert!(window.compare_and_swap_now(from, span(&raw const fives[0], 8), old, swap, target, Disp(3)));
+        assert!(fetch_and_op(from, 1) && read(old) == before);
+        assert!(accumulate(from, 2));
+        assert!(!accumulate(wide, 2), "two words");
+        assert!(!fetch_and_op(wide, 2), "two words");
+        assert!(!path.compare_and_swap_now(wide, from, old, swap, target, Disp(2)), "two words");
+        assert!(path.compare_and_swap_now(from, span(&raw const fives[0], 8), old, swap, target, Disp(3)));
         assert_eq!(read(old), if kind == LockKind::Exclusive { 0 } else { 5 }, "stored the first time");
-        until(|| window.unlock_now(target), &flush);
-        assert!(!window.unlock_now(target));
+        until(|| path.unlock_now(target), &flush);
+        assert!(!path.unlock_now(target));
         refused("the epoch is over");
     }
     // What single locks count keeps other epochs away, and one that is open keeps single locks away.
-    until(|| window.lock_now(LockKind::Shared, target), &lock_slowly);
+    until(|| path.lock_now(LockKind::Shared, target), &lock_slowly);
     assert_eq!(window.fence(Assert::NONE).unwrap_err().class(), ErrorClass::RmaSync);
     window.unlock(target)?;
     window.lock(LockKind::Shared, target, Assert::NONE)?;
-    until(|| window.unlock_now(target), &flush);
+    until(|| path.unlock_now(target), &flush);
     window.lock(LockKind::Shared, target, Assert::NO_CHECK)?;
-    assert!(!window.unlock_now(target), "no lock was taken");
+    assert!(!path.unlock_now(target), "no lock was taken");
     window.unlock(target)?;
-    assert!(!window.flush_all_now() && !window.sync_now(), "nothing is locked");
+    assert!(!path.flush_all_now() && !path.sync_now(), "nothing is locked");
     window.lock_all(Assert::NONE)?;
-    assert!(!window.lock_now(LockKind::Shared, target) && !window.unlock_now(target));
-    until(|| window.flush_all_now(), &flush);
-    until(|| window.sync_now(), &flush);
+    assert!(!path.lock_now(LockKind::Shared, target) && !path.unlock_now(target));
+    until(|| path.flush_all_now(), &flush);
+    until(|| path.sync_now(), &flush);
     window.unlock_all()?;
-    assert!(!window.flush_all_now() && !window.sync_now(), "the epoch is over");
+    assert!(!path.flush_all_now() && !path.sync_now(), "the epoch is over");
     window.lock(LockKind::Exclusive, target, Assert::NONE)?;
     // SAFETY: as above.
     window.get(unsafe { WriteSpan::new(result.as_mut_ptr().cast(), 16) }, target, Disp(1))?;

@@ -5,26 +5,41 @@ use crate::datatype;
 use rma::{Error, ErrorClass};
 use rma_core::kernel::ReduceOp;
 
+/// The number of the first handle of an operation.
+const FIRST: usize = MPI_OP_NULL.0;
+
+/// The engine's operations, by handle: a look-up that is one load.
+static OPERATIONS: [Option<ReduceOp>; 32] = {
+    let mut operations = [None; 32];
+    let mut at = 0;
+    while at < PREDEFINED.len() {
+        operations[PREDEFINED[at].0.0 - FIRST] = Some(PREDEFINED[at].1);
+        at += 1;
+    }
+    operations
+};
+
+const PREDEFINED: [(MPI_Op, ReduceOp); 14] = [
+    (MPI_SUM, ReduceOp::Sum),
+    (MPI_MIN, ReduceOp::Min),
+    (MPI_MAX, ReduceOp::Max),
+    (MPI_PROD, ReduceOp::Prod),
+    (MPI_BAND, ReduceOp::BitAnd),
+    (MPI_BOR, ReduceOp::BitOr),
+    (MPI_BXOR, ReduceOp::BitXor),
+    (MPI_LAND, ReduceOp::LogicalAnd),
+    (MPI_LOR, ReduceOp::LogicalOr),
+    (MPI_LXOR, ReduceOp::LogicalXor),
+    (MPI_MINLOC, ReduceOp::MinLoc),
+    (MPI_MAXLOC, ReduceOp::MaxLoc),
+    (MPI_REPLACE, ReduceOp::Replace),
+    (MPI_NO_OP, ReduceOp::NoOp),
+];
+
 /// The engine's operation of a predefined handle.
 #[inline]
 pub(crate) fn reduce_op(op: MPI_Op) -> Option<ReduceOp> {
-    Some(match op {
-        MPI_SUM => ReduceOp::Sum,
-        MPI_MIN => ReduceOp::Min,
-        MPI_MAX => ReduceOp::Max,
-        MPI_PROD => ReduceOp::Prod,
-        MPI_BAND => ReduceOp::BitAnd,
-        MPI_BOR => ReduceOp::BitOr,
-        MPI_BXOR => ReduceOp::BitXor,
-        MPI_LAND => ReduceOp::LogicalAnd,
-        MPI_LOR => ReduceOp::LogicalOr,
-        MPI_LXOR => ReduceOp::LogicalXor,
-        MPI_MINLOC => ReduceOp::MinLoc,
-        MPI_MAXLOC => ReduceOp::MaxLoc,
-        MPI_REPLACE => ReduceOp::Replace,
-        MPI_NO_OP => ReduceOp::NoOp,
-        _ => return None,
-    })
+    *OPERATIONS.get(op.0.wrapping_sub(FIRST))?
 }
 
 /// Whether an operation can be used in a reduction: `MPI_REPLACE` and `MPI_NO_OP` are for accumulates only.

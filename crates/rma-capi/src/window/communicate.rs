@@ -2,7 +2,7 @@
 
 use super::now::{
     accumulate_joins_or_runs, accumulate_now, compare_and_swap_now, fetch_and_op_now, get_accumulate_now,
-    get_accumulate_runs, get_now, put_joins, put_now,
+    get_accumulate_runs, get_now, get_unlike, put_now, put_unlike_or_joins,
 };
 use super::transfer::{Origin, Target, accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put};
 use crate::abi::*;
@@ -17,7 +17,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first put_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then put_joins(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
+    raises Raiser::Win(win), first put_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then put_unlike_or_joins(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
     |_| {
         put(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }
@@ -27,7 +27,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first get_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
+    raises Raiser::Win(win), first get_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then get_unlike(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
     |_| {
         get(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }

@@ -2,13 +2,15 @@
 //!
 //! The table of windows ([`super::WINDOWS`]) has the objects, and each call that finds nothing here goes there. A place here belongs
 //! to the slot of the same index there. Invariant: while a place has a handle, its window is in the table: entered after it, taken
-//! out before it.
+//! out before it; and MPI is running and notes no names of calls ([`crate::runtime::is_unwatched`]), so that nobody has to ask.
 
 use super::{WINDOWS, Win};
 use crate::abi::MPI_Win;
 use crate::handle::Handle;
+use crate::runtime::is_unwatched;
 use rma_core::window::DirectPath;
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 /// Windows that have a place.
@@ -24,7 +26,7 @@ static NEAR: [Place; PLACES] = [const { Place::empty() }; PLACES];
 struct Place {
     handle: AtomicUsize,
     /// Changed only while there is no handle.
-    path: UnsafeCell<Option<DirectPath<'static>>>,
+    path: UnsafeCell<MaybeUninit<DirectPath<'static>>>,
 }
 
 const _: () = assert!(size_of::<Place>() == 64);
@@ -36,7 +38,7 @@ unsafe impl Sync for Place {}
 
 impl Place {
     const fn empty() -> Self {
-        Self { handle: AtomicUsize::new(NOBODY), path: UnsafeCell::new(None) }
+        Self { handle: AtomicUsize::new(NOBODY), path: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 }
 
@@ -47,16 +49,19 @@ pub(super) fn find_near(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
     if place.handle.load(Acquire) != win.bits() {
         return None;
     }
-    // SAFETY: the place has the handle, and the program does not free the window meanwhile, so nobody writes.
-    unsafe { &*place.path.get() }.as_ref()
+    // SAFETY: the place has the handle, so the path was written before, and the program does not free the window meanwhile, so
+    // nobody writes.
+    Some(unsafe { (*place.path.get()).assume_init_ref() })
 }
 
 /// Enters a window into the table, and here if there is a place; `None` when no handle is left.
 pub(super) fn enter(window: Win) -> Option<MPI_Win> {
     let handle = WINDOWS.insert(window)?;
-    if let (Some(place), Some(window)) = (place_of(handle), super::find(handle)) {
+    if is_unwatched()
+        && let (Some(place), Some(window)) = (place_of(handle), super::find(handle))
+    {
         // SAFETY: the index is this window's, whose handle nobody has yet, and the one before has left the place.
-        unsafe { *place.path.get() = Some(window.inner.direct_path()) };
+        unsafe { *place.path.get() = MaybeUninit::new(window.inner.direct_path()) };
         place.handle.store(handle.bits(), Release);
     }
     Some(handle)
@@ -70,6 +75,11 @@ pub(super) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
         place.handle.store(NOBODY, Release);
     }
     WINDOWS.remove(handle)
+}
+
+/// MPI ends: windows that were not freed are found in the table alone.
+pub(crate) fn close() {
+    NEAR.iter().for_each(|place| place.handle.store(NOBODY, Release));
 }
 
 fn place_of(handle: MPI_Win) -> Option<&'static Place> {

@@ -5,41 +5,56 @@
 //! [`super::transfer`] sees to that. See `rma_core::window` for what they call.
 
 use super::near::find_near;
-use super::transfer::{Origin, Target, dense, elements, is_same};
+use super::transfer::{Origin, Target, alike, dense, elements, is_same, otherwise};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::datatype::{self, dense_size};
 use crate::op;
 use crate::overlap::are_apart;
 use crate::request::{give_back, take_ended};
-use crate::runtime::is_unwatched;
-use rma_core::kernel::{CompareAndSwap, Kernel};
+use rma_core::datatype::BasicType;
+use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::window::DirectPath;
+use rma_core::window::{DirectPath, WordStep};
 use std::ffi::c_int;
 
 /// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
 #[inline(always)]
 pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched())?;
-    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    let path = find_near(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
     path.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
 }
 
-/// `MPI_Put`, where it can join others that wait; `None` likewise.
+/// `MPI_Put` of bytes that the sides say with different types, or where it can join others that wait; `None` likewise.
 #[inline(always)]
-pub(super) fn put_joins<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let window = super::find(win).filter(|window| window.inner.has_pack() && is_unwatched())?;
+pub(super) fn put_unlike_or_joins<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+) -> Option<()> {
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
-    window.inner.put_joins(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+    let from = origin.address.readable_at_all(len)?;
+    if find_near(win)?.put_now(from, rank, disp) {
+        return Some(());
+    }
+    let window = super::find(win).filter(|window| window.inner.has_pack())?;
+    window.inner.put_joins(from, rank, disp).then_some(())
 }
 
 /// `MPI_Get`, likewise.
 #[inline(always)]
 pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched())?;
-    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    let path = find_near(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
     path.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// `MPI_Get` of bytes that the sides say with different types, likewise.
+#[inline(always)]
+pub(super) fn get_unlike<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    find_near(win)?.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
 }
 
 /// `MPI_Accumulate`, where it can be no more than one atomic instruction, likewise.
@@ -50,10 +65,11 @@ pub(super) fn accumulate_now<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched())?;
-    let (len, kernel) = one_element(origin, target, op)?;
+    let path = find_near(win)?;
+    let (op, basic) = one_element(origin, target, op)?;
     let (rank, disp) = target.place()?;
-    path.accumulate_now(origin.address.readable_at_all(len)?, kernel, rank, disp).then_some(())
+    let from = |len: usize| origin.address.readable_at_all(len as u64);
+    path.accumulate_now(from, WordStep::accumulate(op, basic), op, rank, disp).then_some(())
 }
 
 /// `MPI_Accumulate`, where it can join others that wait, or all of it can be carried out on memory that is mapped, likewise.
@@ -86,7 +102,7 @@ fn accumulate_whole<C: Wide>(
     win: MPI_Win,
     may_join: bool,
 ) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win)?;
     let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
     let (from, (rank, disp)) = (origin.address.readable_at_all(len)?, target.place()?);
     if path.accumulate_run_now(from, kernel, rank, disp) {
@@ -106,9 +122,10 @@ pub(super) fn get_accumulate_now<C: Wide>(
     win: MPI_Win,
 ) -> Option<()> {
     let path = find_fetching(result, target, op, win)?;
-    let (len, kernel) = one_element(origin, target, op)?;
-    let ((rank, disp), (from, old)) = (target.place()?, spans_apart(origin, result, len)?);
-    path.fetch_and_op_now(from, old, kernel, rank, disp).then_some(())
+    let (op, basic) = one_element(origin, target, op)?;
+    let (rank, disp) = target.place()?;
+    let buffers = |len: usize| spans_apart(origin, result, len as u64);
+    path.fetch_and_op_now(buffers, WordStep::fetch(op, basic), rank, disp).then_some(())
 }
 
 /// `MPI_Get_accumulate`, where all of it can be carried out on memory that is mapped, likewise.
@@ -134,7 +151,7 @@ fn find_fetching<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<&'static DirectPath<'static>> {
-    find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP && is_unwatched())
+    find_near(win).filter(|_| is_same(result, target) && op != MPI_NO_OP)
 }
 
 /// What is read and what is written at the origin, which do not overlap.
@@ -171,7 +188,7 @@ pub(super) fn compare_and_swap_now(
     target: &Target<c_int>,
     win: MPI_Win,
 ) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win)?;
     let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
     let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
     if !are_apart(origin, result, len) {
@@ -221,8 +238,9 @@ pub(super) fn accumulate_joins_with_request<C: Wide>(
     request: Out<MPI_Request>,
 ) -> Option<()> {
     let window = super::find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
-    let (len, kernel) = one_element(origin, target, op)?;
-    let ((rank, disp), from) = (target.place()?, origin.address.readable_at_all(len)?);
+    let (op, basic) = one_element(origin, target, op)?;
+    let (kernel, (rank, disp)) = (Kernel::new(op, basic)?, target.place()?);
+    let from = origin.address.readable_at_all(dense_size(target.datatype))?;
     ended_by(request, || window.inner.raccumulate_joins(from, kernel, rank, disp).then_some(()))
 }
 
@@ -237,12 +255,17 @@ fn ended_by(request: Out<MPI_Request>, operate: impl FnOnce() -> Option<()>) -> 
     request.set("request", ended).ok()
 }
 
-/// Bytes and kernel of a call on one element of a predefined type.
+/// Operation and type of a call on one element of a predefined type.
 #[inline(always)]
-fn one_element<C: Wide>(origin: &Origin<C>, target: &Target<C>, op: MPI_Op) -> Option<(u64, Kernel)> {
-    if !is_same(origin, target) || target.count.wide() != 1 {
-        return None;
+fn one_element<C: Wide>(origin: &Origin<C>, target: &Target<C>, op: MPI_Op) -> Option<(ReduceOp, BasicType)> {
+    if origin.datatype != target.datatype {
+        return otherwise();
     }
-    let basic = datatype::basic_type(target.datatype)?;
-    Some((dense_size(target.datatype), Kernel::new(op::reduce_op(op)?, basic)?))
+    if target.count.wide() != 1 {
+        return otherwise();
+    }
+    if origin.count.wide() != 1 {
+        return otherwise();
+    }
+    Some((op::reduce_op(op)?, datatype::basic_type(target.datatype)?))
 }

@@ -7,7 +7,6 @@ use crate::arguments::Out;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;
-use crate::runtime::is_unwatched;
 use rma::{Error, ErrorClass, Result};
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::Rank;
@@ -102,26 +101,26 @@ entry! {
 /// A flush, where it can be no more than an order; `None` when the ordinary way has to be taken.
 #[inline(always)]
 fn flush_now(rank: c_int, win: MPI_Win) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win)?;
     path.flush_now(Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// A flush of all ranks, likewise.
 #[inline(always)]
 fn flush_all_now(win: MPI_Win) -> Option<()> {
-    find_near(win).filter(|_| is_unwatched())?.flush_all_now().then_some(())
+    find_near(win)?.flush_all_now().then_some(())
 }
 
 /// `MPI_Win_sync`, likewise.
 #[inline(always)]
 fn sync_now(win: MPI_Win) -> Option<()> {
-    find_near(win).filter(|_| is_unwatched())?.sync_now().then_some(())
+    find_near(win)?.sync_now().then_some(())
 }
 
 /// A lock, where it is free and nothing else goes on; `None` when the ordinary way has to be taken.
 #[inline(always)]
 fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched() && assert == 0)?;
+    let path = find_near(win).filter(|_| assert == 0)?;
     let kind = match lock_type {
         MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
         MPI_LOCK_SHARED => LockKind::Shared,
@@ -133,7 +132,7 @@ fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Optio
 /// An unlock, where nobody else holds the lock or waits for it; `None` likewise.
 #[inline(always)]
 fn unlock_now(rank: c_int, win: MPI_Win) -> Option<()> {
-    let path = find_near(win).filter(|_| is_unwatched())?;
+    let path = find_near(win)?;
     path.unlock_now(Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 

@@ -10,7 +10,7 @@ use super::Win;
 use super::synchronize::target;
 use crate::abi::*;
 use crate::arguments::{Memory, Wide, count};
-use crate::datatype::{self, committed, dense_bytes};
+use crate::datatype::{self, committed, dense_bytes, dense_size};
 use crate::op;
 use crate::overlap::{Touched, check_apart, check_spans_apart};
 use rma::{Error, ErrorClass, Result};
@@ -20,12 +20,13 @@ use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::window::{self, Destination, TargetArea};
 use smallvec::SmallVec;
 use std::ffi::c_int;
+use std::sync::atomic::{Ordering::SeqCst, compiler_fence};
 
 /// The origin's side of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<C> {
     pub(super) address: Memory,
-    count: C,
+    pub(super) count: C,
     pub(super) datatype: MPI_Datatype,
 }
 
@@ -305,6 +306,42 @@ impl<C: Wide> Target<C> {
         let cause = format!("target_disp is {}, but must not be negative", self.disp);
         Err(Error::new(ErrorClass::Disp, "", cause))
     }
+}
+
+/// Bytes and place of a call whose sides are as many elements of one type, which lie without gaps; each look is a jump of its own,
+/// which is less than to collect what they find.
+#[inline(always)]
+pub(super) fn alike<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<(u64, Rank, Disp)> {
+    if origin.datatype != target.datatype || origin.count.wide() != target.count.wide() {
+        return otherwise();
+    }
+    // One look at all signs.
+    if target.rank as i64 | target.disp as i64 | origin.count.wide() < 0 {
+        return otherwise();
+    }
+    let (count, size) = (origin.count.wide() as u64, dense_size(origin.datatype));
+    if size == 0 {
+        return otherwise();
+    }
+    // No bytes may have any address, which is not for here.
+    if origin.address.is_no_place() {
+        return otherwise();
+    }
+    // An `int` times the size of an element is no more.
+    let len = if C::IS_WIDE {
+        count.checked_mul(size).filter(|len| i64::try_from(*len).is_ok())?
+    } else {
+        count * size
+    };
+    Some((len, Rank(target.rank as u32), Disp(target.disp as u64)))
+}
+
+/// The ordinary way has to be taken. The fence, which is no instruction, makes each way here one of its own to the compiler, which
+/// collects in registers what it finds to lead to the same place, for one jump.
+#[inline(always)]
+pub(super) fn otherwise<T>() -> Option<T> {
+    compiler_fence(SeqCst);
+    None
 }
 
 /// The number of bytes, when both sides have as many without gaps.

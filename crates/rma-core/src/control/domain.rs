@@ -43,15 +43,28 @@ pub struct Siblings {
     stepped: AtomicUsize,
 }
 
-/// The domain of one target.
-#[derive(Clone, Copy, Debug)]
-pub struct Domain<'a> {
-    siblings: &'a Siblings,
-    control: &'a ControlBlock,
+/// One target, as domains know it.
+#[derive(Debug)]
+pub struct Ground {
+    control: ControlBlock,
     /// Where the target's memory begins here.
     start: usize,
     /// What announcements for this target say; never 0.
     name: u64,
+}
+
+/// The domain of one target: two words, which calls keep in registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Domain<'a> {
+    siblings: &'a Siblings,
+    ground: &'a Ground,
+}
+
+impl Ground {
+    /// A rank's memory, of which the first byte is that of `memory`; empty memory begins at address 0.
+    pub fn new(control: ControlBlock, rank: Rank, memory: WriteSpan) -> Self {
+        Self { control, start: memory.as_mut_ptr().addr(), name: u64::from(rank.0) + 1 }
+    }
 }
 
 impl Siblings {
@@ -94,11 +107,10 @@ impl Siblings {
         }
     }
 
-    /// The domain of a rank's memory, of which the first byte is that of `memory`; empty memory begins at address 0.
+    /// The domain of a target.
     #[inline]
-    pub fn domain<'a>(&'a self, control: &'a ControlBlock, rank: Rank, memory: WriteSpan) -> Domain<'a> {
-        let start = memory.as_mut_ptr().addr();
-        Domain { siblings: self, control, start, name: u64::from(rank.0) + 1 }
+    pub fn domain<'a>(&'a self, ground: &'a Ground) -> Domain<'a> {
+        Domain { siblings: self, ground }
     }
 }
 
@@ -107,17 +119,17 @@ impl<'a> Domain<'a> {
     #[inline]
     fn announce(&self) -> Option<Entry<'a>> {
         let word = announcer::own_word()?;
-        let bulk = self.control.bulk(self.siblings.holder);
-        bulk.announce(&self.siblings.own.announcements()[word], self.name, self.siblings.barriers)
+        let bulk = self.ground.control.bulk(self.siblings.holder);
+        bulk.announce(&self.siblings.own.announcements()[word], self.ground.name, self.siblings.barriers)
     }
 
     fn offset(&self, element: WriteSpan) -> usize {
-        element.as_mut_ptr().addr().wrapping_sub(self.start)
+        element.as_mut_ptr().addr().wrapping_sub(self.ground.start)
     }
 
     #[cold]
     fn lock(&self, element: WriteSpan) -> Entry<'a> {
-        let bulk = self.control.bulk(self.siblings.holder);
+        let bulk = self.ground.control.bulk(self.siblings.holder);
         if bulk.is_turned() && self.siblings.small_runs.fetch_add(1, Relaxed) + 1 >= SMALL_RUNS {
             self.siblings.small_runs.store(0, Relaxed);
             bulk.turn_to_steps(&|code| self.siblings.has_ended(code));
@@ -128,9 +140,9 @@ impl<'a> Domain<'a> {
     /// Turns the regime, if this process can.
     #[cold]
     fn turn_to_plain(&self) {
-        let (siblings, bulk) = (self.siblings, self.control.bulk(self.siblings.holder));
+        let (siblings, bulk) = (self.siblings, self.ground.control.bulk(self.siblings.holder));
         let announcements = siblings.blocks.iter().map(ControlBlock::announcements);
-        bulk.turn_to_plain(self.name, siblings.barriers, announcements);
+        bulk.turn_to_plain(self.ground.name, siblings.barriers, announcements);
     }
 }
 
@@ -146,7 +158,7 @@ impl Exclusion for Domain<'_> {
         Self: 'g;
 
     fn exclude(&self) -> UnalignedGuard<'_> {
-        self.control.unaligned(self.siblings.holder).exclude(&|code| self.siblings.has_ended(code))
+        self.ground.control.unaligned(self.siblings.holder).exclude(&|code| self.siblings.has_ended(code))
     }
 
     #[inline]
@@ -155,7 +167,7 @@ impl Exclusion for Domain<'_> {
     }
 
     fn enter_run(&self, first: WriteSpan, bytes: usize) -> Admission<Entry<'_>> {
-        let bulk = self.control.bulk(self.siblings.holder);
+        let bulk = self.ground.control.bulk(self.siblings.holder);
         let is_long = bytes >= LONG_BYTES;
         let can_turn = is_long && !matches!(self.siblings.barriers, Barriers::Own);
         let turns = can_turn && !bulk.is_plain() && self.siblings.is_turn_due(bytes);

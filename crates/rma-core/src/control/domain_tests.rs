@@ -2,7 +2,7 @@
 //! in one. Sums are exact.
 
 use super::bulk::{ANNOUNCERS, CHUNK};
-use super::domain::{Domain, Siblings};
+use super::domain::{Domain, Ground, Siblings};
 use super::{CONTROL_LEN, ControlBlock, Holder};
 use crate::datatype::{BasicType, Layout, Loop, Scatter};
 use crate::host::{Barriers, Vitals};
@@ -18,7 +18,10 @@ fn holder(peer: u32) -> Holder {
 }
 
 /// Windows as `ranks` processes see them, all with the target in block 0.
-fn processes(ranks: u32, barriers: impl Fn(u32) -> Barriers) -> (Vec<ControlBlock>, Vec<Siblings>) {
+pub(super) fn processes(
+    ranks: u32,
+    barriers: impl Fn(u32) -> Barriers,
+) -> (Vec<ControlBlock>, Vec<Siblings>) {
     // Whoever waits long asks: of processes that work on none may be said to have ended.
     processes_of(ranks, barriers, |_| false)
 }
@@ -127,7 +130,8 @@ fn mix(ranks: u32, threads: u32, barriers: impl Fn(u32) -> Barriers) {
         for thread in 0..threads {
             let (siblings, block, ones) = (&siblings[(thread % ranks) as usize], &blocks[0], &ones);
             scope.spawn(move || {
-                let domain = siblings.domain(block, Rank(0), all);
+                let ground = Ground::new(*block, Rank(0), all);
+                let domain = siblings.domain(&ground);
                 for i in 0..ROUNDS {
                     round(thread % 6, &domain, target, ones, i);
                 }
@@ -164,8 +168,9 @@ fn unaligned_accumulates_are_not_lost_under_the_exclusion() {
             let block = &blocks[0];
             scope.spawn(move || {
                 let ones = 1u64.to_ne_bytes().repeat(100);
+                let ground = Ground::new(*block, Rank(0), target);
                 for _ in 0..STEPS {
-                    sum().accumulate(target, &ones[..], &siblings.domain(block, Rank(0), target));
+                    sum().accumulate(target, &ones[..], &siblings.domain(&ground));
                 }
             });
         }
@@ -182,7 +187,8 @@ fn the_regime_turns_for_bulk_and_turns_back_after_many_small_ones() {
     };
     let (blocks, siblings) = processes(1, |_| Barriers::Remote(count));
     let target = memory(8 << 10);
-    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ground = Ground::new(blocks[0], Rank(0), target);
+    let domain = siblings[0].domain(&ground);
     let ones = 1u64.to_ne_bytes().repeat(1 << 10);
     let is_turned = || blocks[0].bulk(holder(0)).is_turned();
     let small = |count| (0..count).for_each(|_| sum().accumulate(target.part(0, 8), &ones[..8], &domain));
@@ -210,7 +216,8 @@ fn the_regime_turns_for_many_runs_of_some_elements_too() {
     };
     let (blocks, siblings) = processes(1, |_| Barriers::Remote(count));
     let target = memory(8 << 10);
-    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ground = Ground::new(blocks[0], Rank(0), target);
+    let domain = siblings[0].domain(&ground);
     let ones = 1u64.to_ne_bytes().repeat(64);
     let is_turned = || blocks[0].bulk(holder(0)).is_turned();
     let run =
@@ -244,7 +251,8 @@ fn bulk_goes_on_beside_an_announcement_that_does_not_end_and_is_plain_when_it_is
     let (blocks, siblings) = processes(2, |_| Barriers::Even);
     let target = memory(CHUNK);
     blocks[1].announcements()[3].store(1, Relaxed);
-    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ground = Ground::new(blocks[0], Rank(0), target);
+    let domain = siblings[0].domain(&ground);
     let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
     sum().accumulate(target, &ones[..], &domain);
     assert!(!domain.enter_run(target, CHUNK).is_plain, "somebody may be in the middle of a step");
@@ -258,12 +266,13 @@ fn bulk_goes_on_beside_an_announcement_that_does_not_end_and_is_plain_when_it_is
 fn what_a_dead_process_holds_can_be_cleared() {
     let (blocks, siblings) = silent_processes(3);
     let target = memory(CHUNK);
-    let dead = siblings[2].domain(&blocks[0], Rank(0), target);
+    let ground = Ground::new(blocks[0], Rank(0), target);
+    let dead = siblings[2].domain(&ground);
     std::mem::forget(dead.exclude());
     std::mem::forget(dead.enter_run(target, CHUNK));
     assert!(!blocks[0].clear_dead_accumulates(holder(1)), "another holds them");
     assert!(blocks[0].clear_dead_accumulates(holder(2)));
-    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let domain = siblings[0].domain(&ground);
     drop(domain.exclude());
     drop(domain.enter_run(target, CHUNK));
     assert!(!blocks[0].clear_dead_accumulates(holder(2)));
@@ -273,8 +282,9 @@ fn what_a_dead_process_holds_can_be_cleared() {
 fn who_waits_for_a_process_that_has_ended_asks_and_goes_on() {
     let (blocks, siblings) = processes_without_the_last();
     let target = memory(CHUNK);
-    let dead = siblings[2].domain(&blocks[0], Rank(0), target);
-    let domain = siblings[0].domain(&blocks[0], Rank(0), target);
+    let ground = Ground::new(blocks[0], Rank(0), target);
+    let dead = siblings[2].domain(&ground);
+    let domain = siblings[0].domain(&ground);
     let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
     // Unaligned; a long run, plain; a short one, and what turns the regime back.
     std::mem::forget(dead.exclude());

@@ -31,17 +31,22 @@ mod meeting;
 mod pause;
 mod shim;
 mod state;
+mod steps;
+#[cfg(all(test, not(loom)))]
+mod steps_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod thread_address;
 
 pub use block::{ControlBlock, Published, Sleep};
 pub use bulk::Entry;
-pub use domain::{Domain, Siblings};
+pub use domain::{Domain, Ground, Siblings};
 pub use exclusion::{UnalignedExclusion, UnalignedGuard};
 pub use layout::CONTROL_LEN;
 pub use lock::{Grant, NotHeld, Ticket, Wake};
 pub use marks::{Marks, Taken};
 pub use meeting::{Attendance, Meeting, attendance};
 pub use state::{Holder, LockKind, LockRequest, LockState};
+pub use steps::WordStep;
+pub(crate) use steps::{Step, Width, compare_and_swap};
 pub(crate) use thread_address::thread_address;

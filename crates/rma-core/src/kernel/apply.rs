@@ -3,13 +3,13 @@
 //! What keeps an element's fetch and update one step against every other kernel is in [`super::exclusion`].
 
 use super::exclusion::Exclusion;
-use super::function::{self as f, Function, Number};
+use super::function::{Function, Number};
 use super::long::Aligned;
 use super::op::ReduceOp;
 use super::operand::{Nowhere, Sink, Source};
 use super::wide;
 use crate::datatype::{BasicType, TypeClass};
-use crate::mem::{Element, ReadSpan, Word, WriteSpan};
+use crate::mem::{Element, Word, WriteSpan};
 
 /// Elements changed under one guard, so that a long transfer lets others in.
 const ELEMENTS_PER_GUARD: usize = 64;
@@ -62,76 +62,6 @@ impl Kernel {
         exclusion: &impl Exclusion,
     ) {
         self.run(target, origin, result, exclusion);
-    }
-
-    /// As [`Kernel::accumulate`], for one aligned word; `false`, and nothing done, when `target` is not one or `origin` is of
-    /// another length.
-    #[inline]
-    pub(crate) fn accumulate_word(
-        self,
-        target: WriteSpan,
-        origin: ReadSpan,
-        exclusion: &impl Exclusion,
-    ) -> bool {
-        target.len() == origin.len() && self.step(target, origin, Nowhere, exclusion)
-    }
-
-    /// As [`Kernel::accumulate_word`], and stores in `result` what the word was before; likewise for its length.
-    #[inline]
-    pub(crate) fn fetch_accumulate_word(
-        self,
-        target: WriteSpan,
-        origin: ReadSpan,
-        result: WriteSpan,
-        exclusion: &impl Exclusion,
-    ) -> bool {
-        let are_equal = target.len() == origin.len() && target.len() == result.len();
-        are_equal && self.step(target, origin, result, exclusion)
-    }
-
-    /// Whether the atomic step of [`Kernel::accumulate_word`] is a plain store of the processor.
-    #[inline(always)]
-    pub(crate) const fn is_store(self) -> bool {
-        matches!(self.op, ReduceOp::Replace)
-    }
-
-    /// Whether this is the addition of integers of 8 bytes, which counters are made of: [`fetch_add_long`] is for it.
-    #[inline(always)]
-    pub(crate) const fn is_addition_of_longs(self) -> bool {
-        matches!((self.op, self.ty), (ReduceOp::Sum, BasicType::I64 | BasicType::U64))
-    }
-
-    /// Out of line: what several entry points would each have a copy of, and be slower for.
-    #[inline(never)]
-    fn step(
-        self,
-        target: WriteSpan,
-        origin: ReadSpan,
-        result: impl Sink,
-        exclusion: &impl Exclusion,
-    ) -> bool {
-        match (target.len(), self.ty.word_size()) {
-            (8, 8) => self.step_width::<u64>(target, origin, result, exclusion),
-            (4, 4) => self.step_width::<u32>(target, origin, result, exclusion),
-            (2, 2) => self.step_width::<u16>(target, origin, result, exclusion),
-            (1, 1) => self.step_width::<u8>(target, origin, result, exclusion),
-            _ => false,
-        }
-    }
-
-    #[inline(always)]
-    fn step_width<W: Number>(
-        self,
-        target: WriteSpan,
-        origin: ReadSpan,
-        result: impl Sink,
-        exclusion: &impl Exclusion,
-    ) -> bool {
-        let Some(element) = target.element::<W>(0) else { return false };
-        let operand = if self.reads_operand() { origin.word_at(0) } else { W::default() };
-        let _entry = exclusion.enter(target);
-        self.choose::<W, _>(One { element, operand, result });
-        true
     }
 
     #[inline]
@@ -218,59 +148,66 @@ impl Kernel {
         self.op != ReduceOp::NoOp
     }
 
-    /// Runs the work with the function of this operation and type: the one place that knows which that is.
+    /// Runs the work with the function of this operation and type.
     #[inline]
     pub(super) fn choose<W: Number, T: Work<W>>(self, work: T) {
-        use ReduceOp as O;
-        let class = Class::of(self.ty);
-        match self.op {
-            O::Replace => work.run::<f::Replace>(),
-            O::NoOp => work.run::<f::Keep>(),
-            O::BitAnd => work.run::<f::And>(),
-            O::BitOr => work.run::<f::Or>(),
-            O::BitXor => work.run::<f::Xor>(),
-            O::LogicalAnd => work.run::<f::LogicalAnd>(),
-            O::LogicalOr => work.run::<f::LogicalOr>(),
-            O::LogicalXor => work.run::<f::LogicalXor>(),
-            O::Sum => match class {
-                Class::Unsigned | Class::Signed => work.run::<f::Sum>(),
-                Class::Float => work.run::<f::FloatSum>(),
-            },
-            O::Prod => match class {
-                Class::Unsigned | Class::Signed => work.run::<f::Product>(),
-                Class::Float => work.run::<f::FloatProduct>(),
-            },
-            O::Min => match class {
-                Class::Unsigned => work.run::<f::Minimum>(),
-                Class::Signed => work.run::<f::SignedMinimum>(),
-                Class::Float => work.run::<f::FloatMinimum>(),
-            },
-            O::Max => match class {
-                Class::Unsigned => work.run::<f::Maximum>(),
-                Class::Signed => work.run::<f::SignedMaximum>(),
-                Class::Float => work.run::<f::FloatMaximum>(),
-            },
-            O::MinLoc | O::MaxLoc => unreachable!("{} is defined on pairs, which are no words", self.op),
-        }
+        with_function!(self.op, Class::of(self.ty), Chosen, work.run::<Chosen>());
     }
 }
 
-/// Adds to a word that others add to, and answers what it was before; `place` are its bytes. Out of line, as all that is done to a
-/// word is.
-#[inline(never)]
-pub(crate) fn fetch_add_long(
-    element: Element<u64>,
-    operand: u64,
-    place: WriteSpan,
-    exclusion: &impl Exclusion,
-) -> u64 {
-    let _entry = exclusion.enter(place);
-    element.fetch_add(operand)
+/// An expression with `$chosen` as the function of an operation on words of a class: the one place that knows which that is.
+macro_rules! with_function {
+    ($op:expr, $class:expr, $chosen:ident, $value:expr) => {{
+        use $crate::kernel::{Class as C, ReduceOp as O, function as f};
+        $crate::kernel::with_function! {
+            @arms $op, $class, $chosen, $value;
+            O::Replace => f::Replace,
+            O::NoOp => f::Keep,
+            O::BitAnd => f::And,
+            O::BitOr => f::Or,
+            O::BitXor => f::Xor,
+            O::LogicalAnd => f::LogicalAnd,
+            O::LogicalOr => f::LogicalOr,
+            O::LogicalXor => f::LogicalXor;
+            O::Sum => f::Sum, f::Sum, f::FloatSum,
+            O::Prod => f::Product, f::Product, f::FloatProduct,
+            O::Min => f::Minimum, f::SignedMinimum, f::FloatMinimum,
+            O::Max => f::Maximum, f::SignedMaximum, f::FloatMaximum,
+        }
+    }};
+    (
+        @arms $op:expr, $class:expr, $chosen:ident, $value:expr;
+        $($of_any:pat => $function:ty),*;
+        $($of_class:pat => $unsigned:ty, $signed:ty, $float:ty,)*
+    ) => {
+        match $op {
+            $($of_any => {
+                type $chosen = $function;
+                $value
+            })*
+            $($of_class => match $class {
+                C::Unsigned => {
+                    type $chosen = $unsigned;
+                    $value
+                }
+                C::Signed => {
+                    type $chosen = $signed;
+                    $value
+                }
+                C::Float => {
+                    type $chosen = $float;
+                    $value
+                }
+            },)*
+            O::MinLoc | O::MaxLoc => panic!("defined on pairs, which are no words"),
+        }
+    };
 }
+pub(crate) use with_function;
 
 /// How the bits of a word are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(crate) enum Class {
     Unsigned,
     Signed,
     Float,
@@ -278,7 +215,7 @@ enum Class {
 
 impl Class {
     #[inline]
-    fn of(ty: BasicType) -> Self {
+    pub(crate) const fn of(ty: BasicType) -> Self {
         match ty.class() {
             TypeClass::Signed => Self::Signed,
             TypeClass::Float => Self::Float,

@@ -8,7 +8,7 @@ use crate::mem::{Element, Fold, Lane, Word};
 use std::ops::{BitAnd, BitOr, BitXor};
 
 /// An operation on words.
-pub(super) trait Function<W: Word> {
+pub(crate) trait Function<W: Word> {
     /// Whether the operand is read at all.
     const READS_OPERAND: bool = true;
     /// Whether the operand becomes the new value.
@@ -38,7 +38,7 @@ pub(super) trait Function<W: Word> {
 }
 
 /// A word as the numbers it can be.
-pub(super) trait Number:
+pub(crate) trait Number:
     Word + Ord + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self>
 {
     fn sum(self, other: Self) -> Self;
@@ -54,7 +54,7 @@ pub(super) trait Number:
 
 macro_rules! functions {
     ($($name:ident($current:ident, $operand:ident) = $value:expr $(, in hardware by $step:ident)? $(, many by $fold:expr)?;)*) => {$(
-        pub(super) struct $name;
+        pub(crate) struct $name;
 
         impl<W: Number> Function<W> for $name {
             $(const FOLD: Option<Fold> = Some($fold);)?
@@ -117,7 +117,7 @@ const fn float(size: usize) -> Lane {
 }
 
 /// `REPLACE`: an exchange, or a store when nobody asks for the value before.
-pub(super) struct Replace;
+pub(crate) struct Replace;
 
 impl<W: Word> Function<W> for Replace {
     const IS_COPY: bool = true;
@@ -139,7 +139,7 @@ impl<W: Word> Function<W> for Replace {
 }
 
 /// `NO_OP`: an atomic load.
-pub(super) struct Keep;
+pub(crate) struct Keep;
 
 impl<W: Word> Function<W> for Keep {
     const READS_OPERAND: bool = false;

@@ -3,7 +3,7 @@
 use super::exclusion::Exclusion;
 use super::operand::{Sink, Source};
 use crate::datatype::{BasicType, TypeClass};
-use crate::mem::{ReadSpan, Word, WriteSpan};
+use crate::mem::{Word, WriteSpan};
 
 /// Compare-and-swap on a type that may be compared: integers, truth values and bytes (MPI 3.1 §11.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,28 +48,6 @@ impl CompareAndSwap {
             2 => compare_and_swap::<u16>(target, compare, origin, result, exclusion),
             4 => compare_and_swap::<u32>(target, compare, origin, result, exclusion),
             _ => compare_and_swap::<u64>(target, compare, origin, result, exclusion),
-        }
-    }
-
-    /// As [`CompareAndSwap::apply`], on one aligned word of 4 or 8 bytes; `false`, and nothing done, when `target` is not one or
-    /// another buffer is of another length.
-    #[inline(never)] // as the steps of accumulates
-    pub(crate) fn swap_word(
-        self,
-        target: WriteSpan,
-        compare: ReadSpan,
-        origin: ReadSpan,
-        result: WriteSpan,
-        exclusion: &impl Exclusion,
-    ) -> bool {
-        let len = target.len();
-        if len != self.ty.size() || compare.len() != len || origin.len() != len || result.len() != len {
-            return false;
-        }
-        match len {
-            8 => swap_aligned::<u64>(target, compare, origin, result, exclusion),
-            4 => swap_aligned::<u32>(target, compare, origin, result, exclusion),
-            _ => false,
         }
     }
 }

@@ -246,37 +246,7 @@ fn runs_of_every_short_length_and_single_words_equal_the_words_of_a_long_run() {
                 assert!(same(kernel.ty(), &found[at..at + size], &right[at..at + size]), "{name}");
             }
         }
-        for at in (0..size * MOST).step_by(size) {
-            let (element, operand) = (target.part(at, size), origin.part(at, size).as_read());
-            for keeps in [false, true] {
-                target.write(&targets);
-                let is_done = match keeps {
-                    true => kernel.fetch_accumulate_word(element, operand, old.part(0, size), &Sole),
-                    false => kernel.accumulate_word(element, operand, &Sole),
-                };
-                assert!(is_done && same(kernel.ty(), &bytes(element), &right[at..at + size]));
-            }
-            assert_eq!(bytes(old.part(0, size)), targets[at..at + size]);
-        }
     }
-}
-
-#[test]
-fn what_is_not_one_aligned_word_on_all_sides_is_left_alone() {
-    let sum = Kernel::new(ReduceOp::Sum, BasicType::I32).unwrap();
-    let pair = Kernel::new(ReduceOp::MinLoc, BasicType::IntInt).unwrap();
-    let (target, one) = (memory(16), memory(16));
-    one.write(&[1; 16]);
-    let part = |at, len| (target.part(at, len), one.part(0, len).as_read());
-    for (kernel, (target, origin)) in
-        [(sum, part(0, 8)), (sum, part(1, 4)), (sum, part(0, 2)), (sum, part(0, 0)), (pair, part(0, 8))]
-    {
-        assert!(!kernel.accumulate_word(target, origin, &Sole));
-        assert!(!kernel.fetch_accumulate_word(target, origin, memory(target.len()), &Sole));
-    }
-    assert!(!sum.accumulate_word(target.part(0, 4), one.part(0, 8).as_read(), &Sole));
-    assert!(!sum.fetch_accumulate_word(target.part(0, 4), one.part(0, 4).as_read(), memory(8), &Sole));
-    assert_eq!(bytes(target), [0; 16]);
 }
 
 #[test]

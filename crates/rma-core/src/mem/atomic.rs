@@ -183,6 +183,13 @@ impl<W: Word> ElementsApart<W> {
 }
 
 impl<W: Word> Element<W> {
+    /// Its bytes.
+    #[inline]
+    pub fn span(self) -> WriteSpan {
+        // SAFETY: the element is a part of a span, whose maker's promise is for its parts too.
+        unsafe { WriteSpan::new(self.at.cast(), W::SIZE) }
+    }
+
     /// The value.
     #[inline]
     pub fn load(self) -> W {

@@ -18,7 +18,6 @@ use crate::table::{OpKind, Operation, Target};
 use crate::wire::Store;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A window. Clones name the same window; any thread may call any method (`MPI_THREAD_MULTIPLE`).
 ///
@@ -73,7 +72,7 @@ impl Window {
     /// # Safety
     /// As for [`Window::local`].
     pub unsafe fn mapped(&self, rank: Rank) -> Option<(WriteSpan, u64)> {
-        self.shared.member(rank).map(|member| (member.span, member.unit.load(Relaxed)))
+        self.shared.member(rank).map(|member| (member.span, member.scale.unit()))
     }
 
     /// `MPI_Put` of contiguous bytes: stores `origin` at displacement `disp` of `target`.

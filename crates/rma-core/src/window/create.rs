@@ -17,13 +17,12 @@ use super::hints::Hints;
 use super::latch::{Callers, Door, Latch};
 use super::near::Near;
 use super::quick::QuickSync;
-use super::regions::Regions;
-use super::shared::{Flavor, Member, Shared};
+use super::shared::{Flavor, Member, Scale, Shared};
 use super::spec::WindowSpec;
 use super::state::WindowState;
 use super::table::Agreement;
 use super::unordered::Unordered;
-use crate::control::{CONTROL_LEN, ControlBlock, Holder, Published, Siblings};
+use crate::control::{CONTROL_LEN, ControlBlock, Ground, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Combine, Group, Host, HostRequest, Outcome, SegmentSet};
@@ -34,7 +33,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 /// The creation of a window under way.
 pub struct WindowCreation {
@@ -348,7 +347,7 @@ impl WindowCreation {
             Some(shared) if values == [1] => {
                 for member in shared.members.iter() {
                     let unit = member.control.published().map_or(1, |published| published.disp_unit);
-                    member.unit.store(unit, Relaxed);
+                    member.scale.set(unit, member.span);
                 }
                 Ok(Window::new(self.engine.clone(), shared))
             }
@@ -368,12 +367,14 @@ impl WindowCreation {
         for part in segment.members() {
             let control = control_block(part.control)?;
             let is_own = part.rank == self.group.me();
+            let span = own_memory.filter(|_| is_own).unwrap_or(part.data);
             members.push(Member {
                 near: Near::new(part.rank, control),
-                span: own_memory.filter(|_| is_own).unwrap_or(part.data),
+                span,
                 // Others may be done with the creation, and send packets, before this rank has seen its end.
-                unit: AtomicU64::new(if is_own { self.spec.unit() } else { 1 }),
-                regions: (flavor == Flavor::Dynamic).then(Regions::default),
+                scale: Scale::new(if is_own { self.spec.unit() } else { 1 }, span),
+                ground: Ground::new(control, part.rank, span),
+                regions: (flavor == Flavor::Dynamic).then(Box::default),
             });
         }
         members.sort_by_key(|member| member.rank);

@@ -59,7 +59,7 @@ impl Window {
     }
 
     fn regions(&self, call: &'static str) -> Result<&Regions> {
-        self.shared().own().regions.as_ref().ok_or_else(|| {
+        self.shared().own().regions.as_deref().ok_or_else(|| {
             let cause = format!("the window's flavor is {:?}, but must be Dynamic", self.flavor());
             Error::new(ErrorClass::RmaFlavor, call, cause)
         })

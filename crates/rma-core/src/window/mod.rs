@@ -30,6 +30,7 @@ mod typed;
 mod unordered;
 mod waits;
 
+pub use crate::control::WordStep;
 pub use calls::Window;
 pub use create::WindowCreation;
 pub use dynamic::Detaching;
@@ -37,8 +38,8 @@ pub use free::WindowFree;
 pub use hints::Hints;
 pub(crate) use latch::Single;
 pub(crate) use near::Near;
-pub(crate) use regions::Regions;
 pub use now::DirectPath;
+pub(crate) use regions::Regions;
 pub use request::OperationRequest;
 pub use shared::Flavor;
 pub(crate) use shared::{Held, Member, OutOfRange, Shared, request_of};

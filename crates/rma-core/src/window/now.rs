@@ -14,10 +14,10 @@
 
 use super::calls::Window;
 use super::shared::{Member, Shared};
-use crate::control::LockKind;
+use crate::control::{LockKind, Step, Width, WordStep, compare_and_swap};
 use crate::ids::{Disp, Rank};
-use crate::kernel::{CompareAndSwap, Kernel, fetch_add_long};
-use crate::mem::{Element, ReadSpan, WriteSpan};
+use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
+use crate::mem::{Element, ReadSpan, Word, WriteSpan};
 use crate::origin::pack::Small;
 use crate::progress::Quiet;
 use crate::wire::Store;
@@ -27,7 +27,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 /// A window's direct path: its mapped ranks, for calls that need nothing else. As good as the [`Window`] that it is of.
 #[derive(Clone, Copy)]
 pub struct DirectPath<'w> {
-    /// As in [`Shared::quick`].
+    /// As in [`Shared::quick`]; none where their ranks do not follow one another.
     members: &'w [Member],
     /// The rank of the first of them.
     first: Rank,
@@ -40,7 +40,10 @@ impl Window {
     #[inline]
     pub fn direct_path(&self) -> DirectPath<'_> {
         let shared = &**self.shared();
-        DirectPath { members: &shared.quick, first: shared.first, shared, quiet: self.engine().quiet() }
+        let is_in_row = |(place, member): (usize, &Member)| member.rank.0 == shared.first.0 + place as u32;
+        let members: &[Member] =
+            if shared.quick.iter().enumerate().all(is_in_row) { &shared.quick } else { &[] };
+        DirectPath { members, first: shared.first, shared, quiet: self.engine().quiet() }
     }
 
     /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
@@ -93,21 +96,26 @@ impl<'w> DirectPath<'w> {
         true
     }
 
-    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word; says whether it has been done.
+    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word, or a loop around one; says whether
+    /// it has been done. `origin` answers the operand for its length; `op` is what `step` is of.
     #[inline(always)] // as above
-    pub fn accumulate_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
-        if !kernel.op().is_accumulate() {
-            return false;
-        }
-        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
-        if let Some(element) = counter(kernel, place, origin) {
-            fetch_add_long(element, origin.word(0), place, &self.shared.domain(member));
-            return true;
-        }
-        if kernel.is_store() {
+    pub fn accumulate_now(
+        &self,
+        origin: impl Fn(usize) -> Option<ReadSpan>,
+        step: &WordStep,
+        op: ReduceOp,
+        target: Rank,
+        disp: Disp,
+    ) -> bool {
+        // It is a plain store, where nobody asks for what was there before.
+        if op == ReduceOp::Replace {
             self.shared.unordered.note();
         }
-        kernel.accumulate_word(place, origin, &self.shared.domain(member))
+        match step.0 {
+            Width::Eight(step) => self.change(step, &origin, target, disp).is_some(),
+            Width::Four(step) => self.change(step, &origin, target, disp).is_some(),
+            Width::None => false,
+        }
     }
 
     /// [`Window::accumulate`] of any number of elements without holes, where the target is mapped and open; says whether it has
@@ -142,23 +150,21 @@ impl<'w> DirectPath<'w> {
         true
     }
 
-    /// [`Window::fetch_and_op`] or [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
+    /// [`Window::fetch_and_op`], or [`Window::get_accumulate`] of one element, on one aligned word, likewise; `buffers` answers the operand
+    /// and where the old value goes.
     #[inline(always)] // as above
     pub fn fetch_and_op_now(
         &self,
-        origin: ReadSpan,
-        result: WriteSpan,
-        kernel: Kernel,
+        buffers: impl Fn(usize) -> Option<(ReadSpan, WriteSpan)>,
+        step: &WordStep,
         target: Rank,
         disp: Disp,
     ) -> bool {
-        let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
-        if let Some(element) = counter(kernel, place, origin) {
-            let operand = origin.word(0);
-            result.set_word(0, fetch_add_long(element, operand, place, &self.shared.domain(member)));
-            return true;
+        match step.0 {
+            Width::Eight(step) => self.fetch(step, &buffers, target, disp),
+            Width::Four(step) => self.fetch(step, &buffers, target, disp),
+            Width::None => false,
         }
-        kernel.fetch_accumulate_word(place, origin, result, &self.shared.domain(member))
     }
 
     /// [`Window::compare_and_swap`] on one aligned word; says whether it has been done. All three buffers are one element long.
@@ -172,8 +178,11 @@ impl<'w> DirectPath<'w> {
         target: Rank,
         disp: Disp,
     ) -> bool {
-        let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
-        kernel.swap_word(place, compare, origin, result, &self.shared.domain(member))
+        match kernel.ty().size() {
+            8 => self.swap::<u64>(origin, compare, result, target, disp),
+            4 => self.swap::<u32>(origin, compare, result, target, disp),
+            _ => false,
+        }
     }
 
     /// Whether a lock of the target is held here, so that calls with a request are legal; `false` also when that takes longer to find
@@ -232,7 +241,62 @@ impl<'w> DirectPath<'w> {
     /// The mapped part of `rank`, if its distance from the first one says where to look for it.
     #[inline(always)]
     fn member(&self, rank: Rank) -> Option<&'w Member> {
-        self.members.get(rank.0.wrapping_sub(self.first.0) as usize).filter(|member| member.rank == rank)
+        self.members.get(rank.0.wrapping_sub(self.first.0) as usize)
+    }
+
+    /// A step on a word of an open target that is mapped; answers what the step does.
+    #[inline(always)]
+    fn change<W: Word>(
+        &self,
+        step: Step<W>,
+        origin: &impl Fn(usize) -> Option<ReadSpan>,
+        target: Rank,
+        disp: Disp,
+    ) -> Option<W> {
+        let (member, element) = self.word_now(target, disp)?;
+        Some(step(self.shared.domain(member), element, word_of(origin(W::SIZE)?)?))
+    }
+
+    /// Likewise, and stores what it answers.
+    #[inline(always)]
+    fn fetch<W: Word>(
+        &self,
+        step: Step<W>,
+        buffers: &impl Fn(usize) -> Option<(ReadSpan, WriteSpan)>,
+        target: Rank,
+        disp: Disp,
+    ) -> bool {
+        let Some((origin, result)) = buffers(W::SIZE).filter(|(_, result)| result.len() == W::SIZE) else {
+            return false;
+        };
+        let Some(before) = self.change(step, &|_| Some(origin), target, disp) else { return false };
+        result.set_word(0, before);
+        true
+    }
+
+    #[inline(always)]
+    fn swap<W: Word>(
+        &self,
+        origin: ReadSpan,
+        compare: ReadSpan,
+        result: WriteSpan,
+        target: Rank,
+        disp: Disp,
+    ) -> bool {
+        if result.len() != W::SIZE {
+            return false;
+        }
+        let Some((member, element)) = self.word_now::<W>(target, disp) else { return false };
+        let (Some(compare), Some(new)) = (word_of(compare), word_of(origin)) else { return false };
+        result.set_word(0, compare_and_swap(self.shared.domain(member), element, compare, new));
+        true
+    }
+
+    /// The aligned word of an open target that is mapped, and whose it is.
+    #[inline(always)]
+    fn word_now<W: Word>(&self, target: Rank, disp: Disp) -> Option<(&'w Member, Element<W>)> {
+        let (member, place) = self.reach_now(target, disp, W::SIZE)?;
+        Some((member, place.element(0)?))
     }
 
     /// The bytes of an open target that is mapped.
@@ -263,18 +327,17 @@ fn is_run(kernel: Kernel, len: usize) -> bool {
     (ty.word_size() > 0 || ty.is_dense()) && ty.divides(len)
 }
 
-/// The one word that a sum of long integers changes, if that is what the kernel does there.
+/// The word that an operand is, if it is one.
 #[inline(always)]
-fn counter(kernel: Kernel, place: WriteSpan, origin: ReadSpan) -> Option<Element<u64>> {
-    let is_one = kernel.is_addition_of_longs() && [place.len(), origin.len()] == [size_of::<u64>(); 2];
-    if is_one { place.element(0) } else { None }
+fn word_of<W: Word>(span: ReadSpan) -> Option<W> {
+    (span.len() == W::SIZE).then(|| span.word(0))
 }
 
 impl Member {
     /// The `len` bytes at displacement `disp` of memory that is one range.
     #[inline(always)]
     fn place_now(&self, disp: Disp, len: usize) -> Option<WriteSpan> {
-        let start = usize::try_from(disp.0.checked_mul(self.unit.load(Relaxed))?).ok()?;
+        let start = usize::try_from(self.scale.within(disp)?).ok()?;
         let rest = self.span.len().checked_sub(start)?;
         if len <= rest { Some(self.span.part(start, len)) } else { None }
     }

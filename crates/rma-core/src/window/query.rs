@@ -41,7 +41,7 @@ impl Window {
             Some(_) | None => shared.members.iter().find(|member| !member.span.is_empty()),
         };
         Ok(match member {
-            Some(member) => (member.span, member.unit.load(Relaxed)),
+            Some(member) => (member.span, member.scale.unit()),
             None => (WriteSpan::EMPTY, shared.uniform.map_or(1, |(_, unit)| unit)),
         })
     }

@@ -9,7 +9,7 @@ use super::near::Near;
 use super::quick::QuickSync;
 use super::regions::{NO_SIZE, Regions, Use};
 use super::unordered::Unordered;
-use crate::control::{Domain, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
+use crate::control::{Domain, Ground, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, SegmentSet};
@@ -35,14 +35,51 @@ pub enum Flavor {
 }
 
 /// A rank whose window memory is mapped in this process.
+///
+/// Aligned, so that a place in a row of them is a shift away, and what calls on mapped memory look at lies on two lines.
+#[repr(align(128))]
 pub(crate) struct Member {
     pub(crate) near: Near,
     /// The memory that the rank exposes.
     pub(crate) span: WriteSpan,
-    /// Displacement unit in bytes; known from the end of creation on.
-    pub(crate) unit: AtomicU64,
+    pub(crate) scale: Scale,
+    /// What those know who change its elements.
+    pub(crate) ground: Ground,
     /// The attached memory of a dynamic window, which has no span.
-    pub(crate) regions: Option<Regions>,
+    pub(crate) regions: Option<Box<Regions>>,
+}
+
+/// What a displacement is in bytes; known from the end of creation on.
+pub(crate) struct Scale {
+    unit: AtomicU64,
+    /// The greatest displacement that is not past the memory's end.
+    last: AtomicU64,
+}
+
+impl Scale {
+    pub(crate) fn new(unit: u64, memory: WriteSpan) -> Self {
+        let scale = Self { unit: AtomicU64::new(0), last: AtomicU64::new(0) };
+        scale.set(unit, memory);
+        scale
+    }
+
+    pub(crate) fn set(&self, unit: u64, memory: WriteSpan) {
+        self.unit.store(unit, Relaxed);
+        // With a unit of 0, which others may claim to have, every displacement is the first byte.
+        self.last.store((memory.len() as u64).checked_div(unit).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Displacement unit in bytes.
+    #[inline]
+    pub(crate) fn unit(&self) -> u64 {
+        self.unit.load(Relaxed)
+    }
+
+    /// The byte of a displacement that is not past the memory's end.
+    #[inline(always)]
+    pub(super) fn within(&self, disp: Disp) -> Option<u64> {
+        (disp.0 <= self.last.load(Relaxed)).then(|| disp.0.wrapping_mul(self.unit()))
+    }
 }
 
 /// The lock-free part of a window.
@@ -105,7 +142,7 @@ impl Member {
     /// dropped after the access.
     #[inline]
     pub(crate) fn pin(&self) -> Option<Use> {
-        self.regions.as_ref().map(Regions::begin_use)
+        self.regions.as_deref().map(Regions::begin_use)
     }
 
     /// The `len` bytes at displacement `disp`.
@@ -118,7 +155,7 @@ impl Member {
     #[inline]
     pub(crate) fn locate_behind(&self, disp: Disp, offset: u64, len: u64) -> Result<WriteSpan, OutOfRange> {
         let size = self.span.len() as u64;
-        let start = disp.0.checked_mul(self.unit.load(Relaxed)).and_then(|s| s.checked_add(offset));
+        let start = disp.0.checked_mul(self.scale.unit()).and_then(|s| s.checked_add(offset));
         match start.and_then(|start| Some((start, start.checked_add(len)?))) {
             Some((start, end)) if end <= size => Ok(self.span.part(start as usize, len as usize)),
             _ => self.locate_attached(start, len),
@@ -142,7 +179,7 @@ impl Member {
             Area::Shape { layout, from } => {
                 let end = from.checked_add(len).filter(|end| *end <= layout.size());
                 if let (Some(regions), Some(end)) = (&self.regions, end) {
-                    let start = place.disp.0.checked_mul(self.unit.load(Relaxed));
+                    let start = place.disp.0.checked_mul(self.scale.unit());
                     return regions.locate_part(start, layout, *from..end, Regions::MOST_STEPS);
                 }
                 let mut all = self.locate_layout(place.disp, layout)?;
@@ -154,7 +191,7 @@ impl Member {
 
     /// The bytes of `layout` counted from displacement `disp`, if all of them lie within the window.
     pub(crate) fn locate_layout(&self, disp: Disp, layout: &Layout) -> Result<Scatter, OutOfRange> {
-        let unit = self.unit.load(Relaxed);
+        let unit = self.scale.unit();
         let start = disp.0.checked_mul(unit);
         if let Some(regions) = &self.regions {
             return regions.locate_layout(start, layout);
@@ -264,7 +301,7 @@ impl Shared {
     /// Who may change which elements of a member's memory in which way.
     #[inline]
     pub(crate) fn domain<'a>(&'a self, member: &'a Member) -> Domain<'a> {
-        self.siblings.domain(&member.control, member.rank, member.span)
+        self.siblings.domain(&member.ground)
     }
 
     /// Keeps this rank's memory for an access that lasts beyond the engine's lock. Taken under the same hold of the lock as
@@ -293,7 +330,7 @@ impl Shared {
     /// Whether an access epoch is open to `member`, for a communication call.
     #[inline]
     pub(crate) fn is_open(&self, member: &Member) -> bool {
-        self.door.passes() || member.gate.is_open()
+        member.gate.is_open() || self.door.passes()
     }
 
     /// Locks a rank of the node without the engine's lock; `false` when the call has to take the long way. Nothing is changed then.
