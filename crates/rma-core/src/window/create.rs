@@ -14,7 +14,7 @@
 
 use super::calls::Window;
 use super::hints::Hints;
-use super::latch::{Callers, Door, Latch};
+use super::latch::{Callers, Door, Latch, Takers};
 use super::near::Near;
 use super::quick::QuickSync;
 use super::shared::{Flavor, Member, Scale, Shared};
@@ -393,6 +393,7 @@ impl WindowCreation {
         let blocks = members.iter().map(|member| member.control).collect();
         let host = self.engine.host();
         let callers = if self.engine.has_one_caller() { Callers::One } else { Callers::Many };
+        let takers = if neighbors.is_empty() { Takers::Calls } else { Takers::Anybody };
         let siblings = Siblings::new(blocks, members[own].control, holder, host.barriers(), host.vitals());
         let members: Arc<[Member]> = members.into_vec().into();
         let first = members[0].rank;
@@ -412,7 +413,7 @@ impl WindowCreation {
             siblings,
             uniform,
             door: Door::default(),
-            latch: Latch::new(callers),
+            latch: Latch::new(callers, takers),
             unordered: Unordered::new(callers),
             active: QuickSync::new(),
             has_pack: AtomicBool::new(false),

@@ -10,7 +10,8 @@
 //! Where threads take turns to call ([`Callers::One`]), a lock call and a change of the epoch never meet: both are the program's
 //! calls. Then the count is a word of its own, and it and the gates are changed by plain loads and stores, of which four take less
 //! than one atomic step. The flag is another thread's too, which moves the engine in the background: what it sets there, for what has
-//! arrived, a lock call may just as well have come before.
+//! arrived, a lock call may just as well have come before. The epochs that calls open without the engine's lock are in that word as
+//! well, where nobody but calls takes them over ([`Takers::Calls`]): that other thread does so for the death of a neighbor alone.
 //!
 //! Gates are also what communication calls look at: relaxed, since a thread that communicates has itself seen the
 //! synchronization call return, or was told by one that has.
@@ -44,20 +45,32 @@ pub(crate) enum Callers {
     Many,
 }
 
+/// Who takes epochs over that were opened without the engine's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takers {
+    /// Calls of the program that need the engine's view of the epoch.
+    Calls,
+    /// Also who hears of the death of a neighbor, which any thread may that moves the engine.
+    Anybody,
+}
+
 /// Number of single locks of mapped ranks, and whether further ones may be taken without the engine's lock.
 #[derive(Debug)]
 pub(crate) struct Latch {
     callers: Callers,
+    /// Whether the flags of epochs are in `of_one`.
+    has_epochs_of_one: bool,
     /// The flags and, with many callers, the number.
     word: AtomicU64,
-    /// The number with one caller, otherwise 0.
-    count_of_one: AtomicU64,
+    /// The number with one caller, and the flags of epochs that only the caller changes; otherwise 0.
+    of_one: AtomicU64,
 }
 
 impl Latch {
     /// Closed until the window is put into the table.
-    pub(crate) fn new(callers: Callers) -> Self {
-        Self { callers, word: AtomicU64::new(LONG_WAY), count_of_one: AtomicU64::new(0) }
+    pub(crate) fn new(callers: Callers, takers: Takers) -> Self {
+        let has_epochs_of_one = callers == Callers::One && takers == Takers::Calls;
+        Self { callers, has_epochs_of_one, word: AtomicU64::new(LONG_WAY), of_one: AtomicU64::new(0) }
     }
 
     /// How many threads call at a time.
@@ -66,12 +79,18 @@ impl Latch {
         self.callers
     }
 
+    /// Whether epochs that were opened without the engine's lock are changed by one caller at a time alone.
+    #[inline]
+    pub(super) fn has_epochs_of_one(&self) -> bool {
+        self.has_epochs_of_one
+    }
+
     /// Counts one more lock and answers how many there were; `None` when the call has to take the long way.
     #[inline]
     pub(crate) fn try_enter(&self) -> Option<u64> {
         let mut word = self.word.load(Relaxed);
         if self.callers == Callers::One {
-            return (word & FLAGS == 0).then(|| self.change_by_one(1));
+            return ((word | self.of_one.load(Relaxed)) & FLAGS == 0).then(|| self.change_by_one(1));
         }
         while word & FLAGS == 0 {
             match self.word.compare_exchange_weak(word, word + 1, AcqRel, Relaxed) {
@@ -102,8 +121,8 @@ impl Latch {
     /// Adds, modulo 2^64, to the count that one caller at a time changes, and answers what it was.
     #[inline]
     fn change_by_one(&self, change: u64) -> u64 {
-        let count = self.count_of_one.load(Relaxed);
-        self.count_of_one.store(count.wrapping_add(change), Relaxed);
+        let count = self.of_one.load(Relaxed);
+        self.of_one.store(count.wrapping_add(change), Relaxed);
         count
     }
 
@@ -135,38 +154,53 @@ impl Latch {
 
     /// Number of single locks of mapped ranks held or being taken.
     pub(crate) fn count(&self) -> u64 {
-        (self.word.load(Acquire) & !FLAGS) + self.count_of_one.load(Acquire)
+        (self.word.load(Acquire) & !FLAGS) + (self.of_one.load(Acquire) & !FLAGS)
     }
 
     /// Whether a call may open its epoch, at some moment.
     #[inline]
     pub(super) fn may_open(&self) -> bool {
-        self.count_of_one.load(Relaxed) == 0 && self.word.load(Relaxed) == 0
+        self.of_one.load(Relaxed) == 0 && self.word.load(Relaxed) == 0
     }
 
     /// Begins to open an epoch; `false` when the call has to take the long way. [`Latch::end_opening`] follows.
     #[inline]
     pub(super) fn try_open(&self) -> bool {
-        self.count_of_one.load(Relaxed) == 0
-            && self.word.compare_exchange(0, CHANGING, AcqRel, Relaxed).is_ok()
+        if self.has_epochs_of_one {
+            return self.may_open();
+        }
+        self.of_one.load(Relaxed) == 0 && self.word.compare_exchange(0, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
     /// This epoch is open, or none is, and the call takes the long way.
     #[inline]
     pub(super) fn end_opening(&self, epoch: Option<Access>) {
-        self.word.fetch_xor(CHANGING | epoch.map_or(0, |epoch| epoch as u64), AcqRel);
+        let epoch = epoch.map_or(0, |epoch| epoch as u64);
+        if self.has_epochs_of_one {
+            return self.of_one.store(epoch, Relaxed);
+        }
+        self.word.fetch_xor(CHANGING | epoch, AcqRel);
     }
 
     /// Begins to end an epoch; `false` when the call has to take the long way. [`Latch::end_closing`] follows.
     #[inline]
     pub(super) fn try_close(&self, epoch: Access) -> bool {
+        if self.has_epochs_of_one {
+            let may_close = self.word.load(Relaxed) == 0 && self.of_one.load(Relaxed) == epoch as u64;
+            if may_close {
+                self.of_one.store(0, Relaxed);
+            }
+            return may_close;
+        }
         self.word.compare_exchange(epoch as u64, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
     /// The epoch has ended.
     #[inline]
     pub(super) fn end_closing(&self) {
-        self.word.fetch_and(!CHANGING, AcqRel);
+        if !self.has_epochs_of_one {
+            self.word.fetch_and(!CHANGING, AcqRel);
+        }
     }
 
     /// Waits for the end of a change by another thread that takes no lock. None begins while the latch is closed.
@@ -178,12 +212,17 @@ impl Latch {
 
     /// Whether an epoch is open, or being opened or ended.
     pub(super) fn may_have_epoch(&self) -> bool {
-        self.word.load(Relaxed) & (EPOCHS | CHANGING) != 0
+        (self.word.load(Relaxed) | self.of_one.load(Relaxed)) & (EPOCHS | CHANGING) != 0
     }
 
     /// Takes an epoch over, if it is open. Under the engine's lock, while the latch is closed.
     pub(super) fn take(&self, epoch: Access) -> bool {
         let flag = epoch as u64;
+        if self.has_epochs_of_one {
+            let word = self.of_one.load(Relaxed);
+            self.of_one.store(word & !flag, Relaxed);
+            return word & flag != 0;
+        }
         self.word.load(Relaxed) & flag != 0 && self.word.fetch_and(!flag, AcqRel) & flag != 0
     }
 }
@@ -354,11 +393,13 @@ mod tests {
     use super::*;
 
     const CALLERS: [Callers; 2] = [Callers::One, Callers::Many];
+    const LATCHES: [(Callers, Takers); 3] =
+        [(Callers::One, Takers::Calls), (Callers::One, Takers::Anybody), (Callers::Many, Takers::Calls)];
 
     #[test]
     fn a_closed_latch_lets_nobody_in_and_everybody_out() {
-        for callers in CALLERS {
-            let latch = Latch::new(callers);
+        for (callers, takers) in LATCHES {
+            let latch = Latch::new(callers, takers);
             assert_eq!(latch.try_enter(), None);
             latch.set_long_way(false);
             assert_eq!((latch.try_enter(), latch.try_enter()), (Some(0), Some(1)));
@@ -376,17 +417,21 @@ mod tests {
 
     #[test]
     fn no_epoch_begins_beside_a_lock_nor_a_lock_in_one_nor_two_of_them() {
-        for (callers, epoch, other) in CALLERS.into_iter().flat_map(|callers| {
-            [(callers, Access::Started, Access::AllLocked), (callers, Access::AllLocked, Access::Started)]
+        for ((callers, takers), epoch, other) in LATCHES.into_iter().flat_map(|latch| {
+            [(latch, Access::Started, Access::AllLocked), (latch, Access::AllLocked, Access::Started)]
         }) {
-            let latch = Latch::new(callers);
+            let latch = Latch::new(callers, takers);
             assert!(!latch.try_open(), "the latch is closed");
             latch.set_long_way(false);
             assert_eq!((latch.may_open(), latch.try_enter()), (true, Some(0)));
             assert!(!latch.may_open() && !latch.try_open());
             latch.leave();
-            assert!(latch.may_open() && latch.try_open() && !latch.try_open() && latch.may_have_epoch());
-            assert_eq!(latch.try_enter(), None);
+            assert!(latch.may_open() && latch.try_open());
+            if !latch.has_epochs_of_one {
+                // Another call comes meanwhile.
+                assert!(!latch.try_open() && latch.may_have_epoch());
+                assert_eq!(latch.try_enter(), None);
+            }
             latch.end_opening(None);
             assert!(!latch.try_close(epoch) && !latch.may_have_epoch());
             assert!(latch.try_open());

@@ -349,8 +349,7 @@ impl Window {
             return false;
         }
         let Some(origins) = Few::of(shared, group) else { return false };
-        let exposed = &shared.active.exposed;
-        if exposed.compare_exchange(0, EXPOSED | origins.0, AcqRel, Relaxed).is_err() {
+        if !shared.change_exposed(0, EXPOSED | origins.0) {
             return false;
         }
         let mut sleeps = false;
@@ -380,7 +379,7 @@ impl Window {
         let are_done = || origins.places().all(|place| dones.is_set(place, &quick.dones));
         // SYNC POINT P4: all are seen to be done.
         let is_over = if is_test { are_done() } else { self.soon(are_done) };
-        if !is_over || quick.exposed.compare_exchange(word, 0, AcqRel, Relaxed).is_err() {
+        if !is_over || !shared.change_exposed(word, 0) {
             return false;
         }
         for place in origins.places() {
@@ -444,6 +443,20 @@ fn are_neighbors_done(core: &Core, shared: &Shared) -> bool {
 }
 
 impl Shared {
+    /// Changes the word of the exposure epoch, if it is what it was seen to be.
+    #[inline]
+    fn change_exposed(&self, from: u64, to: u64) -> bool {
+        let exposed = &self.active.exposed;
+        if self.latch.has_epochs_of_one() {
+            let is_so = exposed.load(Relaxed) == from;
+            if is_so {
+                exposed.store(to, Relaxed);
+            }
+            return is_so;
+        }
+        exposed.compare_exchange(from, to, AcqRel, Relaxed).is_ok()
+    }
+
     /// Ends the epoch of a lock_all call but for its locks; `false`, and nothing done, when the call has to take the long way.
     #[inline]
     fn close_all_locked(&self) -> bool {
