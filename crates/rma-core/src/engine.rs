@@ -161,7 +161,7 @@ impl Engine {
     }
 
     /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
-    /// something for the engine to do, besides writing what lies in the channel, each call polls; the longer there is nothing, the
+    /// something for the engine to do, besides writing what lies in the channel, one in eight polls; the longer there is nothing, the
     /// fewer do, up to the setting. So who takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
     pub fn poll_now_and_then(&self) {

@@ -23,6 +23,10 @@ pub(crate) struct Quiet {
 /// every test.
 const IDLE_POLLS_OF_A_TURN: u32 = 8;
 
+/// Calls between a poll that has moved something and the next: fewer than a microsecond of them, and more than an epoch of one
+/// operation has, which would pay for the look and, after a time away, for calling the agent back.
+const CALLS_BEHIND_NEWS: u32 = 8;
+
 impl Quiet {
     /// Notes a poll; answers whether it is time to give a turn away.
     pub(crate) fn on_poll(&self, moved: bool) -> bool {
@@ -44,7 +48,8 @@ impl Quiet {
 
     /// Says when the next poll is, behind one that has moved something or not, with so many calls between two at the most.
     pub(crate) fn put_off(&self, moved: bool, most: u32) {
-        let next = if moved { 1 } else { self.interval.load(Relaxed).saturating_mul(2).clamp(1, most) };
+        let next = if moved { CALLS_BEHIND_NEWS } else { self.interval.load(Relaxed).saturating_mul(2) };
+        let next = next.clamp(1, most.max(1));
         self.interval.store(next, Relaxed);
         self.left.store(next - 1, Relaxed);
     }
@@ -82,11 +87,13 @@ mod tests {
     fn the_longer_nothing_moves_the_more_calls_go_by() {
         let quiet = Quiet::default();
         let passed = |moved| {
-            quiet.put_off(moved, 4);
+            quiet.put_off(moved, 20);
             std::iter::from_fn(|| quiet.pass().then_some(())).count()
         };
-        assert_eq!([passed(false), passed(false), passed(false), passed(false)], [0, 1, 3, 3]);
-        assert_eq!([passed(true), passed(false)], [0, 1]);
+        assert_eq!([(); 7].map(|()| passed(false)), [0, 1, 3, 7, 15, 19, 19]);
+        assert_eq!([passed(true), passed(true), passed(false)], [7, 7, 15]);
+        quiet.put_off(true, 0);
+        assert!(!quiet.pass(), "each call is to poll");
     }
 
     #[test]
