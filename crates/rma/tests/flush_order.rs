@@ -9,7 +9,7 @@ use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel};
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::window::{Destination, DirectPath, Origin, TargetArea, Window, WindowSpec, WordStep};
+use rma_core::window::{Destination, DirectPath, Origin, RunStep, TargetArea, Window, WindowSpec, WordStep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::time::{Duration, Instant};
@@ -96,6 +96,13 @@ fn look_at_all_calls(window: &Window, has_one_caller: bool) -> rma::Result<()> {
         ("short accumulate of a run", true, &|| Ok(path.accumulate_run_now(from(1024), sum, me, at))),
         ("short get_accumulate of a run", true, &|| {
             Ok(path.get_accumulate_run_now(from(1024), into(1024), sum, me, at))
+        }),
+        ("short accumulate of words", true, &|| {
+            Ok(path.accumulate_words_now(from(1024), RunStep::of(ReduceOp::Sum, LONG), me, at))
+        }),
+        ("short get_accumulate of words", true, &|| {
+            let step = RunStep::of(ReduceOp::Sum, LONG);
+            Ok(path.get_accumulate_words_now(from(1024), into(1024), step, me, at))
         }),
         ("short accumulate that replaces", true, &|| Ok(step(ReduceOp::Replace)(path, from(8)))),
         ("short accumulate", false, &|| Ok(step(ReduceOp::Sum)(path, from(8)))),

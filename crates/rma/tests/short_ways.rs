@@ -8,7 +8,7 @@ use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel};
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::window::{Window, WindowSpec, WordStep};
+use rma_core::window::{RunStep, Window, WindowSpec, WordStep};
 
 /// What is nothing but a copy is done at once, and whatever is more leaves the memory as it is.
 #[test]
@@ -66,6 +66,17 @@ fn a_run_that_cannot_be_changed_now_is_not_changed() {
         };
         assert!(!accumulate(16, sum, target, 0) && !fetch(16, sum, target, 0), "no epoch is open");
         window.lock(LockKind::Exclusive, target, Assert::NONE)?;
+        let words = RunStep::of(ReduceOp::Sum, BasicType::U64);
+        let by_words = |len, rank, disp| {
+            path.accumulate_words_now(from(len), words, rank, Disp(disp))
+                || path.get_accumulate_words_now(from(len), old(len), words, rank, Disp(disp))
+        };
+        for (len, rank, disp) in
+            [(16, target, 63), (65 * 8, target, 0), (8, target, u64::MAX), (12, target, 0), (16, Rank(1), 0)]
+        {
+            assert!(!by_words(len, rank, disp), "{len} bytes at {disp} of {rank}");
+        }
+        assert!(!path.get_accumulate_words_now(from(16), old(8), words, target, Disp(0)), "other lengths");
         let pair = kernel(ReduceOp::MinLoc, BasicType::ShortInt);
         for (len, kernel, rank, disp) in [
             (16, sum, target, 63),

@@ -4,6 +4,7 @@
 //! Each answers `None`, and has done nothing, when there is more to do or something is wrong; the ordinary way of
 //! [`super::transfer`] sees to that. See `rma_core::window` for what they call.
 
+use super::Win;
 use super::near::find_near;
 use super::transfer::{Origin, Target, alike, dense, elements, is_same, otherwise};
 use crate::abi::*;
@@ -15,7 +16,7 @@ use crate::request::{give_back, take_ended};
 use rma_core::datatype::BasicType;
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::window::{DirectPath, WordStep};
+use rma_core::window::{DirectPath, RunStep, WordStep};
 use std::ffi::c_int;
 
 /// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
@@ -35,11 +36,10 @@ pub(super) fn put_unlike_or_joins<C: Wide>(
 ) -> Option<()> {
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     let from = origin.address.readable_at_all(len)?;
-    if find_near(win)?.put_now(from, rank, disp) {
-        return Some(());
-    }
-    let window = super::find(win).filter(|window| window.inner.has_pack())?;
-    window.inner.put_joins(from, rank, disp).then_some(())
+    let window = &super::find(win)?.inner;
+    let is_done =
+        window.has_pack() && window.put_joins(from, rank, disp) || find_near(win)?.put_now(from, rank, disp);
+    is_done.then_some(())
 }
 
 /// `MPI_Get`, likewise.
@@ -57,7 +57,7 @@ pub(super) fn get_unlike<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: M
     find_near(win)?.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
 }
 
-/// `MPI_Accumulate`, where it can be no more than one atomic instruction, likewise.
+/// `MPI_Accumulate` of aligned words on memory that is mapped, likewise: of one, an atomic step.
 #[inline(always)]
 pub(super) fn accumulate_now<C: Wide>(
     origin: &Origin<C>,
@@ -66,10 +66,14 @@ pub(super) fn accumulate_now<C: Wide>(
     win: MPI_Win,
 ) -> Option<()> {
     let path = find_near(win)?;
-    let (op, basic) = one_element(origin, target, op)?;
-    let (rank, disp) = target.place()?;
-    let from = |len: usize| origin.address.readable_at_all(len as u64);
-    path.accumulate_now(from, WordStep::accumulate(op, basic), op, rank, disp).then_some(())
+    let (len, rank, disp) = alike(origin, target)?;
+    let (op, basic) = (op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    if target.count.wide() == 1 {
+        let from = |len: usize| origin.address.readable_at_all(len as u64);
+        return path.accumulate_now(from, WordStep::accumulate(op, basic), op, rank, disp).then_some(());
+    }
+    let from = origin.address.readable_at_all(len)?;
+    path.accumulate_words_now(from, RunStep::of(op, basic), rank, disp).then_some(())
 }
 
 /// `MPI_Accumulate`, where it can join others that wait, or all of it can be carried out on memory that is mapped, likewise.
@@ -105,14 +109,14 @@ fn accumulate_whole<C: Wide>(
     let path = find_near(win)?;
     let (len, kernel) = elements(origin, target, op::reduce_op(op)?)?;
     let (from, (rank, disp)) = (origin.address.readable_at_all(len)?, target.place()?);
-    if path.accumulate_run_now(from, kernel, rank, disp) {
-        return Some(());
-    }
-    let window = &super::find(win).filter(|window| may_join && window.inner.has_pack())?.inner;
-    window.accumulate_joins(from, kernel, rank, disp).then_some(())
+    let joins =
+        |window: &Win| window.inner.has_pack() && window.inner.accumulate_joins(from, kernel, rank, disp);
+    let is_done =
+        may_join && super::find(win).is_some_and(joins) || path.accumulate_run_now(from, kernel, rank, disp);
+    is_done.then_some(())
 }
 
-/// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin, goes the ordinary way.
+/// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin and no step, goes the ordinary way.
 #[inline(always)]
 pub(super) fn get_accumulate_now<C: Wide>(
     origin: &Origin<C>,
@@ -121,11 +125,18 @@ pub(super) fn get_accumulate_now<C: Wide>(
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    let path = find_fetching(result, target, op, win)?;
-    let (op, basic) = one_element(origin, target, op)?;
-    let (rank, disp) = target.place()?;
-    let buffers = |len: usize| spans_apart(origin, result, len as u64);
-    path.fetch_and_op_now(buffers, WordStep::fetch(op, basic), rank, disp).then_some(())
+    let path = find_near(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
+    if result.datatype != target.datatype || result.count.wide() != target.count.wide() {
+        return otherwise();
+    }
+    let (op, basic) = (op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    if target.count.wide() == 1 {
+        let buffers = |len: usize| spans_apart(origin, result, len as u64);
+        return path.fetch_and_op_now(buffers, WordStep::fetch(op, basic), rank, disp).then_some(());
+    }
+    let (from, old) = spans_apart(origin, result, len)?;
+    path.get_accumulate_words_now(from, old, RunStep::of(op, basic), rank, disp).then_some(())
 }
 
 /// `MPI_Get_accumulate`, where all of it can be carried out on memory that is mapped, likewise.

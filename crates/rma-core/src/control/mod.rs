@@ -47,6 +47,6 @@ pub use lock::{Grant, NotHeld, Ticket, Wake};
 pub use marks::{Marks, Taken};
 pub use meeting::{Attendance, Meeting, attendance};
 pub use state::{Holder, LockKind, LockRequest, LockState};
-pub use steps::WordStep;
+pub use steps::{RunStep, WordStep};
 pub(crate) use steps::{Step, Width, compare_and_swap};
 pub(crate) use thread_address::thread_address;

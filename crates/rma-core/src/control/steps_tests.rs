@@ -3,7 +3,7 @@
 use super::ControlBlock;
 use super::domain::{Ground, Siblings};
 use super::domain_tests::processes;
-use super::steps::{Width, WordStep, compare_and_swap};
+use super::steps::{RunStep, Width, WordStep, compare_and_swap};
 use crate::datatype::BasicType;
 use crate::host::Barriers;
 use crate::ids::Rank;
@@ -68,6 +68,44 @@ fn each_step_does_to_a_word_what_its_kernel_does() {
                     (by_step(*step, &siblings[0], blocks[0], pair), by_kernel(kernel, fetches, pair));
                 assert_eq!(found, right, "{op} on {ty}, {pair:x?}, fetches: {fetches}");
             }
+        }
+    }
+    assert!(steps > 100, "only {steps}");
+}
+
+#[test]
+fn each_step_does_to_a_run_what_its_kernel_does_and_suits_whole_aligned_words_alone() {
+    let (blocks, siblings) = processes(1, |_| Barriers::Even);
+    let (all, origin, old) = (memory(512 + 16), memory(512), memory(512));
+    let fill = |memory: WriteSpan, first: u8| {
+        (0..memory.len()).for_each(|at| memory.set_word(at, first.wrapping_add((at as u8).wrapping_mul(3))));
+    };
+    fill(origin, 7);
+    let mut steps = 0;
+    for (op, ty) in ReduceOp::ALL.iter().flat_map(|op| BasicType::ALL.iter().map(|ty| (*op, *ty))) {
+        let (step, word) = (RunStep::of(op, ty), ty.word_size());
+        let kernel = Kernel::new(op, ty).filter(|_| op != ReduceOp::NoOp && word > 0);
+        let suited = [(8, 64), (8, 0)].map(|(at, len)| step.suits(all.part(at, len)));
+        assert_eq!(suited, [kernel.is_some(); 2], "{op} on {ty}");
+        let Some(kernel) = kernel else { continue };
+        let refused = [(9, 64), (8, 63)].map(|(at, len)| step.suits(all.part(at, len)));
+        assert_eq!(refused, [word == 1; 2], "{op} on {ty}");
+        steps += 1;
+        for (len, fetches) in [8, 24, 64, 200, 512].into_iter().flat_map(|len| [(len, false), (len, true)]) {
+            let (place, from, into) = (all.part(8, len), origin.part(0, len).as_read(), old.part(0, len));
+            let ground = Ground::new(blocks[0], Rank(0), all);
+            let results = [true, false].map(|by_step| {
+                fill(all, 1);
+                fill(old, 9);
+                match (by_step, fetches) {
+                    (true, false) => step.change(siblings[0].domain(&ground), place, from),
+                    (true, true) => step.fetch(siblings[0].domain(&ground), place, from, into),
+                    (false, false) => kernel.accumulate(place, from, &Sole),
+                    (false, true) => kernel.fetch_accumulate(place, from, into, &Sole),
+                }
+                (bytes(all), bytes(old))
+            });
+            assert!(results[0] == results[1], "{op} on {len} bytes of {ty}, fetches: {fetches}");
         }
     }
     assert!(steps > 100, "only {steps}");

@@ -9,7 +9,7 @@ use super::apply::{Work, combine_words, operand, rewrite, update};
 use super::exclusion::Exclusion;
 use super::function::Function;
 use super::operand::{Sink, Source};
-use crate::mem::{Element, Word, WriteSpan};
+use crate::mem::{Element, ReadSpan, Word, WriteSpan};
 
 /// Bytes of a block: it, its operands and its old values lie in the first-level cache together.
 const BLOCK: usize = 4 << 10;
@@ -48,6 +48,20 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Aligned<'_, S, R, E>
             offset += part.len();
         }
     }
+}
+
+/// Combines aligned words with those of `origin`, and stores in `result` what they were.
+///
+/// # Panics
+/// When `origin` or `result` is shorter than `target`.
+#[inline]
+pub(crate) fn combine_run<W: Word, F: Function<W>>(
+    target: WriteSpan,
+    origin: ReadSpan,
+    result: impl Sink,
+    exclusion: &impl Exclusion,
+) {
+    Aligned { target, origin, result, exclusion }.run::<F>();
 }
 
 /// One atomic step for each word of `target`; `offset` is where its operands and old values begin.

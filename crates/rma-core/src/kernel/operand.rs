@@ -206,7 +206,7 @@ impl Sink for WriteSpan {
 
 /// The sink of an accumulate, which returns nothing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Nowhere;
+pub(crate) struct Nowhere;
 
 impl Sink for Nowhere {
     const IS_READ: bool = false;

@@ -30,7 +30,7 @@ mod typed;
 mod unordered;
 mod waits;
 
-pub use crate::control::WordStep;
+pub use crate::control::{RunStep, WordStep};
 pub use calls::Window;
 pub use create::WindowCreation;
 pub use dynamic::Detaching;

@@ -14,7 +14,7 @@
 
 use super::calls::Window;
 use super::shared::{Member, Shared};
-use crate::control::{LockKind, Step, Width, WordStep, compare_and_swap};
+use crate::control::{LockKind, RunStep, Step, Width, WordStep, compare_and_swap};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{Element, ReadSpan, Word, WriteSpan};
@@ -116,6 +116,37 @@ impl<'w> DirectPath<'w> {
             Width::Four(step) => self.change(step, &origin, target, disp).is_some(),
             Width::None => false,
         }
+    }
+
+    /// [`Window::accumulate`] of any number of words, where the target is mapped and open and its words are aligned; says whether it has
+    /// been done.
+    #[inline(always)] // as above
+    pub fn accumulate_words_now(&self, origin: ReadSpan, step: &RunStep, target: Rank, disp: Disp) -> bool {
+        let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
+        let Some((member, place)) = reached else { return false };
+        self.shared.unordered.note();
+        step.change(self.shared.domain(member), place, origin);
+        true
+    }
+
+    /// [`Window::get_accumulate`], likewise; both buffers are of one length.
+    #[inline(always)] // as above
+    pub fn get_accumulate_words_now(
+        &self,
+        origin: ReadSpan,
+        result: WriteSpan,
+        step: &RunStep,
+        target: Rank,
+        disp: Disp,
+    ) -> bool {
+        if origin.len() != result.len() {
+            return false;
+        }
+        let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
+        let Some((member, place)) = reached else { return false };
+        self.shared.unordered.note();
+        step.fetch(self.shared.domain(member), place, origin, result);
+        true
     }
 
     /// [`Window::accumulate`] of any number of elements without holes, where the target is mapped and open; says whether it has
