@@ -117,7 +117,7 @@ fn what_was_locked_in_vain_is_given_back_before_the_call_waits_in_line() {
         while waited() == before && !epoch.is_finished() {
             std::thread::yield_now();
         }
-        let is_open = (0..3).any(|target| origin.is_locked_now(Rank(target)));
+        let is_open = (0..3).any(|target| origin.direct_path().is_locked_now(Rank(target)));
         windows[1].unlock(Rank(2)).unwrap();
         while !epoch.is_finished() {
             world.pump();

@@ -40,42 +40,54 @@ fn a_flush_orders_after_each_call_that_may_store_and_after_no_other() {
     }
 }
 
+/// Makes each call behind each kind of flush.
 fn look_at_all_calls(window: &Window, has_one_caller: bool) -> rma::Result<()> {
+    let (me, path) = (window.rank(), window.direct_path());
+    let may_clear = HAS_ORDER && has_one_caller;
+    let flushes: [&dyn Fn() -> rma::Result<bool>; 4] = [
+        &|| window.flush(me).map(|()| true),
+        &|| window.flush_all().map(|()| true),
+        &|| Ok(path.flush_now(me)),
+        &|| Ok(path.flush_all_now()),
+    ];
+    let look = |(name, stores, call): &Call<'_>| -> rma::Result<()> {
+        for flush in flushes {
+            // The short ways are refused when it is time for a poll.
+            while !flush()? {
+                window.flush(me)?;
+            }
+            assert_eq!(window.has_unordered_stores(), !may_clear, "before {name}");
+            assert!(call()?, "{name}");
+            assert_eq!(window.has_unordered_stores(), *stores || !may_clear, "after {name}");
+        }
+        Ok(())
+    };
+    look_at_ordinary_calls(window, &look)?;
+    look_at_short_ways(path, me, &look)
+}
+
+type Look<'a> = &'a dyn Fn(&Call<'_>) -> rma::Result<()>;
+
+fn look_at_ordinary_calls(window: &Window, look: Look<'_>) -> rma::Result<()> {
     let (ones, mut room) = ([1u64; 128], [0u64; 128]);
-    let old_at = room.as_mut_ptr();
-    // SAFETY: both variables outlive the epoch's operations, which are complete as they return; nothing else uses them.
-    let from = |len: usize| unsafe { ReadSpan::new(ones.as_ptr().cast(), len) };
-    // SAFETY: as above.
-    let into = |len: usize| unsafe { WriteSpan::new(old_at.cast(), len) };
-    let (me, at, path) = (Rank(0), Disp(0), window.direct_path());
+    // SAFETY: both variables outlive the operations, which are complete as they return; nothing else uses them.
+    let (from, into) = unsafe { spans(&ones, &mut room) };
+    let (me, at, one) = (window.rank(), Disp(0), 1u64.to_ne_bytes());
     let (sum, swap) = (Kernel::new(ReduceOp::Sum, LONG).unwrap(), CompareAndSwap::new(LONG).unwrap());
     let replace = Kernel::new(ReduceOp::Replace, LONG).unwrap();
-    let one = 1u64.to_ne_bytes();
     let long = Datatype::basic(LONG);
-    let (origin, area) = (
-        Origin { base: ones.as_ptr().cast(), count: 2, ty: &long },
-        TargetArea { disp: at, count: 2, ty: &long },
-    );
-    let result = Destination { base: old_at.cast(), count: 2, ty: &long };
-    let step = |op| {
-        move |path: DirectPath<'_>, from: ReadSpan| {
-            path.accumulate_now(|_| Some(from), WordStep::accumulate(op, LONG), op, me, at)
-        }
-    };
-    let fetch = |op| {
-        move |path: DirectPath<'_>, from, old| {
-            path.fetch_and_op_now(|_| Some((from, old)), WordStep::fetch(op, LONG), me, at)
-        }
-    };
-    let calls: &[Call<'_>] = &[
-        ("put", true, &|| window.put(from(8), me, at).map(|()| true)),
+    let origin = Origin { base: from.as_ptr(), count: 2, ty: &long };
+    let area = TargetArea { disp: at, count: 2, ty: &long };
+    let result = Destination { base: into.as_mut_ptr(), count: 2, ty: &long };
+    let calls: [Call<'_>; 10] = [
+        ("put", true, &|| window.put(from.part(0, 8), me, at).map(|()| true)),
         ("put of a type", true, &|| {
             // SAFETY: as above.
             unsafe { window.put_typed(origin, me, area) }.map(|()| true)
         }),
-        ("accumulate", true, &|| window.accumulate(from(16), sum, me, at).map(|()| true)),
+        ("accumulate", true, &|| window.accumulate(from.part(0, 16), sum, me, at).map(|()| true)),
         ("accumulate of one that replaces", true, &|| {
-            window.accumulate(from(8), replace, me, at).map(|()| true)
+            window.accumulate(from.part(0, 8), replace, me, at).map(|()| true)
         }),
         ("accumulate of a type", true, &|| {
             // SAFETY: as above.
@@ -86,54 +98,51 @@ fn look_at_all_calls(window: &Window, has_one_caller: bool) -> rma::Result<()> {
             unsafe { window.get_accumulate(origin, result, ReduceOp::Sum, me, area) }.map(|()| true)
         }),
         ("get_accumulate of elements", true, &|| {
-            window.get_accumulate_elements(from(1024), into(1024), sum, me, at).map(|()| true)
+            window.get_accumulate_elements(from, into, sum, me, at).map(|()| true)
         }),
-        ("fetch_and_op", true, &|| window.fetch_and_op(&one, into(8), sum, me, at).map(|()| true)),
+        ("fetch_and_op", true, &|| window.fetch_and_op(&one, into.part(0, 8), sum, me, at).map(|()| true)),
         ("compare_and_swap", true, &|| {
-            window.compare_and_swap(&one, &one, into(8), swap, me, at).map(|()| true)
+            window.compare_and_swap(&one, &one, into.part(0, 8), swap, me, at).map(|()| true)
         }),
-        ("short put", true, &|| Ok(path.put_now(from(8), me, at))),
-        ("short accumulate of a run", true, &|| Ok(path.accumulate_run_now(from(1024), sum, me, at))),
+        ("get", false, &|| window.get(into.part(0, 8), me, at).map(|()| true)),
+    ];
+    calls.iter().try_for_each(look)
+}
+
+fn look_at_short_ways(path: DirectPath<'_>, me: Rank, look: Look<'_>) -> rma::Result<()> {
+    let (ones, mut room) = ([1u64; 128], [0u64; 128]);
+    // SAFETY: as above.
+    let (run, old_run) = unsafe { spans(&ones, &mut room) };
+    let (from, into, at) = (run.part(0, 8), old_run.part(0, 8), Disp(0));
+    let (kernel, swap) = (Kernel::new(ReduceOp::Sum, LONG).unwrap(), CompareAndSwap::new(LONG).unwrap());
+    let words = RunStep::of(ReduceOp::Sum, LONG);
+    let change = |op| path.accumulate_now(|_| Some(from), WordStep::accumulate(op, LONG), op, me, at);
+    let fetch = |op| path.fetch_and_op_now(|_| Some((from, into)), WordStep::fetch(op, LONG), me, at);
+    let calls: [Call<'_>; 11] = [
+        ("short put", true, &|| Ok(path.put_now(from, me, at))),
+        ("short accumulate of a run", true, &|| Ok(path.accumulate_run_now(run, kernel, me, at))),
         ("short get_accumulate of a run", true, &|| {
-            Ok(path.get_accumulate_run_now(from(1024), into(1024), sum, me, at))
+            Ok(path.get_accumulate_run_now(run, old_run, kernel, me, at))
         }),
-        ("short accumulate of words", true, &|| {
-            Ok(path.accumulate_words_now(from(1024), RunStep::of(ReduceOp::Sum, LONG), me, at))
-        }),
+        ("short accumulate of words", true, &|| Ok(path.accumulate_words_now(run, words, me, at))),
         ("short get_accumulate of words", true, &|| {
-            let step = RunStep::of(ReduceOp::Sum, LONG);
-            Ok(path.get_accumulate_words_now(from(1024), into(1024), step, me, at))
+            Ok(path.get_accumulate_words_now(run, old_run, words, me, at))
         }),
-        ("short accumulate that replaces", true, &|| Ok(step(ReduceOp::Replace)(path, from(8)))),
-        ("short accumulate", false, &|| Ok(step(ReduceOp::Sum)(path, from(8)))),
-        ("short fetch", false, &|| Ok(fetch(ReduceOp::Sum)(path, from(8), into(8)))),
-        ("short fetch that replaces", false, &|| Ok(fetch(ReduceOp::Replace)(path, from(8), into(8)))),
-        ("short compare_and_swap", false, &|| {
-            Ok(path.compare_and_swap_now(from(8), from(8), into(8), swap, me, at))
-        }),
-        ("get", false, &|| window.get(into(8), me, at).map(|()| true)),
-        ("short get", false, &|| Ok(path.get_now(into(8), me, at))),
+        ("short accumulate that replaces", true, &|| Ok(change(ReduceOp::Replace))),
+        ("short accumulate", false, &|| Ok(change(ReduceOp::Sum))),
+        ("short fetch", false, &|| Ok(fetch(ReduceOp::Sum))),
+        ("short fetch that replaces", false, &|| Ok(fetch(ReduceOp::Replace))),
+        ("short compare_and_swap", false, &|| Ok(path.compare_and_swap_now(from, from, into, swap, me, at))),
+        ("short get", false, &|| Ok(path.get_now(into, me, at))),
     ];
-    let may_clear = HAS_ORDER && has_one_caller;
-    type Flush<'a> = &'a dyn Fn() -> rma::Result<bool>;
-    let flushes: [Flush<'_>; 4] = [
-        &|| window.flush(me).map(|()| true),
-        &|| window.flush_all().map(|()| true),
-        &|| Ok(path.flush_now(me)),
-        &|| Ok(path.flush_all_now()),
-    ];
-    for (name, stores, call) in calls {
-        for flush in flushes {
-            // The short ways are refused when it is time for a poll.
-            while !flush()? {
-                window.flush(me)?;
-            }
-            assert_eq!(window.has_unordered_stores(), !may_clear, "before {name}");
-            assert!(call()?, "{name}");
-            assert_eq!(window.has_unordered_stores(), *stores || !may_clear, "after {name}");
-        }
-    }
-    Ok(())
+    calls.iter().try_for_each(look)
+}
+
+/// # Safety
+/// Both outlive what is made of them, and nothing else uses them meanwhile.
+unsafe fn spans(ones: &[u64; 128], room: &mut [u64; 128]) -> (ReadSpan, WriteSpan) {
+    // SAFETY: the caller's promise.
+    unsafe { (ReadSpan::new(ones.as_ptr().cast(), 1024), WriteSpan::new(room.as_mut_ptr().cast(), 1024)) }
 }
 
 /// Two ranks that each store, flush and look at the other's word: one of them sees the other's store. Before that each has made calls
