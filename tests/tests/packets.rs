@@ -71,7 +71,7 @@ fn more_data_than_a_lock_packet_takes_is_four() {
 
 #[test]
 fn lock_n_puts_unlock_is_n_and_two() {
-    for n in [2, 3, 8, 9, 50] {
+    for n in [2, 3, 8, 9, 31] {
         let data = (0..n).collect::<Vec<u64>>();
         costs(2, n + 2, "n puts", |_, window| {
             window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();

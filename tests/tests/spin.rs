@@ -315,6 +315,20 @@ fn of_many_calls_few_poll_where_only_what_they_put_into_the_channel_is_written()
 }
 
 #[test]
+fn behind_a_wait_a_few_calls_go_by_before_one_polls() {
+    let (engine, _desk) = engine();
+    let steps = || engine.counters().progress_steps;
+    // A poll is due with the next call.
+    while engine.pass_poll() {}
+    engine.wait_until("a test", &|| "nothing".to_owned(), &mut || Ok(Some(()))).unwrap();
+    let before = steps();
+    (0..7).for_each(|_| engine.poll_now_and_then());
+    assert_eq!(steps(), before, "the wait has served the peers");
+    engine.poll_now_and_then();
+    assert!(steps() > before);
+}
+
+#[test]
 fn an_error_ends_the_looks() {
     let (engine, desk) = engine();
     desk.packet_at.store(5, SeqCst);

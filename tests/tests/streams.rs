@@ -24,7 +24,7 @@ fn setup() -> Setup {
 
 /// Stores with a request that leave alone before the rest share packets.
 fn alone(setup: &Setup) -> u64 {
-    setup.engine.pack_from.div_ceil(2)
+    setup.engine.pack_from.div_ceil(4)
 }
 
 fn put(window: &Window, value: u64, disp: u64) -> Result<OperationRequest> {

@@ -161,7 +161,7 @@ impl Engine {
     }
 
     /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
-    /// something for the engine to do, besides writing what lies in the channel, one in eight polls; the longer there is nothing, the
+    /// something for the engine to do, besides writing what lies in the channel, each call polls; the longer there is nothing, the
     /// fewer do, up to the setting. So who takes its own lock again and again is not far ahead of those who ask for it by packets.
     #[inline]
     pub fn poll_now_and_then(&self) {
@@ -336,7 +336,10 @@ impl Engine {
         let Inner { core, waiting, host, config, sight, .. } = &*self.0;
         let spin = Duration::from_micros(spin_us);
         let patience = Patience { spin, yields: config.yields, report: Duration::from_secs(wait_report_s) };
-        Wait { core, waiting, host: &**host, patience, sight, call, is_for_packets }.until(describe, ready)
+        let over = Wait { core, waiting, host: &**host, patience, sight, call, is_for_packets }
+            .until(describe, ready);
+        self.0.quiet.on_waited(config.direct_poll_interval);
+        over
     }
 
     /// Whether a call that needs no packet may go by without a poll; it is counted then.

@@ -28,9 +28,9 @@ crate::variables! {
             "operations to one target held back so that lock, flush and unlock ride on them; 0 holds back none",
             "more than the short epochs of lock-based codes, less than would delay a stream";
         /// Waiting operations from which on small stores share packets.
-        pack_from: u64 = 16u64, "RMA_PACK_FROM", Count, 1..=1 << 20,
-            "operations to one target that wait, from which on small puts and accumulates to it share packets; those with requests do from half of it on the way",
-            "twice what is held back for piggybacking, so shorter epochs keep their packets and what rides on them; in a stream a packet each costs more";
+        pack_from: u64 = 32u64, "RMA_PACK_FROM", Count, 1..=1 << 20,
+            "operations to one target that wait, from which on small puts and accumulates to it share packets; those with requests do from a quarter of it on the way",
+            "epochs of a few dozen operations keep their packets and what rides on them; in a stream a packet each costs more, and so does an element of the table each";
         /// Most data bytes that may ride on a lock request.
         lock_data_bytes: u64 = 4096u64, "RMA_LOCK_DATA_BYTES", Bytes, 0..=1 << 20,
             "operations with more data wait for the lock instead of travelling with the request",

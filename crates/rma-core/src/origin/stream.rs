@@ -18,7 +18,7 @@ use crate::window::Shared;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Part of `RMA_PACK_FROM` that may be on the way unacknowledged before the rest share packets.
-const PART: u64 = 2;
+const PART: u64 = 4;
 
 /// Takes a store into the pack that waits for more of its stream, or begins one. Says whether it has: then it is complete at the origin,
 /// and the next flush asks for its acknowledgement.

@@ -23,9 +23,9 @@ pub(crate) struct Quiet {
 /// every test.
 const IDLE_POLLS_OF_A_TURN: u32 = 8;
 
-/// Calls between a poll that has moved something and the next: fewer than a microsecond of them, and more than an epoch of one
-/// operation has, which would pay for the look and, after a time away, for calling the agent back.
-const CALLS_BEHIND_NEWS: u32 = 8;
+/// Calls between the end of a wait, which has served the peers, and the next poll: less than a microsecond of them, and more than an
+/// epoch of one operation has, which would pay for the look and, after a time away, for calling the agent back.
+const CALLS_BEHIND_A_WAIT: u32 = 8;
 
 impl Quiet {
     /// Notes a poll; answers whether it is time to give a turn away.
@@ -48,10 +48,17 @@ impl Quiet {
 
     /// Says when the next poll is, behind one that has moved something or not, with so many calls between two at the most.
     pub(crate) fn put_off(&self, moved: bool, most: u32) {
-        let next = if moved { CALLS_BEHIND_NEWS } else { self.interval.load(Relaxed).saturating_mul(2) };
-        let next = next.clamp(1, most.max(1));
+        let next = if moved { 1 } else { self.interval.load(Relaxed).saturating_mul(2).clamp(1, most) };
         self.interval.store(next, Relaxed);
         self.left.store(next - 1, Relaxed);
+    }
+
+    /// A wait is over, with so many calls between two polls at the most: the next one is not due at once.
+    pub(crate) fn on_waited(&self, most: u64) {
+        let due = u64::from(CALLS_BEHIND_A_WAIT).min(most) as u32 - 1;
+        if self.left.load(Relaxed) < due {
+            self.left.store(due, Relaxed);
+        }
     }
 
     /// Counts a call that sends or receives without waiting; answers which it is of a row of so many.
@@ -87,13 +94,23 @@ mod tests {
     fn the_longer_nothing_moves_the_more_calls_go_by() {
         let quiet = Quiet::default();
         let passed = |moved| {
-            quiet.put_off(moved, 20);
+            quiet.put_off(moved, 4);
             std::iter::from_fn(|| quiet.pass().then_some(())).count()
         };
-        assert_eq!([(); 7].map(|()| passed(false)), [0, 1, 3, 7, 15, 19, 19]);
-        assert_eq!([passed(true), passed(true), passed(false)], [7, 7, 15]);
-        quiet.put_off(true, 0);
-        assert!(!quiet.pass(), "each call is to poll");
+        assert_eq!([passed(false), passed(false), passed(false), passed(false)], [0, 1, 3, 3]);
+        assert_eq!([passed(true), passed(false)], [0, 1]);
+    }
+
+    #[test]
+    fn behind_a_wait_some_calls_go_by_and_no_fewer_than_would_have() {
+        let quiet = Quiet::default();
+        let passed = |most| {
+            quiet.on_waited(most);
+            std::iter::from_fn(|| quiet.pass().then_some(())).count()
+        };
+        assert_eq!([passed(32), passed(8), passed(4), passed(1)], [7, 7, 3, 0]);
+        (0..5).for_each(|_| quiet.put_off(false, 32));
+        assert_eq!(passed(32), 15);
     }
 
     #[test]
