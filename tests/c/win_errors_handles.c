@@ -1,12 +1,12 @@
-/* Every window call with a window that is none: the null handle, a freed one, and a handle of another kind; and with room for
- * its results that is none. No window and no memory changes.
+/* Every window call with a window that is none: the null handle, a freed one, a handle of another kind, and a variable that nobody
+ * has set; and with room for its results that is none. No window and no memory changes.
  *
  * ranks: 1 2
  * memcheck: yes
  * peers: none, they do not look at freed handles */
 #include "check.h"
 
-enum { KINDS = 4 };
+enum { KINDS = 6, FIRST_UNSET = 4 };
 
 static long in = 1, out = 2, compared = 3;
 static MPI_Win wins[KINDS];
@@ -200,18 +200,29 @@ static void creation(void)
     FAILS(MPI_Free_mem(&in), MPI_ERR_BASE);
 }
 
+static void from_each(int first)
+{
+    for (int i = first; i < KINDS; i++)
+        operations(wins[i]), synchronization(wins[i]), the_rest(wins[i]);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Win win, dynamic, stale;
     long *memory;
     check_begin(&argc, &argv);
     check_errors_return();
+    /* Before there is a window, while there is one, and, with the others, when it is gone. */
+    wins[4] = (MPI_Win)0, wins[5] = (MPI_Win)(intptr_t)1;
+    from_each(FIRST_UNSET);
     OK(MPI_Win_allocate(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &stale));
     wins[0] = MPI_WIN_NULL, wins[1] = stale;
+    OK(MPI_Win_lock_all(0, stale));
+    from_each(FIRST_UNSET);
+    OK(MPI_Win_unlock_all(stale));
     OK(MPI_Win_free(&stale));
     wins[2] = (MPI_Win)MPI_COMM_WORLD, wins[3] = (MPI_Win)(intptr_t)-5;
-    for (int i = 0; i < KINDS; i++)
-        operations(wins[i]), synchronization(wins[i]), the_rest(wins[i]);
+    from_each(0);
     OK(MPI_Win_allocate(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
     OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));

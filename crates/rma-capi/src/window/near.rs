@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Order
 /// Windows that have a place.
 const PLACES: usize = 64;
 
-/// No handle: those have a kind.
-const NOBODY: usize = 0;
+/// No handle of any place: none has this index. A program may pass anything, a zero too.
+const NOBODY: usize = u32::MAX as usize;
 
 static NEAR: [Place; PLACES] = [const { Place::empty() }; PLACES];
 

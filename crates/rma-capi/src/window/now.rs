@@ -36,9 +36,9 @@ pub(super) fn put_unlike_or_joins<C: Wide>(
 ) -> Option<()> {
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     let from = origin.address.readable_at_all(len)?;
-    let window = &super::find(win)?.inner;
-    let is_done =
-        window.has_pack() && window.put_joins(from, rank, disp) || find_near(win)?.put_now(from, rank, disp);
+    let path = find_near(win)?;
+    let joins = |window: &Win| window.inner.has_pack() && window.inner.put_joins(from, rank, disp);
+    let is_done = super::find(win).is_some_and(joins) || path.put_now(from, rank, disp);
     is_done.then_some(())
 }
 

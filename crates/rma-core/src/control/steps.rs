@@ -71,7 +71,6 @@ impl RunStep {
     /// Whether these bytes are whole aligned words of the step's type.
     #[inline(always)]
     pub(crate) fn suits(&self, place: WriteSpan) -> bool {
-        // With no step, the mask is all ones, and no window reaches to the end of all addresses.
         (place.len() | place.as_mut_ptr().addr()) & self.word.wrapping_sub(1) == 0 && self.word > 0
     }
 

@@ -55,7 +55,7 @@ impl Quiet {
 
     /// A wait is over, with so many calls between two polls at the most: the next one is not due at once.
     pub(crate) fn on_waited(&self, most: u64) {
-        let due = u64::from(CALLS_BEHIND_A_WAIT).min(most) as u32 - 1;
+        let due = u64::from(CALLS_BEHIND_A_WAIT).min(most).saturating_sub(1) as u32;
         if self.left.load(Relaxed) < due {
             self.left.store(due, Relaxed);
         }

@@ -16,8 +16,8 @@
 //! visible to all before it was told that it is its turn, so their stores are in order already, and the note may be theirs. Where
 //! any number of threads call, a note that one clears could be another's, so it is never cleared.
 //!
-//! Stores of the program itself are not noted: a flush says nothing of those (§11.7 names the calls that do, `MPI_Win_sync` and
-//! unlock among them, which order in any case).
+//! Stores of the program itself are not noted, nor those that a get or a fetch makes in its result, which may lie in window memory too:
+//! a flush says nothing of either (§11.7 names the calls that do, `MPI_Win_sync` and unlock among them, which order in any case).
 
 use super::latch::Callers;
 use crate::mem::ONLY_STORES_LAG;
