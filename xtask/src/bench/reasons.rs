@@ -22,12 +22,12 @@ const LINES: &[Line] = &[
     ),
     (
         "get",
-        "a flush is a full memory ordering, also after a get",
+        "each get checks the gate of its epoch and its bounds; large ones run at the speed of one core's copy loop",
         "the answer passes the engine's lock and a step of it on both sides",
     ),
     (
         "lock-put",
-        "lock and unlock change a word in shared memory with a full memory ordering each, and check whose turn it is: 196 instructions",
+        "lock and unlock change a word in shared memory with a full memory ordering each, and check whose turn it is",
         "request and answer pass the engine's lock and a step of it on both sides",
     ),
     (
@@ -42,7 +42,7 @@ const LINES: &[Line] = &[
     ),
     (
         "fetch-op",
-        "announcement, bounds and the checks of operation and type cost more than the atomic instruction",
+        "announcement, bounds and the checks of operation and type cost as much as the atomic instruction, and more on a slow core",
         "request and answer pass the engine's lock and a step of it on both sides",
     ),
     (
@@ -72,7 +72,7 @@ const LINES: &[Line] = &[
     ),
     (
         "acc-max",
-        "the loop is chosen by operation and type, and a stripe of the window is locked",
+        "a stripe of the window is locked, and the flush orders behind stores",
         "the target combines the elements when the packet has come",
     ),
     (
