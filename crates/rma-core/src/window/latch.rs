@@ -10,8 +10,8 @@
 //! Where threads take turns to call ([`Callers::One`]), a lock call and a change of the epoch never meet: both are the program's
 //! calls. Then the count is a word of its own, and it and the gates are changed by plain loads and stores, of which four take less
 //! than one atomic step. The flag is another thread's too, which moves the engine in the background: what it sets there, for what has
-//! arrived, a lock call may just as well have come before. The epochs that calls open without the engine's lock are in that word as
-//! well, where nobody but calls takes them over ([`Takers::Calls`]): that other thread does so for the death of a neighbor alone.
+//! arrived, a lock call may just as well have come before. The epochs that calls open without the engine's lock are in the word of the
+//! count then, where nobody but calls takes them over ([`Takers::Calls`]): that other thread does so for the death of a neighbor alone.
 //!
 //! Gates are also what communication calls look at: relaxed, since a thread that communicates has itself seen the
 //! synchronization call return, or was told by one that has.
