@@ -40,8 +40,6 @@ pub(crate) struct State {
     pub(crate) is_pack_full: bool,
     /// A call has done what other threads of this process may wait for, and no step will tell them.
     pub(crate) told: bool,
-    /// Window creations begun by this process.
-    pub(crate) creations: u64,
     /// Windows that ended without a meeting: others may still access their memory.
     kept: Vec<Arc<Shared>>,
 }
@@ -121,7 +119,6 @@ impl State {
             told: false,
             begun: false,
             is_pack_full: false,
-            creations: 0,
             kept: Vec::new(),
             config,
         }

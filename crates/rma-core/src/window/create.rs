@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   together  every rank's arguments are good?  same size and unit everywhere?
-//!             an id that is free on all ranks
+//!             an index that is free on all ranks
 //!             the host maps control blocks, and for windows with memory of the library the memory
+//!   agree     only if what the ranks offered first has no index in common ([`super::agree`])
 //!   meet      the window is entered in the table before the ranks meet, so that no packet can come too early
 //!   learn     once all have met, the units that mapped ranks have published
 //! ```
@@ -12,20 +13,22 @@
 //! with a bad argument takes part in them, and one that cannot make its segment in the meeting: all ranks get an error and
 //! none hangs.
 
+use super::agree::{Agreed, Agreeing};
 use super::calls::Window;
 use super::hints::Hints;
+use super::indices::{Agreement, MAX_WINDOWS};
 use super::latch::{Callers, Door, Latch, Takers};
 use super::near::Near;
+use super::pending::{Pending, unexpected};
 use super::quick::QuickSync;
 use super::shared::{Flavor, Member, Scale, Shared};
 use super::spec::WindowSpec;
 use super::state::WindowState;
-use super::table::Agreement;
 use super::unordered::Unordered;
 use crate::control::{CONTROL_LEN, ControlBlock, Ground, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
-use crate::host::{Combine, Group, Host, HostRequest, Outcome, SegmentSet};
+use crate::host::{Combine, Group, HostRequest, Outcome, SegmentSet};
 use crate::ids::WindowId;
 use crate::mem::WriteSpan;
 use crate::progress::Core;
@@ -53,6 +56,11 @@ enum Phase {
         offer: Pending,
         segment: Pending,
     },
+    Agree {
+        agreeing: Agreeing,
+        compared: Compared,
+        segment: Result<SegmentSet>,
+    },
     /// `shared` is missing on a rank that could not make its part, and then `fault` says why.
     Meet {
         request: HostRequest,
@@ -60,56 +68,6 @@ enum Phase {
         shared: Option<Arc<Shared>>,
     },
     Over,
-}
-
-/// A collective of the host, and what came of it.
-enum Pending {
-    Waiting(HostRequest),
-    Came(Result<Outcome>),
-}
-
-impl Pending {
-    fn begun(request: Result<HostRequest>) -> Self {
-        request.map_or_else(|error| Self::Came(Err(error)), Self::Waiting)
-    }
-
-    /// Advances; answers whether it has come.
-    fn poll(&mut self, host: &dyn Host) -> bool {
-        if let Self::Waiting(request) = self {
-            match host.poll(*request) {
-                Ok(None) => return false,
-                Ok(Some(outcome)) => *self = Self::Came(Ok(outcome)),
-                Err(error) => *self = Self::Came(Err(error)),
-            }
-        }
-        true
-    }
-
-    /// Why it has failed, if it has.
-    fn failure(&self) -> Option<Error> {
-        match self {
-            Self::Came(Err(error)) => Some(error.clone()),
-            Self::Came(Ok(_)) | Self::Waiting(_) => None,
-        }
-    }
-
-    fn values(self) -> Result<SmallVec<[u64; 8]>> {
-        match self {
-            Self::Came(Ok(Outcome::Values(values))) => Ok(values),
-            Self::Came(Err(error)) => Err(error),
-            Self::Came(Ok(outcome)) => Err(unexpected(&outcome)),
-            Self::Waiting(_) => Err(Error::new(ErrorClass::Intern, CALL, "a reduction is not over")),
-        }
-    }
-
-    fn segment(self) -> Result<SegmentSet> {
-        match self {
-            Self::Came(Ok(Outcome::Segment(segment))) => Ok(segment),
-            Self::Came(Err(error)) => Err(error),
-            Self::Came(Ok(outcome)) => Err(unexpected(&outcome)),
-            Self::Waiting(_) => Err(Error::new(ErrorClass::Intern, CALL, "the segment is not made")),
-        }
-    }
 }
 
 const CALL: &str = "win_create";
@@ -138,32 +96,36 @@ impl WindowCreation {
         let (number, phase) = engine.with(|core| {
             let (state, host) = (&mut core.state, engine.host());
             state.begun = true;
-            state.creations += 1;
             let fence_packets = u64::from(state.config.fence_packets);
             let mine = [
                 len,
                 !len,
                 unit,
                 !unit,
-                !state.windows.created(),
+                !state.windows.indices.clock(),
                 u64::from(fault.is_none()),
                 fence_packets,
                 !fence_packets,
             ];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
-            let offer = state.windows.offer(state.creations);
+            let (number, offer) = state.windows.indices.begin();
             let phase = Phase::Together {
                 compare: Pending::Waiting(compare),
                 offer: Pending::begun(host.begin_reduce(&group, Combine::BitAnd, &offer)),
                 segment: Pending::begun(host.begin_segment(&group, asks.segment(CONTROL_LEN as u64))),
             };
-            Ok((state.creations, phase))
+            Ok((number, phase))
         })?;
         Ok(Self { engine, group, spec, hints, fault, number, phase })
     }
 
     pub(super) fn group_size(&self) -> u32 {
         self.group.size()
+    }
+
+    /// The creation's number in this process.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Advances; gives the window once every rank has it. Progress of the engine is the caller's business.
@@ -177,6 +139,15 @@ impl WindowCreation {
     }
 
     pub(crate) fn poll_in(&mut self, core: &mut Core) -> Result<Option<Window>> {
+        let polled = self.go_on(core);
+        if core.state.windows.indices.take_news() {
+            // Other threads' creations may have waited for this one's end.
+            self.engine.waiting().on_moved();
+        }
+        polled
+    }
+
+    fn go_on(&mut self, core: &mut Core) -> Result<Option<Window>> {
         let engine = self.engine.clone();
         let host = engine.host();
         loop {
@@ -187,7 +158,7 @@ impl WindowCreation {
                     // A reduction fails because a rank is lost. Whoever then went on waiting for the rest could wait for a
                     // rank that has failed in the rest and waits for this one.
                     if let Some(error) = compare.failure().or(offer.failure()) {
-                        core.state.windows.withdraw(self.number);
+                        core.state.windows.indices.withdraw(self.number);
                         return Err(error);
                     }
                     if came != [true; 3] {
@@ -195,11 +166,21 @@ impl WindowCreation {
                         return Ok(None);
                     }
                     let decided = self.on_together(core, compare, offer, segment);
-                    // An offer that has not become an id is over.
-                    if !matches!(self.phase, Phase::Together { .. }) {
-                        core.state.windows.withdraw(self.number);
+                    decided.inspect_err(|_| core.state.windows.indices.withdraw(self.number))?;
+                }
+                Phase::Agree { mut agreeing, compared, segment } => {
+                    let agreed = agreeing.poll(&mut core.state, host);
+                    match agreed.inspect_err(|_| core.state.windows.indices.withdraw(self.number))? {
+                        None => {
+                            self.phase = Phase::Agree { agreeing, compared, segment };
+                            return Ok(None);
+                        }
+                        Some(Agreed::Index(index)) => self.on_agreed(core, index, &compared, segment)?,
+                        Some(Agreed::UsedUp) => {
+                            core.state.windows.indices.withdraw(self.number);
+                            return Err(used_up());
+                        }
                     }
-                    decided?;
                 }
                 Phase::Meet { request, id, shared } => match host.poll(request) {
                     Ok(None) => {
@@ -209,12 +190,8 @@ impl WindowCreation {
                     Ok(Some(Outcome::Values(values))) => {
                         return self.on_met(core, id, shared, &values).map(Some);
                     }
-                    // A rank is lost. Others may have been told the end of the meeting, and have the window.
                     failed => {
-                        if let Some(shared) = &shared {
-                            core.state.keep(shared);
-                        }
-                        discard(core, id, shared.is_some());
+                        leave(core, id, shared.as_ref());
                         return match failed {
                             Ok(outcome) => Err(unexpected(&outcome)),
                             Err(error) => Err(error),
@@ -236,32 +213,34 @@ impl WindowCreation {
         offer: Pending,
         segment: Pending,
     ) -> Result<()> {
-        let compared = match compare {
-            Pending::Came(Ok(Outcome::Values(ref values))) => self.on_compared(core, values)?,
-            other => return other.values().map(drop),
-        };
-        let index = match core.state.windows.agree(self.number, &offer.values()?) {
-            Agreement::Retry => {
-                core.state.begun = true;
-                let again = core.state.windows.offer(self.number);
-                let again = self.engine.host().begin_reduce(&self.group, Combine::BitAnd, &again);
-                self.phase = Phase::Together { compare, offer: Pending::begun(again), segment };
-                return Ok(());
+        let compared = self.on_compared(core, &compare.values()?)?;
+        // From here on in no order with what else the communicator is used for, another creation included.
+        self.group = self.group.part(part_of(compared.time));
+        match core.state.windows.indices.agree(self.number, &offer.values()?) {
+            Agreement::Index(index) => self.on_agreed(core, index, &compared, segment.segment()),
+            Agreement::Retry | Agreement::Disjoint => {
+                let group = self.group.clone();
+                let agreeing = Agreeing::begin(&mut core.state, self.number, compared.time, group);
+                self.phase = Phase::Agree { agreeing, compared, segment: segment.segment() };
+                Ok(())
             }
-            Agreement::UsedUp => {
-                let most = super::table::MAX_WINDOWS;
-                let cause = format!("all {most} window ids are in use on some rank of the group");
-                return Err(Error::new(ErrorClass::Other, CALL, cause));
-            }
-            Agreement::Index(index) => index,
-        };
-        let id = WindowId { index, generation: compared.generation };
-        let made = segment.segment().and_then(|segment| self.on_segment(core, id, compared.uniform, segment));
+        }
+    }
+
+    fn on_agreed(
+        &mut self,
+        core: &mut Core,
+        index: u16,
+        compared: &Compared,
+        segment: Result<SegmentSet>,
+    ) -> Result<()> {
+        let id = WindowId { index, generation: compared.time as u16 };
+        let made = segment.and_then(|segment| self.on_segment(core, id, compared.uniform, segment));
         self.meet(core, id, made)
     }
 
     fn on_compared(&mut self, core: &mut Core, values: &[u64]) -> Result<Compared> {
-        let [min_len, max_len, min_unit, max_unit, created, all_good, min_fence, max_fence] = values else {
+        let [min_len, max_len, min_unit, max_unit, clock, all_good, min_fence, max_fence] = values else {
             return Err(Error::new(ErrorClass::Intern, CALL, "the host reduced to another number of values"));
         };
         if let Some(fault) = self.fault.take() {
@@ -283,9 +262,9 @@ impl WindowCreation {
         // The memory of a dynamic window has no bounds to check here.
         let has_bounds = self.spec.flavor() != Flavor::Dynamic;
         let is_uniform = has_bounds && *min_len == !*max_len && *min_unit == !*max_unit;
-        let number = !*created + 1;
-        core.state.windows.set_created(number);
-        Ok(Compared { uniform: is_uniform.then_some((*min_len, *min_unit)), generation: number as u16 })
+        let time = !*clock + 1;
+        core.state.windows.indices.note_time(time);
+        Ok(Compared { uniform: is_uniform.then_some((*min_len, *min_unit)), time })
     }
 
     fn on_segment(
@@ -433,13 +412,31 @@ fn control_block(span: WriteSpan) -> Result<ControlBlock> {
 /// What the ranks' arguments are together.
 struct Compared {
     uniform: Option<(u64, u64)>,
-    generation: u16,
+    /// One more than the latest that the ranks' clocks showed: its low bits are the window's generation.
+    time: u64,
+}
+
+/// The name of a creation's part of its communicator. Windows' parts have their ids for names, in which no index is so high.
+fn part_of(time: u64) -> u32 {
+    const _: () = assert!(MAX_WINDOWS <= NO_INDEX as usize);
+    const NO_INDEX: u16 = 1 << 15;
+    WindowId { index: NO_INDEX | (time >> 16) as u16, generation: time as u16 }.to_bits()
 }
 
 #[cold]
-fn unexpected(outcome: &dyn fmt::Debug) -> Error {
-    let cause = format!("the host answered a step of the creation with {outcome:?}");
-    Error::new(ErrorClass::Intern, CALL, cause)
+fn used_up() -> Error {
+    let cause = format!(
+        "the {MAX_WINDOWS} windows that a process can have are in use, or being made by other threads, on some ranks of the group"
+    );
+    Error::new(ErrorClass::Other, CALL, cause)
+}
+
+/// Ends a meeting that has failed: others may have been told its end, and have the window.
+fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
+    if let Some(shared) = shared {
+        core.state.keep(shared);
+    }
+    discard(core, id, shared.is_some());
 }
 
 /// Gives back the id that was agreed on, and the window if it has been entered.
@@ -447,7 +444,27 @@ fn discard(core: &mut Core, id: WindowId, is_entered: bool) {
     if is_entered {
         let _ = core.state.remove_window(id);
     } else {
-        core.state.windows.give_back(id.index);
+        core.state.windows.indices.give_back(id.index);
+    }
+}
+
+impl Drop for WindowCreation {
+    /// A creation that is given up is not in the way of this process's others. Its other ranks wait for it, as for a lost one.
+    fn drop(&mut self) {
+        let Self { engine, number, phase, .. } = self;
+        let phase = std::mem::replace(phase, Phase::Over);
+        if matches!(phase, Phase::Over) {
+            return;
+        }
+        engine.with(|core| {
+            core.state.windows.indices.withdraw(*number);
+            if let Phase::Meet { id, shared, .. } = &phase {
+                leave(core, *id, shared.as_ref());
+            }
+            if core.state.windows.indices.take_news() {
+                engine.waiting().on_moved();
+            }
+        });
     }
 }
 

@@ -5,16 +5,19 @@
 //! no lock, `WindowState` lives under the engine's.
 
 mod active;
+mod agree;
 mod calls;
 mod calm;
 mod create;
 mod dynamic;
 mod free;
 mod hints;
+mod indices;
 mod latch;
 mod near;
 mod now;
 mod passive;
+mod pending;
 mod query;
 mod queue;
 mod quick;

@@ -73,8 +73,11 @@ impl Engine {
 
     fn await_window(&self, mut creation: WindowCreation) -> Result<Window> {
         let _call = self.sight().call("win_create", None, None);
-        let size = creation.group_size();
-        let describe = |_: &State| format!("all {size} ranks to create a window{}", behind(self.host()));
+        let (size, number) = (creation.group_size(), creation.number());
+        let describe = |state: &State| match state.windows.is_behind(number) {
+            true => "the creations of windows by other threads that come before this one".to_owned(),
+            false => format!("all {size} ranks to create a window{}", behind(self.host())),
+        };
         self.wait("win_create", &describe, &mut |core| creation.poll_in(core))
     }
 }

@@ -1,38 +1,14 @@
-//! The process's windows by id, and the ids that are free.
-//!
-//! An id's index is the same on all ranks of the group, so a free one has to be agreed on: every rank offers the set of its
-//! free indices as a bit mask, and the lowest bit that all offered is taken. Only one creation at a time offers this
-//! process's set; others offer nothing and try again, so two creations can never take the same index.
+//! The process's windows by id, and the lists of those that need something.
 
+use super::indices::Indices;
 use super::state::WindowState;
 use crate::ids::{Rank, WindowId};
 use smallvec::SmallVec;
 
-/// Most windows of one process at a time.
-pub(crate) const MAX_WINDOWS: usize = 2048;
-const WORDS: usize = MAX_WINDOWS / 64;
-
-/// What a rank offers when an id is agreed on: its free indices, then a word of ones if they are its real set.
-pub(crate) type Offer = SmallVec<[u64; WORDS + 1]>;
-
-/// What a reduction of offers came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Agreement {
-    Index(u16),
-    /// A rank could not offer its set: ask again.
-    Retry,
-    /// Every set was real, and they have no index in common.
-    UsedUp,
-}
-
 /// All windows of an engine.
 pub(crate) struct Windows {
     entries: Vec<Entry>,
-    free: [u64; WORDS],
-    /// The creation whose offer is real, by its number.
-    offering: Option<u64>,
-    /// Creations so far, agreed on at each: the source of generations.
-    created: u64,
+    pub(super) indices: Indices,
     /// Windows in the table.
     live: usize,
     /// Indices of the windows that may have something to do, in the order in which that began: idle windows cost nothing.
@@ -61,66 +37,12 @@ impl Windows {
     pub(crate) fn new() -> Self {
         Self {
             entries: Vec::new(),
-            free: [u64::MAX; WORDS],
-            offering: None,
-            created: 0,
+            indices: Indices::new(),
             live: 0,
             active: Vec::new(),
             promising: Vec::new(),
             unlatched: Vec::new(),
         }
-    }
-
-    /// The offer of creation number `creation`: the real set if no other creation offers it now.
-    pub(crate) fn offer(&mut self, creation: u64) -> Offer {
-        let is_real = *self.offering.get_or_insert(creation) == creation;
-        let mut offer = if is_real { Offer::from_slice(&self.free) } else { SmallVec::from_elem(0, WORDS) };
-        offer.push(if is_real { u64::MAX } else { 0 });
-        offer
-    }
-
-    /// Reads the combined offers (bitwise and), and takes the index they agree on.
-    pub(crate) fn agree(&mut self, creation: u64, combined: &[u64]) -> Agreement {
-        let (words, all_real) = (&combined[..WORDS], combined[WORDS] == u64::MAX);
-        let found = words.iter().enumerate().find(|(_, word)| **word != 0);
-        match found {
-            _ if !all_real => {
-                self.withdraw(creation);
-                Agreement::Retry
-            }
-            None => {
-                self.withdraw(creation);
-                Agreement::UsedUp
-            }
-            Some((at, word)) => {
-                let bit = word.trailing_zeros();
-                self.free[at] &= !(1 << bit);
-                self.withdraw(creation);
-                Agreement::Index((at * 64) as u16 + bit as u16)
-            }
-        }
-    }
-
-    /// Ends a creation's claim to offer the real set.
-    pub(crate) fn withdraw(&mut self, creation: u64) {
-        if self.offering == Some(creation) {
-            self.offering = None;
-        }
-    }
-
-    /// Creations that this process knows of.
-    pub(crate) fn created(&self) -> u64 {
-        self.created
-    }
-
-    /// Notes the agreed number of a creation; its low bits are the generation.
-    pub(crate) fn set_created(&mut self, number: u64) {
-        self.created = self.created.max(number);
-    }
-
-    /// Gives an index back that was agreed on.
-    pub(crate) fn give_back(&mut self, index: u16) {
-        self.free[usize::from(index) / 64] |= 1 << (index % 64);
     }
 
     /// Enters a window under the id it was made with.
@@ -143,7 +65,7 @@ impl Windows {
         let window = self.take_out(id)?;
         debug_assert!(window.lone.is_none(), "a window is removed when nothing waits for its targets");
         self.note_promises(id.index, false);
-        self.give_back(id.index);
+        self.indices.give_back(id.index);
         self.live -= 1;
         Some(window)
     }
@@ -234,6 +156,11 @@ impl Windows {
         }
     }
 
+    /// Whether the creation of this number waits for others of this process.
+    pub(super) fn is_behind(&self, creation: u64) -> bool {
+        self.indices.is_behind(creation)
+    }
+
     /// Number of live windows.
     pub(crate) fn len(&self) -> usize {
         self.live
@@ -276,6 +203,7 @@ impl Windows {
         if self.iter().count() != self.live {
             return Err(format!("{} windows live, {} counted", self.iter().count(), self.live));
         }
+        self.indices.invariants(self.iter().map(|window| window.shared.id.index))?;
         for (index, entry) in self.entries.iter().enumerate() {
             let listed = self.active.iter().filter(|listed| usize::from(**listed) == index).count();
             if listed != usize::from(entry.is_listed) {
@@ -300,50 +228,5 @@ impl Windows {
 
     fn entry(&mut self, id: WindowId) -> Option<&mut Entry> {
         self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.generation == id.generation)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn combine(offers: &[Offer]) -> Vec<u64> {
-        (0..offers[0].len()).map(|i| offers.iter().fold(u64::MAX, |a, offer| a & offer[i])).collect()
-    }
-
-    #[test]
-    fn ranks_agree_on_the_lowest_index_free_on_all() {
-        let (mut a, mut b) = (Windows::new(), Windows::new());
-        a.free[0] &= !0b0111;
-        b.free[0] &= !0b1001;
-        let combined = combine(&[a.offer(1), b.offer(1)]);
-        assert_eq!(a.agree(1, &combined), Agreement::Index(4));
-        assert_eq!(b.agree(1, &combined), Agreement::Index(4));
-        assert_eq!((a.free[0] & 0b11111, b.free[0] & 0b11111), (0b01000, 0b00110));
-    }
-
-    #[test]
-    fn a_second_creation_waits_for_the_first_to_decide() {
-        let mut windows = Windows::new();
-        let first = windows.offer(1);
-        let second = windows.offer(2);
-        assert_eq!(windows.agree(2, &combine(&[second])), Agreement::Retry);
-        assert_eq!(windows.agree(1, &combine(&[first])), Agreement::Index(0));
-        let second = windows.offer(2);
-        assert_eq!(windows.agree(2, &combine(&[second])), Agreement::Index(1));
-    }
-
-    #[test]
-    fn running_out_is_said() {
-        let mut windows = Windows::new();
-        for expected in 0..MAX_WINDOWS {
-            let offer = windows.offer(7);
-            assert_eq!(windows.agree(7, &offer), Agreement::Index(expected as u16));
-        }
-        let offer = windows.offer(7);
-        assert_eq!(windows.agree(7, &offer), Agreement::UsedUp);
-        windows.give_back(77);
-        let offer = windows.offer(7);
-        assert_eq!(windows.agree(7, &offer), Agreement::Index(77));
     }
 }
