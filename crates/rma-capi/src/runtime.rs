@@ -189,6 +189,17 @@ pub(crate) fn abort(code: i32) -> ! {
     std::process::exit(code)
 }
 
+/// Ends the whole job because of an error of this code.
+pub(crate) fn abort_by_error(code: i32) -> ! {
+    if let Some(process) = running()
+        && code == ErrorClass::ProcAborted as i32
+        && let Some(job) = &*process.job.lock()
+    {
+        job.abort_after_loss(code);
+    }
+    abort(code)
+}
+
 /// The error of a call outside `MPI_Init` … `MPI_Finalize`.
 #[cold]
 pub(crate) fn not_running(call: &'static str) -> Error {

@@ -79,6 +79,10 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
     let siblings = siblings(&identity, &places, &configuration);
     let channel = channel(&identity, &places, reach, launcher.as_ref(), &configuration)?;
     let messenger = Messenger::new(identity.me, identity.size, &configuration.message);
+    if let Some(launcher) = launcher.clone() {
+        // A launcher that cannot be told sees the end of this process.
+        messenger.set_herald(Box::new(move |peer| drop(launcher.tell_lost(peer.0))));
+    }
     if let Some(launcher) = launcher.as_deref().filter(|_| identity.size > 1) {
         if identity.me == Peer(0) {
             launcher.put(CROWDED_KEY, if is_crowded { "1" } else { "0" })?;

@@ -105,6 +105,16 @@ impl World {
         std::process::exit(code)
     }
 
+    /// As [`World::abort`], because another rank is lost: the launcher names that one and ends with its status.
+    pub fn abort_after_loss(&self, code: i32) -> ! {
+        self.runtime().end_trace(false);
+        if let Some(launcher) = &self.launcher {
+            // A launcher that cannot be told sees the exit.
+            let _ = if launcher.is_own() { launcher.abort_after_loss(code) } else { launcher.abort(code) };
+        }
+        std::process::exit(code)
+    }
+
     /// Ends the part in the job in order, once.
     pub(crate) fn end(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_over, true) {

@@ -237,6 +237,9 @@ fn the_others_go_on_when_asked_to() {
     assert_eq!(run.sorted_lines(), ["1 went on", "2 went on"]);
     assert_eq!(run.code, Some(6));
     assert!(run.stderr.contains("rank 0 (pid "), "{}", run.stderr);
+    let last = run.stderr.lines().last();
+    let expected = "rmarun: rank 0 exited with status 6; the other 2 ranks went on to the end";
+    assert_eq!(last, Some(expected), "{}", run.stderr);
 }
 
 #[test]
@@ -318,6 +321,44 @@ fn ending_signals_end_the_job() {
         assert_eq!(run.code, Some(code), "{run:?}");
         assert!(run.took < FIVE_SECONDS);
     }
+}
+
+#[test]
+fn a_signal_to_the_launcher_is_nobodys_death() {
+    for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM"), (Signal::HUP, "SIGHUP")] {
+        let running = Running::start(rmarun(["-n", "3", "sleep", "1000"]));
+        running.wait_for(3, "sleep");
+        send(running.child.id() as i32, signal);
+        let run = running.finish();
+        let number = signal.as_raw();
+        assert_eq!(run.stderr, format!("rmarun: signal {number} ({name}) has ended the job\n"), "{run:?}");
+    }
+}
+
+#[test]
+fn ranks_that_ignore_a_signal_to_the_launcher_have_the_grace_time() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let script = "trap '' TERM HUP; exec sleep 1000";
+        let running = Running::start(rmarun(["-n", "2", "--grace", "1", "sh", "-c", script]));
+        running.wait_for(2, "sleep");
+        send(running.child.id() as i32, signal);
+        let run = running.finish();
+        assert_eq!(run.code, Some(128 + signal.as_raw()), "{run:?}");
+        assert!(run.stderr.contains("has ended the job") && !run.stderr.contains("rank"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_rank_in_a_session_of_its_own_gets_signals_too() {
+    let running = Running::start(rmarun(["-n", "2", "setsid", "sleep", "1000"]));
+    running.wait_for(2, "sleep");
+    send(running.child.id() as i32, Signal::TERM);
+    let run = running.finish();
+    assert_eq!(run.code, Some(128 + 15), "{run:?}");
+    // One that ignores it is killed, and so is one of a job that ends for another reason.
+    let script = "trap '' TERM; if [ $PMI_RANK = 1 ]; then sleep 0.2; exit 5; fi; exec sleep 1000";
+    let run = run_words(["-n", "2", "--grace", "1", "setsid", "sh", "-c", script]);
+    assert_eq!(run.code, Some(5), "{run:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::handler::{Attached, Handler, Subject};
 use crate::abi::{MPI_Comm, MPI_Win};
 use crate::arguments::Out;
-use crate::runtime::{abort, running};
+use crate::runtime::{abort_by_error, running};
 use crate::{communicator, window};
 use rma::Error;
 use std::cell::RefCell;
@@ -105,7 +105,7 @@ fn end(code: c_int) -> ! {
     let rank = running().map_or_else(String::new, |process| format!(" rank {}:", process.world.inner.rank()));
     let text = last(code).unwrap_or_else(|| super::text::of(code));
     say(&format!("rma:{rank} {text}: the error handler ends the job"));
-    abort(code)
+    abort_by_error(code)
 }
 
 /// Prints a line in one piece, so that what others print at the same time does not get into it.

@@ -25,6 +25,9 @@ const OTHERS: [(&str, &str, &str); 2] = [
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "Slurm's srun without --mpi=pmi2"),
 ];
 
+/// How the names of jobs of this project's launcher begin.
+pub(super) const JOB_PREFIX: &str = "rmarun-";
+
 /// How long a launcher may take to end a process that has asked it to end the job.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -37,15 +40,22 @@ pub struct Client {
     key_len_max: usize,
     value_len_max: usize,
     limit: Duration,
-    stream: Arc<OwnedFd>,
+    voice: Voice,
     wire: Mutex<Wire>,
 }
 
 /// The conversation: one question at a time.
 #[derive(Debug)]
 struct Wire {
-    stream: Arc<OwnedFd>,
+    voice: Voice,
     lines: LineReader,
+}
+
+/// What speaks: whole lines of several threads, also while one of them waits for an answer.
+#[derive(Clone, Debug)]
+struct Voice {
+    stream: Arc<OwnedFd>,
+    turn: Arc<Mutex<()>>,
 }
 
 impl Client {
@@ -144,7 +154,7 @@ impl Client {
             key_len_max,
             value_len_max,
             limit,
-            stream: Arc::clone(&wire.stream),
+            voice: wire.voice.clone(),
             wire: Mutex::new(wire),
         })
     }
@@ -213,6 +223,23 @@ impl Client {
         self.ask(&Line::new("finalize"), "finalize_ack").map(drop)
     }
 
+    /// Whether the launcher is this project's own, which takes more than PMI-1 has.
+    pub fn is_own(&self) -> bool {
+        self.kvsname.starts_with(JOB_PREFIX)
+    }
+
+    /// Tells the launcher that this rank has found another one lost, before anything that this rank does because of it: then
+    /// the launcher knows whose failure comes first. Other launchers are told nothing. Waits for no answer.
+    ///
+    /// # Errors
+    /// When the launcher is gone already.
+    pub fn tell_lost(&self, rank: u32) -> Result<()> {
+        match self.is_own() {
+            true => self.say(&Line::new("lost").with("rank", rank)),
+            false => Ok(()),
+        }
+    }
+
     /// Asks the launcher to end the job with this exit status. It does not answer, but ends this process too: that is waited
     /// for, because a process that ends by itself is seen by the other ranks, who fail because of it, and the launcher may hear
     /// of their failures first. Returns when it leaves this process alive, or is gone.
@@ -220,8 +247,20 @@ impl Client {
     /// # Errors
     /// When the launcher is gone already.
     pub fn abort(&self, code: i32) -> Result<()> {
-        self.say(&Line::new("abort").with("exitcode", code))?;
-        self.wire.lock().outlast(Instant::now() + ABORT_LIMIT);
+        self.abort_by(&Line::new("abort").with("exitcode", code))
+    }
+
+    /// As [`Client::abort`], because another rank is lost: the launcher names that one, whichever it is.
+    ///
+    /// # Errors
+    /// As for [`Client::abort`].
+    pub fn abort_after_loss(&self, code: i32) -> Result<()> {
+        self.abort_by(&Line::new("abort").with("exitcode", code).with("after", "loss"))
+    }
+
+    fn abort_by(&self, line: &Line) -> Result<()> {
+        self.say(line)?;
+        self.voice.outlast(Instant::now() + ABORT_LIMIT);
         Ok(())
     }
 
@@ -234,8 +273,9 @@ impl Client {
         self.say(&Line::new("abort").with("exitcode", code).with("because", because))
     }
 
+    /// Says a line without waiting for whoever waits for an answer.
     fn say(&self, line: &Line) -> Result<()> {
-        self.wire.lock().send(line, Instant::now() + self.limit)
+        self.voice.send(line, Instant::now() + self.limit)
     }
 
     fn ask(&self, question: &Line, answer: &str) -> Result<Line> {
@@ -245,13 +285,14 @@ impl Client {
 
 impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+        self.voice.stream.as_fd()
     }
 }
 
 impl Wire {
     fn new(stream: OwnedFd) -> Self {
-        Self { stream: Arc::new(stream), lines: LineReader::new(LINE_MAX) }
+        let voice = Voice { stream: Arc::new(stream), turn: Arc::default() };
+        Self { voice, lines: LineReader::new(LINE_MAX) }
     }
 
     fn ask(&mut self, question: &Line, answer: &str, deadline: Option<Instant>) -> Result<Line> {
@@ -259,7 +300,34 @@ impl Wire {
         self.receive(answer, deadline)
     }
 
-    fn send(&mut self, line: &Line, deadline: Instant) -> Result<()> {
+    fn send(&self, line: &Line, deadline: Instant) -> Result<()> {
+        self.voice.send(line, deadline)
+    }
+
+    fn receive(&mut self, command: &str, deadline: Option<Instant>) -> Result<Line> {
+        let mut buffer = [0u8; 2048];
+        loop {
+            if let Some(bytes) = self.lines.next_line().map_err(malformed)? {
+                let line = Line::parse(&bytes).map_err(malformed)?;
+                if line.command() != command {
+                    return Err(failed(format!("the launcher answered {line} where {command} was due")));
+                }
+                return Ok(line);
+            }
+            self.voice.wait(PollFlags::IN, deadline, command)?;
+            match rustix::io::read(&self.voice.stream, &mut buffer) {
+                Ok(0) | Err(Errno::CONNRESET) => return Err(gone(command)),
+                Ok(count) => self.lines.push(&buffer[..count]),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(cause) => return Err(failed(format!("cannot read from the launcher: {cause}"))),
+            }
+        }
+    }
+}
+
+impl Voice {
+    fn send(&self, line: &Line, deadline: Instant) -> Result<()> {
+        let _turn = self.turn.lock();
         let bytes = line.to_bytes();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
@@ -274,36 +342,10 @@ impl Wire {
         Ok(())
     }
 
-    fn receive(&mut self, command: &str, deadline: Option<Instant>) -> Result<Line> {
-        let mut buffer = [0u8; 2048];
-        loop {
-            if let Some(bytes) = self.lines.next_line().map_err(malformed)? {
-                let line = Line::parse(&bytes).map_err(malformed)?;
-                if line.command() != command {
-                    return Err(failed(format!("the launcher answered {line} where {command} was due")));
-                }
-                return Ok(line);
-            }
-            self.wait(PollFlags::IN, deadline, command)?;
-            match rustix::io::read(&self.stream, &mut buffer) {
-                Ok(0) | Err(Errno::CONNRESET) => return Err(gone(command)),
-                Ok(count) => self.lines.push(&buffer[..count]),
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(cause) => return Err(failed(format!("cannot read from the launcher: {cause}"))),
-            }
-        }
-    }
-
     /// Waits until the launcher hangs up.
-    fn outlast(&mut self, deadline: Instant) {
-        let mut buffer = [0u8; 512];
-        while self.wait(PollFlags::IN, Some(deadline), "abort").is_ok() {
-            match rustix::io::read(&self.stream, &mut buffer) {
-                Ok(0) => return,
-                Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(_) => return,
-            }
-        }
+    fn outlast(&self, deadline: Instant) {
+        // Another thread may be reading, so nothing is read here. Nothing follows from how the wait ends.
+        let _ = self.wait(PollFlags::RDHUP, Some(deadline), "abort");
     }
 
     /// Waits until the stream is ready. Errors of the stream are left to the read or write that follows.

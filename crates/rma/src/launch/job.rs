@@ -1,18 +1,21 @@
 //! The launcher's event loop: one thread that serves all ranks until the last has ended.
 //!
-//! Invariants: the loop waits in one place; a job ends in one way ([`Job::end`]), which names the cause once; whatever
+//! Invariants: the loop waits in one place; a job ends in one way ([`super::ending`]), which names the cause once; whatever
 //! happens, no process of the job's group is left when [`main`] returns or the launcher dies.
 
+use super::blame::Blame;
 use super::child::{StartError, Template};
+use super::client::JOB_PREFIX;
+use super::ending::{State, TIMED_OUT};
 use super::guard::Guard;
 use super::line::LineError;
 use super::mapping::ProcessMapping;
-use super::options::{OnFailure, Options};
+use super::options::Options;
 use super::outcome::Failure;
 use super::output::{Lines, Output, copy_of};
 use super::rank::{More, Rank, Source};
 use super::secret::{SECRET_KEY, Secret};
-use super::server::{Event, Phase, Server};
+use super::server::{Event, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
 use crate::trace::gather_rest;
@@ -30,42 +33,34 @@ const STDIN: Token = Token(1);
 const STDOUT: Token = Token(2);
 const STDERR: Token = Token(3);
 
-/// How long an exit with a bad status waits for the death that may have caused it, before it is named as the cause.
-const SETTLE: Duration = Duration::from_millis(100);
-/// How long killed ranks may take to disappear.
-const KILL_LIMIT: Duration = Duration::from_secs(2);
-/// Exit status after `--timeout`, as of timeout(1).
-const TIMED_OUT: u8 = 124;
 /// Exit status when the launcher itself cannot go on (sysexits: `EX_OSERR`).
 const SYSTEM_ERROR: u8 = 71;
 
-/// Where a job is.
 #[derive(Debug)]
-enum State {
-    /// All is well.
-    Running,
-    /// A rank has failed in a way that another failure may have caused: that of `suspect`, if that comes to be known.
-    Settling { until: Instant, rank: usize, failure: Failure, suspect: Option<usize> },
-    /// The ranks have been asked to end, or been killed.
-    Ending { kill_at: Option<Instant>, give_up_at: Instant },
-}
-
-struct Job {
-    options: Options,
+pub(super) struct Job {
+    pub(super) options: Options,
     poll: Poll,
-    guard: Guard,
-    server: Server,
-    ranks: Vec<Rank>,
+    pub(super) guard: Guard,
+    pub(super) server: Server,
+    pub(super) ranks: Vec<Rank>,
     signals: Signals,
     stdin: Option<Forward>,
     stdout: Output,
-    stderr: Output,
+    pub(super) stderr: Output,
     ready: VecDeque<(usize, Source)>,
     stalled: Vec<(usize, Source)>,
-    state: State,
+    pub(super) state: State,
     ends_at: Option<Instant>,
-    end_wished: bool,
-    exit_code: u8,
+    pub(super) blame: Blame,
+    /// When it is known at the latest who has failed.
+    pub(super) judge_at: Option<Instant>,
+    /// Ranks whose failure has been told.
+    pub(super) told: Vec<usize>,
+    /// A rank has asked for the end of the job, or cannot be served.
+    pub(super) must_end: bool,
+    /// The signal that has last asked for the end of the job, and until when the ends of ranks are its doing.
+    pub(super) wish: Option<(Signal, Instant)>,
+    pub(super) exit_code: u8,
 }
 
 /// The program `rmarun`: runs the job that the command line describes and answers its exit status.
@@ -88,7 +83,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 impl Job {
     fn run(options: Options) -> io::Result<u8> {
-        raise_descriptor_limit(options.ranks());
+        let ranks = options.ranks();
+        raise_descriptor_limit(ranks);
         let guard = Guard::start()?;
         let poll = Poll::new()?;
         let stdout = Output::new(copy_of(&io::stdout())?, poll.registry(), STDOUT);
@@ -110,7 +106,11 @@ impl Job {
             stalled: Vec::new(),
             state: State::Running,
             ends_at,
-            end_wished: false,
+            blame: Blame::new(ranks),
+            judge_at: None,
+            told: Vec::new(),
+            must_end: false,
+            wish: None,
             exit_code: 0,
         };
         if let Err(error) = job.start()? {
@@ -180,6 +180,7 @@ impl Job {
                 self.handle(event.token())?;
             }
             self.pass_on_ready();
+            self.judge(Instant::now());
             self.watch_the_clock();
             if let State::Ending { give_up_at, .. } = self.state
                 && Instant::now() >= give_up_at
@@ -188,10 +189,7 @@ impl Job {
                 return Ok(());
             }
         }
-        if let State::Settling { rank, failure, .. } = &self.state {
-            let (rank, failure) = (*rank, failure.clone());
-            self.report(rank, &failure);
-        }
+        self.conclude();
         Ok(())
     }
 
@@ -218,23 +216,24 @@ impl Job {
 
     fn pass_on_signals(&mut self) {
         for (signal, wish) in self.signals.arrived() {
-            // A second wish for the end is impatience.
-            let again = wish == Wish::End && std::mem::replace(&mut self.end_wished, true);
-            self.guard.signal(if again { Signal::KILL } else { signal });
             match wish {
+                Wish::End { by_grace } => self.wish_end(signal, by_grace),
                 Wish::Stop => {
+                    self.signal(signal);
                     stop_here();
-                    self.guard.signal(Signal::CONT);
+                    self.signal(Signal::CONT);
                     self.copy_stdin();
                 }
-                Wish::None => self.copy_stdin(), // perhaps in the foreground again
-                Wish::End => {}
+                Wish::None => {
+                    self.signal(signal);
+                    self.copy_stdin(); // perhaps in the foreground again
+                }
             }
         }
     }
 
     /// Answers every line that a rank has sent.
-    fn serve_pmi(&mut self, rank: usize) {
+    pub(super) fn serve_pmi(&mut self, rank: usize) {
         self.ranks[rank].send_answers();
         loop {
             let step = match self.ranks[rank].next_line() {
@@ -242,20 +241,30 @@ impl Job {
                 Ok(Some(line)) => self.server.handle(rank as u32, &line),
                 Err(error) => Err(error),
             };
-            let failure = match step {
-                Ok((answers, Event::None)) => match self.answer(answers) {
-                    None => continue,
-                    Some((to, error)) => return self.end(to, Failure::Malformed(error.to_string())),
-                },
-                Ok((_, Event::Abort { code, because: None })) => Failure::Aborted(code),
-                Ok((_, Event::Abort { code, because: Some(suspect) })) => {
-                    self.suspect(rank, Failure::Aborted(code), suspect as usize);
-                    continue;
+            match step {
+                Ok((answers, Event::None)) => {
+                    if let Some((to, error)) = self.answer(answers) {
+                        return self.cannot_serve(to, &error);
+                    }
                 }
-                Err(error) => Failure::Malformed(error.to_string()),
-            };
-            return self.end(rank, failure);
+                Ok((_, Event::Lost(other))) => self.blame.lost(rank, other as usize),
+                Ok((_, Event::Abort { code, because: Some(suspect), .. })) => {
+                    let failure = Failure::Aborted(code);
+                    self.blame.is_failing(rank, failure, suspect as usize, Instant::now());
+                }
+                Ok((_, Event::Abort { code, because: None, follows_a_loss })) => {
+                    self.blame.aborted(rank, Failure::Aborted(code), follows_a_loss, Instant::now());
+                    self.must_end = true;
+                    return;
+                }
+                Err(error) => return self.cannot_serve(rank, &error),
+            }
         }
+    }
+
+    fn cannot_serve(&mut self, rank: usize, error: &LineError) {
+        self.blame.failed(rank, Failure::Malformed(error.to_string()), Instant::now());
+        self.must_end = true;
     }
 
     fn answer(&mut self, answers: super::server::Answers) -> Option<(usize, LineError)> {
@@ -278,91 +287,20 @@ impl Job {
         let answers = self.server.gone(rank as u32);
         // A rank that does not read its answers is told off when it asks again.
         let _ = self.answer(answers);
-        if let Some(failure) = failure {
-            self.rank_failed(rank, failure);
+        let has_failed = failure.is_some();
+        self.blame.ended(rank, failure, Instant::now());
+        if has_failed && self.goes_on() && !self.is_wished(Instant::now()) {
+            self.report(rank);
         }
         Ok(())
-    }
-
-    fn rank_failed(&mut self, rank: usize, failure: Failure) {
-        let blames_itself =
-            matches!(self.state, State::Settling { suspect: Some(suspect), .. } if suspect == rank);
-        // It may not have heard yet of the death that has failed it.
-        if blames_itself && !failure.is_cause() && self.is_another_dying() {
-            return;
-        }
-        match &self.state {
-            State::Ending { .. } => {}
-            _ if self.options.on_failure == OnFailure::Continue => self.report(rank, &failure),
-            _ if failure.is_cause() => self.end(rank, failure),
-            _ if blames_itself => self.end(rank, failure),
-            State::Running => self.settle(rank, failure, None),
-            State::Settling { .. } => {}
-        }
-    }
-
-    /// Whether a process that has not finalized has closed its connection and is still to be reaped.
-    fn is_another_dying(&mut self) -> bool {
-        (0..self.ranks.len()).any(|rank| {
-            let is_running =
-                self.server.phase(rank as u32) == Phase::Running && !self.ranks[rank].has_exited();
-            if is_running {
-                self.serve_pmi(rank);
-            }
-            is_running && self.ranks[rank].has_hung_up()
-        })
-    }
-
-    /// A rank says that it fails because of another one, or of itself. How that one ends is the better message.
-    fn suspect(&mut self, rank: usize, failure: Failure, suspect: usize) {
-        let is_waited_for = self.ranks.get(suspect).is_some_and(|rank| !rank.has_exited());
-        match &mut self.state {
-            State::Running if self.options.on_failure == OnFailure::End => {
-                self.settle(rank, failure, Some(suspect).filter(|_| is_waited_for));
-            }
-            State::Settling { suspect: known @ None, .. } if is_waited_for => *known = Some(suspect),
-            State::Running | State::Settling { .. } | State::Ending { .. } => {}
-        }
-    }
-
-    fn settle(&mut self, rank: usize, failure: Failure, suspect: Option<usize>) {
-        self.state = State::Settling { until: Instant::now() + SETTLE, rank, failure, suspect };
-    }
-
-    /// Names a failure, and makes it the job's status if it is the first.
-    fn report(&mut self, rank: usize, failure: &Failure) {
-        let pid = self.ranks[rank].pid;
-        self.stderr.say(&format!("rank {rank} (pid {pid}) {failure}"));
-        if self.exit_code == 0 {
-            self.exit_code = failure.exit_code();
-        }
-    }
-
-    /// Ends the job because of a failure.
-    fn end(&mut self, rank: usize, failure: Failure) {
-        if !matches!(self.state, State::Ending { .. }) {
-            self.report(rank, &failure);
-            self.ask_to_end();
-        }
-    }
-
-    fn ask_to_end(&mut self) {
-        let kill_at = Instant::now() + Duration::from_secs(self.options.grace);
-        self.state = State::Ending { kill_at: Some(kill_at), give_up_at: kill_at + KILL_LIMIT };
-        self.guard.signal(Signal::TERM);
-        self.guard.signal(Signal::CONT); // a stopped process takes no other signal
     }
 
     fn watch_the_clock(&mut self) {
         let now = Instant::now();
         match &mut self.state {
-            State::Settling { until, rank, failure, .. } if now >= *until => {
-                let (rank, failure) = (*rank, failure.clone());
-                self.end(rank, failure);
-            }
             State::Ending { kill_at, .. } if kill_at.is_some_and(|at| now >= at) => {
                 *kill_at = None;
-                self.guard.signal(Signal::KILL);
+                self.signal(Signal::KILL);
             }
             _ => {}
         }
@@ -383,10 +321,9 @@ impl Job {
         }
         let next = match &self.state {
             State::Running => None,
-            State::Settling { until, .. } => Some(*until),
             State::Ending { kill_at, give_up_at } => Some(kill_at.unwrap_or(*give_up_at)),
         };
-        let next = [next, self.ends_at].into_iter().flatten().min()?;
+        let next = [next, self.ends_at, self.judge_at].into_iter().flatten().min()?;
         // A little longer than exact, so that the clock has passed the moment when the sleep ends.
         Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
     }
@@ -415,7 +352,7 @@ impl Job {
 
     /// Kills what is left, and passes on the last output.
     fn close(&mut self) {
-        self.guard.signal(Signal::KILL);
+        self.signal(Signal::KILL);
         for rank in &mut self.ranks {
             rank.pass_on_rest(Source::Stdout, &mut self.stdout);
             rank.finish(Source::Stdout, &mut self.stdout);
@@ -445,7 +382,7 @@ fn server(options: &Options) -> io::Result<Server> {
         (SECRET_KEY.to_owned(), Secret::generate()?.to_hex()),
     ];
     let programs = options.programs().map(|program| program.ranks).collect();
-    Ok(Server::new(&format!("rmarun-{}", std::process::id()), size, pairs).with_programs(programs))
+    Ok(Server::new(&format!("{JOB_PREFIX}{}", std::process::id()), size, pairs).with_programs(programs))
 }
 
 /// Five descriptors per rank can be more than the soft limit.

@@ -3,8 +3,10 @@
 //! A rank's side is [`Client`]. The launcher's side is [`Server`] (a state machine without I/O), driven by the event loop
 //! behind [`main`]. Nothing here knows a channel, a message or a window.
 
+mod blame;
 mod child;
 mod client;
+mod ending;
 mod guard;
 mod inherited;
 mod job;

@@ -8,6 +8,7 @@ use super::output::{Lines, Output};
 use mio::net::UnixStream;
 use mio::unix::{SourceFd, pipe};
 use mio::{Interest, Registry, Token};
+use rustix::process::{Pid, Signal, getpgid, pidfd_send_signal};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, ExitStatus};
@@ -113,6 +114,17 @@ impl Rank {
     /// Whether the process has ended and been reaped.
     pub(super) fn has_exited(&self) -> bool {
         self.exit.is_some()
+    }
+
+    /// Sends a signal to the process if it has left the job's group (setsid(2)): the others get what the group gets.
+    pub(super) fn signal_outside(&self, group: Pid, signal: Signal) {
+        // The process is a child that was not reaped, so its number is its own.
+        let pid = Pid::from_raw(self.pid as i32);
+        let is_outside = !self.has_exited() && getpgid(pid).is_ok_and(|own| own != group);
+        if is_outside {
+            // It fails only when the process has ended.
+            let _ = pidfd_send_signal(&self.pidfd, signal);
+        }
     }
 
     /// Whether the PMI connection is seen to be closed by the process, or by its death.

@@ -39,7 +39,11 @@ pub enum Event {
         code: i32,
         /// Whose failure it is, in the eyes of a rank that fails itself now; an extension of this project.
         because: Option<u32>,
+        /// Whether it says that it does so because another rank is lost, whoever that is; likewise.
+        follows_a_loss: bool,
     },
+    /// The rank has found this one lost; likewise.
+    Lost(u32),
 }
 
 /// The server of one job.
@@ -97,7 +101,11 @@ impl Server {
                     Some(_) => Some(line.number("because")?),
                     None => None,
                 };
-                return Ok((Vec::new(), Event::Abort { code: line.number("exitcode")?, because }));
+                let (code, follows_a_loss) = (line.number("exitcode")?, line.get("after") == Some("loss"));
+                return Ok((Vec::new(), Event::Abort { code, because, follows_a_loss }));
+            }
+            ("lost", Phase::Running | Phase::Finalized) => {
+                return Ok((Vec::new(), Event::Lost(line.number("rank")?)));
             }
             (_, Phase::Running) => {}
             (command, _) => {
@@ -322,9 +330,13 @@ mod tests {
         ask(&mut server, 0, "cmd=barrier_in");
         assert!(server.handle(0, b"cmd=barrier_in").is_err());
         let (_, event) = server.handle(0, b"cmd=abort exitcode=3").unwrap();
-        assert_eq!(event, Event::Abort { code: 3, because: None });
+        assert_eq!(event, Event::Abort { code: 3, because: None, follows_a_loss: false });
+        let (_, event) = server.handle(0, b"cmd=abort exitcode=3 after=loss").unwrap();
+        assert_eq!(event, Event::Abort { code: 3, because: None, follows_a_loss: true });
+        assert_eq!(server.handle(0, b"cmd=lost rank=1").unwrap().1, Event::Lost(1));
+        assert!(server.handle(0, b"cmd=lost").is_err());
         let (_, event) = server.handle(0, b"cmd=abort exitcode=1 because=7").unwrap();
-        assert_eq!(event, Event::Abort { code: 1, because: Some(7) });
+        assert_eq!(event, Event::Abort { code: 1, because: Some(7), follows_a_loss: false });
         assert!(server.handle(0, b"cmd=abort exitcode=1 because=me").is_err());
     }
 

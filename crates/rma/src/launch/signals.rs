@@ -23,8 +23,11 @@ pub(super) struct Signals {
 /// What a signal asks for beyond being passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// The end of the job.
-    End,
+    /// The end of the job. An interrupt is a word to the program, which may go on; with `by_grace` it has to end.
+    End {
+        /// Whether ranks that have not ended after the grace time are killed.
+        by_grace: bool,
+    },
     /// A pause of the launcher too.
     Stop,
     /// Nothing.
@@ -56,7 +59,8 @@ pub(super) fn stop_here() {
 
 fn wish(number: i32) -> Wish {
     match number {
-        SIGINT | SIGTERM | SIGHUP | SIGQUIT => Wish::End,
+        SIGTERM | SIGHUP => Wish::End { by_grace: true },
+        SIGINT | SIGQUIT => Wish::End { by_grace: false },
         SIGTSTP => Wish::Stop,
         _ => Wish::None,
     }

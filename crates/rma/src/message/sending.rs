@@ -7,7 +7,7 @@ use super::memory::Payload;
 use super::messenger::Messenger;
 use super::packet::{EAGER_LEN, Label, Packet};
 use super::request::RequestId;
-use super::state::{Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
+use super::state::{Herald, Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
 use rma_core::channel::{BulkToken, Channel, Failure, Lane, Room, Source};
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
@@ -312,10 +312,21 @@ impl State {
         }
     }
 
+    /// A peer is lost. The launcher hears of it before anybody here does.
+    fn note_loss(&mut self, peer: Peer) {
+        self.first_lost.get_or_insert(peer);
+        if !self.told_lost.contains(&peer) {
+            self.told_lost.push(peer);
+            if let Some(Herald(tell)) = &self.herald {
+                tell(peer);
+            }
+        }
+    }
+
     /// A peer cannot be reached any more: what waits for it ends in error. What a channel still holds ends when the
     /// channel says so.
     pub(super) fn on_unreachable(&mut self, peer: Peer, failure: &Failure) {
-        self.first_lost.get_or_insert(peer);
+        self.note_loss(peer);
         let state = self.peer(peer);
         state.requests.clear();
         state.responses.clear();
@@ -344,9 +355,20 @@ impl Messenger {
         self.state.lock().first_lost
     }
 
-    /// Somebody else has found a process lost, or that it has left: no channel need have told this process yet.
+    /// Somebody else has found a process lost: no channel need have told this process yet.
     pub fn hear_of_loss(&self, peer: Peer) {
+        self.state.lock().note_loss(peer);
+    }
+
+    /// A process has left that this one still waits for.
+    pub(crate) fn hear_of_departure(&self, peer: Peer) {
         self.state.lock().first_lost.get_or_insert(peer);
+    }
+
+    /// Tells `tell` of each process that is found lost from now on, before anything ends here because of it. It is called
+    /// under locks: it calls neither the engine nor this messenger, and does not wait.
+    pub(crate) fn set_herald(&self, tell: Box<dyn Fn(Peer) + std::marker::Send>) {
+        self.state.lock().herald = Some(Herald(tell));
     }
 
     /// Why a process is lost, if it is.

@@ -16,6 +16,7 @@ use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
 use rustc_hash::FxHashMap;
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -43,6 +44,9 @@ pub struct Waiting {
     pub len: u64,
 }
 
+/// Who is told of losses.
+pub(super) struct Herald(pub(super) Box<dyn Fn(Peer) + std::marker::Send>);
+
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) me: Peer,
@@ -60,6 +64,10 @@ pub(super) struct State {
     pub(super) turn: Vec<Peer>,
     /// The peer that was lost first, as a channel or another process has told.
     pub(super) first_lost: Option<Peer>,
+    /// Who is told of each peer that is found lost, before anything ends because of it.
+    pub(super) herald: Option<Herald>,
+    /// Peers of which it was told.
+    pub(super) told_lost: Vec<Peer>,
     /// What a step looks at without the state's lock.
     pub(super) signs: Arc<Signs>,
     /// Packets that were given to channels, heads of bodies included.
@@ -170,6 +178,12 @@ pub(super) enum Receive {
     Arriving { from: Peer, tag: u64, len: u64, landing: Landing },
 }
 
+impl fmt::Debug for Herald {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Herald")
+    }
+}
+
 impl State {
     pub(super) fn new(me: Peer, size: u32, config: &MessageConfig) -> Self {
         Self {
@@ -184,6 +198,8 @@ impl State {
             active: Vec::new(),
             turn: Vec::new(),
             first_lost: None,
+            herald: None,
+            told_lost: Vec::new(),
             signs: Arc::default(),
             packets_sent: 0,
             arriving: HashMap::new(),

@@ -241,7 +241,7 @@ impl Boards {
         let will_never_come =
             |rank: &usize| self.boards[*rank].has_left() && !self.boards[*rank].has_joined(want.number);
         wanted.find(will_never_come).map_or(Ok(()), |rank| {
-            runtime.messenger.hear_of_loss(self.peer(rank));
+            runtime.messenger.hear_of_departure(self.peer(rank));
             Err(left_error(self.peer(rank)))
         })
     }

@@ -1,0 +1,327 @@
+//! Which rank's failure a job has ended with, when several fail because of the first.
+//!
+//! A rank that finds another one lost says so before any of its calls answers ([`super::Client::tell_lost`]), so whatever it does
+//! then, abort, exit or crash, comes behind that note. The failure to name is found by following the notes from the first
+//! failure that is known: a rank that has lost another one is not the cause as long as that one may be. The end of a process
+//! that others have noticed can come to the launcher later than what they do about it, so it is waited for, within a bound.
+//!
+//! Knows no process, descriptor or clock: [`super::job`] tells what happens, and when.
+
+use super::outcome::Failure;
+use std::time::{Duration, Instant};
+
+/// How long a failure that nobody else is known to have caused waits for one that may have.
+const SETTLE: Duration = Duration::from_millis(100);
+/// How long a rank that another one has found lost, and that shows no sign of its end, may take to end.
+const SUSPECT_LIMIT: Duration = Duration::from_secs(1);
+/// How long a rank that has closed its connection without finalizing may take to end: its process is going.
+const DYING_LIMIT: Duration = Duration::from_secs(4);
+
+/// What is known of the failures of a job.
+#[derive(Debug)]
+pub(super) struct Blame {
+    ranks: Vec<Record>,
+    /// Ranks that have failed, the first one first.
+    order: Vec<usize>,
+    /// When the first failure became known.
+    since: Option<Instant>,
+}
+
+/// What is known of one rank.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    /// Whom it has found lost, in order.
+    lost: Vec<usize>,
+    failure: Option<Failure>,
+    /// Whether it has said that it fails because of itself and has not ended yet: how it ends is the better message.
+    is_about_to_end: bool,
+    /// Whether it has said that it fails because of a loss.
+    follows_a_loss: bool,
+    /// Whether its process is over.
+    is_over: bool,
+}
+
+/// Whose failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nobody has failed.
+    Nobody,
+    /// It is found out at this moment at the latest.
+    Later(Instant),
+    /// This rank's.
+    Rank(usize),
+}
+
+impl Blame {
+    pub(super) fn new(ranks: u32) -> Self {
+        Self { ranks: vec![Record::default(); ranks as usize], order: Vec::new(), since: None }
+    }
+
+    /// A rank has found another one lost.
+    pub(super) fn lost(&mut self, rank: usize, other: usize) {
+        let is_known = rank == other || other >= self.ranks.len() || self.ranks[rank].lost.contains(&other);
+        if !is_known {
+            self.ranks[rank].lost.push(other);
+        }
+    }
+
+    /// A rank asks for the end of the job, and knows of no failure before its own except those it has noted; with
+    /// `follows_a_loss` it says that there is one.
+    pub(super) fn aborted(&mut self, rank: usize, failure: Failure, follows_a_loss: bool, now: Instant) {
+        self.ranks[rank].follows_a_loss |= follows_a_loss;
+        self.failed(rank, failure, now);
+    }
+
+    /// A rank is about to fail because of this rank, perhaps itself.
+    pub(super) fn is_failing(&mut self, rank: usize, failure: Failure, because: usize, now: Instant) {
+        self.lost(rank, because);
+        self.ranks[rank].is_about_to_end = true;
+        self.failed(rank, failure, now);
+    }
+
+    /// A rank has sent what no rank sends.
+    pub(super) fn failed(&mut self, rank: usize, failure: Failure, now: Instant) {
+        if self.ranks[rank].failure.is_none() {
+            self.ranks[rank].failure = Some(failure);
+            self.order.push(rank);
+            self.since.get_or_insert(now);
+        }
+    }
+
+    /// A rank's process is over.
+    pub(super) fn ended(&mut self, rank: usize, failure: Option<Failure>, now: Instant) {
+        let record = &mut self.ranks[rank];
+        record.is_over = true;
+        match failure {
+            Some(failure) if std::mem::take(&mut record.is_about_to_end) => record.failure = Some(failure),
+            Some(failure) => self.failed(rank, failure, now),
+            None => {}
+        }
+    }
+
+    /// Why a rank has failed.
+    pub(super) fn failure(&self, rank: usize) -> Option<&Failure> {
+        self.ranks[rank].failure.as_ref()
+    }
+
+    /// Ranks that have failed, the first that is known first.
+    pub(super) fn failed_ranks(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// One line about a job that has gone on: who has failed, `first` before the others, and how many ranks have not.
+    pub(super) fn summary(&self, first: usize) -> String {
+        /// A line names no more ranks than these.
+        const NAMED: usize = 8;
+        let others = self.order.iter().copied().filter(|rank| *rank != first);
+        let failed: Vec<_> = std::iter::once(first).chain(others).collect();
+        let named = failed.iter().take(NAMED);
+        let named = named.filter_map(|rank| Some(format!("rank {rank} {}", self.failure(*rank)?)));
+        let mut line = named.collect::<Vec<_>>().join(", ");
+        if failed.len() > NAMED {
+            line += &format!(", and {} more ranks have failed", failed.len() - NAMED);
+        }
+        match self.ranks.len() - failed.len() {
+            0 => line + "; no rank went on to the end",
+            1 => line + "; the other rank went on to the end",
+            left => line + &format!("; the other {left} ranks went on to the end"),
+        }
+    }
+
+    /// Whose failure it is as far as is known now. `is_dying` says whether a rank has closed its connection, did not finalize
+    /// and is still there.
+    pub(super) fn verdict(&self, now: Instant, is_dying: &mut dyn FnMut(usize) -> bool) -> Verdict {
+        let (Some(first), Some(since)) = (self.order.first(), self.since) else { return Verdict::Nobody };
+        let mut seen = vec![*first];
+        loop {
+            let rank = *seen.last().expect("it starts with one");
+            let suspects = self.suspects(rank).filter(|rank| !seen.contains(rank));
+            // Whoever has ended well has caused nothing.
+            let known = suspects.clone().find(|rank| self.ranks[**rank].failure.is_some());
+            if let Some(next) = known {
+                seen.push(*next);
+                continue;
+            }
+            for suspect in suspects.filter(|rank| !self.ranks[**rank].is_over) {
+                let limit = if is_dying(*suspect) { DYING_LIMIT } else { SUSPECT_LIMIT };
+                if now < since + limit {
+                    return Verdict::Later(since + limit);
+                }
+            }
+            return self.without_suspects(rank, since, now, is_dying);
+        }
+    }
+
+    /// Whom a rank has found lost; if it cannot say whom, those that others have found lost.
+    fn suspects(&self, rank: usize) -> impl Iterator<Item = &usize> + Clone {
+        let Record { lost, follows_a_loss, .. } = &self.ranks[rank];
+        let of_others = if lost.is_empty() && *follows_a_loss { &self.ranks[..] } else { &[] };
+        lost.iter()
+            .chain(of_others.iter().flat_map(|record| &record.lost))
+            .filter(move |other| **other != rank)
+    }
+
+    /// The verdict on a rank that has named nobody else who may be the cause.
+    fn without_suspects(
+        &self,
+        rank: usize,
+        since: Instant,
+        now: Instant,
+        is_dying: &mut dyn FnMut(usize) -> bool,
+    ) -> Verdict {
+        let record = &self.ranks[rank];
+        let Some(failure) = &record.failure else { return Verdict::Rank(rank) };
+        if failure.is_cause() && !record.is_about_to_end && !record.follows_a_loss {
+            return Verdict::Rank(rank);
+        }
+        // It may not have heard of the death that has failed it.
+        let is_better = |other: &&usize| {
+            let is_enough = self.failure(**other).is_some_and(|f| f.is_cause() || record.follows_a_loss);
+            let Record { lost, follows_a_loss, .. } = &self.ranks[**other];
+            **other != rank && is_enough && lost.is_empty() && !follows_a_loss
+        };
+        if let Some(other) = self.order.iter().find(is_better) {
+            return Verdict::Rank(*other);
+        }
+        let is_another_dying = (0..self.ranks.len()).any(|other| other != rank && is_dying(other));
+        let limit = match record {
+            _ if is_another_dying => DYING_LIMIT,
+            Record { is_about_to_end: true, .. } | Record { follows_a_loss: true, .. } => SUSPECT_LIMIT,
+            _ => SETTLE,
+        };
+        if now < since + limit { Verdict::Later(since + limit) } else { Verdict::Rank(rank) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KILLED: Failure = Failure::Killed { signal: 9, core: false };
+    const ASSERTED: Failure = Failure::Killed { signal: libc::SIGABRT, core: false };
+
+    fn at_once(blame: &Blame, now: Instant) -> Verdict {
+        blame.verdict(now, &mut |_| false)
+    }
+
+    /// However the two messages come: rank 1 is named.
+    #[test]
+    fn whoever_has_lost_another_one_is_not_the_cause() {
+        let now = Instant::now();
+        for end in [Failure::Exited(3), ASSERTED, Failure::Vanished, KILLED] {
+            for survivor in [Failure::Aborted(58), Failure::Exited(1), KILLED] {
+                let mut blame = Blame::new(3);
+                blame.lost(0, 1);
+                blame.aborted(0, survivor.clone(), false, now);
+                assert!(matches!(at_once(&blame, now), Verdict::Later(_)), "{end:?} {survivor:?}");
+                blame.ended(1, Some(end.clone()), now);
+                let named = blame.verdict(now + SETTLE, &mut |_| false);
+                assert_eq!(named, Verdict::Rank(1), "{end:?} {survivor:?}");
+                let mut blame = Blame::new(3);
+                blame.ended(1, Some(end.clone()), now);
+                blame.lost(0, 1);
+                blame.aborted(0, survivor, false, now);
+                assert_eq!(blame.verdict(now + SETTLE, &mut |_| false), Verdict::Rank(1));
+            }
+        }
+    }
+
+    #[test]
+    fn notes_are_followed_to_their_end() {
+        let now = Instant::now();
+        let mut blame = Blame::new(4);
+        blame.lost(3, 2);
+        blame.lost(2, 1);
+        blame.ended(3, Some(Failure::Exited(1)), now);
+        assert!(matches!(at_once(&blame, now), Verdict::Later(_)));
+        blame.aborted(2, Failure::Aborted(58), false, now);
+        assert!(matches!(at_once(&blame, now), Verdict::Later(_)));
+        blame.ended(1, Some(KILLED), now);
+        assert_eq!(at_once(&blame, now), Verdict::Rank(1));
+        // Two that have lost each other: the first that is known.
+        let mut blame = Blame::new(2);
+        blame.lost(0, 1);
+        blame.lost(1, 0);
+        blame.ended(1, Some(KILLED), now);
+        blame.ended(0, Some(KILLED), now);
+        assert!(matches!(at_once(&blame, now), Verdict::Rank(_)));
+    }
+
+    #[test]
+    fn a_suspect_is_waited_for_within_a_bound() {
+        let now = Instant::now();
+        let mut blame = Blame::new(2);
+        blame.lost(0, 1);
+        blame.aborted(0, Failure::Aborted(58), false, now);
+        assert_eq!(at_once(&blame, now), Verdict::Later(now + SUSPECT_LIMIT));
+        assert_eq!(blame.verdict(now, &mut |rank| rank == 1), Verdict::Later(now + DYING_LIMIT));
+        assert_eq!(at_once(&blame, now + SUSPECT_LIMIT), Verdict::Rank(0));
+        // One that has ended well is no suspect.
+        blame.ended(1, None, now);
+        assert_eq!(at_once(&blame, now), Verdict::Rank(0));
+    }
+
+    #[test]
+    fn what_comes_from_outside_is_named_at_once_and_an_exit_settles() {
+        let now = Instant::now();
+        let mut blame = Blame::new(3);
+        assert_eq!(at_once(&blame, now), Verdict::Nobody);
+        blame.ended(1, Some(Failure::Exited(3)), now);
+        assert_eq!(at_once(&blame, now), Verdict::Later(now + SETTLE));
+        assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(1));
+        blame.ended(2, Some(KILLED), now);
+        assert_eq!(at_once(&blame, now), Verdict::Rank(2));
+        let mut blame = Blame::new(1);
+        blame.ended(0, Some(KILLED), now);
+        assert_eq!(at_once(&blame, now), Verdict::Rank(0));
+        let mut blame = Blame::new(1);
+        blame.aborted(0, Failure::Aborted(7), false, now);
+        assert_eq!(at_once(&blame, now), Verdict::Rank(0));
+    }
+
+    #[test]
+    fn a_rank_that_fails_after_a_loss_it_cannot_name_waits_for_it() {
+        let now = Instant::now();
+        let mut blame = Blame::new(2);
+        blame.aborted(0, Failure::Aborted(58), true, now);
+        assert_eq!(at_once(&blame, now), Verdict::Later(now + SUSPECT_LIMIT));
+        blame.ended(1, Some(Failure::Exited(3)), now);
+        assert_eq!(at_once(&blame, now), Verdict::Rank(1));
+        // Of many that cannot name it, none is the cause, and one that can helps all.
+        let mut blame = Blame::new(4);
+        blame.aborted(0, Failure::Aborted(58), true, now);
+        blame.aborted(3, Failure::Aborted(58), true, now);
+        assert!(matches!(at_once(&blame, now), Verdict::Later(_)));
+        blame.lost(2, 1);
+        blame.aborted(2, Failure::Aborted(58), true, now);
+        assert!(matches!(at_once(&blame, now), Verdict::Later(_)));
+        blame.ended(1, Some(ASSERTED), now);
+        assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(1));
+    }
+
+    #[test]
+    fn a_job_that_went_on_is_summed_up() {
+        let now = Instant::now();
+        let mut blame = Blame::new(4);
+        blame.ended(2, Some(KILLED), now);
+        let line = "rank 2 was killed by signal 9 (SIGKILL); the other 3 ranks went on to the end";
+        assert_eq!(blame.summary(2), line);
+        blame.ended(0, Some(Failure::Exited(1)), now);
+        blame.ended(3, Some(Failure::Vanished), now);
+        let line = blame.summary(0);
+        assert!(line.starts_with("rank 0 exited with status 1, rank 2 was killed"), "{line}");
+        assert!(line.ends_with("without finalizing; the other rank went on to the end"), "{line}");
+    }
+
+    #[test]
+    fn how_a_rank_ends_is_the_better_message() {
+        let now = Instant::now();
+        let mut blame = Blame::new(2);
+        blame.is_failing(0, Failure::Aborted(101), 0, now);
+        assert_eq!(at_once(&blame, now + SETTLE), Verdict::Later(now + SUSPECT_LIMIT));
+        blame.ended(0, Some(Failure::Exited(101)), now);
+        assert_eq!(blame.failure(0), Some(&Failure::Exited(101)));
+        assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(0));
+        assert_eq!(blame.verdict(now + SETTLE, &mut |rank| rank == 1), Verdict::Later(now + DYING_LIMIT));
+    }
+}

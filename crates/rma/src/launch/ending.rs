@@ -1,0 +1,144 @@
+//! How a job ends: because of a failure, which is named once, of a signal to the launcher, or of itself.
+//!
+//! The ranks are asked to end, have the grace time, and are killed then. What ranks do because the launcher was asked to end
+//! the job is nobody's failure.
+
+use super::blame::Verdict;
+use super::job::Job;
+use super::options::OnFailure;
+use super::outcome::Failure;
+use super::server::Phase;
+
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+/// How long killed ranks may take to disappear.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
+/// Longer than any verdict takes.
+const ANY_TIME: Duration = Duration::from_secs(60);
+/// Exit status after `--timeout`, as of timeout(1).
+pub(super) const TIMED_OUT: u8 = 124;
+
+/// Where a job is.
+#[derive(Debug)]
+pub(super) enum State {
+    /// Nothing has happened that ends it.
+    Running,
+    /// The ranks have been asked to end, or been killed.
+    Ending { kill_at: Option<Instant>, give_up_at: Instant },
+}
+
+impl Job {
+    /// Sends a signal to all processes of the job's group, and to ranks that have left it.
+    pub(super) fn signal(&self, signal: Signal) {
+        self.guard.signal(signal);
+        self.ranks.iter().for_each(|rank| rank.signal_outside(self.guard.group(), signal));
+    }
+
+    /// Passes on a signal that asks for the end. What ranks do about it is theirs; with `by_grace`, they have the grace time.
+    pub(super) fn wish_end(&mut self, signal: Signal, by_grace: bool) {
+        let grace_ends = Instant::now() + Duration::from_secs(self.options.grace);
+        // A second wish for the end is impatience.
+        let again = self.wish.replace((signal, grace_ends)).is_some();
+        self.signal(if again { Signal::KILL } else { signal });
+        if by_grace || again {
+            self.signal(Signal::CONT); // a stopped process takes no other signal
+            if !matches!(self.state, State::Ending { .. }) {
+                self.state = State::Ending { kill_at: Some(grace_ends), give_up_at: grace_ends + KILL_LIMIT };
+            }
+        }
+    }
+
+    /// Whether failures of ranks end nothing but these ranks.
+    pub(super) fn goes_on(&self) -> bool {
+        self.options.on_failure == OnFailure::Continue && matches!(self.state, State::Running)
+    }
+
+    /// Whether a rank that ends now does so because the launcher was asked to end the job.
+    pub(super) fn is_wished(&self, now: Instant) -> bool {
+        self.wish.is_some_and(|(_, until)| now < until)
+    }
+
+    /// Ends the job when a failure has to, as soon as it is known whose it is.
+    pub(super) fn judge(&mut self, now: Instant) {
+        self.judge_at = None;
+        let has_to_end = self.must_end || self.options.on_failure == OnFailure::End;
+        if !has_to_end || matches!(self.state, State::Ending { .. }) {
+            return;
+        }
+        if self.is_wished(now) && !self.blame.failed_ranks().is_empty() {
+            return self.ask_to_end();
+        }
+        match self.verdict(now) {
+            Verdict::Nobody => {}
+            Verdict::Later(at) => self.judge_at = Some(at),
+            Verdict::Rank(rank) => {
+                self.report(rank);
+                if self.options.on_failure == OnFailure::Continue {
+                    // Who has asked for the end is not the one who has died before.
+                    self.blame.failed_ranks().to_vec().into_iter().for_each(|rank| self.report(rank));
+                }
+                self.ask_to_end();
+            }
+        }
+    }
+
+    /// Whose failure it is.
+    fn verdict(&mut self, now: Instant) -> Verdict {
+        if self.blame.failed_ranks().is_empty() {
+            return Verdict::Nobody;
+        }
+        let running: Vec<usize> = (0..self.ranks.len())
+            .filter(|rank| {
+                self.server.phase(*rank as u32) == Phase::Running && !self.ranks[*rank].has_exited()
+            })
+            .collect();
+        // What they have said last counts, and whether they have closed their connection.
+        running.iter().for_each(|rank| self.serve_pmi(*rank));
+        let ranks = &self.ranks;
+        self.blame.verdict(now, &mut |rank| running.contains(&rank) && ranks[rank].has_hung_up())
+    }
+
+    /// All ranks have ended: names who has failed, if that is still to be told.
+    pub(super) fn conclude(&mut self) {
+        let failed = self.blame.failed_ranks();
+        if failed.is_empty() || self.exit_code == TIMED_OUT {
+            return;
+        }
+        if let Some((signal, _)) = self.wish.filter(|_| self.told.is_empty()) {
+            let number = signal.as_raw();
+            let name = signal_hook::low_level::signal_name(number).unwrap_or("unknown");
+            self.stderr.say(&format!("signal {number} ({name}) has ended the job"));
+            self.exit_code = 128 + number as u8;
+            return;
+        }
+        if let State::Running = self.state
+            && let Verdict::Rank(first) = self.verdict(Instant::now() + ANY_TIME)
+        {
+            self.report(first);
+            self.exit_code = self.blame.failure(first).map_or(1, Failure::exit_code);
+            if self.options.on_failure == OnFailure::Continue {
+                let line = self.blame.summary(first);
+                self.stderr.say(&line);
+            }
+        }
+    }
+
+    /// Names a failure once, and makes it the job's status if it is the first.
+    pub(super) fn report(&mut self, rank: usize) {
+        let Some(failure) = self.blame.failure(rank).filter(|_| !self.told.contains(&rank)) else { return };
+        self.told.push(rank);
+        let pid = self.ranks[rank].pid;
+        self.stderr.say(&format!("rank {rank} (pid {pid}) {failure}"));
+        if self.exit_code == 0 {
+            self.exit_code = failure.exit_code();
+        }
+    }
+
+    pub(super) fn ask_to_end(&mut self) {
+        let kill_at = Instant::now() + Duration::from_secs(self.options.grace);
+        self.state = State::Ending { kill_at: Some(kill_at), give_up_at: kill_at + KILL_LIMIT };
+        self.signal(Signal::TERM);
+        self.signal(Signal::CONT); // a stopped process takes no other signal
+    }
+}
