@@ -4,6 +4,7 @@
 //! of others is as it was when the round began, because nobody changes it in that round. Regions that many actors change at
 //! once are judged after the run: by their final value when the operation commutes, else by [`super::chains`].
 
+use super::makings::Making;
 use super::operations::{Prepared, prepare, prepare_nowhere};
 use super::program::{
     Awaited, EQUALS, Flavor, Item, Kind, LockPlan, Op, Phase, Program, Region, STORES, WindowPlan,
@@ -116,6 +117,10 @@ pub enum Step {
         at: u64,
         bytes: Vec<u8>,
     },
+    /// Creates, frees or duplicates, with the same thread of the other ranks.
+    Make(Making),
+    /// Frees what is left of that.
+    ClearMakings,
     /// Attaches the memory of a dynamic window, cut into so many pieces; detaches it before.
     Attach {
         window: usize,
@@ -167,6 +172,7 @@ pub fn compile(program: &Program) -> Compiled {
     for (at, phase) in program.phases.iter().enumerate() {
         compiler.phase(at, phase);
     }
+    (0..actors).for_each(|actor| compiler.step(actor, Step::ClearMakings));
     compiler.all(Step::Meet);
     compiler.look();
     Compiled { steps: compiler.steps, counts: compiler.counts }
@@ -199,7 +205,9 @@ impl Compiler<'_> {
             self.before.clone_from(&self.memory);
             self.teams();
             for (actor, body) in bodies.iter().enumerate() {
-                self.body(actor as u32, body);
+                let makings =
+                    phase.makings.get(at).map_or(&[][..], |threads| &threads[actor % threads.len()]);
+                self.body_with(actor as u32, body, makings);
             }
             if phase.kind == Kind::Passive {
                 self.observe(bodies);
@@ -369,6 +377,18 @@ impl Compiler<'_> {
                 self.steps[(rank * self.program.threads) as usize].push(Step::Look { window, parts });
             }
         }
+    }
+
+    /// A body, and what the actor makes meanwhile, between epochs of its own.
+    fn body_with(&mut self, actor: u32, items: &[Item], makings: &[Making]) {
+        let mut begin = 0;
+        for (at, making) in makings.iter().enumerate() {
+            let end = items.len() * at / makings.len();
+            self.body(actor, &items[begin..end]);
+            self.step(actor, Step::Make(*making));
+            begin = end;
+        }
+        self.body(actor, &items[begin..]);
     }
 
     fn body(&mut self, actor: u32, items: &[Item]) {

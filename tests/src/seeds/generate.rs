@@ -1,6 +1,7 @@
 //! Draws a program.
 
 use super::conflicts::Busy;
+use super::makings;
 use super::program::{Action, Awaited, Item, Kind, LockPlan, Op, Phase, Program, Region};
 use super::windows;
 use crate::random::Random;
@@ -33,6 +34,12 @@ pub(super) fn generate(random: &mut Random, ranks: u32, threads: u32, is_one_nod
     let (mut own, mut program) = (maker.random.clone(), maker.program);
     let rounds = program.phases.iter_mut().flat_map(|phase| &mut phase.rounds);
     rounds.flatten().for_each(|body| nowhere(&mut own, body));
+    if own.below(if threads > 1 { 2 } else { 4 }) == 0 {
+        // What is made keeps ranks together; tight phases are there to keep them apart.
+        for phase in program.phases.iter_mut().filter(|phase| !phase.is_tight) {
+            phase.makings = phase.rounds.iter().map(|_| makings::draw(&mut own, ranks, threads)).collect();
+        }
+    }
     program
 }
 
@@ -90,8 +97,14 @@ impl Maker<'_> {
         let waits = matches!(behind.kind, Kind::Fence { .. } | Kind::Active { .. });
         let rounds = vec![vec![Vec::new(); self.program.actors() as usize]];
         let is_tight = waits && self.random.coin();
-        let ahead =
-            Phase { kind: Kind::FenceAhead { window }, rounds, looks: vec![false], stores: 0, is_tight };
+        let ahead = Phase {
+            kind: Kind::FenceAhead { window },
+            rounds,
+            makings: Vec::new(),
+            looks: vec![false],
+            stores: 0,
+            is_tight,
+        };
         vec![ahead, behind]
     }
 
@@ -118,7 +131,7 @@ impl Maker<'_> {
         let count = if self.takes_turns { 6 + 2 * count } else { count };
         let rounds = (0..count).map(|at| self.round(&kind, at)).collect();
         let looks = (0..count).map(|_| self.random.coin()).collect();
-        Phase { kind, rounds, looks, stores, is_tight: false }
+        Phase { kind, rounds, makings: Vec::new(), looks, stores, is_tight: false }
     }
 
     fn round(&mut self, kind: &Kind, at: usize) -> Vec<Vec<Item>> {

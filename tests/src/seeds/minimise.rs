@@ -5,6 +5,7 @@
 //! because the outcome is no part of a program; what would not be a legal program is not tried.
 
 use super::conflicts::are_legal;
+use super::makings::Making;
 use super::plan::Plan;
 use super::program::{Item, Kind, Program};
 
@@ -36,6 +37,7 @@ pub fn minimise(plan: &Plan) -> Plan {
         minimiser.pauses();
         minimiser.phases();
         minimiser.rounds();
+        minimiser.makings();
         minimiser.bodies();
         minimiser.halves();
         minimiser.items();
@@ -101,12 +103,36 @@ impl Minimiser {
                         let phase = &mut program.phases[phase];
                         phase.rounds.remove(at);
                         phase.looks.remove(at);
+                        if at < phase.makings.len() {
+                            phase.makings.remove(at);
+                        }
                         if let Kind::Active { edges, .. } = &mut phase.kind {
                             edges.remove(at);
                         }
                     });
                 }
             }
+        }
+    }
+
+    /// What is made, all of it, then one by one.
+    fn makings(&mut self) {
+        self.attempt(|program| program.phases.iter_mut().for_each(|phase| phase.makings.clear()));
+        let places = |program: &Program| {
+            let mut places = Vec::new();
+            for (phase, of) in program.phases.iter().enumerate() {
+                for (round, threads) in of.makings.iter().enumerate() {
+                    for (thread, makings) in threads.iter().enumerate() {
+                        places.extend((0..makings.len()).map(|at| (phase, round, thread, at)));
+                    }
+                }
+            }
+            places
+        };
+        for (phase, round, thread, at) in places(&self.best.program).into_iter().rev() {
+            self.attempt(|program| {
+                program.phases[phase].makings[round][thread].remove(at);
+            });
         }
     }
 
@@ -181,6 +207,11 @@ fn take_last(program: &mut Program, last: u32) {
     let actors = (last * program.threads) as usize;
     for phase in &mut program.phases {
         phase.rounds.iter_mut().for_each(|bodies| bodies.truncate(actors));
+        for making in phase.makings.iter_mut().flatten().flatten() {
+            if let Making::Create { members, .. } = making {
+                *members &= (1 << last) - 1;
+            }
+        }
         if let Kind::Active { edges, .. } = &mut phase.kind {
             for edges in edges {
                 let all = last + 1;

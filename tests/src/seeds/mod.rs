@@ -17,6 +17,7 @@ pub mod compile;
 pub mod conflicts;
 mod generate;
 mod late;
+pub mod makings;
 mod memory;
 pub mod minimise;
 mod operations;

@@ -8,6 +8,7 @@
 use super::calls::Buffers;
 use super::chains::Log;
 use super::compile::{Compiled, Step};
+use super::makings::Workshop;
 use super::memory::Buffer;
 use super::operations::Prepared;
 use super::program::{Flavor, Program, Region};
@@ -36,6 +37,12 @@ pub(super) trait Ground {
     fn barrier(&mut self) -> Result<bool>;
     /// Tells where a rank's memory of a dynamic window is.
     fn publish(&mut self, window: usize, address: u64);
+    /// The communicator that a thread has made last, or was given.
+    fn group(&self, thread: u32) -> Group;
+    /// Duplicates it; whether that is over.
+    fn duplicate(&mut self, thread: u32) -> Result<bool>;
+    /// Frees it, if the thread has made it; whether it has.
+    fn release(&mut self, thread: u32) -> bool;
     /// Where it is; all ranks have met since they told.
     fn address(&self, window: usize, rank: u32) -> u64;
 }
@@ -105,6 +112,7 @@ struct Actor {
     seen: HashMap<(usize, u32, u64), u64>,
     /// What the equal numbers were when they were got last.
     equal: u64,
+    workshop: Workshop,
 }
 
 /// An operation that is not complete.
@@ -167,7 +175,7 @@ impl<G: Ground> Player<G> {
             }
             Some(Step::Look { window, .. }) => format!("look at window {window}"),
             Some(Step::Hear { actor, .. }) => format!("hear of actor {actor}"),
-            Some(step) => format!("{step:?}"),
+            Some(step) => format!("{step:?}{}", actor.workshop.describe()),
         };
         format!("rank {}: {}", self.me, self.actors.iter().map(at).collect::<Vec<_>>().join("; "))
     }

@@ -5,8 +5,9 @@ use super::compile::compile;
 use super::plan::Plan;
 use super::player::{Ground, Player, Turn};
 use super::simulate::text;
-use rma::{CollectiveRequest, World};
+use rma::{CollectiveRequest, Communicator, World};
 use rma_core::error::Result;
+use rma_core::host::Group;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -25,6 +26,8 @@ struct Job<'a> {
     meetings: Vec<Meeting>,
     barrier: Option<CollectiveRequest<()>>,
     addresses: HashMap<usize, Vec<u64>>,
+    /// By thread: the communicators that it has, and the duplication under way.
+    comms: Vec<(Vec<Communicator>, Option<CollectiveRequest<Communicator>>)>,
 }
 
 #[derive(Default)]
@@ -76,6 +79,29 @@ impl Ground for Job<'_> {
         self.addresses.insert(window, all.concat());
     }
 
+    fn group(&self, thread: u32) -> Group {
+        self.comms[thread as usize].0.last().expect("the given one stays").group()
+    }
+
+    fn duplicate(&mut self, thread: u32) -> Result<bool> {
+        let (comms, under_way) = &mut self.comms[thread as usize];
+        let last = comms.last().expect("the given one stays");
+        let made = under_way.get_or_insert_with(|| last.begin_duplicate()).test()?;
+        let is_over = made.is_some();
+        if is_over {
+            *under_way = None;
+        }
+        comms.extend(made);
+        Ok(is_over)
+    }
+
+    fn release(&mut self, thread: u32) -> bool {
+        let (comms, _) = &mut self.comms[thread as usize];
+        let has_made = comms.len() > 1;
+        comms.pop_if(|_| has_made);
+        has_made
+    }
+
     fn address(&self, window: usize, rank: u32) -> u64 {
         self.addresses[&window][rank as usize]
     }
@@ -100,6 +126,10 @@ fn play_out(world: &World, plan: &Plan) -> Result<(), String> {
         meetings: Vec::new(),
         barrier: None,
         addresses: HashMap::new(),
+        comms: (0..program.threads)
+            .map(|_| Ok((vec![world.duplicate()?], None)))
+            .collect::<Result<_>>()
+            .map_err(|error| error.to_string())?,
     };
     let engine = world.engine().clone();
     let mut player =

@@ -3,6 +3,7 @@
 //! An actor is a thread of a rank. All actors take part in every phase and every round, with empty bodies if need be; that is
 //! what makes collective calls agree whatever is taken out of the tree.
 
+use super::makings::Making;
 use crate::random::Random;
 use crate::types::{Listed, random_type};
 use rma_core::datatype::BasicType;
@@ -262,6 +263,8 @@ pub struct Phase {
     pub kind: Kind,
     /// Bodies by round and actor.
     pub rounds: Vec<Vec<Vec<Item>>>,
+    /// By round and thread: what is made and freed meanwhile, together with the same thread of the other ranks.
+    pub makings: Vec<Vec<Vec<Making>>>,
     /// By round: whether everybody looks at its memory at the end.
     pub looks: Vec<bool>,
     /// From what the owners' stores at the begin of each round are drawn; 0 is none.
@@ -292,7 +295,9 @@ impl Program {
     /// Operations and calls in the bodies.
     pub fn items(&self) -> usize {
         let bodies = self.phases.iter().flat_map(|phase| &phase.rounds).flatten();
-        bodies.map(|body| body.iter().map(Item::weight).sum::<usize>()).sum()
+        let makings = self.phases.iter().flat_map(|phase| &phase.makings).flatten();
+        bodies.map(|body| body.iter().map(Item::weight).sum::<usize>()).sum::<usize>()
+            + makings.map(Vec::len).sum::<usize>()
     }
 }
 

@@ -8,7 +8,7 @@ use super::player::{Ground, Player, Turn};
 use rma_ch_sim::{Actor, Context, SimWorld, Step};
 use rma_core::Engine;
 use rma_core::error::Result;
-use rma_core::host::{Group, Host, HostRequest};
+use rma_core::host::{Combine, Group, Host, HostRequest, Outcome};
 use rma_core::ids::{Peer, Rank};
 use rma_core::progress::NoUpper;
 use std::any::Any;
@@ -66,6 +66,10 @@ struct Field {
     group: Group,
     host: Arc<LateHost>,
     request: Option<HostRequest>,
+    /// By thread: the communicators that it has, and the duplication under way.
+    comms: Vec<(Vec<Group>, Option<HostRequest>)>,
+    /// Contexts that this rank has named.
+    contexts: u64,
     board: Rc<RefCell<Board>>,
 }
 
@@ -105,6 +109,39 @@ impl Ground for Field {
 
     fn publish(&mut self, window: usize, address: u64) {
         self.board.borrow_mut().addresses.insert((window, self.me), address);
+    }
+
+    fn group(&self, thread: u32) -> Group {
+        self.comms[thread as usize].0.last().expect("the given one stays").clone()
+    }
+
+    fn duplicate(&mut self, thread: u32) -> Result<bool> {
+        let whole = self.group(thread);
+        let (comms, under_way) = &mut self.comms[thread as usize];
+        let request = match *under_way {
+            Some(request) => request,
+            None => {
+                // The highest that is named is nobody else's.
+                self.contexts += 1;
+                let named = u64::from(self.me + 1) << 32 | self.contexts;
+                self.host.begin_reduce(&whole, Combine::Max, &[named])?
+            }
+        };
+        *under_way = Some(request);
+        let Some(outcome) = self.host.poll(request)? else { return Ok(false) };
+        let Outcome::Values(context) = outcome else { panic!("a reduction gave {outcome:?}") };
+        *under_way = None;
+        comms.push(Group::strided(context[0], whole.me(), Peer(0), 1, whole.size()));
+        Ok(true)
+    }
+
+    fn release(&mut self, thread: u32) -> bool {
+        let (comms, _) = &mut self.comms[thread as usize];
+        let has_made = comms.len() > 1;
+        if let Some(gone) = comms.pop_if(|_| has_made) {
+            self.host.forget(gone.context());
+        }
+        has_made
     }
 
     fn address(&self, window: usize, rank: u32) -> u64 {
@@ -180,6 +217,8 @@ impl Plan {
                 group: group.clone(),
                 host,
                 request: None,
+                comms: (0..program.threads).map(|thread| (vec![own_comm(thread, &group)], None)).collect(),
+                contexts: 0,
                 board: Rc::clone(&board),
             };
             let player = Player::new(me, group, engine, field, Arc::clone(&program), Arc::clone(&compiled));
@@ -196,6 +235,11 @@ impl Plan {
         let steps = compiled.steps[..program.actors() as usize].iter().map(|steps| steps.len() as u64).sum();
         Ok(Report { steps, turns: report.steps })
     }
+}
+
+/// The communicator that a thread is given.
+fn own_comm(thread: u32, whole: &Group) -> Group {
+    Group::strided(1 + u64::from(thread), whole.me(), Peer(0), 1, whole.size())
 }
 
 /// What a panic says.

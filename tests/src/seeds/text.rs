@@ -21,6 +21,11 @@ impl Program {
         writeln!(f, "phase {at}: {:?}, looks {:?}, stores {}", phase.kind, phase.looks, phase.stores)?;
         for (at, bodies) in phase.rounds.iter().enumerate() {
             writeln!(f, "  round {at}")?;
+            for (thread, makings) in phase.makings.get(at).into_iter().flatten().enumerate() {
+                for making in makings {
+                    writeln!(f, "    thread {thread} of all ranks: {making:?}")?;
+                }
+            }
             for (actor, body) in bodies.iter().enumerate().filter(|(_, body)| !body.is_empty()) {
                 let (rank, thread) = (actor as u32 / self.threads, actor as u32 % self.threads);
                 writeln!(f, "    rank {rank}, thread {thread}")?;

@@ -2,6 +2,7 @@
 
 use super::super::calls::{Buffers, Called, attach, call, local, mapped};
 use super::super::compile::Step;
+use super::super::makings::Place;
 use super::super::operations::{Call, Judged, Prepared};
 use super::super::program::{Awaited, EQUALS, Flavor, Region};
 use super::{Ground, Live, Player};
@@ -133,6 +134,15 @@ impl<G: Ground> Player<G> {
                 Ok(true)
             }
             Step::Attach { window, pieces } => self.attach(*window, *pieces),
+            Step::Make(_) | Step::ClearMakings => {
+                let (engine, ground, me) = (&self.engine, &mut self.ground, self.me);
+                let mut place = Place { engine, ground, me, thread: who as u32 };
+                let workshop = &mut self.actors[who].workshop;
+                match step {
+                    Step::Make(making) => workshop.make(*making, &mut place),
+                    _ => workshop.clear(&mut place),
+                }
+            }
             other => unreachable!("{other:?} is a call with steps"),
         }
     }
