@@ -318,12 +318,10 @@ impl Runtime {
             .map_or_else(String::new, |whom| format!(", next for {whom}"))
     }
 
-    /// Ends the trace, if there is one: in order, or with what there is.
-    pub(crate) fn end_trace(&self, is_in_order: bool) {
-        match &self.recorder {
-            Some(recorder) if is_in_order => recorder.finish(&self.engine),
-            Some(recorder) => recorder.save(),
-            None => {}
+    /// Ends the trace in order, if there is one.
+    pub(crate) fn end_trace(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.finish(&self.engine);
         }
     }
 }

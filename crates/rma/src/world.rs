@@ -97,7 +97,6 @@ impl World {
 
     /// Ends the job at once, with this exit status, and does not return.
     pub fn abort(&self, code: i32) -> ! {
-        self.runtime().end_trace(false);
         if let Some(launcher) = &self.launcher {
             // A launcher that cannot be told sees the exit.
             let _ = launcher.abort(code);
@@ -131,8 +130,8 @@ impl World {
             let _call = runtime.engine.trace_call("finalize");
             self.communicator.meet_last().and_then(|()| runtime.close())
         };
-        runtime.end_trace(ended.is_ok());
         ended?;
+        runtime.end_trace();
         if let Some(summary) = self.summary.as_ref().filter(|_| self.rank() == 0) {
             summary.print(&runtime.engine, launcher);
         }
@@ -144,7 +143,6 @@ impl World {
 
     /// Tells the launcher that this rank fails, and because of whom as far as it knows.
     fn give_up(&self) {
-        self.runtime().end_trace(false);
         const PANIC: i32 = 101;
         let code = if std::thread::panicking() { PANIC } else { 1 };
         if let Some(launcher) = &self.launcher {
@@ -158,7 +156,6 @@ impl World {
 
     /// Leaves without a word, as a rank does that has failed.
     pub(crate) fn desert(&mut self) {
-        self.runtime().end_trace(false);
         self.is_over = true;
     }
 }

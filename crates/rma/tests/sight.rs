@@ -284,6 +284,74 @@ fn a_job_that_fails_leaves_what_there_is() {
     assert_eq!(files_of(directory.path()), ["trace.json"]);
 }
 
+/// How a job that hangs is ended.
+#[derive(Clone, Copy, Debug)]
+enum Ended {
+    ByTimeout,
+    BySignal(rustix::process::Signal),
+}
+
+/// Rank 0 waits for good for rank 1, which has left the library, and sleeps. However the job ends, its timeline has the call.
+#[test]
+fn a_job_that_hangs_leaves_a_timeline_that_names_the_call() {
+    use rustix::process::Signal;
+    let ends = [Ended::ByTimeout, Ended::BySignal(Signal::TERM), Ended::BySignal(Signal::KILL)];
+    let waits = [
+        ("fence", "fence", PATHS[0]),
+        ("fence", "fence", PACKETS),
+        ("lock", "lock", PATHS[0]),
+        ("lock", "unlock", PACKETS),
+        ("receive", "receive", PATHS[0]),
+        ("receive", "receive", PACKETS),
+    ];
+    std::thread::scope(|threads| {
+        for ended in ends {
+            threads.spawn(move || waits.iter().for_each(|wait| leaves_a_timeline(*wait, ended)));
+        }
+    });
+}
+
+fn leaves_a_timeline((kind, waits_in, path): (&str, &str, Variables), ended: Ended) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trace.json");
+    let limit = if matches!(ended, Ended::ByTimeout) { "5" } else { "50" };
+    let mut command = rmarun(["--timeout", limit, "-n", "2", SIGHT, "late", kind]);
+    // Nobody serves in place of the late rank, and nobody lets it go on.
+    command.env("RMA_AGENT", "0").env("RMA_TEST_GO", directory.path().join("never")).env("RMA_TRACE", &file);
+    let running = Running::start({
+        command.envs(path.iter().copied());
+        command
+    });
+    if let Ended::BySignal(signal) = ended {
+        let part = directory.path().join("trace.json.0.part");
+        let wait = format!("{{\"call\":\"{waits_in}\",\"waits_for\"");
+        let until = std::time::Instant::now() + LIMIT / 2;
+        while !std::fs::read_to_string(&part).unwrap_or_default().contains(&wait) {
+            assert!(
+                std::time::Instant::now() < until,
+                "{kind} {path:?}: rank 0 has not written that it waits"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        for pid in running.wait_for(2, SIGHT) {
+            // One that has ended because of the other is gone already.
+            let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal);
+        }
+    }
+    let run = running.finish();
+    assert_ne!(run.code, Some(0), "{run:?}");
+    let events = events(&file);
+    assert_nested(&events);
+    let is_wait = |event: &&Value| event["cat"] == "wait" && event["args"]["call"] == waits_in;
+    let waits = of_rank(&events, 0).filter(is_wait).count();
+    assert!(waits > 0, "{kind} {path:?} {ended:?}: no {waits_in} among {events:?}");
+    assert!(of_rank(&events, 0).any(|event| event["args"]["unfinished"] == true), "{kind} {ended:?}");
+    let made = [count(&events, 1, "B", "win_create"), count(&events, 1, "B", "win_free")];
+    assert_eq!(made, [1, 0], "the late rank's calls are there too");
+    let left: Vec<_> = files_of(directory.path()).into_iter().filter(|name| name.contains("trace")).collect();
+    assert_eq!(left, ["trace.json"]);
+}
+
 #[test]
 fn the_summary_adds_up() {
     for path in PATHS {

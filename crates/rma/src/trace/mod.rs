@@ -5,12 +5,12 @@
 //!   engine ── events ──> Recorder ── lines ──> FILE.1.part ┘  the end of rank 1 ──> FILE.1.done ┴── gathered ──> FILE
 //! ```
 //!
-//! Every rank writes a file of its own while it runs, so that little is lost when it is killed, and memory stays bounded. The
+//! Every rank writes a file of its own while it runs, so that nothing is lost when it is killed, and memory stays bounded. The
 //! rank that ends last makes one file of all; no rank waits for another one because of it. After a job that has failed, what
 //! there is is put together by `rmarun`. A file system that is full, or a path that is wrong, is said once and costs the job
 //! nothing but its trace.
 //!
-//! [`record`] is what stands in a rank's file, [`recorder`] writes it, [`gather`] makes one timeline of several, in the form
+//! [`record`] is what stands in a rank's file, [`recorder`] writes it into a [`sheet`], [`gather`] makes one timeline of several, in the form
 //! of [`chrome`], with the clocks of different machines aligned by [`clocks`]. [`summary`] is the table of counters.
 
 mod chrome;
@@ -19,6 +19,7 @@ mod config;
 mod gather;
 mod record;
 mod recorder;
+mod sheet;
 mod summary;
 
 pub use config::{SightConfig, TraceFile};

@@ -1,12 +1,13 @@
 //! Writes one rank's events to its file, as they happen.
 //!
 //! Invariants: times in the file ascend, because the clock is read under the lock that orders the lines; an event that ends
-//! something is written exactly if its begin was. Memory is one buffer, written out when it is full and when a thread goes to
-//! sleep, so that what a killed rank did last is not far behind.
+//! something is written exactly if its begin was. A line is in the file when its event is over ([`super::sheet`]), so a rank
+//! that sleeps for good, or is killed, leaves all that it has done.
 
 use super::config::SightConfig;
 use super::gather::gather_all;
 use super::record::{Head, Moved, Record, What};
+use super::sheet::Sheet;
 use parking_lot::Mutex;
 use rma_core::Engine;
 use rma_core::channel::Lane;
@@ -16,15 +17,10 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// Bytes that are kept until they are written together.
-const BUFFER_BYTES: usize = 1 << 16;
-/// A thread that goes to sleep writes what is older.
-const STALE_NS: u64 = 50_000_000;
 
 /// The trace of one rank.
 pub(crate) struct Recorder {
@@ -39,11 +35,11 @@ pub(crate) struct Recorder {
 /// The rank's file.
 struct Part {
     /// `None` once it has failed, or the rank has ended its part.
-    file: Option<File>,
-    buffer: Vec<u8>,
+    sheet: Option<Sheet>,
+    /// The line that is being made.
+    line: Vec<u8>,
     /// Bytes that may still be written.
     room: u64,
-    flushed_at: u64,
     dropped: u64,
     /// Threads whose newest begins were dropped, and how many.
     skipped: HashMap<u32, u32>,
@@ -73,21 +69,19 @@ impl Recorder {
         }
         // A part of an earlier job that was to be gathered would be taken for this one's.
         let _ = fs::remove_file(done_path(path, rank.0));
-        let file = File::create(part_path(path, rank.0))?;
+        let sheet = Sheet::create(&part_path(path, rank.0))?;
         let (boot, host) = machine();
         let head =
             Head { job: job.to_owned(), rank: rank.0, size, boot, host, pid: std::process::id(), t: now() };
         let mut part = Part {
-            file: Some(file),
-            buffer: Vec::with_capacity(BUFFER_BYTES),
+            sheet: Some(sheet),
+            line: Vec::new(),
             room,
-            flushed_at: head.t,
             dropped: 0,
             skipped: HashMap::new(),
             epochs: HashSet::new(),
         };
-        part.push(&head);
-        part.flush()?;
+        part.push(&head)?;
         Ok(Self { rank, size, path: path.to_owned(), job: job.to_owned(), part: Mutex::new(part) })
     }
 
@@ -97,15 +91,14 @@ impl Recorder {
         let counters = counters.collect();
         {
             let mut part = self.part.lock();
-            if part.file.is_none() {
+            if part.sheet.is_none() {
                 return;
             }
             let dropped = part.dropped;
-            part.push(&Record { t: now(), thread: thread(), what: What::Tail { dropped, counters } });
-            self.or_complain(part.flush());
-            if part.file.take().is_none() {
-                return;
-            }
+            let tail = Record { t: now(), thread: thread(), what: What::Tail { dropped, counters } };
+            self.or_complain(part.push(&tail));
+            let Some(sheet) = part.sheet.take() else { return };
+            self.or_complain(sheet.finish());
             if dropped > 0 {
                 eprintln!(
                     "rma: rank {}: RMA_TRACE: {dropped} events were left out: RMA_TRACE_BYTES allows no more",
@@ -120,13 +113,6 @@ impl Recorder {
         }
     }
 
-    /// The rank ends without an end of its part: writes what there is.
-    pub(crate) fn save(&self) {
-        let mut part = self.part.lock();
-        let flushed = part.flush();
-        self.or_complain(flushed);
-    }
-
     fn or_complain(&self, result: io::Result<()>) {
         if let Err(error) = result {
             complain(self.rank, &part_path(&self.path, self.rank.0), &error);
@@ -138,7 +124,7 @@ impl Observer for Recorder {
     fn observe(&self, event: &Event<'_>) {
         let thread = thread();
         let mut part = self.part.lock();
-        if part.file.is_none() {
+        if part.sheet.is_none() {
             return;
         }
         let Some(what) = what(event) else { return };
@@ -146,13 +132,7 @@ impl Observer for Recorder {
         if !part.takes(thread, &what) {
             return;
         }
-        let is_sleep = matches!(what, What::Sleep {});
-        part.push(&Record { t, thread, what });
-        if part.buffer.len() >= BUFFER_BYTES || is_sleep && t.saturating_sub(part.flushed_at) > STALE_NS {
-            part.flushed_at = t;
-            let flushed = part.flush();
-            self.or_complain(flushed);
-        }
+        self.or_complain(part.push(&Record { t, thread, what }));
     }
 }
 
@@ -186,21 +166,18 @@ impl Part {
         }
     }
 
-    fn push(&mut self, line: &impl Serialize) {
-        let before = self.buffer.len();
+    /// Writes a line. After an error nothing more is written.
+    fn push(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let Some(sheet) = &mut self.sheet else { return Ok(()) };
+        self.line.clear();
         // Lines have string keys only, and a vector takes every byte.
-        let written = serde_json::to_writer(&mut self.buffer, line);
-        debug_assert!(written.is_ok(), "a line that cannot be written");
-        self.buffer.push(b'\n');
-        self.room = self.room.saturating_sub((self.buffer.len() - before) as u64);
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let written = file.write_all(&self.buffer);
-        self.buffer.clear();
+        let made = serde_json::to_writer(&mut self.line, line);
+        debug_assert!(made.is_ok(), "a line that cannot be written");
+        self.line.push(b'\n');
+        self.room = self.room.saturating_sub(self.line.len() as u64);
+        let written = sheet.append(&self.line);
         if written.is_err() {
-            self.file = None;
+            self.sheet = None;
         }
         written
     }
