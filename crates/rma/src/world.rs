@@ -106,7 +106,6 @@ impl World {
 
     /// As [`World::abort`], because another rank is lost: the launcher names that one and ends with its status.
     pub fn abort_after_loss(&self, code: i32) -> ! {
-        self.runtime().end_trace(false);
         if let Some(launcher) = &self.launcher {
             // A launcher that cannot be told sees the exit.
             let _ = if launcher.is_own() { launcher.abort_after_loss(code) } else { launcher.abort(code) };
