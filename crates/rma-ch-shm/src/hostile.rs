@@ -141,13 +141,13 @@ impl Villain {
         let geometry = Geometry::new(&config());
         let len = geometry.block_len() as u64;
         let identity = Identity::new(victim.job.clone(), SECRET);
-        let address = identity.address(Service::Channel, Peer(0)).unwrap();
+        let connection = sockets::connect_to(identity.addresses(Service::Channel, Peer(0))).unwrap();
         Self {
             introduction: Introduction::new(identity, Peer(1), SIZE, geometry),
             geometry,
             memory: SharedMemory::create(len, len, &config()).unwrap(),
             doorbell: Doorbell::new().unwrap(),
-            connection: sockets::connect_to(&address).unwrap(),
+            connection,
         }
     }
 
@@ -166,7 +166,7 @@ impl Villain {
     }
 
     fn say(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) {
-        sockets::send(&self.connection, None, bytes, descriptors).unwrap();
+        sockets::send(&self.connection, bytes, descriptors).unwrap();
     }
 
     /// What the victim said, if anything.
@@ -425,8 +425,8 @@ fn a_false_welcome_fails_the_peer() {
     for (peer, is_good) in [(Peer(1), true), (Peer(2), false)] {
         let mut victim = Victim::new("welcome");
         let villain = Villain::at_the_door(&victim);
-        let address = villain.introduction.identity().address(Service::Channel, Peer(1)).unwrap();
-        let listener = sockets::listen_at(&address, 1).unwrap();
+        let addresses = villain.introduction.identity().addresses(Service::Channel, Peer(1));
+        let listener = sockets::listen_at(addresses, 1).unwrap();
         send(&mut victim.channel, 1, b"who are you?");
         let connection = sockets::accept_own(&listener, &mut 0).unwrap();
         let hello = sockets::receive::<LONGEST>(&connection).unwrap();
@@ -434,7 +434,7 @@ fn a_false_welcome_fails_the_peer() {
         assert_eq!(hello.descriptors.len(), 2);
         let identity = Identity::new(victim.job.clone(), SECRET);
         let answer = Introduction::new(identity, peer, SIZE, villain.geometry).welcome(Peer(0));
-        sockets::send(&connection, None, &answer, &[villain.doorbell.as_fd()]).unwrap();
+        sockets::send(&connection, &answer, &[villain.doorbell.as_fd()]).unwrap();
         victim.settle();
         if is_good {
             assert!(victim.seen.failed.is_empty());

@@ -1,7 +1,8 @@
 //! Who this process is to its siblings: the names of its sockets, and proofs that it belongs to the job.
 //!
 //! Invariants: the secret leaves this file only as the key of a keyed hash. Names are in no file system, so nothing is left
-//! behind by a process that is killed.
+//! behind by a process that is killed. Everything that tells two names apart is inside the hash: whoever sees some names of a
+//! job (`/proc/net/unix` shows them to everybody) can work out no other.
 
 use hmac::{Hmac, KeyInit, Mac};
 use rma_core::ids::Peer;
@@ -12,13 +13,17 @@ use std::{fmt, io};
 /// Bytes of a proof.
 pub(crate) const PROOF_LEN: usize = 32;
 
+/// Names that a socket may have. The first serves unless somebody has taken it, which takes the secret or 2¹²⁸ guesses.
+const NAMES: u8 = 8;
+
 /// What a socket is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Service {
     /// Connections of the channel.
-    Channel,
+    Channel = 0,
     /// Descriptors for segments.
-    Mailbox,
+    Mailbox = 1,
 }
 
 /// A job, as those know it who belong to it.
@@ -33,18 +38,20 @@ impl Identity {
         Self { job, secret }
     }
 
-    /// The address of the socket of a process of this job.
-    pub(crate) fn address(&self, service: Service, peer: Peer) -> io::Result<SocketAddrUnix> {
-        // Eight bytes tell the jobs of a node apart, and no other user can guess the name before it is taken.
-        let hash = self.proof(b"name");
-        let mut tag = [0; 8];
-        tag.copy_from_slice(&hash[..8]);
-        let service = match service {
-            Service::Channel => "channel",
-            Service::Mailbox => "mailbox",
-        };
-        let name = format!("rma-{:016x}-{peer}-{service}", u64::from_be_bytes(tag));
-        Ok(SocketAddrUnix::new_abstract_name(name.as_bytes())?)
+    /// The addresses that the socket of a process of this job may have, in the order in which they are tried.
+    pub(crate) fn addresses(
+        &self,
+        service: Service,
+        peer: Peer,
+    ) -> impl Iterator<Item = io::Result<SocketAddrUnix>> {
+        (0..NAMES).map(move |attempt| self.address(service, peer, attempt))
+    }
+
+    fn address(&self, service: Service, peer: Peer, attempt: u8) -> io::Result<SocketAddrUnix> {
+        let [a, b, c, d] = peer.0.to_le_bytes();
+        let hash = self.proof(&[b'n', b'a', b'm', b'e', service as u8, attempt, a, b, c, d]);
+        let digits: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(SocketAddrUnix::new_abstract_name(format!("rma-{digits}").as_bytes())?)
     }
 
     /// Proof that `message` comes from a process of this job.
@@ -94,20 +101,26 @@ mod tests {
     }
 
     #[test]
-    fn names_differ_by_job_peer_and_service_and_the_secret_is_not_shown() {
-        let one = Identity::new("x".repeat(5000), [1; 32]);
-        let two = Identity::new("x".repeat(5001), [1; 32]);
-        let mut names = Vec::new();
-        for identity in [&one, &two] {
-            for peer in [Peer(0), Peer(u32::MAX)] {
+    fn names_share_nothing_and_the_secret_is_not_shown() {
+        let identities = [("x".repeat(5000), 1), ("x".repeat(5001), 1), ("x".repeat(5000), 2)]
+            .map(|(job, secret)| Identity::new(job, [secret; 32]));
+        let mut parts = Vec::new();
+        for identity in &identities {
+            for peer in [Peer(0), Peer(1), Peer(u32::MAX)] {
                 for service in [Service::Channel, Service::Mailbox] {
-                    names.push(identity.address(service, peer).unwrap().abstract_name().unwrap().to_vec());
+                    for address in identity.addresses(service, peer) {
+                        let name = address.unwrap().abstract_name().unwrap().to_vec();
+                        assert_eq!((&name[..4], name.len()), (&b"rma-"[..], 36));
+                        parts.extend([name[4..20].to_vec(), name[20..].to_vec()]);
+                    }
                 }
             }
         }
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), 8);
-        assert!(!format!("{one:?}").contains('1'));
+        let count = parts.len();
+        parts.sort();
+        parts.dedup();
+        // No half of a name is that of another one: nothing in it stands for the job, the process or the service alone.
+        assert_eq!((parts.len(), count), (count, 2 * 3 * 3 * 2 * usize::from(NAMES)));
+        assert!(!format!("{:?}", identities[0]).contains('1'));
     }
 }

@@ -43,8 +43,11 @@ pub(crate) enum News<const N: usize> {
 }
 
 impl Reception {
-    pub(crate) fn open(address: &SocketAddrUnix, backlog: u64) -> io::Result<Self> {
-        let listener = sockets::listen_at(address, backlog)?;
+    pub(crate) fn open(
+        addresses: impl Iterator<Item = io::Result<SocketAddrUnix>>,
+        backlog: u64,
+    ) -> io::Result<Self> {
+        let listener = sockets::listen_at(addresses, backlog)?;
         let watch = epoll::create(CreateFlags::CLOEXEC)?;
         let reception = Self {
             watch,
@@ -89,13 +92,20 @@ impl Reception {
         Ok(is_more)
     }
 
-    /// Hears every connection that was made until now, as far as it has said anything.
-    pub(crate) fn sweep<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<()> {
+    /// Hears every connection that was made until now, as far as it has said anything. A few at a time are handed to `each`,
+    /// which may take what it does not keep out of the list, so that they do not all hold descriptors at once.
+    pub(crate) fn sweep<const N: usize>(
+        &mut self,
+        news: &mut Vec<News<N>>,
+        mut each: impl FnMut(&mut Vec<News<N>>),
+    ) -> io::Result<()> {
         let numbers: Vec<u64> = self.greeters.iter().map(|(number, _)| *number).collect();
         numbers.into_iter().for_each(|number| self.hear(number, news));
         // What was there is among the first of the queue; what comes meanwhile may wait.
         for _ in 0..=self.backlog / NEWS_AT_ONCE {
-            if !self.accept(news)? {
+            let accepted = self.accept(news);
+            each(news);
+            if !accepted? {
                 break;
             }
         }
@@ -121,8 +131,11 @@ impl Reception {
             };
             // Nearly always the first message is there already.
             if let Err(connection) = self.greet(connection, news) {
-                if self.greeters.len() == GREETERS {
-                    self.greeters.pop_front();
+                if self.greeters.len() == GREETERS
+                    && let Some((_, oldest)) = self.greeters.pop_front()
+                    // It may have spoken since it was last heard.
+                    && self.greet(oldest, news).is_err()
+                {
                     self.strangers += 1;
                 }
                 self.add(&connection, self.next_greeter)?;

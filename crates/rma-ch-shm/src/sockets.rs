@@ -8,9 +8,9 @@ use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
-    listen, recvmsg, sendmsg, sendmsg_addr, socket_with, sockopt,
+    listen, recvmsg, sendmsg, socket_with, sockopt,
 };
-use rustix::process::{geteuid, getuid};
+use rustix::process::geteuid;
 use smallvec::SmallVec;
 use std::io;
 use std::mem::MaybeUninit;
@@ -28,8 +28,6 @@ pub(crate) struct Received<const N: usize> {
     len: usize,
     /// What came along.
     pub(crate) descriptors: SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
-    /// Whether the sender of a datagram is a process of this (real) user.
-    pub(crate) is_own_user: bool,
 }
 
 impl<const N: usize> Received<N> {
@@ -39,20 +37,44 @@ impl<const N: usize> Received<N> {
     }
 }
 
-/// A socket that accepts connections.
-pub(crate) fn listen_at(address: &SocketAddrUnix, backlog: u64) -> io::Result<OwnedFd> {
+/// A socket that accepts connections, at the first of the addresses that nobody has taken.
+pub(crate) fn listen_at(
+    addresses: impl Iterator<Item = io::Result<SocketAddrUnix>>,
+    backlog: u64,
+) -> io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
-    bind(&socket, address)?;
-    listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
-    Ok(socket)
+    let mut taken = 0;
+    for address in addresses {
+        match bind(&socket, &address?) {
+            Ok(()) => {
+                listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+                return Ok(socket);
+            }
+            Err(Errno::ADDRINUSE) => taken += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let text = format!("others have taken all {taken} names of its socket");
+    Err(io::Error::new(io::ErrorKind::AddrInUse, text))
 }
 
-/// A connection to the process that listens there; an error of kind `WouldBlock` means that its backlog is full.
-pub(crate) fn connect_to(address: &SocketAddrUnix) -> io::Result<OwnedFd> {
-    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
-    connect(&socket, address)?;
-    check_user(&socket)?;
-    Ok(socket)
+/// A connection to the process of this user that listens at one of the addresses; an error of kind `WouldBlock` means that
+/// a backlog is full.
+pub(crate) fn connect_to(addresses: impl Iterator<Item = io::Result<SocketAddrUnix>>) -> io::Result<OwnedFd> {
+    let mut why = io::Error::from(io::ErrorKind::ConnectionRefused);
+    for address in addresses {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
+        let connected = connect(&socket, &address?).map_err(io::Error::from);
+        match connected.and_then(|()| check_user(&socket)) {
+            Ok(()) => return Ok(socket),
+            // A backlog that is full may be that of somebody who has taken the name, so the others are tried as well.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => why = error,
+            Err(_) if why.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(error) => why = error,
+        }
+    }
+    Err(why)
 }
 
 /// The next connection, from a process of this user; others are closed, and counted in `strangers`.
@@ -67,34 +89,16 @@ pub(crate) fn accept_own(listener: &OwnedFd, strangers: &mut u64) -> io::Result<
     }
 }
 
-/// A socket for datagrams that tells who sent them.
-pub(crate) fn datagrams_at(address: &SocketAddrUnix) -> io::Result<OwnedFd> {
-    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
-    sockopt::set_socket_passcred(&socket, true)?;
-    bind(&socket, address)?;
-    Ok(socket)
-}
-
-/// Sends a message with descriptors over a connection, or (`to`) a datagram. Kind `WouldBlock` means "later".
-pub(crate) fn send(
-    socket: impl AsFd,
-    to: Option<&SocketAddrUnix>,
-    bytes: &[u8],
-    descriptors: &[BorrowedFd<'_>],
-) -> io::Result<()> {
+/// Sends a message with descriptors over a connection. Kind `WouldBlock` means "later".
+pub(crate) fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() {
         let fits = control.push(SendAncillaryMessage::ScmRights(descriptors));
         assert!(fits, "a message has {MOST_DESCRIPTORS} descriptors at most");
     }
-    let parts = [IoSlice::new(bytes)];
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    let sent = match to {
-        Some(address) => sendmsg_addr(&socket, address, &parts, &mut control, flags),
-        None => sendmsg(&socket, &parts, &mut control, flags),
-    };
-    match sent {
+    match sendmsg(&socket, &[IoSlice::new(bytes)], &mut control, flags) {
         Ok(_) => Ok(()),
         // Too many descriptors on their way: the receivers take them by and by.
         Err(Errno::TOOMANYREFS | Errno::INTR) => Err(io::ErrorKind::WouldBlock.into()),
@@ -102,9 +106,9 @@ pub(crate) fn send(
     }
 }
 
-/// The next message; no bytes at the end of a connection. A message that is too long is an empty one of a stranger.
+/// The next message; no bytes at the end of a connection. One that is too long comes without its end and without descriptors.
 pub(crate) fn receive<const N: usize>(socket: impl AsFd) -> io::Result<Received<N>> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS), ScmCredentials(1))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut bytes = [0; N];
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
@@ -114,18 +118,14 @@ pub(crate) fn receive<const N: usize>(socket: impl AsFd) -> io::Result<Received<
             other => break other?,
         }
     };
-    let mut received =
-        Received { bytes, len: message.bytes, descriptors: SmallVec::new(), is_own_user: false };
+    let mut received = Received { bytes, len: message.bytes, descriptors: SmallVec::new() };
     for part in control.drain() {
-        match part {
-            RecvAncillaryMessage::ScmRights(descriptors) => received.descriptors.extend(descriptors),
-            RecvAncillaryMessage::ScmCredentials(sender) => received.is_own_user = sender.uid == getuid(),
-            _ => {}
+        if let RecvAncillaryMessage::ScmRights(descriptors) = part {
+            received.descriptors.extend(descriptors);
         }
     }
     if message.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
         received.descriptors.clear();
-        received.is_own_user = false;
     }
     Ok(received)
 }

@@ -70,8 +70,8 @@ pub(super) struct Hello {
 impl Contacts {
     pub(crate) fn new(introduction: Introduction, config: ShmConfig) -> io::Result<Self> {
         let me = introduction.me();
-        let address = introduction.identity().address(Service::Channel, me)?;
-        let reception = Reception::open(&address, config.backlog).map_err(|error| {
+        let addresses = introduction.identity().addresses(Service::Channel, me);
+        let reception = Reception::open(addresses, config.backlog).map_err(|error| {
             io::Error::new(error.kind(), format!("process {me} cannot listen for its siblings: {error}"))
         })?;
         Ok(Self {

@@ -38,7 +38,7 @@ impl Contacts {
     /// Hears every connection that was made until now. Its news are acted on, but for ends, which the next check finds.
     fn sweep(&mut self) {
         let mut news = std::mem::take(&mut self.news);
-        let swept = self.reception.sweep(&mut news).map(|()| false);
+        let swept = self.reception.sweep(&mut news, |_| ()).map(|()| false);
         self.warn_once(swept);
         self.act_on(&mut news);
         self.news = news;
@@ -150,10 +150,10 @@ impl Contacts {
     /// Sends a hello, or puts it on the list of those that wait for the peer to accept others first.
     fn send_hello(&mut self, hello: Hello) -> io::Result<()> {
         let peer = self.entries[hello.entry].peer;
-        let address = self.introduction.identity().address(Service::Channel, peer)?;
-        let sent = sockets::connect_to(&address).and_then(|connection| {
+        let addresses = self.introduction.identity().addresses(Service::Channel, peer);
+        let sent = sockets::connect_to(addresses).and_then(|connection| {
             let descriptors = [hello.memory.as_fd(), self.doorbell.as_fd()];
-            sockets::send(&connection, None, &self.introduction.hello(peer), &descriptors)?;
+            sockets::send(&connection, &self.introduction.hello(peer), &descriptors)?;
             Ok(connection)
         });
         match sent {
@@ -195,7 +195,7 @@ impl Contacts {
                     reason.text()
                 );
                 // Told as far as it can be.
-                let _ = sockets::send(&connection, None, &handshake::refusal(reason), &[]);
+                let _ = sockets::send(&connection, &handshake::refusal(reason), &[]);
             }
         }
     }
@@ -239,7 +239,7 @@ impl Contacts {
             }
         }
         // A fresh connection has room for one message. A peer that has gone already is noticed by reading.
-        let _ = sockets::send(connection, None, &self.introduction.welcome(from), &[self.doorbell.as_fd()]);
+        let _ = sockets::send(connection, &self.introduction.welcome(from), &[self.doorbell.as_fd()]);
         Ok(at)
     }
 }

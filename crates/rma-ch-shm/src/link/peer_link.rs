@@ -153,7 +153,7 @@ impl Link {
         }
         // Before the peer has answered the hello. If its queue is full it has something to read, and is awake.
         if let Some(connection) = self.connections.first() {
-            let _ = sockets::send(&connection.socket, None, &handshake::knock(), &[]);
+            let _ = sockets::send(&connection.socket, &handshake::knock(), &[]);
         }
     }
 
@@ -242,7 +242,7 @@ impl Link {
     /// Tells the peer that this process leaves. Says whether it was told.
     pub(crate) fn say_goodbye(&mut self) -> bool {
         for connection in self.connections.iter_mut().filter(|c| !c.has_told_goodbye) {
-            match sockets::send(&connection.socket, None, &handshake::goodbye(), &[]) {
+            match sockets::send(&connection.socket, &handshake::goodbye(), &[]) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 // A peer that has gone needs no goodbye; its end is noticed by reading.
                 Ok(()) | Err(_) => connection.has_told_goodbye = true,
@@ -274,7 +274,7 @@ impl Link {
     pub(crate) fn break_off(&mut self, reason: Refusal, failure: Failure) {
         for connection in &self.connections {
             // It is told as far as it can be.
-            let _ = sockets::send(&connection.socket, None, &handshake::refusal(reason), &[]);
+            let _ = sockets::send(&connection.socket, &handshake::refusal(reason), &[]);
         }
         if !matches!(self.ending, Ending::Broken(_)) {
             self.ending = Ending::Broken(failure);

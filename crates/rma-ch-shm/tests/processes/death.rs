@@ -54,11 +54,21 @@ fn descriptors() -> BTreeSet<u32> {
     numbers.collect::<Vec<u32>>().into_iter().filter(is_there).collect()
 }
 
-/// Names of sockets in no file system whose name ends so.
-fn sockets(ending: &str) -> BTreeSet<String> {
+/// Names of sockets in no file system, with their inodes.
+fn sockets() -> BTreeSet<(String, String)> {
     let text = std::fs::read_to_string("/proc/net/unix").unwrap();
-    let names = text.lines().filter_map(|line| line.split_whitespace().nth(7));
-    names.filter(|name| name.starts_with("@rma-") && name.ends_with(ending)).map(str::to_owned).collect()
+    let words = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let named = words.filter_map(|words| Some((words.get(7)?.clone(), words.get(6)?.clone())));
+    named.filter(|(name, _)| name.starts_with("@rma-")).collect()
+}
+
+/// Those that a process holds.
+fn sockets_of(pid: u32) -> BTreeSet<(String, String)> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let links = entries.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+    let held: Vec<_> = links.map(|link| link.display().to_string()).collect();
+    let is_held = |inode: &str| held.contains(&format!("socket:[{inode}]"));
+    sockets().into_iter().filter(|(_, inode)| is_held(inode)).collect()
 }
 
 fn shared_files() -> BTreeSet<String> {
@@ -69,16 +79,15 @@ fn shared_files() -> BTreeSet<String> {
 
 #[test]
 fn a_kill_in_the_middle_of_bodies_both_ways_is_noticed_and_leaves_nothing() {
-    // A number that no other test has, not even another run of this one, so that its sockets can be told from theirs.
     let number = (1 << 30) + std::process::id();
-    let ending = format!("-{number}-channel");
     for (round, backing) in ["memfd", "devshm"].into_iter().cycle().take(10).enumerate() {
         let place = Place { backing: backing.to_owned(), ..Place::new(0, u32::MAX) };
         let mut station = Station::new(&place, BODY);
         let idle_bytes = station.channel.usage().bytes;
         let mut child = Relative::start(Part::Stream, &place, number, &[]);
         child.hear("ready");
-        assert_eq!(sockets(&ending).len(), 1, "the child listens");
+        let listening = sockets_of(child.id());
+        assert_eq!(listening.len(), 1, "the child listens");
         child.tell();
         // The child does not take this one: its memory must come back all the same.
         let bodies = round as u32 % 4;
@@ -95,7 +104,7 @@ fn a_kill_in_the_middle_of_bodies_both_ways_is_noticed_and_leaves_nothing() {
         assert_eq!(failure.kind, FailureKind::Dead);
         assert!(*peer == number && failure.detail.contains(&format!("process {number}")), "{failure}");
         assert_eq!(station.log.sent, [5]);
-        assert_eq!(sockets(&ending), BTreeSet::new());
+        assert!(sockets().is_disjoint(&listening));
         assert_eq!(shared_files(), BTreeSet::new());
         assert_eq!(station.channel.usage().bytes, idle_bytes, "the rings were given back");
         station.close();

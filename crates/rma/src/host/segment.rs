@@ -4,7 +4,8 @@
 //!   ask       every rank tells the others what it asks for, and where its part lies in an arena of its own
 //!   make      only for contiguous data: the lowest rank takes a block for all, and tells where it lies
 //!   give      only if a rank has not mapped an arena of another: descriptors go through mailboxes, a few to each at a time
-//!   agree     only after that: everybody says whether it could map all; all use it, or none does
+//!   agree     only after that: everybody says whether it could map all; all use it, or none does, or, where a mailbox was
+//!             full or a descriptor has not arrived, all give once more
 //! ```
 //!
 //! Where a rank's data are memory that others cannot map, or there are none, the ranks share their control memory alone.
@@ -16,7 +17,7 @@
 use super::arena::{Arena, Block};
 use super::layout::SegmentLayout;
 use super::memory::{self, Bytes};
-use super::siblings::Siblings;
+use super::siblings::{Siblings, Trouble};
 use super::wish::{Offer, Place, Wish};
 use crate::collective::{AllGather, AllReduce, Barrier, Broadcast, Link, Machine};
 use rma_core::datatype::BasicType;
@@ -47,7 +48,9 @@ pub(super) struct SegmentMachine {
     arenas: Vec<Arc<Arena>>,
     wishes: Vec<Wish>,
     /// What keeps this rank from sharing.
-    trouble: Option<String>,
+    trouble: Option<Trouble>,
+    /// Times that descriptors were given.
+    attempts: u32,
     step: Step,
 }
 
@@ -69,6 +72,12 @@ type Next = Result<Option<SegmentSet>>;
 /// Parcels put into a mailbox in a round. Its owner may still be in the barrier of the round before, so there are twice as
 /// many at most, and systems keep about ten.
 const AT_ONCE: usize = 4;
+/// Attempts to give descriptors. One is enough unless somebody fills mailboxes, and then each has a chance.
+const ATTEMPTS: u32 = 64;
+/// What ranks say when they agree; the least is what counts.
+const NOT_MAPPED: u64 = 0;
+const NOT_YET: u64 = 1;
+const MAPPED: u64 = 2;
 /// Control blocks are whole cache lines; data begin at pages.
 const LINE: u64 = 64;
 const PAGE: u64 = 4096;
@@ -97,6 +106,7 @@ impl SegmentMachine {
             arenas: Vec::new(),
             wishes: Vec::new(),
             trouble: None,
+            attempts: 0,
             step: Step::Over,
         };
         let wish = machine.wish(may_share);
@@ -139,7 +149,7 @@ impl SegmentMachine {
             }
             // Nobody has been promised that memory of this kind is shared.
             Err(_) if wish.keeps_data() => {}
-            Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why)),
+            Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why.into())),
         }
         wish
     }
@@ -187,8 +197,8 @@ impl SegmentMachine {
         }
         if let Some(unable) = self.wishes.iter().position(|wish| wish.offer == Offer::Unable) {
             let says = self.place == unable;
-            let why =
-                self.trouble.take().unwrap_or_else(|| format!("process {} has none", self.peers[unable]));
+            let other = || format!("process {} has none", self.peers[unable]);
+            let why = self.trouble.take().map_or_else(other, Trouble::text);
             return self.fall_back(Some((why, says)));
         }
         if is_contiguous {
@@ -209,7 +219,7 @@ impl SegmentMachine {
                 Ok(place) => {
                     (wish.control, wish.is_news) = (Some(place), self.has_news());
                 }
-                Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why)),
+                Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why.into())),
             }
             made = Some(wish.emit());
         } else {
@@ -225,7 +235,8 @@ impl SegmentMachine {
             return Err(Error::new(ErrorClass::Intern, CALL, "the lowest rank's answer cannot be read"));
         };
         if made.offer != Offer::Ready {
-            let why = self.trouble.take().unwrap_or_else(|| format!("process {} has none", self.peers[0]));
+            let other = || format!("process {} has none", self.peers[0]);
+            let why = self.trouble.take().map_or_else(other, Trouble::text);
             return self.fall_back(Some((why, false)));
         }
         self.wishes[0] = made;
@@ -241,11 +252,9 @@ impl SegmentMachine {
         let distances = (1 + round * AT_ONCE)..(1 + (round + 1) * AT_ONCE).min(count);
         let to: Vec<_> = distances.map(|distance| self.peers[(self.place + distance) % count]).collect();
         if let Some(siblings) = &self.siblings {
-            for arena in &self.arenas {
-                if let Err(why) = siblings.give(arena, &to) {
-                    self.trouble = Some(why);
-                }
-            }
+            let given = self.arenas.iter().map(|arena| siblings.give(arena, &to));
+            let troubles: Vec<_> = given.filter_map(Result::err).collect();
+            troubles.into_iter().for_each(|why| self.on_trouble(why));
         }
         let step = u8::try_from(3 + round).map_err(|_| {
             Error::new(ErrorClass::Other, CALL, format!("{count} processes of a node are too many"))
@@ -254,42 +263,76 @@ impl SegmentMachine {
         Ok(None)
     }
 
-    fn on_given(&mut self, round: usize) -> Next {
-        if let Some(Err(why)) = self.siblings.as_ref().map(|siblings| siblings.look()) {
+    /// What lasts is not forgotten over what passes.
+    fn on_trouble(&mut self, why: Trouble) {
+        if !matches!(self.trouble, Some(Trouble::Lasting(_))) {
             self.trouble = Some(why);
         }
+    }
+
+    /// Makes room for those who still give.
+    fn look(&mut self) {
+        if let Some(Err(why)) = self.siblings.as_ref().map(|siblings| siblings.look()) {
+            self.on_trouble(why);
+        }
+    }
+
+    fn on_given(&mut self, round: usize) -> Next {
+        self.look();
         if 1 + (round + 1) * AT_ONCE < self.peers.len() {
             return self.give(round + 1);
         }
-        let parts = match self.trouble.take() {
-            None => self.map(),
-            Some(why) => Err(why),
+        self.attempts += 1;
+        let parts = match &self.trouble {
+            None => self.map().map_err(|why| self.trouble = Some(why)).ok(),
+            Some(_) => None,
         };
-        let parts = parts.map_err(|why| self.trouble = Some(why)).ok();
-        let good = u64::from(parts.is_some()).to_ne_bytes().to_vec();
+        let word = match &self.trouble {
+            None => MAPPED,
+            Some(Trouble::Passing(_)) => NOT_YET,
+            Some(Trouble::Lasting(_)) => NOT_MAPPED,
+        };
+        let word = word.to_ne_bytes().to_vec();
         let kernel = Kernel::new(ReduceOp::Min, BasicType::U64).expect("a minimum of integers is defined");
-        self.step = Step::Agree(AllReduce::new(self.link.step(2), Arc::new(kernel), good), parts);
+        self.step = Step::Agree(AllReduce::new(self.link.step(2), Arc::new(kernel), word), parts);
         Ok(None)
     }
 
     /// Every rank has mapped every arena before, so there is nothing to agree on.
     fn map_known(&mut self) -> Next {
-        let parts = self.map().map_err(|why| Error::new(ErrorClass::Intern, CALL, why))?;
+        let parts = self.map().map_err(|why| Error::new(ErrorClass::Intern, CALL, why.text()))?;
         Ok(Some(self.finish(parts)))
     }
 
-    fn on_agreed(&mut self, parts: Option<Parts>, all_good: bool) -> Next {
+    fn on_agreed(&mut self, parts: Option<Parts>, word: u64) -> Next {
         match parts {
-            Some(parts) if all_good => {
+            Some(parts) if word == MAPPED => {
                 let others = self.others();
                 self.arenas.iter().for_each(|arena| arena.on_given(&others));
+                if self.attempts > 1 {
+                    self.forget_copies();
+                }
                 Ok(Some(self.finish(parts)))
+            }
+            // The number of attempts is the same on all ranks.
+            _ if word == NOT_YET && self.attempts < ATTEMPTS => {
+                self.trouble = None;
+                self.give(0)
             }
             _ => {
                 let other = || "another process of the node could not map it".to_owned();
-                let why = self.trouble.take().unwrap_or_else(other);
+                let why = self.trouble.take().map_or_else(other, Trouble::text);
                 self.fall_back(Some((why, self.place == 0)))
             }
+        }
+    }
+
+    fn forget_copies(&mut self) {
+        self.look();
+        let Some(siblings) = &self.siblings else { return };
+        for (peer, wish) in self.peers.iter().zip(&self.wishes) {
+            let places = [wish.control, wish.data].into_iter().flatten();
+            places.for_each(|place| siblings.forget_copies(*peer, place.arena.number));
         }
     }
 
@@ -298,7 +341,7 @@ impl SegmentMachine {
     }
 
     /// Maps what is not mapped yet, and finds every rank's part.
-    fn map(&self) -> Result<Parts, String> {
+    fn map(&self) -> Result<Parts, Trouble> {
         let mut bytes = Vec::new();
         let mut find = |place: usize, at: Place, len: u64| {
             let found = self.arena_of(place, at)?;
@@ -306,7 +349,7 @@ impl SegmentMachine {
             end.ok_or_else(|| format!("the part of process {} is not in its arena", self.peers[place]))?;
             let span = found.part(at.offset, len);
             bytes.push(found);
-            Ok::<_, String>(span)
+            Ok::<_, Trouble>(span)
         };
         let mut members = Vec::with_capacity(self.ranks.len());
         let mut neighbors = Vec::new();
@@ -338,10 +381,10 @@ impl SegmentMachine {
         Ok((members, neighbors, bytes))
     }
 
-    fn arena_of(&self, place: usize, at: Place) -> Result<Bytes, String> {
+    fn arena_of(&self, place: usize, at: Place) -> Result<Bytes, Trouble> {
         if place == self.place {
             let own = self.arenas.iter().find(|arena| arena.number == at.arena.number);
-            return own.map(|arena| arena.bytes.clone()).ok_or_else(|| "its own arena is gone".to_owned());
+            return own.map(|arena| arena.bytes.clone()).ok_or_else(|| "its own arena is gone".into());
         }
         let siblings = self.siblings.as_ref().ok_or("it has no way to get memory of others")?;
         siblings.map(self.peers[place], at.arena)
@@ -386,7 +429,10 @@ impl Machine for SegmentMachine {
                     Some(message) => self.on_made(&message)?,
                 },
                 Step::Give(barrier, round) => match barrier.step()? {
-                    None => return Ok(None),
+                    None => {
+                        self.look();
+                        return Ok(None);
+                    }
                     Some(()) => {
                         let round = *round;
                         self.on_given(round)?
@@ -396,7 +442,8 @@ impl Machine for SegmentMachine {
                     None => return Ok(None),
                     Some(values) => {
                         let parts = parts.take();
-                        self.on_agreed(parts, values == 1u64.to_ne_bytes())?
+                        let word = values.try_into().map_or(NOT_MAPPED, u64::from_ne_bytes);
+                        self.on_agreed(parts, word)?
                     }
                 },
                 Step::Over => {

@@ -1,7 +1,7 @@
 //! Memory that this process and the others of its node share: its own arenas, and those of the others that are mapped here.
 //!
 //! A descriptor is put into the sibling's mailbox before the message is sent upon which the sibling looks for it, so it is
-//! there: nobody waits for a mailbox.
+//! there: nobody waits for a mailbox. A mailbox that others keep full is [`Trouble::Passing`]: it is worth another attempt.
 
 use super::arena::{Arena, Arenas, Block};
 use super::memory::Bytes;
@@ -31,6 +31,18 @@ struct Post {
     /// What has arrived and was not asked for yet.
     arrived: HashMap<(Peer, u64), OwnedFd>,
 }
+
+/// Why memory cannot be shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The same may go well in a moment.
+    Passing(String),
+    /// It will not.
+    Lasting(String),
+}
+
+/// Times that a full mailbox is tried in one call, with room made in one's own in between.
+const TRIES: usize = 8;
 
 /// Most parcels kept for nobody; the job's processes never come near.
 const ARRIVED_MAX: usize = 4096;
@@ -66,23 +78,38 @@ impl Siblings {
     }
 
     /// Puts an arena into the mailboxes of those of the siblings that have not mapped it.
-    pub(super) fn give(&self, arena: &Arena, to: &[Peer]) -> Result<(), String> {
+    pub(super) fn give(&self, arena: &Arena, to: &[Peer]) -> Result<(), Trouble> {
         let mut post = self.post.lock();
+        let mut missed = None;
         for peer in to.iter().filter(|peer| arena.is_news_to_one(**peer)) {
-            // Others may be giving too, and a full mailbox takes nothing.
-            post.look()?;
-            match post.mailbox.try_send(*peer, arena.number, arena.memory.as_fd()) {
-                Ok(true) => {}
-                Ok(false) => return Err(format!("the mailbox of process {peer} is full")),
-                Err(error) => return Err(error.to_string()),
+            let mut is_given = false;
+            for attempt in 0..TRIES {
+                if attempt > 0 {
+                    std::thread::yield_now();
+                }
+                // Others may be giving too, and a full mailbox takes nothing.
+                post.look()?;
+                let sent = post.mailbox.try_send(*peer, arena.number, arena.memory.as_fd());
+                is_given = sent.map_err(|error| Trouble::Lasting(error.to_string()))?;
+                if is_given {
+                    break;
+                }
+            }
+            if !is_given {
+                missed = Some(Trouble::Passing(format!("the mailbox of process {peer} is full")));
             }
         }
-        Ok(())
+        missed.map_or(Ok(()), Err)
     }
 
     /// Takes out of the mailbox what is in it, so that there is room.
-    pub(super) fn look(&self) -> Result<(), String> {
+    pub(super) fn look(&self) -> Result<(), Trouble> {
         self.post.lock().look()
+    }
+
+    /// Drops copies of an arena that were sent once more although the first one arrived.
+    pub(super) fn forget_copies(&self, owner: Peer, number: u64) {
+        self.post.lock().arrived.remove(&(owner, number));
     }
 
     /// Whether this is the first time that memory is not shared: what is so for one window is so for the next, and a program may
@@ -92,20 +119,21 @@ impl Siblings {
     }
 
     /// The arena of a sibling, mapped now if it was not before.
-    pub(super) fn map(&self, owner: Peer, name: ArenaName) -> Result<Bytes, String> {
+    pub(super) fn map(&self, owner: Peer, name: ArenaName) -> Result<Bytes, Trouble> {
         if let Some(bytes) = self.mapped.lock().get(&(owner, name.number)) {
             // What is checked against a length must lie within what is mapped.
             if bytes.len() != name.len {
                 let known = bytes.len();
-                return Err(format!("process {owner} announced {} bytes that were {known} before", name.len));
+                let why = format!("process {owner} announced {} bytes that were {known} before", name.len);
+                return Err(Trouble::Lasting(why));
             }
             return Ok(bytes.clone());
         }
         let descriptor = self.post.lock().take(owner, name.number)?;
         let memory = SharedMemory::received(descriptor, name.len, self.arenas.config())
-            .map_err(|error| error.to_string())?;
-        let mapping =
-            Mapping::new(&memory).map_err(|error| format!("mapping {} bytes: {error}", name.len))?;
+            .map_err(|error| Trouble::Lasting(error.to_string()))?;
+        let mapping = Mapping::new(&memory)
+            .map_err(|error| Trouble::Lasting(format!("mapping {} bytes: {error}", name.len)))?;
         let bytes = Bytes::new(Arc::new(mapping));
         if name.is_kept {
             self.mapped.lock().insert((owner, name.number), bytes.clone());
@@ -115,8 +143,10 @@ impl Siblings {
 }
 
 impl Post {
-    fn look(&mut self) -> Result<(), String> {
-        while let Some(parcel) = self.mailbox.try_receive().map_err(|error| error.to_string())? {
+    fn look(&mut self) -> Result<(), Trouble> {
+        while let Some(parcel) =
+            self.mailbox.try_receive().map_err(|error| Trouble::Lasting(error.to_string()))?
+        {
             if self.arrived.len() >= ARRIVED_MAX {
                 self.arrived.clear();
             }
@@ -125,10 +155,33 @@ impl Post {
         Ok(())
     }
 
-    fn take(&mut self, from: Peer, number: u64) -> Result<OwnedFd, String> {
+    fn take(&mut self, from: Peer, number: u64) -> Result<OwnedFd, Trouble> {
         self.look()?;
         let descriptor = self.arrived.remove(&(from, number));
-        descriptor.ok_or_else(|| format!("process {from} announced shared memory that did not arrive"))
+        descriptor.ok_or_else(|| {
+            Trouble::Passing(format!("process {from} announced shared memory that did not arrive"))
+        })
+    }
+}
+
+impl Trouble {
+    /// The reason as a clause.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Passing(why) | Self::Lasting(why) => why,
+        }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self::Lasting(why)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(why: &str) -> Self {
+        Self::Lasting(why.to_owned())
     }
 }
 

@@ -401,7 +401,7 @@ fn an_arena_that_is_announced_with_another_length_is_an_error() {
     let right = super::wish::Place::new(&block.arena, 0).arena;
     assert_eq!(reader.map(Peer(0), right).unwrap().len(), right.len);
     for len in [right.len + 4096, right.len - 1, 0, u64::MAX] {
-        let why = reader.map(Peer(0), super::siblings::ArenaName { len, ..right }).unwrap_err();
+        let why = reader.map(Peer(0), super::siblings::ArenaName { len, ..right }).unwrap_err().text();
         assert!(why.contains("process 0 announced") && why.contains(&len.to_string()), "{why}");
     }
 }
