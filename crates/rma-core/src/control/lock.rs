@@ -28,8 +28,9 @@
 //! and a request is counted in waiters from before it has its ticket until its grant. A newcomer whose step came before another's waiters + 1 came first. One
 //! that joins between another's waiters + 1 and ticket gets the lower ticket, and with it the place.
 //!
-//! *No deadlock through lock_all.* A holder of locks of a lock_all epoch waits only for owners (never for waiters), and an
-//! owner alone can make it wait; this is what decision 2 asks for, also when several of its requests wait at once.
+//! *No deadlock through lazy locks.* Where origins reach targets in any order, a request of one that holds another lock is
+//! `SharedHolding`: it waits only for owners (never for waiters), also when several of its requests wait at once. This is
+//! what decision 2 asks for. Locks that all processes take in one ascending order need it not, and stand in line.
 //!
 //! *No lost turn.* Let the word allow ticket h, the head of the line, to be granted. One of these brought that about, and
 //! each leads to a try of h after it:

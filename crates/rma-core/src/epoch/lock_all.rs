@@ -1,7 +1,8 @@
 //! Lock_all and unlock_all (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK_ALL-UNLOCK_ALL").
 //!
-//! Targets on the node, the own rank among them, are locked inside the call, mapped ones first, both in rank order. For the other
-//! targets there are two protocols:
+//! Targets on the node, the own rank among them, are locked inside the call, in ascending order of ranks, each by an ordinary
+//! shared request that stands in line. All lock_all calls of a node take these locks in the same order, so those that wait in
+//! line for one another cannot wait in a circle, and no writer is passed. For the other targets there are two protocols:
 //!
 //! * **Per target** (`LockAllCalled`): the lock of a target is asked for with the first operation on it. Each such lock is a
 //!   fact of the epoch and has a target element, which is kept.
@@ -14,8 +15,8 @@
 //! single locks that its caller called for earlier, and so does lock_all, but nothing asks for all locks of a lock_all epoch
 //! because a lock of another window is called for, which would cost two packets for each rank.
 //!
-//! With no-check the second protocol's end is the beginning. Locks after the first one are asked for with "holds", so that
-//! they pass the line (lessons, decision 2).
+//! With no-check the second protocol's end is the beginning. Locks of packet targets after the first one are asked for with
+//! "holds", so that they pass the line (lessons, decision 2): origins reach them in any order.
 
 use super::caller::Caller;
 use super::expose::watch;
@@ -43,18 +44,18 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 pub(crate) struct LockAllSync {
     caller: Caller,
     phase: Phase,
-    /// The place of the rank with which contact has been made, so that it notices this rank's death in its line.
-    watched: Option<usize>,
+    /// The rank with which contact has been made, so that it notices this rank's death in its line.
+    watched: Option<Rank>,
 }
 
 #[derive(Debug)]
 enum Phase {
     /// Waiting for the single locks that the caller called for earlier, on other windows.
     Earlier,
-    /// The lock of this rank of the node is the next to take ([`crate::window::Shared::near_at`]).
-    Next(usize),
+    /// The lock of the first rank of the node from this one on is the next to take.
+    Next(Rank),
     /// Waiting in line for its lock.
-    InLine(usize, Ticket),
+    InLine(Rank, Ticket),
     Held,
 }
 
@@ -79,40 +80,38 @@ impl LockAllSync {
         loop {
             self.phase = match std::mem::replace(&mut self.phase, Phase::Held) {
                 Phase::Held => return true,
-                Phase::Earlier if are_earlier_held(state, window, self.caller) => Phase::Next(0),
+                Phase::Earlier if are_earlier_held(state, window, self.caller) => Phase::Next(Rank(0)),
                 Phase::Earlier => {
                     self.phase = Phase::Earlier;
                     return false;
                 }
-                Phase::Next(at) => match shared.near_at(at) {
+                Phase::Next(from) => match shared.near_from(from) {
                     None => {
                         open(window);
                         Phase::Held
                     }
                     Some(near) => {
-                        let is_first = at == 0 || has(Bug::StrictOrder);
-                        let request = if is_first { LockRequest::Shared } else { LockRequest::SharedHolding };
-                        if near.control.try_acquire(request, shared.holder) {
-                            Phase::Next(at + 1)
+                        if near.control.try_acquire(LockRequest::Shared, shared.holder) {
+                            Phase::Next(Rank(near.rank.0 + 1))
                         } else {
                             state.counters.on_locks_waited(1);
-                            Phase::InLine(at, near.control.join(request, shared.holder))
+                            Phase::InLine(near.rank, near.control.join(LockRequest::Shared, shared.holder))
                         }
                     }
                 },
-                Phase::InLine(at, ticket) => {
-                    let near = shared.near_at(at).expect("a ticket of a rank of the node");
+                Phase::InLine(rank, ticket) => {
+                    let near = shared.near(rank).expect("a ticket of a rank of the node");
                     match near.control.try_turn(ticket) {
                         Err(ticket) => {
-                            self.phase = Phase::InLine(at, ticket);
-                            if !state.is_spinning && self.watched.replace(at) != Some(at) {
-                                watch(state, window, Some(near.rank).into_iter());
+                            self.phase = Phase::InLine(rank, ticket);
+                            if !state.is_spinning && self.watched.replace(rank) != Some(rank) {
+                                watch(state, window, Some(rank).into_iter());
                             }
                             return false;
                         }
                         Ok(grant) => {
                             locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake);
-                            Phase::Next(at + 1)
+                            Phase::Next(Rank(rank.0 + 1))
                         }
                     }
                 }

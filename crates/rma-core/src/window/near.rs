@@ -69,12 +69,11 @@ impl Shared {
         self.members.iter().map(Deref::deref).chain(&*self.neighbors)
     }
 
-    /// The rank of the node that [`Shared::all_near`] has at a place.
-    pub(crate) fn near_at(&self, place: usize) -> Option<&Near> {
-        match self.members.get(place) {
-            Some(member) => Some(member),
-            None => self.neighbors.get(place - self.members.len()),
-        }
+    /// The first rank of the node from `rank` on, in the order that is the same to all ranks of the node.
+    pub(crate) fn near_from(&self, rank: Rank) -> Option<&Near> {
+        let member = self.members.get(self.members.partition_point(|member| member.rank < rank));
+        let neighbor = self.neighbors.get(self.neighbors.partition_point(|near| near.rank < rank));
+        member.map(Deref::deref).into_iter().chain(neighbor).min_by_key(|near| near.rank)
     }
 
     /// Whether a rank is locked as a neighbor, alone or with all, so that communication calls are legal.

@@ -291,11 +291,9 @@ impl Window {
         if !shared.active.has(LOCK_ALL) || assert != Assert::NONE || !shared.latch.try_open() {
             return false;
         }
-        let acquire = |(place, near): &(usize, &Near)| {
-            let request = if *place == 0 { LockRequest::Shared } else { LockRequest::SharedHolding };
-            near.control.try_acquire(request, shared.holder)
-        };
-        let held = shared.all_near().enumerate().take_while(acquire).count();
+        // Those that stand in line are passed at no rank: the slow path stands in line too.
+        let acquire = |near: &&Near| near.control.try_acquire(LockRequest::Shared, shared.holder);
+        let held = shared.all_near().take_while(acquire).count();
         let are_held = held == shared.members.len() + shared.neighbors.len();
         // SYNC POINT L2: the step on the last lock word comes just before.
         full_ordering_beside_step();
