@@ -68,7 +68,7 @@ const RAISED_BY_INSTRUCTIONS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
 /// Runs `start` with the signals blocked that others send; a thread inherits that. Those that come meanwhile are handled afterwards.
-fn with_signals_blocked<T>(start: impl FnOnce() -> T) -> T {
+pub(crate) fn with_signals_blocked<T>(start: impl FnOnce() -> T) -> T {
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: both sets live on this frame; `sigfillset` initializes the one, `pthread_sigmask` the other before it is read

@@ -31,6 +31,7 @@ mod intercommunicator;
 pub mod launch;
 pub mod message;
 mod nobody;
+mod parting;
 mod progress;
 pub mod raw;
 mod runtime;

@@ -10,7 +10,7 @@
 
 use crate::config::{Configuration, Listen};
 use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
-use crate::launch::{Client, ProcessMapping, SECRET_KEY, Secret};
+use crate::launch::{Client, ProcessMapping, SECRET_KEY, Secret, other_launcher};
 use crate::message::Messenger;
 use crate::nobody::Nobody;
 use crate::runtime::{Alarm, Parts, Runtime};
@@ -60,7 +60,7 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
     let mut configuration = Configuration::read(look_up)?;
     let limit = Duration::from_secs(configuration.runtime.launcher_timeout_s);
     let launcher = Client::from_environment(look_up, limit)?.map(Arc::new);
-    if let Some(line) = Client::other_launcher(look_up).filter(|_| launcher.is_none()) {
+    if let Some(line) = other_launcher(look_up).filter(|_| launcher.is_none()) {
         eprintln!("rma: warning: {line}");
     }
     let identity = identity(launcher.as_deref())?;

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::communicator::Communicator;
 use crate::config::{Configuration, RuntimeConfig};
 use crate::launch::Client;
+use crate::parting::{is_survivable, meet_survivors};
 use crate::start::{Started, start};
 use crate::trace::Summary;
 use rma_core::config::Setting;
@@ -127,7 +128,7 @@ impl World {
         let runtime = self.runtime();
         let ended = {
             let _call = runtime.engine.trace_call("finalize");
-            self.communicator.meet_last().and_then(|()| runtime.close())
+            self.meet_last().and_then(|()| runtime.close())
         };
         ended?;
         runtime.end_trace();
@@ -137,6 +138,18 @@ impl World {
         match &self.launcher {
             Some(launcher) => launcher.finalize(),
             None => Ok(()),
+        }
+    }
+
+    /// Meets all ranks, or those that live where ranks may outlive each other.
+    fn meet_last(&self) -> Result<()> {
+        match &self.launcher {
+            Some(launcher) if self.size() > 1 && is_survivable(launcher)? => {
+                // One that cannot be told is gone.
+                let _ = self.communicator.say_farewell();
+                meet_survivors(self.runtime(), launcher)
+            }
+            _ => self.communicator.meet_last(),
         }
     }
 

@@ -148,6 +148,17 @@ impl Communicator {
     /// Meets all ranks for the last time, after which nobody waits for this one any more. Who still does gets an error.
     pub(crate) fn meet_last(&self) -> Result<()> {
         const CALL: &str = "finalize";
+        let told = self.say_farewell();
+        let link = Link::new(self.runtime.messenger.clone(), self.group.clone(), Scope::LAST, 0);
+        self.runtime.run(CALL, Barrier::new(link)).and(told)
+    }
+
+    /// Tells the ranks that may wait for this one that it joins nothing any more.
+    ///
+    /// # Errors
+    /// As `Engine::ring`.
+    pub(crate) fn say_farewell(&self) -> Result<()> {
+        const CALL: &str = "finalize";
         let peer = |rank: u32| self.group.peer(Rank(rank));
         let distances =
             (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < u64::from(self.size()));
@@ -156,8 +167,7 @@ impl Communicator {
         // Those that collectives make wait for this rank, also where there was no contact yet.
         let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
         self.runtime.messenger.say_farewell(near.map(|rank| peer(rank as u32)));
-        let link = Link::new(self.runtime.messenger.clone(), self.group.clone(), Scope::LAST, 0);
-        self.runtime.run(CALL, Barrier::new(link)).and(told)
+        told
     }
 }
 

@@ -18,15 +18,11 @@ use std::time::{Duration, Instant};
 /// Longest line that a launcher may send.
 const LINE_MAX: usize = 128 * 1024;
 
-/// Launchers that speak something else: the variables in which they say how many processes they started and which one this
-/// is, and their name.
-const OTHERS: [(&str, &str, &str); 2] = [
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"),
-    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "Slurm's srun without --mpi=pmi2"),
-];
-
 /// How the names of jobs of this project's launcher begin.
 pub(super) const JOB_PREFIX: &str = "rmarun-";
+
+/// How long a wait beside the questions of other threads sleeps before it looks whether they have read its answer.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How long a launcher may take to end a process that has asked it to end the job.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
@@ -49,6 +45,16 @@ pub struct Client {
 struct Wire {
     voice: Voice,
     lines: LineReader,
+    /// What has become of a barrier whose end may come between other answers.
+    beside: Beside,
+}
+
+/// A barrier beside other questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beside {
+    None,
+    Entered,
+    Over,
 }
 
 /// What speaks: whole lines of several threads, also while one of them waits for an answer.
@@ -90,20 +96,6 @@ impl Client {
             ));
         }
         Ok(None)
-    }
-
-    /// What to say in a process that has no launcher as far as [`Client::from_environment`] can tell, but was started together
-    /// with others by one that speaks another protocol: one of them says it. Otherwise each would be a job of its own, and
-    /// nobody would know why.
-    pub fn other_launcher(look_up: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-        let number = |name: &str| look_up(name)?.parse::<u32>().ok();
-        OTHERS.iter().find_map(|(size, rank, name)| {
-            let size = number(size).filter(|size| *size > 1 && number(rank) == Some(0))?;
-            Some(format!(
-                "{name} has started {size} processes, but does not speak PMI-1: each is a job of its own; rmarun and Hydra's \
-                 mpiexec start jobs of many"
-            ))
-        })
     }
 
     /// Introduces itself over a connected stream.
@@ -215,6 +207,20 @@ impl Client {
         self.wire.lock().ask(&Line::new("barrier_in"), "barrier_out", None).map(drop)
     }
 
+    /// As [`Client::barrier`], while other threads put and get.
+    ///
+    /// # Errors
+    /// As for [`Client::barrier`].
+    pub fn barrier_beside(&self) -> Result<()> {
+        self.wire.lock().beside = Beside::Entered;
+        self.say(&Line::new("barrier_in"))?;
+        while !self.wire.lock().is_barrier_over()? {
+            // Whoever asks meanwhile may read the end of the barrier, so the wait is a short one, however it ends.
+            let _ = self.voice.wait(PollFlags::IN, Some(Instant::now() + LOOK), "barrier_out");
+        }
+        Ok(())
+    }
+
     /// Tells the launcher that this rank will end in order.
     ///
     /// # Errors
@@ -292,7 +298,7 @@ impl AsFd for Client {
 impl Wire {
     fn new(stream: OwnedFd) -> Self {
         let voice = Voice { stream: Arc::new(stream), turn: Arc::default() };
-        Self { voice, lines: LineReader::new(LINE_MAX) }
+        Self { voice, lines: LineReader::new(LINE_MAX), beside: Beside::None }
     }
 
     fn ask(&mut self, question: &Line, answer: &str, deadline: Option<Instant>) -> Result<Line> {
@@ -304,11 +310,32 @@ impl Wire {
         self.voice.send(line, deadline)
     }
 
+    /// Whether the barrier beside other questions has ended; reads what there is.
+    fn is_barrier_over(&mut self) -> Result<bool> {
+        if self.beside == Beside::Entered && (self.lines.has_line() || self.is_readable()) {
+            // Nobody has a question open while the wire is held, so it is the end that comes, or that of the launcher.
+            self.receive("barrier_out", None).map(drop)?;
+        }
+        Ok(self.beside == Beside::Over)
+    }
+
+    fn is_readable(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.voice.stream, PollFlags::IN)], Some(&now)) == Ok(1)
+    }
+
     fn receive(&mut self, command: &str, deadline: Option<Instant>) -> Result<Line> {
         let mut buffer = [0u8; 2048];
         loop {
             if let Some(bytes) = self.lines.next_line().map_err(malformed)? {
                 let line = Line::parse(&bytes).map_err(malformed)?;
+                if self.beside == Beside::Entered && line.command() == "barrier_out" {
+                    self.beside = Beside::Over;
+                    if command == "barrier_out" {
+                        return Ok(line);
+                    }
+                    continue;
+                }
                 if line.command() != command {
                     return Err(failed(format!("the launcher answered {line} where {command} was due")));
                 }
@@ -482,6 +509,32 @@ mod tests {
         assert!(client.get("x").is_err());
     }
 
+    /// The end of a barrier comes before or behind the answer to another question.
+    #[test]
+    fn a_barrier_beside_other_questions_ends() {
+        const START: &str = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n\
+                             cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\ncmd=my_kvsname kvsname=k\n";
+        let (out, value) = ("cmd=barrier_out rc=0\n", "cmd=get_result rc=0 value=v\n");
+        for answers in [[out, value].concat(), [value, out].concat()] {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            theirs.write_all(START.as_bytes()).unwrap();
+            let client = Client::new(ours.into(), 0, 2, LIMIT).unwrap();
+            thread::scope(|scope| {
+                let waits = scope.spawn(|| client.barrier_beside());
+                while client.wire.lock().beside != Beside::Entered {
+                    thread::yield_now();
+                }
+                let asks = scope.spawn(|| client.get("x"));
+                let mut said = BufReader::new(theirs.try_clone().unwrap()).lines();
+                said.find(|line| line.as_ref().unwrap().starts_with("cmd=get ")).unwrap().unwrap();
+                // All in one piece, so that whoever reads one has the other.
+                theirs.write_all(answers.as_bytes()).unwrap();
+                assert_eq!(asks.join().unwrap().unwrap().as_deref(), Some("v"));
+                waits.join().unwrap().unwrap();
+            });
+        }
+    }
+
     #[test]
     fn a_silent_launcher_is_an_error_after_the_limit() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
@@ -507,23 +560,6 @@ mod tests {
         let mut first = String::new();
         BufReader::new(theirs).read_line(&mut first).unwrap();
         assert_eq!(first, "cmd=initack pmiid=7\n");
-    }
-
-    #[test]
-    fn launchers_of_another_protocol_are_told_once() {
-        let tell = |set: &[(&str, &str)]| {
-            let find = |name: &str| {
-                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-            };
-            Client::other_launcher(&find)
-        };
-        let said = tell(&[("OMPI_COMM_WORLD_SIZE", "3"), ("OMPI_COMM_WORLD_RANK", "0")]).unwrap();
-        assert!(said.contains("Open MPI's mpirun has started 3 processes"), "{said}");
-        let said = tell(&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0")]).unwrap();
-        assert!(said.contains("--mpi=pmi2"), "{said}");
-        assert_eq!(tell(&[]), None);
-        assert_eq!(tell(&[("OMPI_COMM_WORLD_SIZE", "3"), ("OMPI_COMM_WORLD_RANK", "2")]), None);
-        assert_eq!(tell(&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0")]), None);
     }
 
     #[test]

@@ -10,12 +10,12 @@ use super::ending::{State, TIMED_OUT};
 use super::guard::Guard;
 use super::line::LineError;
 use super::mapping::ProcessMapping;
-use super::options::Options;
+use super::options::{OnFailure, Options};
 use super::outcome::Failure;
 use super::output::{Lines, Output, copy_of};
 use super::rank::{More, Rank, Source};
 use super::secret::{SECRET_KEY, Secret};
-use super::server::{Event, Server};
+use super::server::{Event, ON_FAILURE_KEY, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
 use crate::trace::gather_rest;
@@ -377,9 +377,11 @@ impl Job {
 
 fn server(options: &Options) -> io::Result<Server> {
     let size = options.ranks();
+    let is_end = options.on_failure == OnFailure::End;
     let pairs = [
         ("PMI_process_mapping".to_owned(), ProcessMapping::regular(size, size).to_string()),
         (SECRET_KEY.to_owned(), Secret::generate()?.to_hex()),
+        (ON_FAILURE_KEY.to_owned(), if is_end { "end" } else { "continue" }.to_owned()),
     ];
     let programs = options.programs().map(|program| program.ranks).collect();
     Ok(Server::new(&format!("{JOB_PREFIX}{}", std::process::id()), size, pairs).with_programs(programs))

@@ -6,6 +6,8 @@
 use super::line::{Line, LineError};
 use std::collections::HashMap;
 
+/// Under this key this project's launcher says what a rank's failure means for the others: `end` or `continue`.
+pub const ON_FAILURE_KEY: &str = "rma-on-failure";
 /// Longest key.
 pub const KEY_LEN_MAX: usize = 64;
 /// Longest value.
