@@ -8,7 +8,7 @@ use crate::traces::{Processes, Traces};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
@@ -59,14 +59,16 @@ pub struct Ended {
     pub took: Duration,
 }
 
-/// A program of this workspace: it lies beside the test programs, which lie in a folder of their own.
+/// A program of this workspace: it lies beside the caller's own, if that is one of them as well, or in the folder above the
+/// one that tests lie in.
 ///
 /// # Panics
 /// When it has not been built.
 pub fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own file");
-    let folder = test.parent().and_then(Path::parent).expect("tests lie two folders deep");
-    let path = folder.join(name);
+    let folders = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    let found = folders.clone().find(|path| path.is_file());
+    let path = found.or_else(|| folders.last()).expect("a file lies in a folder");
     assert!(
         path.is_file(),
         "{} is missing: `cargo build --workspace --bins` makes it, `cargo xtask test` does so before the tests",
@@ -202,11 +204,36 @@ impl Running {
         self.traces.note_sockets(&processes)
     }
 
+    /// Whether the launcher has ended.
+    ///
+    /// # Panics
+    /// When the system does not know it.
+    pub fn has_ended(&mut self) -> bool {
+        self.launcher.try_wait().expect("the launcher is a child").is_some()
+    }
+
+    /// Kills what runs.
+    pub fn kill(&self) {
+        self.processes().kill();
+    }
+
     /// Waits for the end, and for everything of the job to be gone.
     ///
     /// # Panics
     /// When it does not end in time, or leaves something behind.
-    pub fn finish(mut self) -> Ended {
+    pub fn finish(self) -> Ended {
+        let (ended, left) = self.end();
+        if let Some(left) = left {
+            panic!("the launcher ended with {}, but {left}", ended.status);
+        }
+        ended
+    }
+
+    /// Waits for the end; answers also what was left behind, which has been killed, if anything was.
+    ///
+    /// # Panics
+    /// When the job does not end in time.
+    pub fn end(mut self) -> (Ended, Option<String>) {
         let status = loop {
             if let Some(status) = self.launcher.try_wait().expect("the launcher is a child") {
                 break status;
@@ -217,24 +244,22 @@ impl Running {
         let took = self.begin.elapsed();
         // A process has lost its environment a moment before it has lost its sockets, so both are waited for.
         let until = Instant::now() + AFTERMATH;
-        loop {
+        let left = loop {
             let (processes, traces) = (self.processes(), self.traces.left());
             if processes.is_empty() && traces.is_empty() {
-                break;
+                break None;
             }
             if Instant::now() > until {
                 processes.kill();
-                panic!(
-                    "the launcher ended with {status}, but left behind {traces:?} and processes:\n{processes}"
-                );
+                break Some(format!("left behind {traces:?} and processes:\n{processes}"));
             }
             thread::sleep(LOOK);
-        }
+        };
         let text = |bytes: JoinHandle<Vec<u8>>| {
             String::from_utf8_lossy(&bytes.join().expect("the reader does not panic")).into_owned()
         };
         let (stdout, stderr) = (text(self.stdout), text(self.stderr));
-        Ended { status, stdout, stderr, took }
+        (Ended { status, stdout, stderr, took }, left)
     }
 
     fn check_time(&self) {

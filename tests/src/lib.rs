@@ -7,6 +7,7 @@
 pub mod c;
 pub mod counting;
 mod draws;
+pub mod faults;
 mod findings;
 pub mod fuzzing;
 pub mod hostile;

@@ -6,6 +6,7 @@ mod abi;
 mod bench;
 mod callgrind;
 mod install;
+mod kills;
 mod run;
 mod sanitize;
 mod scale;
@@ -40,6 +41,7 @@ enum Command {
     Bench(bench::Args),
     Callgrind(callgrind::Args),
     Install(install::Args),
+    Kills(kills::Args),
     Scale(scale::Args),
     Fuzz(sanitize::FuzzArgs),
     Asan(sanitize::AsanArgs),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Callgrind(args) => callgrind::run(&workspace, &args),
         Command::Install(args) => install::run(&workspace, &args),
+        Command::Kills(args) => kills::run(&workspace, &args),
         Command::Scale(args) => scale::run(&workspace, &args),
         Command::Fuzz(args) => sanitize::fuzz(&workspace, &args),
         Command::Asan(args) => sanitize::asan(&workspace, &args),

@@ -1,0 +1,208 @@
+//! Runs a case: starts the job, sends the signals, tells survivors of the death, and looks at what is left.
+
+use super::case::{Case, When};
+use super::diary::{Line, Reader, death, memory};
+use super::judge::{End, Fault, Kind, judge};
+use crate::job::{Job, Running, program};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The program that is a rank.
+pub const PROGRAM: &str = "rma-test-faults";
+
+/// How often diaries are read.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A job under way.
+struct Watch<'a> {
+    case: &'a Case,
+    folder: &'a Path,
+    running: Running,
+    ranks: Vec<Watched>,
+    ready_at: Option<Instant>,
+    moved_at: Instant,
+    is_killed: bool,
+    stopped: Stopped,
+    dead: Option<u32>,
+}
+
+/// One rank of it.
+struct Watched {
+    diary: Reader,
+    process: Option<OwnedFd>,
+    is_gone: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    NotYet,
+    Now,
+    Over,
+}
+
+/// What came of a case.
+#[derive(Debug)]
+pub struct Verdict {
+    /// What is wrong.
+    pub faults: Vec<Fault>,
+    /// Whether a rank has died; it may have been through before.
+    pub has_died: bool,
+    /// From the death, or the start, to the end of the job.
+    pub took: Duration,
+}
+
+/// Runs a case; nobody may stand still for longer than `bound`. `words` are what a rank needs to draw the same case.
+///
+/// # Panics
+/// When the job cannot be started.
+pub fn run(case: &Case, words: &str, bound: Duration) -> Verdict {
+    let folder = tempfile::Builder::new().prefix("deaths-").tempdir().expect("a folder for the diaries");
+    let mode = if case.goes_on { "continue" } else { "end" };
+    let ranks = case.ranks.to_string();
+    let job = Job::launcher(["-n", &ranks, "--on-failure", mode])
+        .words([program(PROGRAM)])
+        .line(words)
+        .words(["--folder".as_ref(), folder.path().as_os_str()])
+        .variables(&case.variables)
+        .variables(&[("RMA_WAIT_REPORT", "3")])
+        .limit(Duration::from_secs(600));
+    let watched = |rank| Watched { diary: Reader::new(folder.path(), rank), process: None, is_gone: false };
+    let watch = Watch {
+        case,
+        folder: folder.path(),
+        running: job.start(),
+        ranks: (0..case.ranks).map(watched).collect(),
+        ready_at: None,
+        moved_at: Instant::now(),
+        is_killed: false,
+        stopped: Stopped::NotYet,
+        dead: None,
+    };
+    watch.to_the_end(bound)
+}
+
+impl Watch<'_> {
+    fn to_the_end(mut self, bound: Duration) -> Verdict {
+        let mut faults = Vec::new();
+        while !self.running.has_ended() {
+            self.look();
+            self.send_signals();
+            if self.moved_at.elapsed() > bound && self.stopped != Stopped::Now {
+                faults.push(Fault { kind: Kind::Hang, text: self.describe(bound) });
+                self.running.kill();
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.look();
+        let took = self.moved_at.elapsed();
+        let is_hung = !faults.is_empty();
+        let (case, dead) = (self.case, self.dead);
+        let memory = (0..case.ranks).map(|rank| read_memory(self.folder, rank)).collect();
+        let diaries = self.ranks.into_iter().map(|rank| rank.diary.lines).collect();
+        let (ended, left) = self.running.end();
+        if let Some(left) = left {
+            faults.push(Fault { kind: Kind::Left, text: left });
+        }
+        if is_hung {
+            let reports = ended.stderr.lines().take(40).collect::<Vec<_>>().join("\n  ");
+            faults[0].text.push_str(&format!("\n  {reports}"));
+        } else {
+            let end = End { dead, diaries, memory, code: ended.code(), stderr: ended.stderr };
+            faults.extend(judge(case, &end));
+        }
+        Verdict { faults, has_died: dead.is_some(), took }
+    }
+
+    /// Reads the diaries, and sees who is gone.
+    fn look(&mut self) {
+        let finalized_or = |diary: &Reader| diary.has(&Line::Finalized);
+        for (rank, watched) in (0..).zip(&mut self.ranks) {
+            if watched.diary.read() {
+                self.moved_at = Instant::now();
+            }
+            if watched.process.is_none() && !watched.is_gone {
+                let pid = watched.diary.pid().and_then(|pid| Pid::from_raw(pid as i32));
+                watched.process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+            }
+            if watched.process.as_ref().is_some_and(has_ended) {
+                (watched.process, watched.is_gone) = (None, true);
+                watched.diary.read();
+                let is_victim = self.case.death.is_some_and(|death| death.rank == rank);
+                if !finalized_or(&watched.diary) && self.dead.is_none() && is_victim {
+                    self.dead = Some(rank);
+                }
+                self.moved_at = Instant::now();
+                // Survivors that have given up are not waited for either.
+                let _ = std::fs::write(death(self.folder, rank), []);
+            }
+        }
+        if self.ready_at.is_none() && self.ranks.iter().all(|rank| rank.diary.has(&Line::Ready)) {
+            self.ready_at = Some(Instant::now());
+            self.running.note_sockets();
+        }
+    }
+
+    fn send_signals(&mut self) {
+        let Some(ready_at) = self.ready_at else { return };
+        if let Some(planned) = self.case.death
+            && let When::After(delay) = planned.when
+            && !self.is_killed
+            && ready_at.elapsed() >= delay
+        {
+            self.is_killed = true;
+            self.send(planned.rank, Signal::KILL);
+        }
+        let Some(planned) = self.case.stop else { return };
+        match self.stopped {
+            Stopped::NotYet if ready_at.elapsed() >= planned.after => {
+                self.send(planned.rank, Signal::STOP);
+                self.stopped = Stopped::Now;
+            }
+            Stopped::Now if ready_at.elapsed() >= planned.after + planned.time => {
+                self.send(planned.rank, Signal::CONT);
+                self.stopped = Stopped::Over;
+                self.moved_at = Instant::now();
+            }
+            _ => {}
+        }
+    }
+
+    fn send(&self, rank: u32, signal: Signal) {
+        if let Some(process) = &self.ranks[rank as usize].process {
+            // It may have ended.
+            let _ = pidfd_send_signal(process, signal);
+        }
+    }
+
+    /// Who stands where.
+    fn describe(&self, bound: Duration) -> String {
+        let place = |rank: u32, watched: &Watched| {
+            let script = &self.case.program.scripts[rank as usize];
+            let lines = &watched.diary.lines;
+            let last = match watched.diary.step_under_way() {
+                Some(step) => format!("in step {step} of {}, {:?}", script.len(), script[step]),
+                None => format!("behind {:?}", lines.last()),
+            };
+            let failed = lines.iter().filter(|line| matches!(line, Line::Failed(..))).count();
+            let gone = if watched.is_gone { ", its process has ended" } else { "" };
+            format!("  rank {rank} {last}, {failed} failed before{gone}\n")
+        };
+        let places = (0..).zip(&self.ranks).map(|(rank, watched)| place(rank, watched)).collect::<String>();
+        let (dead, processes) = (self.dead, self.running.processes());
+        format!("nobody has come further for {bound:?}; dead: {dead:?}\n{places}{processes}")
+    }
+}
+
+fn has_ended(process: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
+}
+
+fn read_memory(folder: &Path, rank: u32) -> Option<Vec<u64>> {
+    let bytes = std::fs::read(memory(folder, rank)).ok()?;
+    let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    Some(words.collect())
+}
