@@ -33,6 +33,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "W", default_value_t = 2)]
     workers: usize,
 
+    /// Calls of the programs; paired: those of two ranks or a named group, after which no collective call follows a death.
+    #[arg(long, value_name = "CALLS", default_value = "all", value_parser = ["all", "paired"])]
+    calls: String,
+
     /// Stop a rank for so many milliseconds (SIGSTOP, SIGCONT) instead of killing one.
     #[arg(long, value_name = "MS")]
     stop: Option<u64>,
@@ -60,6 +64,7 @@ impl Args {
             ("--path", self.path.clone()),
             ("--bound", self.bound.to_string()),
             ("--workers", self.workers.to_string()),
+            ("--calls", self.calls.clone()),
         ];
         let stop = self.stop.map(|time| ("--time", time.to_string()));
         words.extend(options.into_iter().chain(stop).flat_map(|(name, value)| [name.to_owned(), value]));
@@ -73,9 +78,9 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_program() {
-        let path = "tcp".to_owned();
-        let kills = Args { count: 7, seed: 9, path, bound: 3, workers: 4, stop: None };
-        let options = "--count 7 --seed 9 --path tcp --bound 3 --workers 4";
+        let (path, calls) = ("tcp".to_owned(), "paired".to_owned());
+        let kills = Args { count: 7, seed: 9, path, bound: 3, workers: 4, calls, stop: None };
+        let options = "--count 7 --seed 9 --path tcp --bound 3 --workers 4 --calls paired";
         assert_eq!(kills.words().join(" "), format!("kills {options}"));
         let stops = Args { stop: Some(50), ..kills };
         assert_eq!(stops.words().join(" "), format!("stops {options} --time 50"));

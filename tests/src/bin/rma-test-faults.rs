@@ -1,22 +1,19 @@
 //! Jobs in which a rank dies or is stopped.
 //!
-//! `rma-test-faults kills [--path mapped|shm|tcp|nodes|all] [--count N] [--seed S] [--workers W] [--bound SECONDS]` runs
-//! random programs in which a rank dies, and judges what comes of them; `stops [--time MS] ...` the same with a rank that is
+//! `rma-test-faults kills [--path mapped|shm|tcp|nodes|all] [--count N] [--seed S] [--workers W] [--bound SECONDS]
+//! [--calls all|paired]` runs random programs in which a rank dies, and judges what comes of them; `stops [--time MS] ...` the same with a rank that is
 //! stopped for a while. `show --seed S --path P` prints a case. `rank ...` is a rank of such a job.
 
 use rma_tests::faults::case::{Case, Faults, WAYS, Way};
-use rma_tests::faults::judge::Kind;
 use rma_tests::faults::player::play;
-use rma_tests::faults::watch::{Verdict, run};
-use std::collections::BTreeMap;
+use rma_tests::faults::program::Calls;
+use rma_tests::faults::watch::{Verdict, run_all};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 const USAGE: &str = "usage: rma-test-faults kills|stops|none|show|rank [--path P] [--count N] [--seed S] [--workers W] \
-                     [--bound SECONDS] [--time MS]";
+                     [--bound SECONDS] [--time MS] [--calls all|paired]";
 
 fn main() -> ExitCode {
     let words = std::env::args().skip(1).collect::<Vec<_>>();
@@ -69,8 +66,16 @@ impl Options<'_> {
         }
     }
 
+    fn calls(&self) -> Result<Calls, String> {
+        match self.word("--calls").unwrap_or("all") {
+            "all" => Ok(Calls::All),
+            "paired" => Ok(Calls::Paired),
+            other => Err(format!("--calls takes all or paired, not {other:?}")),
+        }
+    }
+
     fn case(&self) -> Result<Case, String> {
-        Ok(Case::new(self.number("--seed", 0)?, self.ways()?[0], self.faults()?))
+        Ok(Case::new(self.number("--seed", 0)?, self.ways()?[0], self.faults()?, self.calls()?))
     }
 }
 
@@ -92,63 +97,28 @@ fn show(options: &Options<'_>) -> Result<(), String> {
 
 fn run_many(options: &Options<'_>) -> Result<(), String> {
     let (first, count) = (options.number("--seed", 0)?, options.number("--count", 1)?);
-    let (workers, faults) = (options.number("--workers", 1)?, options.faults()?);
+    let workers = options.number("--workers", 1)?;
+    let (faults, calls) = (options.faults()?, options.calls()?);
     let bound = Duration::from_secs(options.number("--bound", 10)?);
-    let (word, time) = (&options.0[0], options.number("--time", 1000)?);
+    let word = &options.0[0];
     let mut is_good = true;
     for way in options.ways()? {
-        let (next, found) = (AtomicU64::new(first), Mutex::new(Found::default()));
-        std::thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    loop {
-                        let seed = next.fetch_add(1, SeqCst);
-                        if seed >= first + count {
-                            return;
-                        }
-                        let case = Case::new(seed, way, faults);
-                        let name = way.name();
-                        let words = format!("rank --faults {word} --time {time} --seed {seed} --path {name}");
-                        let verdict = run(&case, &words, bound);
-                        found.lock().expect("nobody panics with it").add(word, &case, &verdict);
-                    }
-                });
+        let on_verdict = |case: &Case, verdict: &Verdict| {
+            if verdict.faults.is_empty() {
+                return;
             }
-        });
-        let found = found.into_inner().expect("nobody panics with it");
-        let Found { deaths, longest, seeds } = &found;
-        println!("{}: {count} jobs, {deaths} deaths, longest end {longest:?}", way.name());
-        for (kind, seeds) in seeds {
-            println!("  {kind} in {} jobs: seeds {seeds:?}", seeds.len());
-        }
-        is_good &= seeds.is_empty();
+            let (seed, way) = (case.seed, case.way.name());
+            let calls = options.word("--calls").unwrap_or("all");
+            println!(
+                "rma-test-faults {word} --path {way} --calls {calls} --seed {seed}: {} ranks, {:?}",
+                case.ranks, case.death
+            );
+            verdict.faults.iter().take(4).for_each(|fault| println!("  {fault}"));
+        };
+        let draw = |seed| Case::new(seed, way, faults, calls);
+        let found = run_all(first..first + count, workers, bound, draw, on_verdict);
+        println!("{}: {found}", way.name());
+        is_good &= found.seeds.is_empty();
     }
     if is_good { Ok(()) } else { Err("there are faults".to_owned()) }
-}
-
-/// What was found so far.
-#[derive(Default)]
-struct Found {
-    deaths: u64,
-    longest: Duration,
-    seeds: BTreeMap<Kind, Vec<u64>>,
-}
-
-impl Found {
-    fn add(&mut self, word: &str, case: &Case, verdict: &Verdict) {
-        self.deaths += u64::from(verdict.has_died);
-        self.longest = self.longest.max(verdict.took);
-        for fault in &verdict.faults {
-            let seeds = self.seeds.entry(fault.kind).or_default();
-            if seeds.last() != Some(&case.seed) {
-                seeds.push(case.seed);
-            }
-        }
-        if verdict.faults.is_empty() {
-            return;
-        }
-        let (seed, way) = (case.seed, case.way.name());
-        println!("rma-test-faults {word} --path {way} --seed {seed}: {} ranks, {:?}", case.ranks, case.death);
-        verdict.faults.iter().take(4).for_each(|fault| println!("  {fault}"));
-    }
 }

@@ -1,6 +1,6 @@
 //! What a seed stands for: the job, the program, and who dies where.
 
-use super::program::{Program, RANKS_MAX, WINDOWS, generate};
+use super::program::{Calls, Program, RANKS_MAX, WINDOWS, generate};
 use crate::paths::{PATHS, SMALLEST};
 use crate::random::Random;
 use std::time::Duration;
@@ -59,8 +59,8 @@ pub struct Death {
 pub struct Stop {
     /// Which.
     pub rank: u32,
-    /// So long after all windows were made.
-    pub after: Duration,
+    /// As soon as it is seen to have begun this step.
+    pub step: usize,
     /// For how long.
     pub time: Duration,
 }
@@ -81,6 +81,8 @@ pub enum Faults {
 pub struct Case {
     /// What it follows from.
     pub seed: u64,
+    /// What happens.
+    pub faults: Faults,
     /// Over which way.
     pub way: Way,
     /// Number of ranks.
@@ -97,6 +99,8 @@ pub struct Case {
     pub death: Option<Death>,
     /// Who is stopped.
     pub stop: Option<Stop>,
+    /// Which calls the program has.
+    pub calls: Calls,
 }
 
 impl Way {
@@ -145,8 +149,25 @@ impl How {
 }
 
 impl Case {
+    /// Whether ranks end without a collective call, and without finalizing, when they are through.
+    pub fn ends_at_once(&self) -> bool {
+        self.calls == Calls::Paired && self.death.is_some()
+    }
+
+    /// The words that a rank is started with, to draw the same case.
+    pub fn words(&self) -> String {
+        let faults = match self.faults {
+            Faults::Death => "kills".to_owned(),
+            Faults::Stop(time) => format!("stops --time {time}"),
+            Faults::None => "none".to_owned(),
+        };
+        let calls = if self.calls == Calls::All { "all" } else { "paired" };
+        let (way, seed) = (self.way.name(), self.seed);
+        format!("rank --faults {faults} --calls {calls} --path {way} --seed {seed}")
+    }
+
     /// Draws a case.
-    pub fn new(seed: u64, way: Way, faults: Faults) -> Self {
+    pub fn new(seed: u64, way: Way, faults: Faults, calls: Calls) -> Self {
         let mut random = Random::new(seed);
         let ranks = 2 + random.below(u64::from(RANKS_MAX) - 1) as u32;
         let mut variables = way.variables().to_vec();
@@ -159,22 +180,22 @@ impl Case {
         }
         let is_allocated = [true, random.coin(), random.coin(), random.coin()];
         // Most of what there is to see is with ranks that go on.
-        let goes_on = random.below(5) > 0;
-        let program = generate(&mut random, ranks);
+        let goes_on = random.below(5) > 0 || calls == Calls::Paired;
+        let program = generate(&mut random, ranks, calls);
         let (mut death, mut stop) = (None, None);
         match faults {
             Faults::Death => {
                 death = Some(draw_death(&mut random, &program));
                 if random.below(4) == 0 {
                     let time = 20 + random.below(200);
-                    stop = Some(draw_stop(&mut random, ranks, time))
+                    stop = Some(draw_stop(&mut random, &program, time))
                         .filter(|stop| death.is_some_and(|death| death.rank != stop.rank));
                 }
             }
-            Faults::Stop(time) => stop = Some(draw_stop(&mut random, ranks, time)),
+            Faults::Stop(time) => stop = Some(draw_stop(&mut random, &program, time)),
             Faults::None => {}
         }
-        Self { seed, way, ranks, variables, is_allocated, goes_on, program, death, stop }
+        Self { seed, faults, way, ranks, variables, is_allocated, goes_on, program, death, stop, calls }
     }
 }
 
@@ -198,8 +219,9 @@ fn draw_death(random: &mut Random, program: &Program) -> Death {
     Death { rank, when, how }
 }
 
-fn draw_stop(random: &mut Random, ranks: u32, millis: u64) -> Stop {
-    let rank = random.below(ranks.into()) as u32;
-    let after = Duration::from_micros(random.below(30_000));
-    Stop { rank, after, time: Duration::from_millis(millis) }
+fn draw_stop(random: &mut Random, program: &Program, millis: u64) -> Stop {
+    let rank = random.below(program.scripts.len() as u64) as u32;
+    // Early, so that there is something left to do when it is seen.
+    let steps = (program.scripts[rank as usize].len() / 2).max(1) as u64;
+    Stop { rank, step: random.below(steps) as usize, time: Duration::from_millis(millis) }
 }

@@ -66,7 +66,9 @@ pub fn judge(case: &Case, end: &End) -> Vec<Fault> {
     let mut judge = Judge { case, end, faults: Vec::new() };
     judge.check_lines();
     if case.goes_on || end.dead.is_none() {
-        judge.check_ends();
+        if !case.ends_at_once() {
+            judge.check_ends();
+        }
         judge.check_memory();
     }
     judge.check_launcher();
@@ -228,6 +230,11 @@ impl Judge<'_> {
     /// The launcher's status and words.
     fn check_launcher(&mut self) {
         let (case, end) = (self.case, self.end);
+        // Who has left without finalizing may be named before the dead.
+        let was_through = |dead: u32| end.diaries[dead as usize].contains(&Line::Over);
+        if case.ends_at_once() && end.dead.is_none_or(was_through) {
+            return;
+        }
         let words = end.stderr.lines().filter_map(|line| line.strip_prefix("rmarun: "));
         let named = words.filter_map(|line| {
             let number = line.strip_prefix("rank ")?.split(' ').next()?;
@@ -245,7 +252,10 @@ impl Judge<'_> {
             self.find(Kind::Blame, format!("status {} instead of {}: {}", end.code, how.code(), end.stderr));
         } else if !named.iter().any(|(rank, line)| *rank == dead && line.contains(how.text())) {
             self.find(Kind::Blame, format!("rank {dead}, who {}, is not named: {}", how.text(), end.stderr));
-        } else if !others.is_empty() && end.diaries[dead as usize].contains(&Line::Ready) {
+        } else if !case.ends_at_once()
+            && !others.is_empty()
+            && end.diaries[dead as usize].contains(&Line::Ready)
+        {
             self.find(Kind::Blame, format!("others than rank {dead} are named: {others:?}"));
         }
     }

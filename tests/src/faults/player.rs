@@ -96,6 +96,9 @@ pub fn play(folder: &Path, case: &Case) -> Result<(), String> {
     player.stay(folder);
     player.dump(folder);
     let Player { mut diary, windows, .. } = player;
+    if case.ends_at_once() {
+        std::process::exit(0);
+    }
     for window in windows {
         // A collective call: it may fail when a rank is dead, and must end.
         if let (Err(error), None) = (window.free(), case.death) {

@@ -25,6 +25,8 @@ pub const OWN: u64 = PAIR + 2;
 pub const RANKS_MAX: u32 = 8;
 /// Windows of passive epochs.
 pub const PASSIVE: usize = 2;
+/// The passive window that has lock_all.
+const LOCKED_ALL: usize = 0;
 /// The window of fences.
 pub const FENCED: usize = PASSIVE;
 /// The window of post and start.
@@ -178,6 +180,16 @@ impl Step {
     }
 }
 
+/// Which calls a program has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// All.
+    All,
+    /// Those that concern two ranks, or a group that is named: passive epochs, post and start, messages. Where a
+    /// rank dies, the others end without a collective call.
+    Paired,
+}
+
 /// A program: the steps of each rank.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -193,19 +205,20 @@ struct Maker<'a> {
 }
 
 /// Makes a program.
-pub fn generate(random: &mut Random, ranks: u32) -> Program {
+pub fn generate(random: &mut Random, ranks: u32, calls: Calls) -> Program {
     let scripts = vec![Vec::new(); ranks as usize];
     let mut maker = Maker { random, ranks, phase: 0, scripts };
     for _ in 0..3 + maker.random.below(8) {
         maker.phase += 1;
-        match maker.random.below(9) {
-            0..=2 => maker.passive_phase(),
-            3 => maker.lock_all_phase(),
-            4 => maker.fence_phase(),
-            5 => maker.posted_phase(),
-            6 => maker.creation(),
-            7 => maker.collective(),
-            _ => maker.exchange(),
+        match (maker.random.below(9), calls) {
+            (0..=2, _) => maker.passive_phase(),
+            (3, _) => maker.lock_all_phase(),
+            (4, _) => maker.posted_phase(),
+            (5, _) => maker.exchange(),
+            (6, Calls::All) => maker.fence_phase(),
+            (7, Calls::All) => maker.creation(),
+            (_, Calls::All) => maker.collective(),
+            (_, Calls::Paired) => maker.passive_phase(),
         }
     }
     Program { scripts: maker.scripts }
@@ -217,8 +230,8 @@ impl Maker<'_> {
             for _ in 0..1 + self.random.below(6) {
                 let window = self.random.below(PASSIVE as u64) as usize;
                 let first = self.random.below(self.ranks.into()) as u32;
-                // Ascending, so that programs have no deadlock of their own.
-                let count = 1 + self.random.below(3) as usize;
+                // Ascending, and one at a time beside lock_all, so that programs have no deadlock of their own.
+                let count = if window == LOCKED_ALL { 1 } else { 1 + self.random.below(3) as usize };
                 let targets = (first..self.ranks).take(count).collect::<Vec<_>>();
                 for target in targets.iter().copied() {
                     let is_exclusive = self.random.below(5) < 2;
@@ -236,7 +249,7 @@ impl Maker<'_> {
     }
 
     fn lock_all_phase(&mut self) {
-        let window = self.random.below(PASSIVE as u64) as usize;
+        let window = LOCKED_ALL;
         for me in 0..self.ranks {
             self.step(me, Step::LockAll { window });
             for _ in 0..1 + self.random.below(4) {

@@ -6,8 +6,13 @@ use super::judge::{End, Fault, Kind, judge};
 use crate::job::{Job, Running, program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The program that is a rank.
@@ -26,6 +31,7 @@ struct Watch<'a> {
     moved_at: Instant,
     is_killed: bool,
     stopped: Stopped,
+    stopped_at: Instant,
     dead: Option<u32>,
 }
 
@@ -50,21 +56,90 @@ pub struct Verdict {
     pub faults: Vec<Fault>,
     /// Whether a rank has died; it may have been through before.
     pub has_died: bool,
+    /// Whether a rank was stopped before it was through.
+    pub was_stopped: bool,
     /// From the death, or the start, to the end of the job.
     pub took: Duration,
 }
 
-/// Runs a case; nobody may stand still for longer than `bound`. `words` are what a rank needs to draw the same case.
+/// What came of many cases.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// How many there were.
+    pub jobs: u64,
+    /// Those in which a rank has died.
+    pub deaths: u64,
+    /// Those in which one was stopped.
+    pub stops: u64,
+    /// The longest time from the last line that a rank wrote to the end of the job.
+    pub longest: Duration,
+    /// Seeds with faults, by kind.
+    pub seeds: BTreeMap<Kind, Vec<u64>>,
+}
+
+/// Runs the cases of these seeds, so many at a time.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_all(
+    seeds: Range<u64>,
+    workers: u64,
+    bound: Duration,
+    draw: impl Fn(u64) -> Case + Sync,
+    on_verdict: impl Fn(&Case, &Verdict) + Sync,
+) -> Found {
+    let (next, found) = (AtomicU64::new(seeds.start), Mutex::new(Found::default()));
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            let case = draw(seed);
+            let verdict = run(&case, bound);
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.add(&case, &verdict);
+            on_verdict(&case, &verdict);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Found {
+    fn add(&mut self, case: &Case, verdict: &Verdict) {
+        self.jobs += 1;
+        self.deaths += u64::from(verdict.has_died);
+        self.stops += u64::from(verdict.was_stopped);
+        self.longest = self.longest.max(verdict.took);
+        let kinds = verdict.faults.iter().map(|fault| fault.kind).collect::<BTreeSet<_>>();
+        kinds.into_iter().for_each(|kind| self.seeds.entry(kind).or_default().push(case.seed));
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { jobs, deaths, stops, longest, seeds } = self;
+        write!(f, "{jobs} jobs, {deaths} deaths, {stops} stops, longest end {longest:?}")?;
+        seeds.iter().try_for_each(|(kind, seeds)| write!(f, "\n  {kind} in {} jobs: {seeds:?}", seeds.len()))
+    }
+}
+
+/// Runs a case; nobody may stand still for longer than `bound`.
 ///
 /// # Panics
 /// When the job cannot be started.
-pub fn run(case: &Case, words: &str, bound: Duration) -> Verdict {
+pub fn run(case: &Case, bound: Duration) -> Verdict {
     let folder = tempfile::Builder::new().prefix("deaths-").tempdir().expect("a folder for the diaries");
     let mode = if case.goes_on { "continue" } else { "end" };
     let ranks = case.ranks.to_string();
     let job = Job::launcher(["-n", &ranks, "--on-failure", mode])
         .words([program(PROGRAM)])
-        .line(words)
+        .line(&case.words())
         .words(["--folder".as_ref(), folder.path().as_os_str()])
         .variables(&case.variables)
         .variables(&[("RMA_WAIT_REPORT", "3")])
@@ -79,6 +154,7 @@ pub fn run(case: &Case, words: &str, bound: Duration) -> Verdict {
         moved_at: Instant::now(),
         is_killed: false,
         stopped: Stopped::NotYet,
+        stopped_at: Instant::now(),
         dead: None,
     };
     watch.to_the_end(bound)
@@ -98,7 +174,7 @@ impl Watch<'_> {
         }
         self.look();
         let took = self.moved_at.elapsed();
-        let is_hung = !faults.is_empty();
+        let (is_hung, was_stopped) = (!faults.is_empty(), self.stopped != Stopped::NotYet);
         let (case, dead) = (self.case, self.dead);
         let memory = (0..case.ranks).map(|rank| read_memory(self.folder, rank)).collect();
         let diaries = self.ranks.into_iter().map(|rank| rank.diary.lines).collect();
@@ -113,7 +189,7 @@ impl Watch<'_> {
             let end = End { dead, diaries, memory, code: ended.code(), stderr: ended.stderr };
             faults.extend(judge(case, &end));
         }
-        Verdict { faults, has_died: dead.is_some(), took }
+        Verdict { faults, has_died: dead.is_some(), was_stopped, took }
     }
 
     /// Reads the diaries, and sees who is gone.
@@ -156,12 +232,13 @@ impl Watch<'_> {
             self.send(planned.rank, Signal::KILL);
         }
         let Some(planned) = self.case.stop else { return };
+        let diary = &self.ranks[planned.rank as usize].diary;
         match self.stopped {
-            Stopped::NotYet if ready_at.elapsed() >= planned.after => {
+            Stopped::NotYet if diary.has(&Line::Begins(planned.step)) && !diary.has(&Line::Over) => {
                 self.send(planned.rank, Signal::STOP);
-                self.stopped = Stopped::Now;
+                (self.stopped, self.stopped_at) = (Stopped::Now, Instant::now());
             }
-            Stopped::Now if ready_at.elapsed() >= planned.after + planned.time => {
+            Stopped::Now if self.stopped_at.elapsed() >= planned.time => {
                 self.send(planned.rank, Signal::CONT);
                 self.stopped = Stopped::Over;
                 self.moved_at = Instant::now();
