@@ -45,8 +45,16 @@ struct Player<'a> {
     added: HashMap<(usize, u32, u64), u64>,
     /// Buffers of operations: kept until the end, so that none is written to that is not the library's any more.
     sources: Vec<Vec<u64>>,
-    /// Gets that have not been completed: window, target, part, what must come.
-    results: Vec<(usize, u32, Box<[u64]>, Vec<u64>)>,
+    /// Gets that have not been completed.
+    results: Vec<Awaited>,
+}
+
+/// What a get brings.
+struct Awaited {
+    window: usize,
+    target: u32,
+    got: Box<[u64]>,
+    expected: Vec<u64>,
 }
 
 /// Plays this process's part; the diaries are in `folder`.
@@ -180,7 +188,7 @@ impl Player<'_> {
                 self.judge_results(step);
             }
             Err(error) => {
-                self.results.retain(|(window, target, ..)| !step.completes(*window, *target));
+                self.results.retain(|get| !step.completes(get.window, get.target));
                 self.diary.add(&Line::Failed(self.at, error.to_string()));
             }
         }
@@ -267,9 +275,9 @@ impl Player<'_> {
         let range = part.at as usize..(part.at + part.len) as usize;
         let expected = self.areas.get(&(window, target));
         let expected = expected.map_or_else(|| vec![0; range.len()], |area| area[range.clone()].to_vec());
-        let mut result = vec![u64::MAX; part.len as usize].into_boxed_slice();
-        let begun = self.windows[window].get(into(&mut result), Rank(target), self.own(part.at));
-        self.results.push((window, target, result, expected));
+        let mut got = vec![u64::MAX; part.len as usize].into_boxed_slice();
+        let begun = self.windows[window].get(into(&mut got), Rank(target), self.own(part.at));
+        self.results.push(Awaited { window, target, got, expected });
         begun
     }
 
@@ -420,12 +428,9 @@ impl Player<'_> {
 
     /// Gets that a step has completed hold what this rank has put there.
     fn judge_results(&mut self, step: &Step) {
-        let (over, open) = std::mem::take(&mut self.results)
-            .into_iter()
-            .partition(|(window, target, ..)| step.completes(*window, *target));
-        self.results = open;
-        let over: Vec<_> = over;
-        for (window, target, got, expected) in over {
+        let is_over = |get: &mut Awaited| step.completes(get.window, get.target);
+        let over = self.results.extract_if(.., is_over).collect::<Vec<_>>();
+        for Awaited { window, target, got, expected } in over {
             if let Some(at) = got.iter().zip(&expected).position(|(got, expected)| got != expected) {
                 let why = format!(
                     "step {}: a get from rank {target} in window {window} has {:#x} at {at} instead of {:#x}",

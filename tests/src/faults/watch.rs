@@ -157,11 +157,11 @@ pub fn run(case: &Case, bound: Duration) -> Verdict {
         stopped_at: Instant::now(),
         dead: None,
     };
-    watch.to_the_end(bound)
+    watch.run(bound)
 }
 
 impl Watch<'_> {
-    fn to_the_end(mut self, bound: Duration) -> Verdict {
+    fn run(mut self, bound: Duration) -> Verdict {
         let mut faults = Vec::new();
         while !self.running.has_ended() {
             self.look();
