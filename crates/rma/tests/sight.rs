@@ -436,21 +436,22 @@ const RINGS: Variables = &[("RMA_CHANNEL", "shm")];
 fn a_wait_for_a_late_rank_of_the_node_says_for_whom() {
     assert_reports(&[
         ("create", &[], "win_create has waited 1 s for all 2 ranks to create a window, next for process 1"),
-        ("fence", &[], "fence has waited 1 s for rank 1 to enter the fence (window 0.1 (\"halo\"))"),
-        (
-            "lock",
-            &[],
-            "lock has waited 1 s for the lock of rank 1, which rank 1 holds (window 0.1 (\"halo\"))",
-        ),
+        ("fence", &[], "fence has waited 1 s for rank 1 to enter the fence (window \"halo\")"),
+        ("lock", &[], "lock has waited 1 s for the lock of rank 1, which rank 1 holds (window \"halo\")"),
         (
             "start",
             &[],
-            "start has waited 1 s for the post of rank 1, in the epoch that start opened (window 0.1 (\"halo\"))",
+            "start has waited 1 s for the post of rank 1, in the epoch that start opened (window \"halo\")",
         ),
         (
             "wait",
             &[],
-            "wait has waited 1 s for rank 1 to call complete, in the epoch that post opened (window 0.1 (\"halo\"))",
+            "wait has waited 1 s for rank 1 to call complete, in the epoch that post opened (window \"halo\")",
+        ),
+        (
+            "nameless",
+            &[],
+            "fence has waited 1 s for rank 1 to enter the fence (window 2 made by MPI_Win_create_dynamic)",
         ),
         ("receive", &[], "receive has waited 1 s for a message to arrive, next for process 1"),
     ]);
@@ -459,36 +460,36 @@ fn a_wait_for_a_late_rank_of_the_node_says_for_whom() {
 #[test]
 fn a_wait_for_a_late_rank_elsewhere_says_for_whom() {
     assert_reports(&[
-        ("fence", WORDS, "fence has waited 1 s for rank 1 to enter the fence (window 0.1 (\"halo\"))"),
+        ("fence", WORDS, "fence has waited 1 s for rank 1 to enter the fence (window \"halo\")"),
         (
             "fence",
             BARRIER,
-            "fence has waited 1 s for all 2 ranks to enter the fence, next for process 1 (window 0.1 (\"halo\"))",
+            "fence has waited 1 s for all 2 ranks to enter the fence, next for process 1 (window \"halo\")",
         ),
         (
             "lock",
             PACKETS,
-            "unlock has waited 1 s for the lock of rank 1, and 1 operations behind it, in the epoch that lock opened (window 0.1 (\"halo\"))",
+            "unlock has waited 1 s for the lock of rank 1, and 1 operations behind it, in the epoch that lock opened (window \"halo\")",
         ),
         (
             "start",
             RINGS,
-            "complete has waited 1 s for the post of rank 1, in the epoch that start opened (window 0.1 (\"halo\"))",
+            "complete has waited 1 s for the post of rank 1, in the epoch that start opened (window \"halo\")",
         ),
         (
             "flush",
             PACKETS,
-            "flush has waited 1 s for the lock of rank 1, and 1 operations behind it, in the epoch that lock_all opened (window 0.1 (\"halo\"))",
+            "flush has waited 1 s for the lock of rank 1, and 1 operations behind it, in the epoch that lock_all opened (window \"halo\")",
         ),
         (
             "flush_all",
             RINGS,
-            "flush_all has waited 1 s for rank 1 to complete operations, in the epoch that lock_all opened (window 0.1 (\"halo\"))",
+            "flush_all has waited 1 s for rank 1 to complete operations, in the epoch that lock_all opened (window \"halo\")",
         ),
         (
             "unlock_all",
             PACKETS,
-            "unlock_all has waited 1 s for rank 1 to complete operations, in the epoch that lock_all opened (window 0.1 (\"halo\"))",
+            "unlock_all has waited 1 s for rank 1 to complete operations, in the epoch that lock_all opened (window \"halo\")",
         ),
     ]);
 }
@@ -500,7 +501,7 @@ fn a_wait_for_others_to_come_says_for_whom() {
         (
             "free",
             PACKETS,
-            "win_free has waited 1 s for all 2 ranks to free the window, next for process 1 (window 0.1 (\"halo\"))",
+            "win_free has waited 1 s for all 2 ranks to free the window, next for process 1 (window \"halo\")",
         ),
         ("finalize", &[], "finalize has waited 1 s for the other ranks of the collective"),
     ]);

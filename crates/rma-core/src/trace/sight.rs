@@ -4,7 +4,7 @@ use super::epochs::Epochs;
 use super::event::{Event, Observer};
 use crate::epoch::Call;
 use crate::ids::{Rank, WindowId};
-use crate::window::WindowState;
+use crate::window::{Flavor, WindowState};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
@@ -16,8 +16,22 @@ pub(crate) struct Sight {
     observer: Option<Arc<dyn Observer>>,
     /// Epochs that an observer was told of and that have not ended. Taken inside the engine's lock.
     epochs: Mutex<Epochs>,
-    /// What the user calls its windows.
-    names: Mutex<HashMap<WindowId, Box<str>>>,
+    names: Mutex<Names>,
+}
+
+/// What messages call the windows of one engine. An id is none of it: nothing that a user sees is told by it.
+#[derive(Default)]
+struct Names {
+    windows: HashMap<WindowId, Made>,
+    /// Windows made so far.
+    made: u64,
+}
+
+/// How a window came to be, and what the user calls it.
+struct Made {
+    number: u64,
+    by: &'static str,
+    name: Option<Box<str>>,
 }
 
 /// A call under way, or a wait: its end is told when this is dropped.
@@ -104,25 +118,38 @@ impl Sight {
         if self.is_on {
             self.epochs.lock().forget(window, &mut |event| self.tell_epoch(&event));
         }
-        self.names.lock().remove(&window);
+        self.names.lock().windows.remove(&window);
+    }
+
+    /// The process has made a window.
+    pub(crate) fn on_window_made(&self, window: WindowId, flavor: Flavor) {
+        let by = match flavor {
+            Flavor::Create => "MPI_Win_create",
+            Flavor::Allocate => "MPI_Win_allocate",
+            Flavor::Shared => "MPI_Win_allocate_shared",
+            Flavor::Dynamic => "MPI_Win_create_dynamic",
+        };
+        let mut names = self.names.lock();
+        names.made += 1;
+        let number = names.made;
+        names.windows.insert(window, Made { number, by, name: None });
     }
 
     /// The user names a window.
     pub(crate) fn name_window(&self, window: WindowId, name: &str) {
         self.tell(&Event::WindowName { window, name });
-        let mut names = self.names.lock();
-        if name.is_empty() {
-            names.remove(&window);
-        } else {
-            names.insert(window, name.into());
+        if let Some(made) = self.names.lock().windows.get_mut(&window) {
+            made.name = (!name.is_empty()).then(|| name.into());
         }
     }
 
-    /// The window as messages name it: its id, and the user's name for it.
+    /// The window as messages name it: by the user's name for it, or by its number among those that this process has made
+    /// and the call that made it.
     pub(crate) fn describe_window(&self, window: WindowId) -> String {
-        match self.names.lock().get(&window) {
-            Some(name) => format!("window {window} ({name:?})"),
-            None => format!("window {window}"),
+        match self.names.lock().windows.get(&window) {
+            Some(Made { name: Some(name), .. }) => format!("window {name:?}"),
+            Some(Made { number, by, .. }) => format!("window {number} made by {by}"),
+            None => "a window that is gone".to_owned(),
         }
     }
 

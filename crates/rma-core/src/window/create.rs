@@ -328,6 +328,7 @@ impl WindowCreation {
                     let unit = member.control.published().map_or(1, |published| published.disp_unit);
                     member.scale.set(unit, member.span);
                 }
+                self.engine.sight().on_window_made(id, shared.flavor);
                 Ok(Window::new(self.engine.clone(), shared))
             }
             shared => {

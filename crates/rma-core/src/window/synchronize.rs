@@ -453,7 +453,7 @@ impl Window {
         let describe = |state: &State| {
             let window = engine.sight().describe_window(id);
             match state.windows.get(id) {
-                Some(state_of) => format!("{} ({window})", waits_for(state, state_of, call, engine.host())),
+                Some(state_of) => format!("{} ({window})", waits_for(state, state_of, call, engine)),
                 None => window,
             }
         };

@@ -7,17 +7,19 @@
 use super::shared::Shared;
 use super::state::WindowState;
 use crate::control::Sleep;
+use crate::engine::Engine;
 use crate::epoch::{Call, Caller};
 use crate::host::Host;
 use crate::ids::{Rank, WindowId};
 use crate::progress::State;
+use crate::trace::Sight;
 use std::fmt::Write;
 
 /// Most ranks that a sentence names.
 const MOST_NAMED: usize = 8;
 
 /// What a call that has begun on a window waits for, as a clause that fits behind "for".
-pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &dyn Host) -> String {
+pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -> String {
     let shared = &window.shared;
     let unfinished = || unfinished(state, window);
     let answers = |ranks: Vec<Rank>| match ranks.is_empty() {
@@ -26,12 +28,12 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
     };
     let what = match call {
         Call::Fence => answers(unfinished()).or_else(|| absent(window)).unwrap_or_else(|| {
-            format!("all {} ranks to enter the fence{}", shared.group.size(), behind(host))
+            format!("all {} ranks to enter the fence{}", shared.group.size(), behind(engine.host()))
         }),
         Call::Lock(rank) => {
             // It is the thread that waits who asks.
             let earlier: Vec<_> = window.epoch.ungranted_of(Caller::thread()).collect();
-            match earlier_elsewhere(state, shared.id) {
+            match earlier_elsewhere(state, shared.id, engine.sight()) {
                 _ if !earlier.is_empty() => {
                     format!("the locks of {} that were called for before", list(&earlier))
                 }
@@ -84,14 +86,14 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, host: &
 }
 
 /// The locks that the thread called for before on other windows, which a lock call sees to first.
-fn earlier_elsewhere(state: &State, here: WindowId) -> Option<String> {
+fn earlier_elsewhere(state: &State, here: WindowId, sight: &Sight) -> Option<String> {
     let others = state.windows.promising().into_iter().filter(|id| *id != here);
     let windows = others.filter_map(|id| state.windows.get(id));
     windows.map(|window| (window, window.epoch.ungranted_of(Caller::thread()).collect::<Vec<_>>())).find_map(
         |(window, earlier)| {
-            let id = window.shared.id;
             (!earlier.is_empty()).then(|| {
-                format!("the locks of {} on window {id} that were called for before", list(&earlier))
+                let window = sight.describe_window(window.shared.id);
+                format!("the locks of {} on {window} that were called for before", list(&earlier))
             })
         },
     )

@@ -176,6 +176,16 @@ fn late(world: &World, kind: &str) -> rma::Result<()> {
         return window(world, "made")?.free();
     }
     let window = window(world, "halo")?;
+    if kind == "nameless" {
+        let nameless = world.engine().create_window(world.group(), WindowSpec::Dynamic)?;
+        if is_late {
+            be_late();
+        }
+        nameless.fence(NONE)?;
+        nameless.fence(Assert::NO_SUCCEED)?;
+        nameless.free()?;
+        return window.free();
+    }
     match (kind, is_late) {
         ("fence", _) => {
             if is_late {
