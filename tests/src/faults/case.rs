@@ -185,7 +185,7 @@ impl Case {
         let (mut death, mut stop) = (None, None);
         match faults {
             Faults::Death => {
-                death = Some(draw_death(&mut random, &program));
+                death = Some(draw_death(&mut random, &program, calls));
                 if random.below(4) == 0 {
                     let time = 20 + random.below(200);
                     stop = Some(draw_stop(&mut random, &program, time))
@@ -199,13 +199,14 @@ impl Case {
     }
 }
 
-fn draw_death(random: &mut Random, program: &Program) -> Death {
+fn draw_death(random: &mut Random, program: &Program, calls: Calls) -> Death {
     let rank = random.below(program.scripts.len() as u64) as u32;
     let steps = program.scripts[rank as usize].len().max(1) as u64;
     let micros = |random: &mut Random, limit: u64| Duration::from_micros(random.below(limit));
     let when = match random.below(10) {
-        0 => When::AtStart(micros(random, 120_000)),
-        1..=2 => When::After(micros(random, 40_000)),
+        // Ranks make their windows then, which is a collective call.
+        0 if calls == Calls::All => When::AtStart(micros(random, 120_000)),
+        0..=2 => When::After(micros(random, 40_000)),
         // At once, while the call is under way, or while it waits.
         _ => {
             let limit = random.pick(&[1, 30, 300, 3000]);
