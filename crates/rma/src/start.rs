@@ -79,9 +79,12 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
     let siblings = siblings(&identity, &places, &configuration);
     let channel = channel(&identity, &places, reach, launcher.as_ref(), &configuration)?;
     let messenger = Messenger::new(identity.me, identity.size, &configuration.message);
-    if let Some(launcher) = launcher.clone() {
+    if let Some(launcher) = &launcher {
+        // The client has a way to the messenger too: neither keeps the other.
+        let launcher = Arc::downgrade(launcher);
         // A launcher that cannot be told sees the end of this process.
-        messenger.set_herald(Box::new(move |peer| drop(launcher.tell_lost(peer.0))));
+        let tell = move |peer: Peer| drop(launcher.upgrade().map(|launcher| launcher.tell_lost(peer.0)));
+        messenger.set_herald(Box::new(tell));
     }
     if let Some(launcher) = launcher.as_deref().filter(|_| identity.size > 1) {
         if identity.me == Peer(0) {
@@ -104,6 +107,13 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         alarm: Arc::new(Alarm::default()),
         job: identity.job,
     })?;
+    if let Some(launcher) = &launcher {
+        let (messenger, engine) = (runtime.messenger.clone(), runtime.engine.wake_handle());
+        launcher.watch(move |rank| {
+            messenger.hear_of_death(Peer(rank));
+            engine.wake();
+        })?;
+    }
     Ok(Started { runtime: Arc::new(runtime), launcher })
 }
 

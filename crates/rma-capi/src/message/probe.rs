@@ -131,11 +131,19 @@ fn find(message: MPI_Message) -> Option<&'static Mutex<Taken>> {
 fn look(comm: &Comm, wanted: Wanted) -> Result<Option<Status>> {
     let messenger = comm.inner.runtime().messenger();
     let found = messenger.probe(wanted.scope, wanted.source, wanted.tag);
+    if found.is_none() {
+        messenger.check_source(wanted.source)?;
+    }
     Ok(found.map(|waiting| status_of_waiting(comm.partners(), waiting)))
 }
 
 fn take_one(comm: &Comm, wanted: Wanted) -> Result<Option<MatchedMessage>> {
-    Ok(comm.inner.runtime().messenger().take(wanted.scope, wanted.source, wanted.tag))
+    let messenger = comm.inner.runtime().messenger();
+    let taken = messenger.take(wanted.scope, wanted.source, wanted.tag);
+    if taken.is_none() {
+        messenger.check_source(wanted.source)?;
+    }
+    Ok(taken)
 }
 
 fn hand_out(

@@ -115,11 +115,15 @@ impl Link {
     }
 
     pub(super) fn send(&self, to: u32, round: u32, message: Vec<u8>) -> Result<SendRequest> {
-        self.messenger.begin_send(self.group.peer(Rank(to)), self.scope, self.tag(round), message)
+        let to = self.group.peer(Rank(to));
+        let send = self.messenger.begin_send(to, self.scope, self.tag(round), message)?;
+        Ok(send.among(&self.group))
     }
 
     pub(super) fn send_shared(&self, to: u32, round: u32, message: Arc<Vec<u8>>) -> Result<SendRequest> {
-        self.messenger.begin_send_shared(self.group.peer(Rank(to)), self.scope, self.tag(round), message)
+        let to = self.group.peer(Rank(to));
+        let send = self.messenger.begin_send_shared(to, self.scope, self.tag(round), message)?;
+        Ok(send.among(&self.group))
     }
 
     /// As [`Link::send`], for bytes that may lie in the caller's memory.
@@ -128,7 +132,8 @@ impl Link {
             Given::Bytes(message) => self.send(to, round, message),
             Given::Memory(message) => {
                 let to = self.group.peer(Rank(to));
-                self.messenger.begin_send_lent(to, self.scope, self.tag(round), message)
+                let send = self.messenger.begin_send_lent(to, self.scope, self.tag(round), message)?;
+                Ok(send.among(&self.group))
             }
         }
     }
@@ -142,12 +147,14 @@ impl Link {
         limit: u64,
     ) -> Result<ReceiveRequest> {
         let from = self.group.peer(Rank(from));
-        self.messenger.begin_receive_exactly(self.scope, from, self.tag(round), room, limit)
+        let receive = self.messenger.begin_receive_exactly(self.scope, from, self.tag(round), room, limit)?;
+        Ok(receive.among(&self.group))
     }
 
     pub(super) fn receive(&self, from: u32, round: u32, limit: u64) -> Result<ReceiveRequest> {
         let from = self.group.peer(Rank(from));
-        self.messenger.begin_receive(self.scope, Some(from), Some(self.tag(round)), limit)
+        let receive = self.messenger.begin_receive(self.scope, Some(from), Some(self.tag(round)), limit)?;
+        Ok(receive.among(&self.group))
     }
 
     /// 2⁴⁸ collectives on one communicator take longer than any job.

@@ -107,11 +107,14 @@ impl Communicator {
     /// The message that such a receive would take, if one has arrived.
     ///
     /// # Errors
-    /// When there is no rank `from`.
+    /// When there is no rank `from`, or it is lost and no message of it has arrived.
     pub fn probe(&self, from: Option<u32>, tag: Option<u32>) -> Result<Option<Envelope>> {
         let source = self.source(from, "probe")?;
         self.engine().poll();
         let waiting = self.runtime().messenger.probe(self.scope(Plane::User), source, tag.map(u64::from));
+        if waiting.is_none() {
+            self.runtime().messenger.check_source(source)?;
+        }
         Ok(waiting.map(|Waiting { source, tag, len }| {
             let (source, tag) = self.envelope(source, tag);
             Envelope { source, tag, len_bytes: len }

@@ -5,18 +5,16 @@
 //! an inherited descriptor (`PMI_FD`) or a port (`PMI_PORT`). Knows no channel and no secret.
 
 use super::inherited;
-use super::line::{Line, LineError, LineReader, is_legal};
+use super::line::{Line, is_legal};
+use super::notices::OnDeath;
+use super::wire::{Beside, Voice, Wire, failed, malformed};
 use parking_lot::Mutex;
-use rma_core::{Error, ErrorClass, Result};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rma_core::Result;
+use rustix::event::PollFlags;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Longest line that a launcher may send.
-const LINE_MAX: usize = 128 * 1024;
 
 /// How the names of jobs of this project's launcher begin.
 pub(super) const JOB_PREFIX: &str = "rmarun-";
@@ -38,30 +36,6 @@ pub struct Client {
     limit: Duration,
     voice: Voice,
     wire: Mutex<Wire>,
-}
-
-/// The conversation: one question at a time.
-#[derive(Debug)]
-struct Wire {
-    voice: Voice,
-    lines: LineReader,
-    /// What has become of a barrier whose end may come between other answers.
-    beside: Beside,
-}
-
-/// A barrier beside other questions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beside {
-    None,
-    Entered,
-    Over,
-}
-
-/// What speaks: whole lines of several threads, also while one of them waits for an answer.
-#[derive(Clone, Debug)]
-struct Voice {
-    stream: Arc<OwnedFd>,
-    turn: Arc<Mutex<()>>,
 }
 
 impl Client {
@@ -284,7 +258,20 @@ impl Client {
         self.voice.send(line, Instant::now() + self.limit)
     }
 
-    fn ask(&self, question: &Line, answer: &str) -> Result<Line> {
+    pub(super) fn stream(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.voice.stream)
+    }
+
+    pub(super) fn set_watch(&self, on_death: OnDeath) {
+        self.wire.lock().on_death = Some(on_death);
+    }
+
+    /// Reads what has come without being asked for; says whether more may come.
+    pub(super) fn read_notices(&self) -> bool {
+        self.wire.lock().drain().is_ok()
+    }
+
+    pub(super) fn ask(&self, question: &Line, answer: &str) -> Result<Line> {
         self.wire.lock().ask(question, answer, Some(Instant::now() + self.limit))
     }
 }
@@ -293,115 +280,6 @@ impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.voice.stream.as_fd()
     }
-}
-
-impl Wire {
-    fn new(stream: OwnedFd) -> Self {
-        let voice = Voice { stream: Arc::new(stream), turn: Arc::default() };
-        Self { voice, lines: LineReader::new(LINE_MAX), beside: Beside::None }
-    }
-
-    fn ask(&mut self, question: &Line, answer: &str, deadline: Option<Instant>) -> Result<Line> {
-        self.send(question, deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(60)))?;
-        self.receive(answer, deadline)
-    }
-
-    fn send(&self, line: &Line, deadline: Instant) -> Result<()> {
-        self.voice.send(line, deadline)
-    }
-
-    /// Whether the barrier beside other questions has ended; reads what there is.
-    fn is_barrier_over(&mut self) -> Result<bool> {
-        if self.beside == Beside::Entered && (self.lines.has_line() || self.is_readable()) {
-            // Nobody has a question open while the wire is held, so it is the end that comes, or that of the launcher.
-            self.receive("barrier_out", None).map(drop)?;
-        }
-        Ok(self.beside == Beside::Over)
-    }
-
-    fn is_readable(&self) -> bool {
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::new(&self.voice.stream, PollFlags::IN)], Some(&now)) == Ok(1)
-    }
-
-    fn receive(&mut self, command: &str, deadline: Option<Instant>) -> Result<Line> {
-        let mut buffer = [0u8; 2048];
-        loop {
-            if let Some(bytes) = self.lines.next_line().map_err(malformed)? {
-                let line = Line::parse(&bytes).map_err(malformed)?;
-                if self.beside == Beside::Entered && line.command() == "barrier_out" {
-                    self.beside = Beside::Over;
-                    if command == "barrier_out" {
-                        return Ok(line);
-                    }
-                    continue;
-                }
-                if line.command() != command {
-                    return Err(failed(format!("the launcher answered {line} where {command} was due")));
-                }
-                return Ok(line);
-            }
-            self.voice.wait(PollFlags::IN, deadline, command)?;
-            match rustix::io::read(&self.voice.stream, &mut buffer) {
-                Ok(0) | Err(Errno::CONNRESET) => return Err(gone(command)),
-                Ok(count) => self.lines.push(&buffer[..count]),
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(cause) => return Err(failed(format!("cannot read from the launcher: {cause}"))),
-            }
-        }
-    }
-}
-
-impl Voice {
-    fn send(&self, line: &Line, deadline: Instant) -> Result<()> {
-        let _turn = self.turn.lock();
-        let bytes = line.to_bytes();
-        let mut rest = &bytes[..];
-        while !rest.is_empty() {
-            self.wait(PollFlags::OUT, Some(deadline), line.command())?;
-            match rustix::io::write(&self.stream, rest) {
-                Ok(count) => rest = &rest[count..],
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(Errno::PIPE | Errno::CONNRESET) => return Err(gone(line.command())),
-                Err(cause) => return Err(failed(format!("cannot write to the launcher: {cause}"))),
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits until the launcher hangs up.
-    fn outlast(&self, deadline: Instant) {
-        // Another thread may be reading, so nothing is read here. Nothing follows from how the wait ends.
-        let _ = self.wait(PollFlags::RDHUP, Some(deadline), "abort");
-    }
-
-    /// Waits until the stream is ready. Errors of the stream are left to the read or write that follows.
-    fn wait(&self, flags: PollFlags, deadline: Option<Instant>, what: &str) -> Result<()> {
-        loop {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
-                return Err(failed(format!("the launcher did not answer {what} in time")));
-            }
-            let left = left.and_then(|left| Timespec::try_from(left).ok());
-            match poll(&mut [PollFd::new(&self.stream, flags)], left.as_ref()) {
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(cause) => return Err(failed(format!("cannot wait for the launcher: {cause}"))),
-            }
-        }
-    }
-}
-
-fn failed(cause: impl Into<String>) -> Error {
-    Error::new(ErrorClass::Other, "init", cause)
-}
-
-fn gone(command: &str) -> Error {
-    failed(format!("the launcher is gone (its end of the connection was closed, {command})"))
-}
-
-fn malformed(error: LineError) -> Error {
-    failed(format!("the launcher does not speak PMI-1: {error}"))
 }
 
 #[cfg(test)]

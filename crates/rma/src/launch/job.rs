@@ -289,6 +289,10 @@ impl Job {
         let _ = self.answer(answers);
         let has_failed = failure.is_some();
         self.blame.ended(rank, failure, Instant::now());
+        if has_failed && self.goes_on() {
+            let notices = self.server.died(rank as u32);
+            let _ = self.answer(notices);
+        }
         if has_failed && self.goes_on() && !self.is_wished(Instant::now()) {
             self.report(rank);
         }

@@ -120,11 +120,6 @@ impl LineReader {
         self.held.extend_from_slice(bytes);
     }
 
-    /// Whether a whole line is held.
-    pub(super) fn has_line(&self) -> bool {
-        self.held.contains(&b'\n')
-    }
-
     /// The next whole line, without its newline; `None` when more bytes are needed.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod inherited;
 mod job;
 mod line;
 mod mapping;
+mod notices;
 mod options;
 mod others;
 mod outcome;
@@ -21,6 +22,7 @@ mod secret;
 mod server;
 mod signals;
 mod stdin;
+mod wire;
 
 pub use client::Client;
 pub use job::main;

@@ -17,6 +17,9 @@ pub const NAME_LEN_MAX: usize = 256;
 /// Most bytes that all ranks may store, per rank: a runtime publishes an address or two.
 const STORE_BYTES_PER_RANK: usize = 64 * 1024;
 
+/// The command that tells a rank that another one has died, without being asked for.
+pub(super) const DEATH: &str = "death";
+
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -57,6 +60,9 @@ pub struct Server {
     stored_bytes: usize,
     phases: Vec<Phase>,
     waiting: Vec<bool>,
+    /// Ranks that want to be told who dies.
+    watching: Vec<bool>,
+    dead: Vec<u32>,
     /// Ranks of each program of the job, in order.
     programs: Vec<u32>,
 }
@@ -74,6 +80,8 @@ impl Server {
             stored_bytes: 0,
             phases: vec![Phase::Started; size as usize],
             waiting: vec![false; size as usize],
+            watching: vec![false; size as usize],
+            dead: Vec::new(),
             programs: vec![size],
         }
     }
@@ -125,6 +133,7 @@ impl Server {
             "get_universe_size" => Line::new("universe_size").with("rc", 0).with("size", self.universe),
             "put" => self.put(&line)?,
             "get" => self.get(&line)?,
+            "watch" => return Ok((self.watch(rank), Event::None)),
             "barrier_in" => return Ok((self.enter_barrier(rank)?, Event::None)),
             "finalize" => {
                 self.phases[rank as usize] = Phase::Finalized;
@@ -142,6 +151,20 @@ impl Server {
         self.phases[rank as usize] = Phase::Gone;
         self.waiting[rank as usize] = false;
         self.end_barrier()
+    }
+
+    /// Takes note that a rank has died, and tells those who want to know.
+    pub fn died(&mut self, rank: u32) -> Answers {
+        self.dead.push(rank);
+        let is_told = |other: &u32| self.watching[*other as usize] && self.phase(*other) == Phase::Running;
+        (0..self.phases.len() as u32).filter(is_told).map(|other| (other, death(rank))).collect()
+    }
+
+    /// A rank wants to be told who dies, and who has died; an extension of this project.
+    fn watch(&mut self, rank: u32) -> Answers {
+        self.watching[rank as usize] = true;
+        let known = self.dead.iter().map(|dead| (rank, death(*dead)));
+        std::iter::once((rank, Line::new("watching").with("rc", 0))).chain(known).collect()
     }
 
     /// The number of the program that a rank runs.
@@ -226,6 +249,10 @@ impl Server {
     }
 }
 
+fn death(rank: u32) -> Line {
+    Line::new(DEATH).with("rank", rank)
+}
+
 fn place(phase: Phase) -> &'static str {
     match phase {
         Phase::Started => "before init",
@@ -297,6 +324,19 @@ mod tests {
         assert_eq!(ask(&mut server, 1, "cmd=barrier_in"), "");
         assert_eq!(ask(&mut server, 2, "cmd=finalize"), "2:cmd=finalize_ack rc=0;");
         assert_eq!(server.gone(0), [(1, Line::new("barrier_out").with("rc", 0))]);
+    }
+
+    #[test]
+    fn who_watches_is_told_of_all_deaths() {
+        let mut server = server(3);
+        for rank in 0..3 {
+            ask(&mut server, rank, INIT);
+        }
+        assert_eq!(ask(&mut server, 0, "cmd=watch"), "0:cmd=watching rc=0;");
+        assert_eq!(server.died(2), [(0, Line::new("death").with("rank", 2))]);
+        assert_eq!(ask(&mut server, 1, "cmd=watch"), "1:cmd=watching rc=0;1:cmd=death rank=2;");
+        ask(&mut server, 0, "cmd=finalize");
+        assert_eq!(server.died(1), [(1, Line::new("death").with("rank", 1))]);
     }
 
     #[test]

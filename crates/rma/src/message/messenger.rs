@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use rma_core::Result;
 use rma_core::channel::Channel;
 use rma_core::datatype::{Gather, Scatter};
+use rma_core::host::Group;
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
 use std::fmt;
@@ -24,7 +25,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 #[derive(Clone)]
 pub struct Messenger {
     pub(super) state: Arc<Mutex<State>>,
-    signs: Arc<Signs>,
+    pub(super) signs: Arc<Signs>,
 }
 
 /// A message under way. Dropping it does not stop the message.
@@ -32,6 +33,8 @@ pub struct Messenger {
 pub struct SendRequest {
     state: Arc<Mutex<State>>,
     id: RequestId,
+    /// The collective that it is a part of.
+    pub(super) circle: Option<Group>,
     /// Whether its end was taken: nothing is left of it then.
     is_over: bool,
 }
@@ -41,6 +44,8 @@ pub struct SendRequest {
 pub struct ReceiveRequest {
     state: Arc<Mutex<State>>,
     id: RequestId,
+    /// As for a send.
+    pub(super) circle: Option<Group>,
     /// As for a send.
     is_over: bool,
     /// The message that did not fit.
@@ -173,7 +178,7 @@ impl Messenger {
         mode: SendMode,
     ) -> Result<SendRequest> {
         let id = self.state.lock().begin_send(to, Label { scope, tag }, payload, mode)?;
-        Ok(SendRequest { state: Arc::clone(&self.state), id, is_over: false })
+        Ok(SendRequest { state: Arc::clone(&self.state), id, circle: None, is_over: false })
     }
 
     /// Begins to receive a message of at most `limit` bytes from `source` with `tag`; `None` is any.
@@ -348,18 +353,19 @@ impl SendRequest {
 
     /// How the send ended, once, if it has: the message has left, and its memory is free again.
     pub fn test(&mut self) -> Option<Result<()>> {
-        let end = self.state.lock().take_end(self.id)?;
+        let end = self.state.lock().end_of(self.id, self.circle.as_ref())?;
         self.is_over = true;
         match end {
-            Kind::Sent(end) => Some(end),
-            other => unreachable!("a send does not end as {other:?}"),
+            Err(error) => Some(Err(error)),
+            Ok(Kind::Sent(end)) => Some(end),
+            Ok(other) => unreachable!("a send does not end as {other:?}"),
         }
     }
 }
 
 impl ReceiveRequest {
     fn new(state: &Arc<Mutex<State>>, id: RequestId) -> Self {
-        Self { state: Arc::clone(state), id, is_over: false, refused: None }
+        Self { state: Arc::clone(state), id, circle: None, is_over: false, refused: None }
     }
 
     #[cfg(test)]
@@ -391,15 +397,16 @@ impl ReceiveRequest {
 
     /// How the receive ended, once, if it has.
     pub fn test(&mut self) -> Option<Result<Received>> {
-        let end = self.state.lock().take_end(self.id)?;
+        let end = self.state.lock().end_of(self.id, self.circle.as_ref())?;
         self.is_over = true;
         match end {
-            Kind::Received(end) => Some(end),
-            Kind::Refused(waiting, error) => {
+            Err(error) => Some(Err(error)),
+            Ok(Kind::Received(end)) => Some(end),
+            Ok(Kind::Refused(waiting, error)) => {
                 self.refused = Some(waiting);
                 Some(Err(error))
             }
-            other => unreachable!("a receive does not end as {other:?}"),
+            Ok(other) => unreachable!("a receive does not end as {other:?}"),
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod config;
 mod credit;
+mod deaths;
 mod delivery;
 mod lent;
 mod matching;
@@ -24,6 +25,8 @@ mod upper;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_deaths;
 #[cfg(test)]
 mod tests_of_lent;
 #[cfg(test)]

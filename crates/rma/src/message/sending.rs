@@ -95,7 +95,7 @@ impl State {
     /// Sends what waits and has room; says whether anything left.
     pub(super) fn advance(&mut self, channel: &mut dyn Channel) -> bool {
         self.signs.is_due.store(false, Relaxed);
-        let mut moved = false;
+        let mut moved = self.look_after_dead(channel);
         let mut turn = std::mem::take(&mut self.turn);
         std::mem::swap(&mut turn, &mut self.active);
         for peer in turn.drain(..) {
@@ -327,6 +327,7 @@ impl State {
     /// channel says so.
     pub(super) fn on_unreachable(&mut self, peer: Peer, failure: &Failure) {
         self.note_loss(peer);
+        self.signs.has_losses.store(true, Relaxed);
         let state = self.peer(peer);
         state.requests.clear();
         state.responses.clear();

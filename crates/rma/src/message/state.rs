@@ -6,11 +6,13 @@
 
 use super::config::MessageConfig;
 use super::credit::Credit;
+use super::deaths::Deaths;
 use super::lent::Lent;
 use super::matching::{Matcher, Pattern};
 use super::memory::{Landing, Payload, Sink};
 use super::packet::{Label, Packet};
 use super::request::{RequestId, Requests};
+use parking_lot::Mutex;
 use rma_core::channel::Lane;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
@@ -68,6 +70,8 @@ pub(super) struct State {
     pub(super) herald: Option<Herald>,
     /// Peers of which it was told.
     pub(super) told_lost: Vec<Peer>,
+    /// Those of whose end this process knows.
+    pub(super) deaths: Deaths,
     /// What a step looks at without the state's lock.
     pub(super) signs: Arc<Signs>,
     /// Packets that were given to channels, heads of bodies included.
@@ -89,6 +93,10 @@ pub(super) struct Signs {
     /// Whether the lent receive is not posted any more: who waits for it asks the state only then. Written under the state's
     /// lock; of use to nobody while there is no such receive.
     pub(super) lent_has_moved: AtomicBool,
+    /// Those who have died, as no step has seen yet. Its lock is held for no longer than to add or take them.
+    pub(super) told: Mutex<Vec<Peer>>,
+    /// Whether any process is known to be dead or lost.
+    pub(super) has_losses: AtomicBool,
     /// Whether ranks outnumber cores: collectives choose their way by it.
     pub(super) is_crowded: AtomicBool,
 }
@@ -200,6 +208,7 @@ impl State {
             first_lost: None,
             herald: None,
             told_lost: Vec::new(),
+            deaths: Deaths::default(),
             signs: Arc::default(),
             packets_sent: 0,
             arriving: HashMap::new(),

@@ -55,7 +55,8 @@ impl Upper for MessageUpper {
     }
 
     fn advance(&mut self, channel: &mut dyn Channel) -> bool {
-        self.signs.is_active.load(Relaxed) && self.state.lock().advance(channel)
+        let is_wanted = self.signs.is_active.load(Relaxed) || self.signs.is_due.load(Relaxed);
+        is_wanted && self.state.lock().advance(channel)
     }
 
     fn is_due(&self) -> bool {

@@ -194,6 +194,8 @@ impl Boards {
                 if look() {
                     return Ok(Some(true));
                 }
+                // Those who have come may have died, and others have left because of it and will not come.
+                runtime.messenger.check_circle(&self.group)?;
                 looks += 1;
                 // Who is never idle may not sleep, and looks after the others all the same.
                 if !may_sleep && looks % LOOKS_BETWEEN_WATCHES != 0 {

@@ -1,0 +1,49 @@
+//! What the launcher tells a rank without being asked: who has died.
+//!
+//! Notices and answers share one connection. Whoever reads it under its lock, for an answer or for notices, hands the notices on
+//! ([`Client::watch`]); a thread reads while nobody asks. It sleeps in the system until there is something, and ends with the
+//! connection. Only `rmarun` tells, and only in jobs that go on when a rank dies.
+
+use super::client::Client;
+use super::line::Line;
+use super::server::{DEATH, ON_FAILURE_KEY};
+use crate::agent::with_signals_blocked;
+use rma_core::Result;
+use std::sync::Arc;
+use std::thread::Builder;
+
+/// What is done about a death, by whichever thread reads of it: the engine's lock may be held.
+pub(super) type OnDeath = Box<dyn Fn(u32) + Send>;
+
+impl Client {
+    /// Has `on_death` called with each rank that dies, or has died, if the launcher tells.
+    ///
+    /// # Errors
+    /// When the launcher does not answer as agreed.
+    pub fn watch(self: &Arc<Self>, on_death: impl Fn(u32) + Send + 'static) -> Result<()> {
+        // Other launchers are asked nothing that they have not got.
+        if !self.is_own() || self.get(ON_FAILURE_KEY)?.is_none_or(|then| then != "continue") {
+            return Ok(());
+        }
+        self.set_watch(Box::new(on_death));
+        self.ask(&Line::new("watch"), "watching")?;
+        let client = Arc::downgrade(self);
+        let stream = self.stream();
+        let reads = move || {
+            while super::wire::await_bytes(&stream) {
+                let Some(client) = client.upgrade() else { return };
+                if !client.read_notices() {
+                    return;
+                }
+            }
+        };
+        // Without the thread notices are read when the launcher is asked for something, and channels tell of most deaths.
+        let _ = with_signals_blocked(|| Builder::new().name("rma-notices".to_owned()).spawn(reads));
+        Ok(())
+    }
+}
+
+/// The rank that a line says is dead.
+pub(super) fn death_in(line: &Line) -> Option<u32> {
+    (line.command() == DEATH).then(|| line.number("rank").ok()).flatten()
+}
