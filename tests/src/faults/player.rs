@@ -95,13 +95,17 @@ pub fn play(folder: &Path, case: &Case) -> Result<(), String> {
         sources: Vec::new(),
         results: Vec::new(),
     };
+    if case.ends_at_once() && case.death.is_some_and(|death| death.rank == rank) {
+        // Others may still be in the barrier, which fails where a rank has died. Only pairs are to meet the dead here.
+        player.await_others(folder, &Line::Ready);
+    }
     let script = &case.program.scripts[rank as usize];
     for (at, step) in script.iter().enumerate() {
         player.at = at;
         player.step(step);
     }
     player.diary.add(&Line::Over);
-    player.stay(folder);
+    player.await_others(folder, &Line::Over);
     player.dump(folder);
     let Player { mut diary, windows, .. } = player;
     if case.ends_at_once() {
@@ -180,6 +184,12 @@ impl Player<'_> {
         }
         self.diary.add(&Line::Begins(self.at));
         die_when(self.case.death, self.me, Some(self.at));
+        if self.case.stop.is_some_and(|stop| (stop.rank, stop.step) == (self.me, self.at)) {
+            // Beside the call, and certain however short the program is. The judge lets it go on.
+            thread::spawn(|| {
+                let _ = kill_process(getpid(), Signal::STOP);
+            });
+        }
         let outcome = self.call(step);
         self.note_state(step, outcome.is_ok());
         match outcome {
@@ -445,14 +455,14 @@ impl Player<'_> {
         Disp(OWN + AREA * u64::from(self.me) + at)
     }
 
-    /// Serves the others until each is through, or known to be dead.
-    fn stay(&mut self, folder: &Path) {
+    /// Serves the others until each has written this line, or is known to be dead.
+    fn await_others(&mut self, folder: &Path, line: &Line) {
         let others = (0..self.case.ranks).filter(|rank| *rank != self.me);
         let mut missing = others.map(|rank| (rank, Reader::new(folder, rank))).collect::<Vec<_>>();
         loop {
             missing.retain_mut(|(rank, diary)| {
                 diary.read();
-                !diary.has(&Line::Over) && !death(folder, *rank).exists()
+                !diary.has(line) && !death(folder, *rank).exists()
             });
             if missing.is_empty() {
                 return;

@@ -234,8 +234,8 @@ impl Watch<'_> {
         let Some(planned) = self.case.stop else { return };
         let diary = &self.ranks[planned.rank as usize].diary;
         match self.stopped {
-            Stopped::NotYet if diary.has(&Line::Begins(planned.step)) && !diary.has(&Line::Over) => {
-                self.send(planned.rank, Signal::STOP);
+            // It stops itself.
+            Stopped::NotYet if diary.has(&Line::Begins(planned.step)) => {
                 (self.stopped, self.stopped_at) = (Stopped::Now, Instant::now());
             }
             Stopped::Now if self.stopped_at.elapsed() >= planned.time => {
@@ -243,7 +243,9 @@ impl Watch<'_> {
                 self.stopped = Stopped::Over;
                 self.moved_at = Instant::now();
             }
-            _ => {}
+            // On a busy machine it may have come to stop itself late.
+            Stopped::Over => self.send(planned.rank, Signal::CONT),
+            Stopped::NotYet | Stopped::Now => {}
         }
     }
 
