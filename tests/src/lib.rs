@@ -17,6 +17,7 @@ pub mod paths;
 pub mod program;
 pub mod random;
 pub mod scale;
+pub mod scripts;
 pub mod seeds;
 pub mod simulated;
 pub mod stepped;

@@ -17,6 +17,7 @@ use rma_core::kernel::{CompareAndSwap, ReduceOp};
 use rma_core::progress::NoUpper;
 use rma_core::window::{Window, WindowCreation, WindowFree, WindowSpec};
 use rma_core::{Engine, ErrorClass};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -192,7 +193,8 @@ impl Actor for Player {
         if self.quiet < QUIET_POLLS {
             return Step::Again;
         }
-        Step::Wait(format!("{:?}", self.script.steps.get(self.at)).into())
+        let step = Cow::<str>::from(format!("{:?}", self.script.steps.get(self.at)));
+        self.engine.due().map_or(Step::Wait(Cow::clone(&step)), |due| Step::WaitUntil(due, step))
     }
 }
 

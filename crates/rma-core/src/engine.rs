@@ -71,7 +71,7 @@ impl Engine {
         };
         let waiting = Waiting::new();
         channel.register(waiting.registrar()).map_err(refused)?;
-        let core = Mutex::new(Core { channel, upper, state: State::new(config.clone()) });
+        let core = Mutex::new(Core { channel, upper, state: State::new(config.clone(), Arc::clone(&host)) });
         let spin_us = AtomicU64::new(config.spin_us);
         let wait_report_s = AtomicU64::new(config.wait_report_s);
         let sight = Sight::new(observer);
@@ -206,6 +206,12 @@ impl Engine {
     /// something else wakes the sleeper.
     pub fn arm(&self, seen: News) -> Option<Doze> {
         Doze::begin(self, &self.0.waiting, &mut self.0.core.lock(), seen)
+    }
+
+    /// When something is to be tried again though nothing arrives, on the clock of the host: for a scheduler of simulated
+    /// processes. Waits of the engine see to it by themselves, and [`Engine::arm`] answers `None` until then.
+    pub fn due(&self) -> Option<Duration> {
+        self.with(|core| core.state.look_at)
     }
 
     /// Readable, while a [`Doze`] lives, as soon as a step has something to do or a [`WakeHandle`] was used. Not to be read,

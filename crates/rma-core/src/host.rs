@@ -50,7 +50,8 @@ pub trait Host: Send + Sync {
     /// Whether two processes can share memory with this one, by place. Peers on other nodes are [`Locality::Remote`].
     fn locality(&self, peer: Peer) -> Locality;
 
-    /// Time since a fixed moment.
+    /// Time since a fixed moment, which is the same to all processes that share memory with this one: `CLOCK_MONOTONIC` is such
+    /// a clock.
     fn now(&self) -> Duration;
 
     /// How long the calling thread has had a processor, on a clock that goes as fast as that of [`Host::now`]; `None` when that

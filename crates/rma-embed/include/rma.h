@@ -237,7 +237,7 @@ typedef struct rma_host_table {
     int (*poll_segment)(void *host, uint64_t request, rma_segment *segment, int *done);
     /* Optional: where a peer is. Without it every other process is remote. */
     int (*locality)(void *host, uint32_t peer);
-    /* Optional: nanoseconds since a fixed moment. Without it the system's monotonic clock. */
+    /* Optional: nanoseconds since a fixed moment, the same to all processes of a node. Without it the system's monotonic clock. */
     uint64_t (*now_ns)(void *host);
     /* Optional: the end. */
     void (*destroy)(void *host);

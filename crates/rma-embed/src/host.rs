@@ -12,12 +12,13 @@ use rma_core::host::{
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result};
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 type BeginReduce =
     unsafe extern "C" fn(*mut c_void, *const Collective, c_int, *const u64, usize, *mut u64) -> c_int;
@@ -31,7 +32,6 @@ pub struct ForeignHost {
     context: *mut c_void,
     me: Peer,
     calls: Mutex<Calls>,
-    start: Instant,
     is_owner: Arc<AtomicBool>,
 }
 
@@ -86,7 +86,6 @@ impl ForeignHost {
             context,
             me,
             calls: Mutex::default(),
-            start: Instant::now(),
             is_owner: Arc::default(),
         })
     }
@@ -235,9 +234,15 @@ impl Host for ForeignHost {
         match self.table.now_ns {
             // SAFETY: a function of the table with its context.
             Some(function) => Duration::from_nanos(outside(|| unsafe { function(self.context) })),
-            None => self.start.elapsed(),
+            None => node_time(),
         }
     }
+}
+
+/// The system's monotonic clock, which is the same to all processes of a node.
+fn node_time() -> Duration {
+    let time = clock_gettime(ClockId::Monotonic);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 unsafe extern "C" fn peer(collective: *const Collective, rank: u32) -> u32 {

@@ -303,7 +303,10 @@ impl Actor for Player {
         }
         match self.stage {
             Stage::Settling(until) => Step::WaitUntil(until, "everything to arrive".into()),
-            _ => Step::Wait(std::borrow::Cow::Borrowed("the others")),
+            _ => match self.engine.due() {
+                Some(due) => Step::WaitUntil(due, "the others, or its patience".into()),
+                None => Step::Wait("the others".into()),
+            },
         }
     }
 }

@@ -13,6 +13,7 @@ use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::state::{Holder, LockKind, LockRequest, LockState};
 use crate::mem::WriteSpan;
+use std::time::Duration;
 
 /// Set in `flags` once the owner has published.
 const IS_PUBLISHED: u64 = 1;
@@ -88,6 +89,14 @@ impl ControlBlock {
     /// The ticket, when it has to wait on.
     pub fn try_turn(&self, ticket: Ticket) -> Result<Grant, Ticket> {
         self.fields().lock.try_turn(ticket)
+    }
+
+    /// As [`ControlBlock::try_turn`], at time `now` of the node, also for a ticket that may pass the line.
+    ///
+    /// # Errors
+    /// As [`ControlBlock::try_turn`]; [`Ticket::due`] says when the ticket has to be tried again though nobody rings.
+    pub fn try_pass(&self, ticket: Ticket, now: Duration) -> Result<Grant, Ticket> {
+        self.fields().lock.try_pass(ticket, now)
     }
 
     /// Whether a ticket is the first in line: the next release is for it.

@@ -57,9 +57,19 @@ pub(super) struct LockFields {
     /// Next ticket to give out.
     pub(super) tail: Line<AtomicU64>,
     /// Ticket whose turn it is.
-    pub(super) head: Line<AtomicU64>,
+    pub(super) head: Line<HeadFields>,
     /// Who holds which ticket, as a hint; see [`super::directory`].
     pub(super) slots: [AtomicU64; SLOTS],
+}
+
+/// The head of the line.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct HeadFields {
+    /// Its ticket.
+    pub(super) ticket: AtomicU64,
+    /// Since when requests beside the line have met it; see [`super::patience`].
+    pub(super) since: AtomicU64,
 }
 
 /// Words of [`super::bulk`].
@@ -94,7 +104,7 @@ impl LockFields {
         Self {
             word: Line(AtomicU64::new(0)),
             tail: Line(AtomicU64::new(0)),
-            head: Line(AtomicU64::new(0)),
+            head: Line(HeadFields { ticket: AtomicU64::new(0), since: AtomicU64::new(0) }),
             slots: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }

@@ -14,8 +14,9 @@
 //!   ticket equal to `head` has its turn: as soon as the word allows, one step takes the lock and counts one waiter less;
 //!   then `head` moves on. So shared requests that stand together are granted one after the other while the first still
 //!   holds.
-//! - `SharedHolding` never stands in line. It adds itself to `shared` whatever the word says, and holds as soon as there is
-//!   no owner.
+//! - `SharedHolding` never stands in line. Where nobody does it adds itself to `shared`, and holds as soon as there is no owner.
+//!   Otherwise it stands beside the line until all who are in it have been served, or until its patience is over
+//!   ([`super::patience`]); then it adds itself to `shared` past the line.
 //! - A release is one step on the word. Its result says whether somebody can move who could not before.
 //!
 //! # Why it is right
@@ -28,9 +29,10 @@
 //! and a request is counted in waiters from before it has its ticket until its grant. A newcomer whose step came before another's waiters + 1 came first. One
 //! that joins between another's waiters + 1 and ticket gets the lower ticket, and with it the place.
 //!
-//! *No deadlock through lazy locks.* Where origins reach targets in any order, a request of one that holds another lock is
-//! `SharedHolding`: it waits only for owners (never for waiters), also when several of its requests wait at once. This is
-//! what decision 2 asks for. Locks that all processes take in one ascending order need it not, and stand in line.
+//! *No deadlock through lazy locks, and bounded passing.* Where origins reach targets in any order, a request of one that holds
+//! another lock is `SharedHolding`: it waits for owners, and for waiters a bounded time, also when several of its requests wait
+//! at once. This is what decision 2 asks for; [`super::patience`] has the bounds. Locks that all processes take in one ascending
+//! order need it not, and stand in line.
 //!
 //! *No lost turn.* Let the word allow ticket h, the head of the line, to be granted. One of these brought that about, and
 //! each leads to a try of h after it:
@@ -41,6 +43,10 @@
 //! | `head` became h | the one granted before h, with [`Grant::wake`] (if it is an owner, h cannot be granted) |
 //! | a release left owner = shared = 0 | the releaser, with the wake of its release; or h is rung and has not come: then the one who set the mark rings it after that, and h tries later than this release, or claims before it |
 //! | an owner's release left shared > 0 | the releaser rings everybody, as several may move |
+//!
+//! Who stands beside the line says so in the word before it looks at word and head for the last time. Whoever moves the line
+//! changes the word afterwards, and an owner with its release: one of the two steps on the word comes first, so either the
+//! flag is found there, and everybody is rung, or the look sees the line as it is.
 //!
 //! ```text
 //!   releaser                                 waiter h
@@ -62,10 +68,12 @@
 
 use super::directory;
 use super::layout::{LockFields, SLOTS};
+use super::patience::Beside;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::state::{Holder, LockKind, LockRequest, LockState};
 use crate::ids::Peer;
 use std::fmt;
+use std::time::Duration;
 
 /// A request that waits. Try it with `try_turn` after joining, after each wake, and before sleeping; a ticket that is
 /// dropped stops the line.
@@ -82,6 +90,8 @@ enum Place {
     Line { number: u64, kind: LockKind },
     /// Counted in `shared` already, waits for the owner to leave.
     AfterOwner,
+    /// Has no place in line, and may pass it.
+    Beside(Beside),
 }
 
 impl Ticket {
@@ -94,7 +104,28 @@ impl Ticket {
     pub fn kind(&self) -> LockKind {
         match self.place {
             Place::Line { kind, .. } => kind,
-            Place::AfterOwner => LockKind::Shared,
+            Place::AfterOwner | Place::Beside(_) => LockKind::Shared,
+        }
+    }
+
+    /// Whether it waits beside the line: then [`super::ControlBlock::try_pass`] is to be tried, and nothing has to be given
+    /// back when the request is given up.
+    pub fn is_beside(&self) -> bool {
+        matches!(self.place, Place::Beside(_))
+    }
+
+    /// Says when it was made, if it waits beside the line: it counts how long it has waited from then on.
+    pub fn set_came(&mut self, now: impl FnOnce() -> Duration) {
+        if let Place::Beside(beside) = &mut self.place {
+            beside.set_came(now());
+        }
+    }
+
+    /// When it has to be tried again though nobody rings.
+    pub fn due(&self) -> Option<Duration> {
+        match &self.place {
+            Place::Beside(beside) => beside.due(),
+            Place::Line { .. } | Place::AfterOwner => None,
         }
     }
 
@@ -104,9 +135,9 @@ impl Ticket {
             (Place::Line { number, .. }, Place::Line { number: other, .. }) => {
                 (number.wrapping_sub(*other) as i64) < 0
             }
-            // Those who wait for the owner alone stand in no line.
-            (Place::AfterOwner, _) => true,
-            (Place::Line { .. }, Place::AfterOwner) => false,
+            // Those who follow the owner, or wait beside the line, stand in none.
+            (Place::AfterOwner | Place::Beside(_), _) => true,
+            (Place::Line { .. }, Place::AfterOwner | Place::Beside(_)) => false,
         }
     }
 }
@@ -158,16 +189,17 @@ impl LockFields {
                 self.word.0.compare_exchange(0, owned, Acquire, Relaxed).is_ok()
                     || self.update(|state| state.enter_exclusive_past_line(holder)).is_ok()
             }
-            LockRequest::Shared => self.update(LockState::enter_shared).is_ok(),
-            LockRequest::SharedHolding => self.update(LockState::enter_shared_past_line).is_ok(),
+            LockRequest::Shared | LockRequest::SharedHolding => self.update(LockState::enter_shared).is_ok(),
         }
     }
 
     pub(super) fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
         if request == LockRequest::SharedHolding {
-            let counted = self.update(|state| Some(state.more_shared()));
-            debug_assert!(counted.is_ok(), "the change is never refused");
-            return Ticket { holder, place: Place::AfterOwner };
+            let place = match self.update(LockState::follow_owner) {
+                Ok(_) => Place::AfterOwner,
+                Err(_) => Place::Beside(Beside::new(self.tail.0.load(Relaxed))),
+            };
+            return Ticket { holder, place };
         }
         // Counted before the ticket is taken, so that no newcomer passes a request that has a ticket.
         let counted = self.update(|state| Some(state.more_waiters()));
@@ -179,22 +211,26 @@ impl LockFields {
 
     /// Whether a ticket is the first in line.
     pub(super) fn is_first(&self, ticket: &Ticket) -> bool {
-        matches!(ticket.place, Place::Line { number, .. } if self.head.0.load(Relaxed) == number)
+        matches!(ticket.place, Place::Line { number, .. } if self.head.0.ticket.load(Relaxed) == number)
     }
 
     pub(super) fn try_turn(&self, ticket: Ticket) -> Result<Grant, Ticket> {
-        let Place::Line { number, kind } = ticket.place else {
-            // SYNC POINT lock: as a grant; the owner's release is what made this word ownerless.
-            let is_owned = LockState::decode(self.word.0.load(Acquire)).is_owned();
-            return if is_owned { Err(ticket) } else { Ok(Grant { wake: None }) };
+        let (number, kind) = match ticket.place {
+            Place::Line { number, kind } => (number, kind),
+            Place::AfterOwner => {
+                // SYNC POINT lock: as a grant; the owner's release is what made this word ownerless.
+                let is_owned = LockState::decode(self.word.0.load(Acquire)).is_owned();
+                return if is_owned { Err(ticket) } else { Ok(Grant { wake: None }) };
+            }
+            Place::Beside(beside) => return self.try_beside(ticket.holder, beside, None),
         };
         // SYNC POINT line-head: sees the grant of the one before.
-        if self.head.0.load(Acquire) != number {
+        if self.head.0.ticket.load(Acquire) != number {
             return Err(ticket);
         }
-        let state = loop {
+        let (before, state) = loop {
             match self.update(|state| state.leave_line(kind, ticket.holder)) {
-                Ok((_, state)) => break state,
+                Ok(change) => break change,
                 Err(found) => match found.claim() {
                     None => return Err(ticket),
                     // Claimed in the very state that has no room for this ticket: whoever holds the lock then sees the
@@ -205,11 +241,61 @@ impl LockFields {
             }
         };
         // SYNC POINT line-head: the next one's turn begins after this grant. No other ticket stores here now.
-        self.head.0.store(number.wrapping_add(1), Release);
+        self.head.0.ticket.store(number.wrapping_add(1), Release);
+        // SYNC POINT beside: who set the flag before this step is rung; who sets it later sees the head that was stored.
+        let late = LockState::decode(self.word.0.fetch_add(0, AcqRel));
+        if before.has_beside() || late.has_beside() {
+            let _same = self.update(|state| Some(state.without_beside()));
+            return Ok(Grant { wake: Some(Wake::Everyone) });
+        }
         let next_may_enter = kind == LockKind::Shared && state.waiters() > 0;
         let wake =
             if next_may_enter { self.wake_of(number.wrapping_add(1), Some(LockKind::Shared)) } else { None };
         Ok(Grant { wake })
+    }
+
+    pub(super) fn try_pass(&self, ticket: Ticket, now: Duration) -> Result<Grant, Ticket> {
+        match ticket.place {
+            Place::Beside(beside) => self.try_beside(ticket.holder, beside, Some(now)),
+            Place::Line { .. } | Place::AfterOwner => self.try_turn(ticket),
+        }
+    }
+
+    /// Tries a request beside the line; past the line, if it is told the time.
+    #[cold]
+    fn try_beside(&self, holder: Holder, mut beside: Beside, now: Option<Duration>) -> Result<Grant, Ticket> {
+        loop {
+            let word = self.word.0.load(Acquire);
+            let state = LockState::decode(word);
+            // SYNC POINT line-head: sees the grants of those before.
+            let head = self.head.0.ticket.load(Acquire);
+            if state.is_owned() {
+                beside.on_owned();
+            }
+            let may_pass = |beside: &mut Beside| {
+                let now = now.filter(|_| !state.is_owned());
+                now.is_some_and(|now| beside.may_pass(head, &self.head.0.since, now))
+            };
+            if state.waiters() == 0 || beside.is_served(head) || may_pass(&mut beside) {
+                return self.enter_from_beside(holder);
+            }
+            // SYNC POINT beside: the flag is set before the last look, which found it.
+            if state.has_beside() {
+                return Err(Ticket { holder, place: Place::Beside(beside) });
+            }
+            let _again = self.change(word, state.with_beside());
+        }
+    }
+
+    fn enter_from_beside(&self, holder: Holder) -> Result<Grant, Ticket> {
+        let Ok((before, state)) = self.update(|state| Some(state.enter_from_beside())) else {
+            return Err(Ticket { holder, place: Place::AfterOwner });
+        };
+        if state.is_owned() {
+            return Err(Ticket { holder, place: Place::AfterOwner });
+        }
+        let has_taken_flag = before.has_beside();
+        Ok(Grant { wake: has_taken_flag.then_some(Wake::Everyone) })
     }
 
     /// Releases a lock that nobody else holds or waits for; `false`, and nothing done, when it is not so.
@@ -233,7 +319,7 @@ impl LockFields {
 
     /// Takes over the tickets of a dead process; called by the owner, which is `ring`. At most one, unless the block is hostile.
     pub(super) fn adopt(&self, dead: Holder, ring: Holder) -> impl Iterator<Item = Ticket> + '_ {
-        let (tail, head) = (self.tail.0.load(Acquire), self.head.0.load(Acquire));
+        let (tail, head) = (self.tail.0.load(Acquire), self.head.0.ticket.load(Acquire));
         let waiting = tail.wrapping_sub(head).min(SLOTS as u64);
         (0..waiting).filter_map(move |behind| {
             let number = tail.wrapping_sub(waiting - behind);
@@ -242,7 +328,7 @@ impl LockFields {
             let word = self.word.0.fetch_add(0, AcqRel);
             if head == number && LockState::decode(word).owner() == Some(dead.peer()) {
                 // Granted, but killed before the line moved on. SYNC POINT line-head.
-                self.head.0.store(number.wrapping_add(1), Release);
+                self.head.0.ticket.store(number.wrapping_add(1), Release);
                 return None;
             }
             Some(Ticket { holder: dead, place: Place::Line { number, kind } })
@@ -255,16 +341,17 @@ impl LockFields {
 
     #[inline]
     fn wake_after_release(&self, kind: LockKind, before: LockState, state: LockState) -> Option<Wake> {
-        if state == LockState::default() {
+        if state == LockState::default() && !before.has_beside() {
             return None;
         }
         match kind {
+            LockKind::Exclusive if before.has_beside() => Some(Wake::Everyone),
             // Those who follow the owner are in no directory, and the line may move with them.
             LockKind::Exclusive if state.shared() > 0 => Some(Wake::Everyone),
             // The head, if it is shared, could enter before this release as well.
             LockKind::Shared if state.shared() > 0 => None,
             LockKind::Exclusive | LockKind::Shared if before.is_head_coming() => None,
-            LockKind::Exclusive | LockKind::Shared => self.wake_of(self.head.0.load(Acquire), None),
+            LockKind::Exclusive | LockKind::Shared => self.wake_of(self.head.0.ticket.load(Acquire), None),
         }
     }
 

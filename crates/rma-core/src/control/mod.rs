@@ -11,6 +11,8 @@
 //! Knows no windows, epochs or packets; who waits, sleeps and rings whom is the caller's business.
 
 mod announcer;
+#[cfg(all(test, not(loom)))]
+mod beside_tests;
 mod block;
 mod bulk;
 #[cfg(all(test, loom))]
@@ -28,6 +30,7 @@ mod loom_signals;
 mod loom_tests;
 mod marks;
 mod meeting;
+mod patience;
 mod pause;
 mod shim;
 mod state;

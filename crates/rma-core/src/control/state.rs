@@ -3,11 +3,13 @@
 //! ```text
 //!  63            44 43            24 23     20 19                    0
 //! +----------------+----------------+---------+-----------------------+
-//! |    waiters     |     shared     |  0 0 C R |  exclusive owner + 1  |
+//! |    waiters     |     shared     |  0 B C R |  exclusive owner + 1  |
 //! +----------------+----------------+---------+-----------------------+
 //! ```
 //!
 //! R: the head of the line has been rung since it became the head. C: it has come, found the lock taken, and claims it.
+//! B: a request beside the line may sleep until the line moves; whoever moves it, or enters from beside it, takes the flag away
+//! and rings everybody.
 //!
 //! `shared` counts the shared holders. While there is an exclusive owner nobody holds shared; then `shared` counts those
 //! who *will* hold the moment the owner releases (see [`LockRequest::SharedHolding`]). A process has at most one request
@@ -28,6 +30,7 @@ const SHARED_SHIFT: u32 = OWNER_BITS + FLAG_BITS;
 const WAITERS_SHIFT: u32 = SHARED_SHIFT + COUNT_BITS;
 const RUNG: u8 = 1;
 const CLAIMED: u8 = 2;
+const BESIDE: u8 = 4;
 
 /// How a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,8 +48,8 @@ pub enum LockRequest {
     Exclusive,
     /// The lock together with others; first come, first served.
     Shared,
-    /// As `Shared`, by a process that already holds locks of the same lock_all epoch: granted whenever nobody holds the
-    /// lock exclusively, past the waiting line, since those who wait may wait for what it holds (lessons, decision 2).
+    /// As `Shared`, by a process that already holds a lock of the window: it stands beside the waiting line for a time, and may
+    /// then pass it, since those who wait may wait for what it holds (lessons, decision 2).
     SharedHolding,
 }
 
@@ -181,10 +184,31 @@ impl LockState {
         (self.owner == 0 && self.waiters == 0).then(|| self.more_shared())
     }
 
-    /// A grant past the line.
+    /// A grant from beside the line, or one more to follow the owner, who stays.
+    pub(super) fn enter_from_beside(self) -> Self {
+        let next = self.more_shared();
+        if self.owner == 0 { Self { flags: next.flags & !BESIDE, ..next } } else { next }
+    }
+
+    /// One more to follow the owner, if nobody waits in line.
+    pub(super) fn follow_owner(self) -> Option<Self> {
+        (self.waiters == 0).then(|| self.more_shared())
+    }
+
+    /// Whether somebody beside the line may sleep until it moves.
     #[inline]
-    pub(super) fn enter_shared_past_line(self) -> Option<Self> {
-        (self.owner == 0).then(|| self.more_shared())
+    pub(super) fn has_beside(self) -> bool {
+        self.flags & BESIDE != 0
+    }
+
+    /// Somebody beside the line is about to sleep.
+    pub(super) fn with_beside(self) -> Self {
+        Self { flags: self.flags | BESIDE, ..self }
+    }
+
+    /// Everybody beside the line is being rung.
+    pub(super) fn without_beside(self) -> Self {
+        Self { flags: self.flags & !BESIDE, ..self }
     }
 
     /// One more shared holder, or one more to follow the owner.
@@ -211,7 +235,9 @@ impl LockState {
     #[inline]
     pub(super) fn release(self, kind: LockKind, holder: Holder) -> Option<Self> {
         let next = match kind {
-            LockKind::Exclusive if self.owner == holder.0 => Self { owner: 0, ..self },
+            LockKind::Exclusive if self.owner == holder.0 => {
+                Self { owner: 0, flags: self.flags & !BESIDE, ..self }
+            }
             LockKind::Shared if self.owner == 0 => Self { shared: self.shared.checked_sub(1)?, ..self },
             LockKind::Exclusive | LockKind::Shared => return None,
         };

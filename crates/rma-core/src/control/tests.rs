@@ -6,20 +6,21 @@ use crate::ids::Peer;
 use crate::mem::testing::{bytes, memory};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 use LockKind as K;
 use LockRequest as R;
 
-fn block() -> ControlBlock {
+pub(super) fn block() -> ControlBlock {
     ControlBlock::new(memory(CONTROL_LEN)).unwrap()
 }
 
-fn holder(peer: u32) -> Holder {
+pub(super) fn holder(peer: u32) -> Holder {
     Holder::new(Peer(peer)).unwrap()
 }
 
 /// Tries a ticket; the wake of the grant as `Ok`.
-fn turn(block: &ControlBlock, ticket: &mut Option<Ticket>) -> Option<Option<Wake>> {
+pub(super) fn turn(block: &ControlBlock, ticket: &mut Option<Ticket>) -> Option<Option<Wake>> {
     match block.try_turn(ticket.take().expect("the ticket is still waiting")) {
         Ok(grant) => Some(grant.wake),
         Err(back) => {
@@ -164,26 +165,19 @@ fn a_full_directory_rings_everybody() {
     assert_eq!(block.release(K::Exclusive, owner), Ok(None));
 }
 
-#[test]
-fn holders_of_other_locks_pass_the_line_but_not_an_owner() {
-    let block = block();
-    assert!(block.try_acquire(R::Shared, holder(0)));
-    let mut waiting = Some(block.join(R::Exclusive, holder(1)));
-    assert!(!block.try_acquire(R::Shared, holder(2)));
-    assert!(block.try_acquire(R::SharedHolding, holder(2)));
-    assert_eq!(block.release(K::Shared, holder(0)), Ok(None), "another still shares");
-    assert!(turn(&block, &mut waiting).is_none());
-    assert_eq!(block.release(K::Shared, holder(2)), Ok(Some(Wake::Peer(Peer(1)))));
-    assert_eq!(turn(&block, &mut waiting), Some(None));
-    assert!(!block.try_acquire(R::SharedHolding, holder(3)));
-    let mut next = Some(block.join(R::Exclusive, holder(4)));
-    let mut follower = Some(block.join(R::SharedHolding, holder(3)));
-    assert!(turn(&block, &mut follower).is_none());
-    assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Everyone)));
-    assert!(turn(&block, &mut next).is_none(), "the follower came in with the release");
-    assert_eq!(turn(&block, &mut follower), Some(None));
-    assert_eq!(block.release(K::Shared, holder(3)), Ok(Some(Wake::Peer(Peer(4)))));
-    assert_eq!(turn(&block, &mut next), Some(None));
+/// Tries a ticket at a time of the node.
+pub(super) fn pass(block: &ControlBlock, ticket: &mut Option<Ticket>, now: Duration) -> Option<Option<Wake>> {
+    match block.try_pass(ticket.take().expect("the ticket is still waiting"), now) {
+        Ok(grant) => Some(grant.wake),
+        Err(back) => {
+            *ticket = Some(back);
+            None
+        }
+    }
+}
+
+pub(super) const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
 }
 
 /// A step of a rank's program over two locks.
@@ -205,21 +199,21 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    fn replay(programs: &'a [&'a [Step]], schedule: &[usize]) -> Self {
+    fn replay(programs: &'a [&'a [Step]], schedule: &[(usize, bool)]) -> Self {
         let mut world = Self {
             programs,
             blocks: [block(), block()],
             at: vec![0; programs.len()],
             tickets: programs.iter().map(|_| [None, None]).collect(),
         };
-        for rank in schedule {
-            assert!(world.step(*rank), "a schedule holds steps that can be made");
+        for (rank, has_time) in schedule {
+            assert!(world.step(*rank, *has_time), "a schedule holds steps that can be made");
         }
         world
     }
 
-    /// One step of a rank; `false` when it has to wait or has ended.
-    fn step(&mut self, rank: usize) -> bool {
+    /// One step of a rank, for which time has passed or not; `false` when it has to wait or has ended.
+    fn step(&mut self, rank: usize, has_time: bool) -> bool {
         let Some(step) = self.programs[rank].get(self.at[rank]) else { return false };
         let me = holder(rank as u32);
         match *step {
@@ -229,9 +223,12 @@ impl<'a> World<'a> {
                 }
             }
             Step::Await(lock) => {
-                if self.tickets[rank][lock].is_some()
-                    && turn(&self.blocks[lock], &mut self.tickets[rank][lock]).is_none()
-                {
+                let (block, ticket) = (&self.blocks[lock], &mut self.tickets[rank][lock]);
+                let is_tried = |ticket: &mut Option<Ticket>| match has_time {
+                    true => [ms(0), ms(1)].into_iter().find_map(|now| pass(block, ticket, now)).is_some(),
+                    false => turn(block, ticket).is_some(),
+                };
+                if ticket.is_some() && !is_tried(ticket) {
                     return false;
                 }
             }
@@ -265,11 +262,13 @@ fn all_interleavings(programs: &[&[Step]]) -> usize {
         }
         let mut moved = false;
         for rank in 0..programs.len() {
-            let mut schedule = schedule.clone();
-            if World::replay(programs, &schedule).step(rank) {
-                moved = true;
-                schedule.push(rank);
-                open.push(schedule);
+            for has_time in [false, true] {
+                let mut schedule = schedule.clone();
+                if World::replay(programs, &schedule).step(rank, has_time) {
+                    moved = true;
+                    schedule.push((rank, has_time));
+                    open.push(schedule);
+                }
             }
         }
         let has_ended = world.at.iter().zip(programs).all(|(at, program)| *at == program.len());
@@ -407,7 +406,8 @@ fn hostile_bytes_neither_panic_nor_hang() {
         memory.write(&noise);
         for request in [R::Exclusive, R::Shared, R::SharedHolding] {
             let _ = block.try_acquire(request, holder(1));
-            let _ = block.try_turn(block.join(request, holder(Holder::MAX_PEERS - 1)));
+            let ticket = block.join(request, holder(Holder::MAX_PEERS - 1));
+            let _ = block.try_turn(ticket).or_else(|ticket| block.try_pass(ticket, ms(1)));
             let _ = block.release(request.kind(), holder(0));
         }
         let _ = (block.published(), block.lock_state());

@@ -6,8 +6,8 @@
 //! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
 //!
 //! Requests of origins that hold nothing on the window are served first come, first served. A shared request whose origin
-//! holds another lock of the window passes the line (lessons, decision 2): two readers that each hold what a waiting writer
-//! wants, and ask for what the other holds, would otherwise wait for ever.
+//! holds another lock of the window passes the line when it has stood beside it for a time (lessons, decision 2): two readers
+//! that each hold what a waiting writer wants, and ask for what the other holds, would otherwise wait for ever.
 //!
 //! ```text
 //!    holder before                             holder after
@@ -129,7 +129,9 @@ impl LockSync {
             return true;
         }
         state.counters.on_locks_waited(1);
-        self.phase = Phase::InLine(near.control.join(request, shared.holder));
+        let mut ticket = near.control.join(request, shared.holder);
+        ticket.set_came(|| state.host.now());
+        self.phase = Phase::InLine(ticket);
         window.in_line += 1;
         false
     }
@@ -139,6 +141,7 @@ impl LockSync {
         let Some(near) = shared.near(self.rank) else { return true };
         match look_for_turn(&near.control, ticket, state) {
             Err(ticket) => {
+                state.look_again_by(ticket.due());
                 self.phase = Phase::InLine(ticket);
                 if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
                     watch(state, window, Some(self.rank).into_iter());
@@ -164,6 +167,9 @@ impl LockSync {
 /// Tries a ticket. Where ranks outnumber cores the first in line looks on for a moment: it is who runs on another core that has the
 /// lock, for less time than it takes to give this core away and get it back.
 fn look_for_turn(control: &ControlBlock, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
+    if ticket.is_beside() {
+        return control.try_pass(ticket, state.host.now());
+    }
     let mut outcome = control.try_turn(ticket);
     if state.config.spin_us > 0 || state.config.yields == 0 {
         return outcome;

@@ -136,11 +136,12 @@ impl Agent<'_> {
             if core.channel.arm() == Armed::Busy {
                 continue;
             }
+            let until_due = core.state.look_at.map(|at| at.saturating_sub(self.host.now()));
             self.waiting.in_poller.fetch_add(1, SeqCst);
             state.is_parked.store(true, Relaxed);
             drop(core);
             // A poller that fails has nothing to wait on; then the engine is driven tick by tick.
-            let slept = poller.sleep(None);
+            let slept = poller.sleep(until_due);
             // Under the engine's lock, so that a step sees the agent parked or does not have to ring it.
             let core = self.core.lock();
             state.is_parked.store(false, Relaxed);

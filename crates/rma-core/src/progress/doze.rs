@@ -25,7 +25,8 @@ impl Doze {
     pub(crate) fn begin(engine: &Engine, waiting: &Waiting, core: &mut Core, seen: News) -> Option<Self> {
         // Without descriptors there is nothing to sleep on; whoever asks for them hears why.
         waiting.registrar().descriptor().ok()?;
-        if core.is_due() || core.channel.arm() == Armed::Busy {
+        // Who sleeps elsewhere has no time to wake up at.
+        if core.is_due() || core.state.look_at.is_some() || core.channel.arm() == Armed::Busy {
             return None;
         }
         // First counted, then compared: SYNC POINT W1 of the waits inside.

@@ -3,6 +3,7 @@
 use crate::channel::{Failure, Lane};
 use crate::config::EngineConfig;
 use crate::error::Error;
+use crate::host::Host;
 use crate::ids::{Peer, WindowId};
 use crate::origin::ByChannel;
 use crate::origin::post::free_idle_targets;
@@ -15,10 +16,12 @@ use crate::wire::Response;
 use slab::Slab;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Everything that the engine's lock protects, but for the channel and the protocol above.
 pub(crate) struct State {
     pub(crate) config: EngineConfig,
+    pub(crate) host: Arc<dyn Host>,
     pub(crate) windows: Windows,
     pub(crate) pools: Pools,
     pub(crate) replies: Replies,
@@ -32,6 +35,8 @@ pub(crate) struct State {
     /// What was done for no window, and for windows that are gone; live windows have theirs.
     pub(crate) counters: Counters,
     pub(crate) by_channel: ByChannel,
+    /// When a request beside the line of a lock is to be tried again, at the earliest; see [`State::look_again_by`].
+    pub(crate) look_at: Option<Duration>,
     /// Whoever asks now looks again before it sleeps, so nobody has to ring it yet.
     pub(crate) is_spinning: bool,
     /// Since a step has sent, a call has begun something, or a poll has told somebody who may have something to send now.
@@ -89,6 +94,16 @@ impl State {
         Some(window)
     }
 
+    /// Nobody who waits sleeps past this time of the host: something has to be tried again then, and nobody rings for it.
+    pub(crate) fn look_again_by(&mut self, at: Option<Duration>) {
+        self.look_at = [self.look_at, at].into_iter().flatten().min();
+    }
+
+    /// Forgets the time if it has come; who is not served then says another.
+    pub(crate) fn forget_past(&mut self) {
+        self.look_at = self.look_at.filter(|at| self.host.now() < *at);
+    }
+
     /// Takes a window out of the table for good, with its shares; gives the error that nobody has raised. Its elements
     /// must be idle.
     pub(crate) fn remove_window(&mut self, id: WindowId) -> Option<Error> {
@@ -101,8 +116,9 @@ impl State {
         window.error
     }
 
-    pub(crate) fn new(config: EngineConfig) -> Self {
+    pub(crate) fn new(config: EngineConfig, host: Arc<dyn Host>) -> Self {
         Self {
+            host,
             windows: Windows::new(),
             pools: Pools {
                 ops: GlobalPool::new(config.op_pool_global as u32),
@@ -112,6 +128,7 @@ impl State {
             receiving: HashMap::new(),
             bulks: Slab::new(),
             nudges: Vec::new(),
+            look_at: None,
             lost: HashMap::new(),
             counters: Counters::default(),
             by_channel: ByChannel::default(),

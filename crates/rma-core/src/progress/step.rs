@@ -86,6 +86,7 @@ impl Core {
 
     fn send(&mut self, host: &dyn Host) -> bool {
         let mut moved = false;
+        self.state.forget_past();
         if self.state.windows.has_active() {
             for id in self.state.windows.active() {
                 moved |= self.advance_window(id, host);
@@ -109,8 +110,9 @@ impl Core {
                 Err(error) => window.note_error(error),
             }
         }
-        let State { pools, bulks, replies, nudges, counters, by_channel, config, lost, .. } = &mut self.state;
-        moved |= locks::advance(replies, nudges, counters, &mut window);
+        moved |= locks::advance(&mut self.state, &mut window);
+        self.state.look_again_by(window.target.due());
+        let State { pools, bulks, by_channel, config, lost, .. } = &mut self.state;
         if window.dirty {
             // Issuing changes the whole window, so its counters step aside.
             let mut counters = std::mem::take(&mut window.counters);

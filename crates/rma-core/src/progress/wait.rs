@@ -283,7 +283,8 @@ impl Wait<'_> {
             core.state.counters.on_sleeps(1);
             self.waiting.sharing.on_elsewhere();
             self.sight.sleep();
-            self.sleep(core, seen, until_report);
+            let until_due = core.state.look_at.map(|at| at.saturating_sub(now));
+            self.sleep(core, seen, [until_report, until_due].into_iter().flatten().min());
             slept = Some(self.host.now().saturating_sub(now));
             (idle_since, next_turn) = (None, None);
             is_last_round = sleeps_at_once;

@@ -6,6 +6,7 @@
 use crate::control::{Grant, LockKind, Ticket};
 use crate::ids::{Peer, Sequence, WindowId};
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 /// Waiters whose memory an idle window keeps.
 const KEPT_WAITERS: usize = 16;
@@ -14,6 +15,10 @@ const KEPT_WAITERS: usize = 16;
 #[derive(Default)]
 pub(super) struct Line {
     waiters: VecDeque<Waiter>,
+    /// Those who follow the owner, or wait beside the line: in the order in which they came, which is that in which they may
+    /// enter. The first `following` of them follow the owner, and may all enter when it has left.
+    beside: VecDeque<Waiter>,
+    following: usize,
     /// Those who wait and are alive: each waits once.
     origins: BTreeSet<Peer>,
     /// Bytes of packets kept with waiters.
@@ -36,7 +41,7 @@ pub(super) struct Waiter {
 
 impl Line {
     pub(super) fn is_empty(&self) -> bool {
-        self.waiters.is_empty()
+        self.waiters.is_empty() && self.beside.is_empty()
     }
 
     /// Whether a request of this process waits.
@@ -49,15 +54,20 @@ impl Line {
         self.bytes
     }
 
-    /// Joins at the end, or in front of everybody.
-    pub(super) fn join(&mut self, waiter: Waiter, is_first: bool) {
+    /// Joins at the end, or those beside the line.
+    pub(super) fn join(&mut self, waiter: Waiter, is_beside: bool) {
         self.bytes += waiter.bytes();
         self.origins.insert(waiter.from);
-        if is_first {
-            self.waiters.push_front(waiter);
+        if is_beside {
+            self.beside.push_back(waiter);
         } else {
             self.waiters.push_back(waiter);
         }
+    }
+
+    /// When the next beside the line has to be tried again though nobody rings.
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.beside.get(self.following)?.ticket.as_ref()?.due()
     }
 
     /// Waits in the place of a lost process that stood in line by itself.
@@ -80,27 +90,25 @@ impl Line {
     /// Notes that a process is lost. Its ticket stays in line, or nobody behind it would ever be served.
     pub(super) fn lose(&mut self, peer: Peer) {
         self.origins.remove(&peer);
-        for waiter in self.waiters.iter_mut().filter(|waiter| waiter.from == peer) {
+        // One beside the line has no place.
+        let has_no_place = |waiter: &Waiter| waiter.from == peer && waiter.is_beside();
+        self.bytes -=
+            self.beside.iter().filter(|waiter| has_no_place(waiter)).map(Waiter::bytes).sum::<u64>();
+        self.beside.retain(|waiter| !has_no_place(waiter));
+        for waiter in self.waiters.iter_mut().chain(&mut self.beside).filter(|waiter| waiter.from == peer) {
             waiter.is_lost = true;
             self.bytes -= waiter.bytes();
             waiter.packet = None;
         }
     }
 
-    /// Tries the ticket of the first; takes it off the line when its turn has come.
-    pub(super) fn take_first(
+    /// Takes one off the line whose turn has come, if there is one.
+    pub(super) fn take_next(
         &mut self,
-        turn: impl FnOnce(Ticket) -> Result<Grant, Ticket>,
+        mut turn: impl FnMut(Ticket) -> Result<Grant, Ticket>,
     ) -> Option<(Waiter, Grant)> {
-        let first = self.waiters.front_mut()?;
-        let grant = match turn(first.ticket.take()?) {
-            Ok(grant) => grant,
-            Err(ticket) => {
-                first.ticket = Some(ticket);
-                return None;
-            }
-        };
-        let waiter = self.waiters.pop_front()?;
+        let (waiter, grant) =
+            self.take_beside(&mut turn).or_else(|| take_at(&mut self.waiters, 0, &mut turn))?;
         if !waiter.is_lost {
             self.origins.remove(&waiter.from);
         }
@@ -108,10 +116,35 @@ impl Line {
         Some((waiter, grant))
     }
 
+    /// Takes the first of those who follow the owner, or of those beside the line.
+    fn take_beside(
+        &mut self,
+        turn: &mut impl FnMut(Ticket) -> Result<Grant, Ticket>,
+    ) -> Option<(Waiter, Grant)> {
+        if self.following > 0
+            && let Some(taken) = take_at(&mut self.beside, 0, turn)
+        {
+            self.following -= 1;
+            return Some(taken);
+        }
+        while self.following < self.beside.len() {
+            if let Some(taken) = take_at(&mut self.beside, self.following, turn) {
+                return Some(taken);
+            }
+            if self.beside[self.following].is_beside() {
+                break;
+            }
+            self.following += 1;
+        }
+        None
+    }
+
     /// Gives memory back that only a crowd of origins has needed: an idle window weighs the same whatever was done on it.
     pub(super) fn trim(&mut self) {
-        if self.waiters.is_empty() && self.waiters.capacity() > KEPT_WAITERS {
-            self.waiters = VecDeque::new();
+        for waiters in [&mut self.waiters, &mut self.beside] {
+            if waiters.is_empty() && waiters.capacity() > KEPT_WAITERS {
+                *waiters = VecDeque::new();
+            }
         }
     }
 
@@ -120,14 +153,19 @@ impl Line {
     /// # Errors
     /// A sentence about what is wrong.
     pub(super) fn invariants(&self) -> Result<(), String> {
-        let bytes = self.waiters.iter().map(Waiter::bytes).sum::<u64>();
+        let all = || self.waiters.iter().chain(&self.beside);
+        let bytes = all().map(Waiter::bytes).sum::<u64>();
         if bytes != self.bytes {
             return Err(format!("{bytes} bytes wait for the lock, {} counted", self.bytes));
         }
-        if let Some(waiter) = self.waiters.iter().find(|waiter| waiter.ticket.is_none()) {
+        if let Some(waiter) = all().find(|waiter| waiter.ticket.is_none()) {
             return Err(format!("process {} waits without a ticket", waiter.from));
         }
-        let alive = || self.waiters.iter().filter(|waiter| !waiter.is_lost);
+        let following = self.beside.iter().take_while(|waiter| !waiter.is_beside()).count();
+        if following < self.following || self.waiters.iter().any(Waiter::is_beside) {
+            return Err(format!("{following} requests follow the owner, {} counted", self.following));
+        }
+        let alive = || all().filter(|waiter| !waiter.is_lost);
         let missing = alive().find(|waiter| !self.origins.contains(&waiter.from));
         if let Some(waiter) = missing {
             return Err(format!("process {} waits, and is not known to", waiter.from));
@@ -139,7 +177,27 @@ impl Line {
     }
 }
 
+/// Tries a ticket; takes its waiter out when its turn has come.
+fn take_at(
+    waiters: &mut VecDeque<Waiter>,
+    at: usize,
+    turn: &mut impl FnMut(Ticket) -> Result<Grant, Ticket>,
+) -> Option<(Waiter, Grant)> {
+    let waiter = waiters.get_mut(at)?;
+    match turn(waiter.ticket.take()?) {
+        Ok(grant) => Some((waiters.remove(at)?, grant)),
+        Err(ticket) => {
+            waiter.ticket = Some(ticket);
+            None
+        }
+    }
+}
+
 impl Waiter {
+    fn is_beside(&self) -> bool {
+        self.ticket.as_ref().is_some_and(Ticket::is_beside)
+    }
+
     fn bytes(&self) -> u64 {
         self.packet.as_ref().map_or(0, |packet| packet.len() as u64)
     }

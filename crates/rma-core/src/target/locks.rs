@@ -12,7 +12,7 @@ use super::line::{Line, Waiter};
 use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs::{Bug, has};
 use crate::channel::Delivery;
-use crate::control::{Holder, LockKind, LockRequest, Wake};
+use crate::control::{Holder, LockKind, LockRequest, Ticket, Wake};
 use crate::ids::Peer;
 use crate::progress::State;
 use crate::stats::Counters;
@@ -20,6 +20,7 @@ use crate::window::{Shared, WindowState};
 use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Entries of the book of locks whose memory an idle window keeps.
 const KEPT_ENTRIES: usize = 16;
@@ -57,6 +58,11 @@ impl TargetRole {
     /// Whether packet origins wait for the lock.
     pub(crate) fn has_waiters(&self) -> bool {
         !self.line.is_empty()
+    }
+
+    /// When a packet origin has to be looked after again though nothing arrives.
+    pub(crate) fn due(&self) -> Option<Duration> {
+        self.line.due()
     }
 
     /// Recounts what is counted; for tests.
@@ -144,7 +150,8 @@ pub(crate) fn request(
     }
     window.counters.on_locks_waited(1);
     // The lock will be the origin's, but it is this process that must be rung when its turn comes.
-    let ticket = Some(control.join_for(asked, holder, window.shared.holder));
+    let mut ticket = control.join_for(asked, holder, window.shared.holder);
+    ticket.set_came(|| state.host.now());
     let kind = asked.kind();
     let keeps = request.kind != RequestKind::Sync;
     let fits = window.target.line.bytes() + packet.len() as u64 <= state.config.lock_queue_bytes;
@@ -163,31 +170,33 @@ pub(crate) fn request(
     let packet = (keeps && fits).then(|| Box::<[u8]>::from(packet));
     let waiter = Waiter {
         from,
-        ticket,
+        ticket: Some(ticket),
         kind,
         window: request.window,
         sequence: request.sequence,
         packet,
         is_lost: false,
     };
-    // One that waits for the owner alone is never behind a request that waits in line.
     window.target.line.join(waiter, asked == LockRequest::SharedHolding);
     Delivery::Accepted
 }
 
 /// Grants the lock to packet origins whose turn has come; answers whether any was served.
-pub(crate) fn advance(
-    replies: &mut Replies,
-    nudges: &mut Vec<Peer>,
-    counters: &mut Counters,
-    window: &mut WindowState,
-) -> bool {
+pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
+    if window.target.line.is_empty() {
+        return false;
+    }
+    let State { replies, nudges, counters, host, .. } = state;
+    let shared = Arc::clone(&window.shared);
+    let control = &shared.own().control;
+    let turn = |ticket: Ticket| match ticket.is_beside() {
+        true => control.try_pass(ticket, host.now()),
+        false => control.try_turn(ticket),
+    };
     let mut any = false;
     // Off the line first, then carried out (lessons, fixed 17).
-    while let Some((waiter, grant)) =
-        window.target.line.take_first(|ticket| window.shared.own().control.try_turn(ticket))
-    {
-        wake(nudges, counters, &window.shared, grant.wake);
+    while let Some((waiter, grant)) = window.target.line.take_next(turn) {
+        wake(nudges, counters, &shared, grant.wake);
         if waiter.is_lost {
             release(nudges, counters, window, waiter.from, waiter.kind);
         } else {

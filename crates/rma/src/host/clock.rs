@@ -1,7 +1,14 @@
-//! The clock that tells how long a thread has had a processor.
+//! The clock of the machine, and the one that tells how long a thread has had a processor.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::mem::MaybeUninit;
 use std::time::Duration;
+
+/// The machine's time, which goes on evenly and is the same to all of its processes.
+pub(super) fn node_time() -> Duration {
+    let time = clock_gettime(ClockId::Monotonic);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
 
 /// How long the calling thread has had a processor; `None` when the system does not say.
 pub(super) fn thread_time() -> Option<Duration> {

@@ -4,7 +4,7 @@
 //! same order;
 //! a request is gone when it has been answered.
 
-use super::clock::thread_time;
+use super::clock::{node_time, thread_time};
 use super::places::Places;
 use super::segment::{SegmentMachine, private};
 use super::siblings::Siblings;
@@ -22,7 +22,7 @@ use rma_core::{Error, ErrorClass, Result};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 /// What a host is made from.
 #[derive(Debug)]
@@ -41,7 +41,6 @@ pub struct RuntimeHost {
     places: Places,
     pub(super) siblings: Option<Arc<Siblings>>,
     direct: bool,
-    start: Instant,
     barriers: Barriers,
     running: Mutex<Running>,
 }
@@ -71,7 +70,6 @@ impl RuntimeHost {
             places,
             siblings,
             direct,
-            start: Instant::now(),
             barriers: super::barrier::register(),
             running: Mutex::default(),
         }
@@ -182,7 +180,7 @@ impl Host for RuntimeHost {
     }
 
     fn now(&self) -> Duration {
-        self.start.elapsed()
+        node_time()
     }
 
     fn processor_time(&self) -> Option<Duration> {
