@@ -10,13 +10,17 @@ use crate::trace::{Observer, Sight};
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// One process's one-sided communication engine. Clones name the same engine; any thread may call any method.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
+
+/// Names an engine without keeping it.
+#[derive(Clone)]
+pub(crate) struct WeakEngine(Weak<Inner>);
 
 struct Inner {
     core: Mutex<Core>,
@@ -316,6 +320,11 @@ impl Engine {
         self.with(|core| core.channel.close() == Closing::Closed)
     }
 
+    /// Names the engine without keeping it.
+    pub(crate) fn downgrade(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.0))
+    }
+
     pub(crate) fn waiting(&self) -> &Waiting {
         &self.0.waiting
     }
@@ -399,6 +408,19 @@ impl Engine {
 
     pub(crate) fn host(&self) -> &dyn Host {
         &*self.0.host
+    }
+}
+
+impl WeakEngine {
+    /// The engine, while it lives.
+    pub(crate) fn upgrade(&self) -> Option<Engine> {
+        self.0.upgrade().map(Engine)
+    }
+}
+
+impl fmt::Debug for WeakEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakEngine")
     }
 }
 

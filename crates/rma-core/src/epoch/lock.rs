@@ -136,6 +136,17 @@ impl LockSync {
         false
     }
 
+    /// Undoes a call that is not over: its place in line is the engine's from then on.
+    pub(crate) fn give_up(self, window: &mut WindowState) {
+        let shared = Arc::clone(&window.shared);
+        if let (Phase::InLine(ticket), Some(near)) = (self.phase, shared.near(self.rank)) {
+            near.gate.close();
+            shared.latch.leave();
+            window.in_line -= 1;
+            window.dropped.keep_place(self.rank, ticket);
+        }
+    }
+
     fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
         let shared = Arc::clone(&window.shared);
         let Some(near) = shared.near(self.rank) else { return true };

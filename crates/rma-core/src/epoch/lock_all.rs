@@ -120,6 +120,18 @@ impl LockAllSync {
     }
 }
 
+impl LockAllSync {
+    /// Undoes a call that is not over: gives back the locks that it has, and leaves its place in line to the engine.
+    pub(crate) fn give_up(self, state: &mut State, window: &mut WindowState) {
+        let shared = Arc::clone(&window.shared);
+        if let Phase::InLine(rank, ticket) = self.phase {
+            release(state, &shared, shared.all_near().filter(|near| near.rank < rank));
+            window.dropped.keep_place(rank, ticket);
+        }
+        window.epoch.on(Event::UnlockAll);
+    }
+}
+
 /// Opens the direct path to all mapped members, and lets packets out to the neighbors.
 fn open(window: &mut WindowState) {
     window.epoch.set_stage(Stage::Open);

@@ -84,9 +84,7 @@ impl StartSync {
         let mapped = |rank: &Rank| window.shared.member(*rank).is_some();
         let missing = window.epoch.access.missing().filter(mapped).collect::<Vec<_>>();
         if let Some(error) = lost_among(state, window, missing.iter().copied(), "start") {
-            own.set_awake(Sleep::Start);
-            window.epoch.access.abandon();
-            window.epoch.on(Event::Complete);
+            Self::give_up(window);
             return Err(error);
         }
         if !missing.is_empty() {
@@ -105,6 +103,15 @@ impl StartSync {
             }
         }
         Ok(true)
+    }
+}
+
+impl StartSync {
+    /// Undoes a call that is not over: the posts that it has seen are the next one's.
+    pub(crate) fn give_up(window: &mut WindowState) {
+        window.shared.own().control.set_awake(Sleep::Start);
+        window.epoch.access.abandon();
+        window.epoch.on(Event::Complete);
     }
 }
 

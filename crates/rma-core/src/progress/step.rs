@@ -11,6 +11,7 @@ use crate::ids::WindowId;
 use crate::origin::issue::Issuer;
 use crate::origin::{Outbox, Sent};
 use crate::target::locks;
+use crate::window::dropped;
 use crate::wire::{Request, RequestFlags, RequestKind};
 
 /// The engine under its lock.
@@ -112,6 +113,7 @@ impl Core {
         }
         moved |= locks::advance(&mut self.state, &mut window);
         self.state.look_again_by(window.target.due());
+        moved |= dropped::advance(&mut self.state, &mut window, host);
         let State { pools, bulks, by_channel, config, lost, .. } = &mut self.state;
         if window.dirty {
             // Issuing changes the whole window, so its counters step aside.

@@ -52,7 +52,8 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("start", None);
-        let mut sync = self.begin_start(group, assert)?;
+        self.settle_dropped("start")?;
+        let mut sync = self.start_sync(group, assert)?;
         if matches!(sync.0, SyncStep::Held) {
             self.poll_now_and_then();
             return Ok(());
@@ -60,11 +61,7 @@ impl Window {
         self.finish("start", &mut sync)
     }
 
-    /// The steps of [`Window::start`].
-    ///
-    /// # Errors
-    /// As [`Window::start`].
-    pub fn begin_start(&self, group: &[Rank], assert: Assert) -> Result<Sync> {
+    pub(super) fn start_sync(&self, group: &[Rank], assert: Assert) -> Result<Sync> {
         let assert = assert.checked("start", Assert::NO_CHECK)?;
         let group = self.sorted(group, "start")?;
         self.begin(Call::Start, "start", |state, window| {
@@ -85,15 +82,12 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("complete", None);
-        let mut sync = self.begin_complete()?;
+        self.settle_dropped("complete")?;
+        let mut sync = self.complete_sync()?;
         self.finish("complete", &mut sync)
     }
 
-    /// The steps of [`Window::complete`].
-    ///
-    /// # Errors
-    /// As [`Window::complete`].
-    pub fn begin_complete(&self) -> Result<Sync> {
+    pub(super) fn complete_sync(&self) -> Result<Sync> {
         if let Some(sync) = self.begin_complete_calmly() {
             return Ok(sync);
         }
@@ -111,16 +105,9 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("wait", None);
+        self.settle_dropped("wait")?;
         let mut sync = self.begin_wait()?;
         self.finish("wait", &mut sync)
-    }
-
-    /// The steps of [`Window::wait`].
-    ///
-    /// # Errors
-    /// As [`Window::wait`].
-    pub fn begin_wait(&self) -> Result<Sync> {
-        self.begin(Call::Wait, "wait", |_, _| Ok(SyncStep::Wait(WaitSync::begin())))
     }
 
     /// `MPI_Win_test` (MPI 3.1 §11.5.2): as [`Window::wait`] if every origin is done, else answers `false` and changes nothing.

@@ -17,7 +17,7 @@ impl Window {
             let (channel, state) = (&mut *core.channel, &mut core.state);
             FlushSync::begin_calmly(channel, state, self.id(), target, reach).map(SyncStep::Flush)
         })?;
-        Some(Sync(step, Call::Flush(target)))
+        Some(Sync(step, Call::Flush(target), None))
     }
 
     pub(super) fn begin_fence_calmly(&self, assert: Assert) -> Option<Sync> {
@@ -25,14 +25,14 @@ impl Window {
             let (channel, state) = (&mut *core.channel, &mut core.state);
             FenceSync::begin_calmly(channel, state, self.id(), assert).map(SyncStep::Fence)
         })?;
-        Some(Sync(step, Call::Fence))
+        Some(Sync(step, Call::Fence, None))
     }
 
     pub(super) fn begin_complete_calmly(&self) -> Option<Sync> {
         let step = self.begin_step(|core| {
             CompleteSync::begin_calmly(&mut core.state, self.id()).map(SyncStep::Complete)
         })?;
-        Some(Sync(step, Call::Complete))
+        Some(Sync(step, Call::Complete, None))
     }
 
     #[inline(always)] // one of three callers is the flush of a single operation

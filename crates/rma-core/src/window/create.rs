@@ -397,6 +397,7 @@ impl WindowCreation {
             unordered: Unordered::new(callers),
             active: QuickSync::new(),
             has_pack: AtomicBool::new(false),
+            has_dropped: AtomicBool::new(false),
             no_locks: AtomicBool::new(self.hints.no_locks()),
             hints: Mutex::new(self.hints.clone()),
             _segment: segment,

@@ -155,7 +155,7 @@ fn is_drained(core: &mut Core, window: &Window, host: &dyn Host) -> Result<bool>
     let state = &mut core.state;
     let Some(mut entry) = state.take_window(window.id()) else { return Err(gone(CALL)) };
     let is_open = is_open(state, &mut entry, host);
-    let has_waiters = entry.target.has_waiters() || !entry.rounds.is_empty();
+    let has_waiters = entry.target.has_waiters() || !entry.rounds.is_empty() || !entry.dropped.is_empty();
     state.windows.put_back(entry);
     Ok(is_open? && !has_waiters && !is_accessed(core, window))
 }

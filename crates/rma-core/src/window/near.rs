@@ -114,7 +114,7 @@ impl Window {
         let near = self.shared().quick_neighbor(target).filter(is_locked)?;
         let mut found = self.engine().with(|core| self.release_calmly(core, near));
         if let Found::Waits(flush) = found {
-            let mut sync = Sync(SyncStep::Flush(flush), Call::Unlock(target));
+            let mut sync = Sync(SyncStep::Flush(flush), Call::Unlock(target), None);
             if let Err(error) = self.finish("unlock", &mut sync) {
                 // The lock goes back whatever has become of the operations.
                 let _same = self.unlock_slowly(target);
@@ -143,7 +143,9 @@ impl Window {
             let rank = Some(rank).filter(|rank| self.shared().neighbor(*rank).is_some())?;
             FlushSync::begin_calmly(&mut *core.channel, &mut core.state, self.id(), rank, Reach::Remote)
         });
-        begun.map_or(Ok(()), |flush| self.finish(call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll)))
+        begun.map_or(Ok(()), |flush| {
+            self.finish(call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll, None))
+        })
     }
 
     /// Releases the lock if nothing is under way to the rank, or makes everything leave.

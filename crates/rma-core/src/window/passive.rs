@@ -16,7 +16,8 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("lock_all", None);
-        let mut sync = self.begin_lock_all(assert)?;
+        self.settle_dropped("lock_all")?;
+        let mut sync = self.lock_all_sync(Caller::thread(), assert)?;
         if matches!(sync.0, SyncStep::Held) {
             self.poll_now_and_then();
             return Ok(());
@@ -24,20 +25,7 @@ impl Window {
         self.finish("lock_all", &mut sync)
     }
 
-    /// The steps of [`Window::lock_all`].
-    ///
-    /// # Errors
-    /// As [`Window::lock_all`].
-    pub fn begin_lock_all(&self, assert: Assert) -> Result<Sync> {
-        self.begin_lock_all_by(Caller::thread(), assert)
-    }
-
-    /// [`Window::begin_lock_all`] in the name of a caller that need not be the thread: the single locks that it has called for
-    /// on other windows are acquired first.
-    ///
-    /// # Errors
-    /// As [`Window::lock_all`].
-    pub fn begin_lock_all_by(&self, caller: Caller, assert: Assert) -> Result<Sync> {
+    pub(super) fn lock_all_sync(&self, caller: Caller, assert: Assert) -> Result<Sync> {
         let assert = assert.checked("lock_all", Assert::NO_CHECK)?;
         self.begin(Call::LockAll, "lock_all", |state, window| {
             window.raise("lock_all")?;
@@ -60,20 +48,13 @@ impl Window {
         if flushed.is_ok() && !self.shared().neighbors.is_empty() && self.unlock_all_quickly() {
             return Ok(());
         }
+        self.settle_dropped("unlock_all")?;
         let begun = self.begin_unlock_all_noting();
         // The locks go back whatever has become of the store.
         flushed.and(self.finish_release("unlock_all", begun))
     }
 
-    /// The steps of [`Window::unlock_all`].
-    ///
-    /// # Errors
-    /// As [`Window::unlock_all`].
-    pub fn begin_unlock_all(&self) -> Result<Sync> {
-        self.begin_unlock_all_noting().0
-    }
-
-    fn begin_unlock_all_noting(&self) -> (Result<Sync>, bool) {
+    pub(super) fn begin_unlock_all_noting(&self) -> (Result<Sync>, bool) {
         let mut owes = false;
         let begun = self.begin(Call::UnlockAll, "unlock_all", |state, window| {
             let mut sync = UnlockAllSync::begin(state, window);
@@ -106,22 +87,6 @@ impl Window {
         self.flush_every("flush_local_all", Reach::Local)
     }
 
-    /// The steps of [`Window::flush_all`].
-    ///
-    /// # Errors
-    /// As [`Window::flush_all`].
-    pub fn begin_flush_all(&self) -> Result<Sync> {
-        self.begin_flush_every("flush_all", Reach::Remote)
-    }
-
-    /// The steps of [`Window::flush_local_all`].
-    ///
-    /// # Errors
-    /// As [`Window::flush_all`].
-    pub fn begin_flush_local_all(&self) -> Result<Sync> {
-        self.begin_flush_every("flush_local_all", Reach::Local)
-    }
-
     /// `MPI_Win_sync` (MPI 3.1 §11.5.4): orders this process's loads and stores before the call before those after it. In the
     /// unified memory model, the only one here, there is nothing else to it.
     ///
@@ -148,11 +113,12 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace(call, None);
+        self.settle_dropped(call)?;
         let mut sync = self.begin_flush_every(call, reach)?;
         self.finish(call, &mut sync)
     }
 
-    fn begin_flush_every(&self, call: &'static str, reach: Reach) -> Result<Sync> {
+    pub(super) fn begin_flush_every(&self, call: &'static str, reach: Reach) -> Result<Sync> {
         self.begin(Call::FlushAll, call, |state, window| {
             Ok(SyncStep::FlushAll(FlushAllSync::begin(state, window, reach)))
         })

@@ -160,7 +160,8 @@ impl QuickSync {
 impl WindowState {
     /// Which calls find nothing but what they change themselves.
     pub(super) fn quick_calls(&self) -> QuickCalls {
-        let may = self.shared.are_all_quick_to_lock() && self.error.is_none() && !self.has_lost;
+        let has_more = self.has_lost || self.dropped.has_steps();
+        let may = self.shared.are_all_quick_to_lock() && self.error.is_none() && !has_more;
         if !may {
             return QuickCalls::default();
         }
@@ -225,7 +226,7 @@ impl Window {
             absent = shared.absent(number, absent.unwrap_or(0));
             absent.is_none()
         }) {
-            let mut sync = Sync(SyncStep::Fence(FenceSync::arrived(assert, number)), Call::Fence);
+            let mut sync = Sync(SyncStep::Fence(FenceSync::arrived(assert, number)), Call::Fence, None);
             return Some(self.finish_fence(&mut sync));
         }
         shared.door.renew();

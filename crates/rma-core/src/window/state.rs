@@ -3,6 +3,7 @@
 //! Two roles stand side by side and share no field: the origin's (epoch, table, errors to raise) and the target's (lock
 //! queue, bodies being received).
 
+use super::dropped::Dropped;
 use super::latch::Single;
 use super::near::Near;
 use super::shared::Shared;
@@ -37,6 +38,8 @@ pub(crate) struct WindowState {
     pub(crate) opening: Option<Opening>,
     /// Lock calls of mapped ranks that wait in line.
     pub(crate) in_line: u32,
+    /// What is left of calls that were given up.
+    pub(crate) dropped: Dropped,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,
     /// A small store that waits for the next flush of its target, as no operation of the table.
@@ -82,6 +85,7 @@ impl WindowState {
             opening: None,
             has_lost: false,
             in_line: 0,
+            dropped: Dropped::default(),
             dirty: false,
             lone: None,
             lone_fetch: None,
@@ -201,7 +205,8 @@ impl WindowState {
     /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.
     pub(crate) fn needs_long_way(&self) -> bool {
         let is_hinted = self.shared.no_locks.load(Relaxed);
-        is_hinted || self.epoch.state() != Epoch::Unset || self.error.is_some() || self.in_line > 0
+        let has_more = self.in_line > 0 || self.dropped.has_steps();
+        is_hinted || self.epoch.state() != Epoch::Unset || self.error.is_some() || has_more
     }
 
     /// Keeps the first error until a synchronization call raises it.
@@ -219,6 +224,6 @@ impl WindowState {
 
     /// Whether a step of the engine has anything to do here.
     pub(crate) fn is_active(&self) -> bool {
-        self.dirty || self.opening.is_some() || self.target.has_waiters()
+        self.dirty || self.opening.is_some() || self.target.has_waiters() || !self.dropped.is_empty()
     }
 }

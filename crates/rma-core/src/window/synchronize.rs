@@ -96,7 +96,8 @@ impl Window {
 
     fn fence_slowly(&self, assert: Assert) -> Result<()> {
         let _call = self.trace("fence", None);
-        let mut sync = self.begin_fence(assert)?;
+        self.settle_dropped("fence")?;
+        let mut sync = self.fence_sync(assert)?;
         self.finish_fence(&mut sync)
     }
 
@@ -110,11 +111,7 @@ impl Window {
         outcome
     }
 
-    /// The steps of [`Window::fence`].
-    ///
-    /// # Errors
-    /// As [`Window::fence`].
-    pub fn begin_fence(&self, assert: Assert) -> Result<Sync> {
+    pub(super) fn fence_sync(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
         if let Some(sync) = self.begin_fence_calmly(assert) {
@@ -148,7 +145,8 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("lock", Some(target));
-        let mut sync = self.begin_lock(kind, target, assert)?;
+        self.settle_dropped("lock")?;
+        let mut sync = self.lock_sync(Caller::thread(), kind, target, assert)?;
         if matches!(sync.0, SyncStep::Held) {
             return Ok(());
         }
@@ -185,20 +183,7 @@ impl Window {
         false
     }
 
-    /// The steps of [`Window::lock`].
-    ///
-    /// # Errors
-    /// As [`Window::lock`].
-    pub fn begin_lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<Sync> {
-        self.begin_lock_by(Caller::thread(), kind, target, assert)
-    }
-
-    /// [`Window::begin_lock`] in the name of a caller that need not be the thread: locks are acquired in the order of one
-    /// caller's calls, each of which is over before the next is begun.
-    ///
-    /// # Errors
-    /// As [`Window::lock`].
-    pub fn begin_lock_by(
+    pub(super) fn lock_sync(
         &self,
         caller: Caller,
         kind: LockKind,
@@ -207,7 +192,7 @@ impl Window {
     ) -> Result<Sync> {
         let assert = assert.checked("lock", Assert::NO_CHECK)?;
         if target == Rank::NULL {
-            return Ok(Sync(SyncStep::Held, Call::Lock(target)));
+            return Ok(Sync(SyncStep::Held, Call::Lock(target), None));
         }
         self.shared().check_rank(target, "lock")?;
         self.begin(Call::Lock(target), "lock", |state, window| {
@@ -250,6 +235,7 @@ impl Window {
     #[cold]
     pub(super) fn unlock_slowly(&self, target: Rank) -> Result<()> {
         let _call = self.trace("unlock", Some(target));
+        self.settle_dropped("unlock")?;
         let begun = self.begin_unlock_noting(target);
         self.finish_release("unlock", begun)
     }
@@ -276,18 +262,10 @@ impl Window {
         self.finish(name, &mut sync)
     }
 
-    /// The steps of [`Window::unlock`].
-    ///
-    /// # Errors
-    /// As [`Window::unlock`].
-    pub fn begin_unlock(&self, target: Rank) -> Result<Sync> {
-        self.begin_unlock_noting(target).0
-    }
-
     /// Begins an unlock; says also whether somebody else has to be told of it.
-    fn begin_unlock_noting(&self, target: Rank) -> (Result<Sync>, bool) {
+    pub(super) fn begin_unlock_noting(&self, target: Rank) -> (Result<Sync>, bool) {
         if target == Rank::NULL {
-            return (Ok(Sync(SyncStep::Done, Call::Unlock(target))), false);
+            return (Ok(Sync(SyncStep::Done, Call::Unlock(target), None)), false);
         }
         if let Err(error) = self.shared().check_rank(target, "unlock") {
             return (Err(error), false);
@@ -322,22 +300,6 @@ impl Window {
         self.flush_to(target, "flush_local", Reach::Local)
     }
 
-    /// The steps of [`Window::flush`].
-    ///
-    /// # Errors
-    /// As [`Window::flush`].
-    pub fn begin_flush(&self, target: Rank) -> Result<Sync> {
-        self.begin_flush_to(target, "flush", Reach::Remote)
-    }
-
-    /// The steps of [`Window::flush_local`].
-    ///
-    /// # Errors
-    /// As [`Window::flush`].
-    pub fn begin_flush_local(&self, target: Rank) -> Result<Sync> {
-        self.begin_flush_to(target, "flush_local", Reach::Local)
-    }
-
     /// Advances a synchronization call; answers whether it is over. Progress of the engine is the caller's business.
     ///
     /// # Errors
@@ -351,6 +313,7 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_RMA_SYNC` while locks are held or operations are incomplete; the window then stays.
     pub fn free(self) -> Result<()> {
+        self.settle_dropped("win_free")?;
         self.begin_free().map_err(|(_, error)| error)?.wait()
     }
 
@@ -376,13 +339,14 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace(call, Some(target));
+        self.settle_dropped(call)?;
         let mut sync = self.begin_flush_to(target, call, reach)?;
         self.finish(call, &mut sync)
     }
 
-    fn begin_flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<Sync> {
+    pub(super) fn begin_flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<Sync> {
         if target == Rank::NULL {
-            return Ok(Sync(SyncStep::Done, Call::Flush(target)));
+            return Ok(Sync(SyncStep::Done, Call::Flush(target), None));
         }
         if let Some(sync) = self.begin_flush_calmly(target, reach) {
             return Ok(sync);
@@ -405,12 +369,14 @@ impl Window {
             // Until it is put back no lock call slips in between the check and what follows.
             window.shared.latch.close();
             window.absorb();
-            let begun = check_hints(&window, call, name)
+            let begun = window
+                .check_dropped(name)
+                .and_then(|()| check_hints(&window, call, name))
                 .and_then(|()| window.check(&core.state.pools, call, name))
                 .and_then(|()| start(&mut core.state, &mut window));
             self.engine().sight().look_at_epochs(&window, call);
             core.state.windows.put_back(window);
-            begun.map(|step| Sync(step, call))
+            begun.map(|step| Sync(step, call, None))
         })
     }
 
