@@ -47,3 +47,26 @@ impl Client {
 pub(super) fn death_in(line: &Line) -> Option<u32> {
     (line.command() == DEATH).then(|| line.number("rank").ok()).flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::Wire;
+    use super::*;
+    use parking_lot::Mutex;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_notice_that_comes_along_with_an_answer_is_handed_on_with_it() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (mut wire, told) = (Wire::new(ours.into()), Arc::new(Mutex::new(Vec::new())));
+        let tells = Arc::clone(&told);
+        wire.on_death = Some(Box::new(move |rank| tells.lock().push(rank)));
+        theirs
+            .write_all(b"cmd=death rank=4\ncmd=watching rc=0\ncmd=death rank=2\ncmd=death rank=7\n")
+            .unwrap();
+        wire.ask(&Line::new("watch"), "watching", None).unwrap();
+        // Nothing is left to be read that would wake a reader.
+        assert_eq!(*told.lock(), [4, 2, 7]);
+    }
+}

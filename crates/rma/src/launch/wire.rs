@@ -80,6 +80,8 @@ impl Wire {
                 if line.command() != command {
                     return Err(failed(format!("the launcher answered {line} where {command} was due")));
                 }
+                // What came along would wait here until there is more to read.
+                self.take_notices()?;
                 return Ok(line);
             }
             self.voice.wait(PollFlags::IN, deadline, command)?;
@@ -103,16 +105,22 @@ impl Wire {
         true
     }
 
+    /// Hands on what has been read, for which nobody has asked.
+    fn take_notices(&mut self) -> Result<()> {
+        while let Some(bytes) = self.lines.next_line().map_err(malformed)? {
+            let line = Line::parse(&bytes).map_err(malformed)?;
+            if !self.takes_notice(&line) {
+                return Err(failed(format!("the launcher sent {line} where nothing was due")));
+            }
+        }
+        Ok(())
+    }
+
     /// Reads what has come, for which nobody has asked: nobody has a question open while the wire is held. Does not wait.
     pub(super) fn drain(&mut self) -> Result<()> {
         let mut buffer = [0u8; 512];
         loop {
-            while let Some(bytes) = self.lines.next_line().map_err(malformed)? {
-                let line = Line::parse(&bytes).map_err(malformed)?;
-                if !self.takes_notice(&line) {
-                    return Err(failed(format!("the launcher sent {line} where nothing was due")));
-                }
-            }
+            self.take_notices()?;
             // Who asked may have read all.
             if !self.is_readable() {
                 return Ok(());
