@@ -63,35 +63,30 @@ impl StartSync {
         Self { is_watching: false }
     }
 
-    /// Answers whether every mapped rank of the group has posted.
-    ///
-    /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when one of them is lost; no epoch is open then.
-    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+    /// Answers whether every mapped rank of the group has posted, but for the lost. The epoch is open then to all others, as it
+    /// is to targets of packets: these wait for this origin, and complete is what fails.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
         let shared = Arc::clone(&window.shared);
         let own = &shared.own().control;
         if !state.is_spinning {
             own.set_asleep(Sleep::Start);
         }
         for rank in window.epoch.access.missing().collect::<Vec<_>>() {
-            if let Some((place, _)) = shared.marked(rank)
-                && own.posts().take(place, &shared.active.posts)
-            {
+            let has_posted = |(place, _): (usize, _)| own.posts().take(place, &shared.active.posts);
+            let is_lost =
+                || shared.member(rank).is_some() && state.lost.contains_key(&shared.group.peer(rank));
+            if shared.marked(rank).is_some_and(has_posted) || is_lost() {
                 window.epoch.access.on_seen_post(rank);
                 on_posted(&state.pools, window);
             }
         }
         let mapped = |rank: &Rank| window.shared.member(*rank).is_some();
         let missing = window.epoch.access.missing().filter(mapped).collect::<Vec<_>>();
-        if let Some(error) = lost_among(state, window, missing.iter().copied(), "start") {
-            Self::give_up(window);
-            return Err(error);
-        }
         if !missing.is_empty() {
             if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
                 watch(state, window, missing.into_iter());
             }
-            return Ok(false);
+            return false;
         }
         own.set_awake(Sleep::Start);
         window.epoch.set_stage(Stage::Open);
@@ -102,7 +97,7 @@ impl StartSync {
                 member.gate.set_started();
             }
         }
-        Ok(true)
+        true
     }
 }
 

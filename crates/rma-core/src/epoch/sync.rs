@@ -80,7 +80,7 @@ impl SyncStep {
             Self::FlushAll(flush) => flush.poll(state, window),
             Self::LockAll(lock) => Ok(lock.poll(state, window)),
             Self::UnlockAll(unlock) => unlock.poll(state, window),
-            Self::Start(start) => start.poll(state, window),
+            Self::Start(start) => Ok(start.poll(state, window)),
             Self::Complete(complete) => complete.poll(state, window),
             Self::Wait(wait) => wait.poll(state, window),
         }
