@@ -41,6 +41,9 @@ pub trait Host: Send + Sync {
     /// When a member has failed; the request is gone then too.
     fn poll(&self, request: HostRequest) -> Result<Option<Outcome>>;
 
+    /// Nobody asks for the end of a collective any more: this rank leaves it, and what others wait for of this rank fails.
+    fn abandon(&self, _request: HostRequest) {}
+
     /// Starts a collective that gives every rank of the group a segment, shared with as many ranks as possible.
     ///
     /// # Errors

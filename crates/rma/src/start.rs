@@ -81,10 +81,13 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
     let messenger = Messenger::new(identity.me, identity.size, &configuration.message);
     if let Some(launcher) = &launcher {
         // The client has a way to the messenger too: neither keeps the other.
-        let launcher = Arc::downgrade(launcher);
+        let told = Arc::downgrade(launcher);
         // A launcher that cannot be told sees the end of this process.
-        let tell = move |peer: Peer| drop(launcher.upgrade().map(|launcher| launcher.tell_lost(peer.0)));
+        let tell = move |peer: Peer| drop(told.upgrade().map(|launcher| launcher.tell_lost(peer.0)));
         messenger.set_herald(Box::new(tell));
+        if !launcher.is_own() {
+            messenger.pass_deaths_on();
+        }
     }
     if let Some(launcher) = launcher.as_deref().filter(|_| identity.size > 1) {
         if identity.me == Peer(0) {

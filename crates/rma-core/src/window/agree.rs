@@ -70,6 +70,14 @@ impl Agreeing {
         Self { creation, group, reach: Reach::Half, step: Step::Waiting }
     }
 
+    /// Gives up: the other ranks hear of it where they wait.
+    pub(super) fn abandon(self, host: &dyn Host) {
+        match self.step {
+            Step::Waiting => {}
+            Step::Gathering(request) | Step::Offering(request) => host.abandon(request),
+        }
+    }
+
     /// Goes on as far as it can.
     ///
     /// # Errors

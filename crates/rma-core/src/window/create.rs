@@ -159,6 +159,8 @@ impl WindowCreation {
                     // rank that has failed in the rest and waits for this one.
                     if let Some(error) = compare.failure().or(offer.failure()) {
                         core.state.windows.indices.withdraw(self.number);
+                        [compare, offer, segment].into_iter().for_each(|pending| pending.abandon(host));
+                        core.state.begun = true;
                         return Err(error);
                     }
                     if came != [true; 3] {
@@ -460,9 +462,19 @@ impl Drop for WindowCreation {
         }
         engine.with(|core| {
             core.state.windows.indices.withdraw(*number);
-            if let Phase::Meet { id, shared, .. } = &phase {
-                leave(core, *id, shared.as_ref());
+            let host = engine.host();
+            match phase {
+                Phase::Together { compare, offer, segment } => {
+                    [compare, offer, segment].into_iter().for_each(|pending| pending.abandon(host));
+                }
+                Phase::Agree { agreeing, .. } => agreeing.abandon(host),
+                Phase::Meet { request, id, shared } => {
+                    host.abandon(request);
+                    leave(core, id, shared.as_ref());
+                }
+                Phase::Over => {}
             }
+            core.state.begun = true;
             if core.state.windows.indices.take_news() {
                 engine.waiting().on_moved();
             }

@@ -28,6 +28,13 @@ impl Pending {
         true
     }
 
+    /// Leaves the collective, if it has not come to its end.
+    pub(super) fn abandon(self, host: &dyn Host) {
+        if let Self::Waiting(request) = self {
+            host.abandon(request);
+        }
+    }
+
     /// Why it has failed, if it has.
     pub(super) fn failure(&self) -> Option<Error> {
         match self {

@@ -61,4 +61,8 @@ impl Machine for AllGather {
         blocks.rotate_right(self.link.me() as usize);
         Ok(Some(blocks))
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }

@@ -13,6 +13,7 @@
 //! is that of rank order, and every rank computes the same one, bit by bit, whatever arrives first.
 
 use super::combine::Combine;
+use super::doubling::Doubling;
 use super::link::{Link, Machine, Sends};
 use super::same_length::SameLength;
 use crate::message::ReceiveRequest;
@@ -59,36 +60,22 @@ impl AllReduce {
 
     fn start(&mut self) -> Result<()> {
         match self.link.me() {
-            me if me < 2 * self.extra() && me % 2 == 1 => {
+            me if self.doubling().folds(me) => {
                 self.send(me - 1, FOLD)?;
                 self.enter(Stage::Unfold)
             }
-            me if me < 2 * self.extra() => self.enter(Stage::Fold),
+            me if self.doubling().is_folded_into(me) => self.enter(Stage::Fold),
             _ => self.enter(Stage::Double(1)),
         }
     }
 
-    /// The largest power of two of ranks.
-    fn power(&self) -> u32 {
-        1 << self.link.size().ilog2()
-    }
-
-    /// How many ranks are beyond it.
-    fn extra(&self) -> u32 {
-        self.link.size() - self.power()
+    fn doubling(&self) -> Doubling {
+        Doubling::new(self.link.size())
     }
 
     /// This rank among those that double.
     fn place(&self) -> u32 {
-        match self.link.me() {
-            me if me < 2 * self.extra() => me / 2,
-            me => me - self.extra(),
-        }
-    }
-
-    /// The inverse of [`AllReduce::place`].
-    fn rank(&self, place: u32) -> u32 {
-        if place < self.extra() { 2 * place } else { place + self.extra() }
+        self.doubling().place(self.link.me())
     }
 
     fn send(&mut self, to: u32, round: u32) -> Result<()> {
@@ -104,13 +91,13 @@ impl AllReduce {
         self.receive = match stage {
             Stage::Fold => Some(self.link.receive(me + 1, FOLD, limit)?),
             Stage::Unfold => Some(self.link.receive(me - 1, UNFOLD, limit)?),
-            Stage::Double(bit) if bit < self.power() => {
-                let partner = self.rank(self.place() ^ bit);
+            Stage::Double(bit) if bit < self.doubling().power() => {
+                let partner = self.doubling().rank(self.place() ^ bit);
                 self.send(partner, bit.ilog2())?;
                 Some(self.link.receive(partner, bit.ilog2(), limit)?)
             }
             Stage::Double(_) => {
-                if me < 2 * self.extra() {
+                if self.doubling().is_folded_into(me) {
                     self.send(me + 1, UNFOLD)?;
                 }
                 self.stage = Stage::Leave;
@@ -181,6 +168,10 @@ impl Machine for AllReduce {
         // Nobody else holds them now that all messages have left.
         let values = std::mem::take(&mut self.values);
         Ok(Some(Arc::try_unwrap(values).unwrap_or_else(|values| (*values).clone())))
+    }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
     }
 }
 

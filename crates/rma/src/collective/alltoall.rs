@@ -28,4 +28,8 @@ impl Machine for AllToAll {
         let received = self.0.step()?;
         Ok(received.map(|blocks| blocks.into_iter().map(Option::unwrap_or_default).collect()))
     }
+
+    fn link(&self) -> Option<&Link> {
+        self.0.link()
+    }
 }

@@ -50,4 +50,8 @@ impl Machine for Barrier {
             self.receive = Some(self.link.receive(self.link.before(distance), self.round, 0)?);
         }
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }

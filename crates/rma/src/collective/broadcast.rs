@@ -138,6 +138,10 @@ impl Machine for Broadcast {
     fn step(&mut self) -> Result<Option<Vec<u8>>> {
         Ok(self.go_on()?.map(|message| message.bytes().unwrap_or_default()))
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }
 
 impl Machine for BroadcastInMemory {
@@ -145,6 +149,10 @@ impl Machine for BroadcastInMemory {
 
     fn step(&mut self) -> Result<Option<Self::Output>> {
         Ok(self.0.go_on()?.map(Message::bytes))
+    }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.0.link)
     }
 }
 

@@ -86,6 +86,7 @@ impl Exchange {
             let cause = format!("{} blocks for {size} ranks", gives.len().min(takes.len()));
             return Err(Error::new(ErrorClass::Count, "alltoall", cause));
         }
+        let link = link.wide();
         let received = (0..size).map(|_| None).collect();
         let distances = (1..link.size()).collect();
         let (receives, sends) = (SmallVec::new(), Sends::default());
@@ -254,7 +255,9 @@ impl Stray {
     pub(super) fn has_come(&mut self) -> Result<bool> {
         match self.receive.test() {
             None => Ok(false),
-            Some(Err(error)) if error.class() != ErrorClass::Truncate => Err(error),
+            Some(Err(error)) if error.class() == ErrorClass::ProcAborted => Err(error),
+            // It has quit the collective, and has told this rank by its messages before.
+            Some(Err(error)) if error.class() == ErrorClass::Other => Ok(false),
             Some(_) => Ok(true),
         }
     }
@@ -297,5 +300,9 @@ impl Machine for Exchange {
         self.receives.retain(|(_, receive)| !receive.release());
         let is_free = self.sends.release() && self.receives.is_empty();
         self.failed.take_if(|_| is_free).map_or(Ok(None), Err)
+    }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
     }
 }

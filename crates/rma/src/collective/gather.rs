@@ -82,4 +82,8 @@ impl Machine for Gather {
         blocks.rotate_right(self.tree.root() as usize % self.link.size() as usize);
         Ok(Some(Some(blocks)))
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }

@@ -1,7 +1,8 @@
 //! What one collective uses of the messenger: a group, a number of its own, and rounds.
 
+use super::doubling::Doubling;
 use super::given::Given;
-use crate::message::{Messenger, ReceiveRequest, Received, Scope, SendRequest};
+use crate::message::{Messenger, ReceiveRequest, Received, Scope, SendRequest, tag_of};
 use rma_core::datatype::Scatter;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
@@ -19,6 +20,23 @@ pub trait Machine {
     /// # Errors
     /// When a rank that it depends on is lost, or sends what no rank of this collective sends.
     fn step(&mut self) -> Result<Option<Self::Output>>;
+
+    /// Its way to the other ranks, if it has any: whoever has driven it to its end says so there ([`Link::quit`], [`Link::leave`]).
+    fn link(&self) -> Option<&Link>;
+}
+
+/// Does what can be done now; gives the result once. The other ranks hear of an error, and then wait for this one no more.
+///
+/// # Errors
+/// As [`Machine::step`].
+pub(crate) fn drive<M: Machine>(machine: &mut M) -> Result<Option<M::Output>> {
+    let outcome = machine.step();
+    match (&outcome, machine.link()) {
+        (Ok(None), _) | (_, None) => {}
+        (Ok(Some(_)), Some(link)) => link.leave(),
+        (Err(_), Some(link)) => link.quit(),
+    }
+    outcome
 }
 
 /// A machine whose result is made into another by a function.
@@ -32,10 +50,17 @@ pub(crate) struct Mapped<M, F> {
 pub struct Link {
     messenger: Messenger,
     group: Group,
+    /// All whom the collective may concern.
+    whole: Group,
     scope: Scope,
     number: u64,
     step: u8,
+    is_wide: bool,
+    root: u32,
 }
+
+/// A rank that leaves tells all others, if they are not more, and otherwise those that any tree or round has it talk to.
+const FEW: u32 = 64;
 
 /// Messages that a machine has sent and that have not left yet.
 #[derive(Debug, Default)]
@@ -57,12 +82,63 @@ impl<M: Machine, T, F: FnMut(M::Output) -> Result<T>> Machine for Mapped<M, F> {
     fn step(&mut self) -> Result<Option<T>> {
         self.machine.step()?.map(&mut self.function).transpose()
     }
+
+    fn link(&self) -> Option<&Link> {
+        self.machine.link()
+    }
 }
 
 impl Link {
     /// The link of collective number `number` of its scope and group.
     pub fn new(messenger: Messenger, group: Group, scope: Scope, number: u64) -> Self {
-        Self { messenger, group, scope, number, step: 0 }
+        messenger.enter(scope, number);
+        let whole = group.clone();
+        Self { messenger, group, whole, scope, number, step: 0, is_wide: false, root: 0 }
+    }
+
+    /// Says that this rank leaves the collective with an error, to those that may wait for it; takes and sends nothing of it
+    /// any more. The second time nothing is done.
+    pub fn quit(&self) {
+        let (size, whole) = (self.whole.size(), &self.whole);
+        let tell = match self.is_wide || size <= FEW {
+            true => (0..size).map(|rank| whole.peer(Rank(rank))).collect(),
+            false => self.partners(),
+        };
+        self.messenger.quit(self.scope, self.number, &self.whole, tell.into_iter());
+    }
+
+    /// This rank is through with the collective.
+    pub fn leave(&self) {
+        self.messenger.leave(self.scope, self.number);
+    }
+
+    /// A collective in which every rank may wait for every other one.
+    pub(super) fn wide(mut self) -> Self {
+        self.is_wide = true;
+        self
+    }
+
+    /// One in which this rank may be waited for by that one, besides those of [`Link::partners`].
+    pub(super) fn toward(mut self, root: u32) -> Self {
+        self.root = root;
+        self
+    }
+
+    /// With whom rounds and trees have this rank talk, among all or among the ranks of a part.
+    fn partners(&self) -> Vec<Peer> {
+        let mut partners = vec![self.group.peer(Rank(self.root))];
+        for group in [&self.whole, &self.group] {
+            let (me, size) = (u64::from(group.me().0), u64::from(group.size()));
+            let distances = (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < size);
+            let ranks =
+                distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
+            let doubling = Doubling::new(group.size()).partners(group.me().0);
+            let ranks = ranks.map(|rank| rank as u32).chain(doubling).chain([0]);
+            partners.extend(ranks.map(|rank| group.peer(Rank(rank))));
+        }
+        partners.sort_unstable();
+        partners.dedup();
+        partners
     }
 
     /// The same collective among some ranks of the group only, this one included, in this order.
@@ -75,13 +151,19 @@ impl Link {
         let me = ranks.iter().position(|rank| *rank == self.group.me());
         let me = me.unwrap_or_else(|| panic!("rank {} is not among {ranks:?}", self.group.me()));
         let group = Group::of(self.group.context(), Rank(me as u32), &peers);
-        Self { group, ..self.clone() }
+        Self { group, root: 0, ..self.clone() }
     }
 
     /// The same collective among the processes of another group, this one included, all of which know it.
     #[must_use]
     pub fn within(&self, group: Group) -> Self {
-        Self { group, ..self.clone() }
+        Self { group, root: 0, ..self.clone() }
+    }
+
+    /// As [`Link::within`], for a collective that concerns nobody but that group.
+    #[must_use]
+    pub fn apart(&self, group: Group) -> Self {
+        Self { whole: group.clone(), ..self.within(group) }
     }
 
     /// A part of the collective whose messages do not mix with those of its other parts; for collectives made of some.
@@ -117,13 +199,13 @@ impl Link {
     pub(super) fn send(&self, to: u32, round: u32, message: Vec<u8>) -> Result<SendRequest> {
         let to = self.group.peer(Rank(to));
         let send = self.messenger.begin_send(to, self.scope, self.tag(round), message)?;
-        Ok(send.among(&self.group))
+        Ok(send.among(&self.whole))
     }
 
     pub(super) fn send_shared(&self, to: u32, round: u32, message: Arc<Vec<u8>>) -> Result<SendRequest> {
         let to = self.group.peer(Rank(to));
         let send = self.messenger.begin_send_shared(to, self.scope, self.tag(round), message)?;
-        Ok(send.among(&self.group))
+        Ok(send.among(&self.whole))
     }
 
     /// As [`Link::send`], for bytes that may lie in the caller's memory.
@@ -133,7 +215,7 @@ impl Link {
             Given::Memory(message) => {
                 let to = self.group.peer(Rank(to));
                 let send = self.messenger.begin_send_lent(to, self.scope, self.tag(round), message)?;
-                Ok(send.among(&self.group))
+                Ok(send.among(&self.whole))
             }
         }
     }
@@ -148,19 +230,19 @@ impl Link {
     ) -> Result<ReceiveRequest> {
         let from = self.group.peer(Rank(from));
         let receive = self.messenger.begin_receive_exactly(self.scope, from, self.tag(round), room, limit)?;
-        Ok(receive.among(&self.group))
+        Ok(receive.among(&self.whole))
     }
 
     pub(super) fn receive(&self, from: u32, round: u32, limit: u64) -> Result<ReceiveRequest> {
         let from = self.group.peer(Rank(from));
         let receive = self.messenger.begin_receive(self.scope, Some(from), Some(self.tag(round)), limit)?;
-        Ok(receive.among(&self.group))
+        Ok(receive.among(&self.whole))
     }
 
     /// 2⁴⁸ collectives on one communicator take longer than any job.
     fn tag(&self, round: u32) -> u64 {
         debug_assert!(round < 256);
-        self.number << 16 | u64::from(self.step) << 8 | u64::from(round)
+        tag_of(self.number, u16::from(self.step) << 8 | round as u16)
     }
 }
 

@@ -30,6 +30,7 @@ mod barrier;
 pub(crate) mod boards;
 mod broadcast;
 mod combine;
+mod doubling;
 mod exchange;
 mod frames;
 mod gather;
@@ -51,6 +52,8 @@ mod tests;
 #[cfg(test)]
 mod tests_of_exchange;
 #[cfg(test)]
+mod tests_of_quits;
+#[cfg(test)]
 mod tests_of_values;
 
 pub use allgather::AllGather;
@@ -64,8 +67,8 @@ pub(crate) use frames::{join, split};
 pub use gather::Gather;
 pub use given::Given;
 pub(crate) use given::packed;
-pub(crate) use link::Mapped;
 pub use link::{Link, Machine};
+pub(crate) use link::{Mapped, drive};
 pub use reduce::Reduce;
 pub use reduce_scatter::ReduceScatter;
 pub use request::CollectiveRequest;

@@ -42,6 +42,7 @@ impl Reduce {
     pub fn new(link: Link, root: u32, operation: Arc<dyn Combine>, values: Vec<u8>) -> Self {
         let first = if operation.is_commutative() { root } else { 0 };
         let tree = Tree::new(&link, first);
+        let link = link.toward(root);
         let (stage, sends, lengths) = (Stage::Collect(1), Sends::default(), SameLength::new(&values));
         Self { link, operation, root, tree, values, lengths, stage, receive: None, sends }
     }
@@ -114,6 +115,10 @@ impl Machine for Reduce {
         self.lengths.end()?;
         let is_root = self.link.me() == self.root;
         Ok(Some(is_root.then(|| std::mem::take(&mut self.values))))
+    }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
     }
 }
 

@@ -32,6 +32,10 @@ impl Machine for ReduceScatter {
         let Some(blocks) = self.exchange.step()? else { return Ok(None) };
         Self::combine(&*self.operation, blocks).map(Some)
     }
+
+    fn link(&self) -> Option<&Link> {
+        self.exchange.link()
+    }
 }
 
 impl ReduceScatter {

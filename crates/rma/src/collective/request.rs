@@ -7,7 +7,7 @@
 //! Invariants: a machine is stepped by one thread at a time; one that has ended is dropped, with all it holds, before its
 //! result can be seen. A collective whose handle was dropped goes on, because other ranks depend on it.
 
-use super::link::Machine;
+use super::link::{Machine, drive};
 use crate::runtime::Runtime;
 use parking_lot::Mutex;
 use rma_core::Result;
@@ -65,7 +65,7 @@ where
     fn step(&self) -> bool {
         let mut state = self.0.lock();
         let State::Running(machine) = &mut *state else { return true };
-        match machine.step() {
+        match drive(machine) {
             Ok(None) => return false,
             Ok(Some(output)) => *state = State::Ended(Ok(output)),
             Err(error) => *state = State::Ended(Err(error)),

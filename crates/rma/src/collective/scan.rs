@@ -95,6 +95,10 @@ impl Machine for Scan {
         let inclusive = std::mem::take(&mut self.values);
         Ok(Some(Prefix { inclusive, exclusive: self.before.take() }))
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }
 
 impl fmt::Debug for Scan {

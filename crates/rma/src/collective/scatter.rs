@@ -72,4 +72,8 @@ impl Machine for Scatter {
         }
         Ok(self.blocks.as_mut().and_then(Vec::pop))
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }

@@ -54,6 +54,13 @@ where
             }
         }
     }
+
+    fn link(&self) -> Option<&Link> {
+        match self {
+            Self::First(first, _) => first.link(),
+            Self::Second(second) => second.link(),
+        }
+    }
 }
 
 impl Swap {
@@ -84,5 +91,9 @@ impl Machine for Swap {
             self.received = Some(end?.data.unwrap_or_default());
         }
         Ok(has_left.then(|| self.received.take()))
+    }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
     }
 }

@@ -146,4 +146,8 @@ impl Machine for ShortAllToAll {
         blocks.rotate_right(self.link.me() as usize + 1);
         Ok(Some(blocks))
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }

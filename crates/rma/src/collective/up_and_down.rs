@@ -42,6 +42,13 @@ impl Machine for UpAndDown {
             Self::Up { .. } => Ok(None),
         }
     }
+
+    fn link(&self) -> Option<&Link> {
+        match self {
+            Self::Up { link, .. } => Some(link),
+            Self::Down(broadcast) => broadcast.link(),
+        }
+    }
 }
 
 impl fmt::Debug for UpAndDown {

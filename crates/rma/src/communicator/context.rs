@@ -47,6 +47,10 @@ impl Machine for Creation {
         })?;
         Ok(Some(Communicator::new(runtime, self.members.with_context(context, self.me))))
     }
+
+    fn link(&self) -> Option<&Link> {
+        self.broadcast.link()
+    }
 }
 
 /// A context for a communicator of which this process is rank 0; the others are told also when there is none.

@@ -44,11 +44,16 @@ impl Communicator {
     /// `MPI_ERR_GROUP` when a member is not one of this communicator's ranks; when a rank is lost.
     pub fn create(&self, group: &Group) -> Result<Option<Self>> {
         const CALL: &str = "comm_create";
-        let group = self.runtime().noted(self.checked(CALL, group))?;
         let link = self.link();
+        // The others of the group get an error, and the collectives that follow have the same number on all.
+        let checked = self.checked(CALL, group).inspect_err(|_| {
+            link.quit();
+            self.engine().poll();
+        });
+        let group = self.runtime().noted(checked)?;
         match group.rank(self.runtime().me) {
             Some(me) => {
-                let link = link.within(group.with_context(self.context(), me));
+                let link = link.apart(group.with_context(self.context(), me));
                 self.runtime().run(CALL, Creation::new(self.runtime(), group.clone(), link)).map(Some)
             }
             None => {

@@ -58,6 +58,7 @@ impl Communicator {
     }
 
     pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
+        runtime.messenger.open(&group);
         let (ranks, begun) = (OnceLock::new(), AtomicU64::new(0));
         Self { runtime, group, ranks, begun, shared: Shared::default() }
     }
@@ -173,6 +174,7 @@ impl Communicator {
 
 impl Drop for Communicator {
     fn drop(&mut self) {
+        self.runtime.messenger.close(self.context());
         self.runtime.host().forget(self.context());
     }
 }

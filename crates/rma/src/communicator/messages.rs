@@ -113,7 +113,7 @@ impl Communicator {
         self.engine().poll();
         let waiting = self.runtime().messenger.probe(self.scope(Plane::User), source, tag.map(u64::from));
         if waiting.is_none() {
-            self.runtime().messenger.check_source(source)?;
+            self.runtime().messenger.check_source(self.context(), source)?;
         }
         Ok(waiting.map(|Waiting { source, tag, len }| {
             let (source, tag) = self.envelope(source, tag);

@@ -8,7 +8,7 @@ use super::clock::{node_time, thread_time};
 use super::places::Places;
 use super::segment::{SegmentMachine, private};
 use super::siblings::Siblings;
-use crate::collective::{AllReduce, Barrier, Link, Machine};
+use crate::collective::{AllReduce, Barrier, Link, Machine, drive};
 use crate::message::{Messenger, Plane, Scope};
 use parking_lot::Mutex;
 use rma_core::datatype::BasicType;
@@ -59,6 +59,17 @@ enum Collective {
     Segment(Box<SegmentMachine>),
     /// Over before it was asked for.
     Ready(SegmentSet),
+}
+
+impl Collective {
+    fn link(&self) -> Option<&Link> {
+        match self {
+            Self::Barrier(barrier) => barrier.link(),
+            Self::Reduce(reduction) => reduction.link(),
+            Self::Segment(segment) => segment.link(),
+            Self::Ready(_) => None,
+        }
+    }
 }
 
 impl RuntimeHost {
@@ -134,9 +145,9 @@ impl Host for RuntimeHost {
             return Err(Error::new(ErrorClass::Intern, "progress", cause));
         };
         let outcome = match collective {
-            Collective::Barrier(barrier) => barrier.step().map(|end| end.map(|()| Outcome::Met)),
-            Collective::Reduce(reduction) => reduction.step().map(|end| end.map(|bytes| values(&bytes))),
-            Collective::Segment(segment) => segment.step().map(|end| end.map(Outcome::Segment)),
+            Collective::Barrier(barrier) => drive(barrier).map(|end| end.map(|()| Outcome::Met)),
+            Collective::Reduce(reduction) => drive(reduction).map(|end| end.map(|bytes| values(&bytes))),
+            Collective::Segment(segment) => drive(&mut **segment).map(|end| end.map(Outcome::Segment)),
             Collective::Ready(_) => match running.collectives.remove(&request.0) {
                 Some(Collective::Ready(segment)) => Ok(Some(Outcome::Segment(segment))),
                 _ => unreachable!("looked up above"),
@@ -146,6 +157,13 @@ impl Host for RuntimeHost {
             running.collectives.remove(&request.0);
         }
         outcome
+    }
+
+    fn abandon(&self, request: HostRequest) {
+        let Some(collective) = self.running.lock().collectives.remove(&request.0) else { return };
+        if let Some(link) = collective.link() {
+            link.quit();
+        }
     }
 
     fn begin_segment(&self, group: &Group, request: SegmentRequest) -> Result<HostRequest> {

@@ -456,6 +456,10 @@ impl Machine for SegmentMachine {
             }
         }
     }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
+    }
 }
 
 /// A segment of this rank alone.

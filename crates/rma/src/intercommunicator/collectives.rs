@@ -256,6 +256,10 @@ impl<M: Machine> Machine for Maybe<M> {
             None => Ok(Some(None)),
         }
     }
+
+    fn link(&self) -> Option<&Link> {
+        self.0.as_ref()?.link()
+    }
 }
 
 struct FromRoot {

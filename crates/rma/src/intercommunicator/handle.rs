@@ -50,6 +50,7 @@ impl Intercommunicator {
         let known =
             |group: &Group| group.rank(me).map(|rank| group.with_context(context, rank)).ok_or_else(outside);
         let (local, both) = (known(&local)?, known(&both)?);
+        runtime.messenger.open(&both);
         Ok(Self { runtime, local, remote, both, is_first, begun: AtomicU64::new(0) })
     }
 
@@ -144,6 +145,12 @@ impl Intercommunicator {
 
     pub(super) fn is_first(&self) -> bool {
         self.is_first
+    }
+}
+
+impl Drop for Intercommunicator {
+    fn drop(&mut self) {
+        self.runtime.messenger.close(self.context());
     }
 }
 

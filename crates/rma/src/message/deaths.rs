@@ -1,13 +1,19 @@
-//! Which processes have ended without a word, as far as this one knows, and what that does to collectives.
+//! Which processes have ended without a word, as far as this one knows, and what that does: the one owner of the fact.
 //!
-//! Two ways lead here: a channel finds that a peer is lost, or the launcher tells of a death ([`Messenger::hear_of_death`]). What
-//! is told is not acted upon by messages and windows: this process makes contact with the dead, and the channel finds out,
-//! behind everything that the dead had sent. So a process learns of the end also of a peer that it was never in contact with.
+//! | who tells | what is done besides noting it |
+//! | --- | --- |
+//! | a channel that has lost the peer | what waits for that peer ends |
+//! | the launcher ([`Messenger::hear_of_death`]) | contact is made with the dead |
+//! | another process, by packet or on a board ([`Messenger::hear_of_loss`]) | contact is made with the dead |
+//!
+//! Messages and windows of the dead end when the channel says so, behind everything that the dead had sent; so contact is made
+//! with one that this process has only been told of. Where the launcher does not tell all of a death, each process passes it on
+//! once, to those that are powers of two away: all hear of it while fewer have died than each has such neighbors.
 //!
 //! Collectives are more than their messages. A rank that depends on the dead leaves with an error, and those that wait for that
 //! rank would wait in vain. So each message of a collective belongs to a *circle*, the processes of the collective, and is given
-//! up when one of them is told to be dead, whoever it comes from or goes to. All members are told, so all leave. A loss that only a
-//! channel of this process has found ends what depends on that peer, and nothing else: others may not know of it.
+//! up when one of them is known to be dead, whoever it comes from or goes to. All members hear of it, so all leave. A receive from
+//! any source has the processes of its communicator for a circle: the one that has died might have sent.
 //!
 //! Invariant: a message that has ended before its circle is looked at keeps its end; a collective may succeed on some ranks and
 //! fail on others, but ends on all.
@@ -15,32 +21,77 @@
 use super::messenger::{Messenger, ReceiveRequest, SendRequest};
 use super::request::RequestId;
 use super::sending::lost_error;
-use super::state::{Kind, State};
+use super::state::{Kind, Outgoing, State};
 use rma_core::channel::Channel;
 use rma_core::host::Group;
 use rma_core::ids::Peer;
 use rma_core::{Error, Result};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Those who have died, as this process was told, and those of them that the channels are still to be asked about.
+/// Those who have died, as far as is known, and what is still to be done about it.
 #[derive(Debug, Default)]
 pub(super) struct Deaths {
-    told: Vec<Peer>,
+    known: Vec<Peer>,
+    /// Those that the channels are to be asked about.
     to_ask: Vec<Peer>,
+    /// Whether others hear of a death by this process.
+    passes_on: bool,
+    /// The processes of each communicator in use, and how many handles it has.
+    circles: FxHashMap<u64, (Group, usize)>,
+}
+
+/// Who has told of a death.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Teller {
+    Channel,
+    Others,
+}
+
+impl Deaths {
+    /// Whether a peer that has died might have sent a message to receives from any source on a communicator.
+    pub(super) fn might_send(&self, context: u64, peer: Peer) -> bool {
+        self.circles.get(&context).is_none_or(|(circle, _)| circle.rank(peer).is_some())
+    }
 }
 
 impl State {
-    /// A peer is dead, as all processes are told. One that has ended its part in order before is not.
-    fn on_death(&mut self, peer: Peer) {
+    /// A peer is dead. One that has ended its part in order before is not.
+    pub(super) fn on_death(&mut self, peer: Peer, teller: Teller) {
+        let is_other = peer.0 < self.size && peer != self.me;
         let has_left = self.peers.get(&peer).is_some_and(|peer| peer.has_left);
-        if has_left || self.deaths.told.contains(&peer) {
+        if !is_other || has_left || self.deaths.known.contains(&peer) {
             return;
         }
-        self.deaths.told.push(peer);
-        self.deaths.to_ask.push(peer);
+        self.deaths.known.push(peer);
+        if teller == Teller::Others && self.peers.get(&peer).is_none_or(|peer| peer.lost.is_none()) {
+            self.deaths.to_ask.push(peer);
+            self.signs.is_due.store(true, Relaxed);
+        }
         self.signs.has_losses.store(true, Relaxed);
+        if self.deaths.passes_on {
+            self.pass_on(peer);
+        }
         // Whoever waits in a collective looks again.
         self.note_event();
+    }
+
+    fn pass_on(&mut self, dead: Peer) {
+        let (me, size) = (u64::from(self.me.0), u64::from(self.size));
+        let distances = (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < size);
+        let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
+        let mut near: Vec<_> = near.map(|peer| Peer(peer as u32)).collect();
+        near.sort_unstable();
+        near.dedup();
+        near.retain(|peer| !self.deaths.known.contains(peer));
+        for peer in near {
+            let state = self.peer(peer);
+            if state.lost.is_none() && !state.has_left {
+                state.requests.push_back(Outgoing::Death(dead));
+                self.activate(peer);
+            }
+        }
     }
 
     /// Takes over what was told since the last step, and makes contact with those that are said to be dead; says whether there
@@ -62,8 +113,22 @@ impl State {
         let (size, me) = (self.size, self.me);
         for peer in told.into_iter().filter(|peer| peer.0 < size && *peer != me) {
             self.first_lost.get_or_insert(peer);
-            self.on_death(peer);
+            self.on_death(peer, Teller::Others);
         }
+    }
+
+    /// Another process tells of a death.
+    pub(super) fn on_told_death(&mut self, peer: Peer) {
+        if peer.0 < self.size && peer != self.me {
+            self.note_loss(peer);
+            self.on_death(peer, Teller::Others);
+        }
+    }
+
+    /// Why a receive from any source on this communicator may wait in vain, if it may.
+    pub(super) fn dead_source(&self, context: u64) -> Option<Error> {
+        let dead = self.deaths.known.iter().copied().find(|peer| self.deaths.might_send(context, *peer))?;
+        Some(self.death_error("receive", dead))
     }
 
     /// How a request ended, once, if it has, or why one of a collective is given up.
@@ -84,10 +149,18 @@ impl State {
         Some(error)
     }
 
+    /// One of these processes that has died.
+    pub(super) fn dead_in(&self, circle: &Group) -> Option<Peer> {
+        self.deaths.known.iter().copied().find(|peer| circle.rank(*peer).is_some())
+    }
+
     fn death_in(&self, circle: &Group) -> Option<Error> {
-        let dead = self.deaths.told.iter().copied().find(|peer| circle.rank(*peer).is_some())?;
+        Some(self.death_error("collective", self.dead_in(circle)?))
+    }
+
+    pub(super) fn death_error(&self, call: &'static str, dead: Peer) -> Error {
         let why = self.peers.get(&dead).and_then(|peer| peer.lost.as_deref());
-        Some(lost_error("collective", dead, why.unwrap_or("it has died, as the launcher tells")))
+        lost_error(call, dead, why.unwrap_or("it has died, as others tell"))
     }
 }
 
@@ -98,6 +171,35 @@ impl Messenger {
         self.signs.told.lock().push(peer);
         // The step that takes this back looks into the list afterwards.
         self.signs.is_due.store(true, Relaxed);
+    }
+
+    /// Others than a channel or the launcher have found a process dead.
+    pub fn hear_of_loss(&self, peer: Peer) {
+        let mut state = self.state.lock();
+        state.on_told_death(peer);
+    }
+
+    /// Others hear of deaths by this process, because no launcher tells them.
+    pub(crate) fn pass_deaths_on(&self) {
+        self.state.lock().deaths.passes_on = true;
+    }
+
+    /// A communicator of these processes is in use from now on: receives from any source wait for them.
+    pub(crate) fn open(&self, group: &Group) {
+        let mut state = self.state.lock();
+        let entry = state.deaths.circles.entry(group.context());
+        entry.or_insert_with(|| (group.clone(), 0)).1 += 1;
+    }
+
+    /// One handle of a communicator is gone.
+    pub(crate) fn close(&self, context: u64) {
+        let mut state = self.state.lock();
+        if let Entry::Occupied(mut entry) = state.deaths.circles.entry(context) {
+            entry.get_mut().1 -= 1;
+            if entry.get().1 == 0 {
+                entry.remove();
+            }
+        }
     }
 
     /// That no process of a collective has died; one load while nobody has.
@@ -111,15 +213,22 @@ impl Messenger {
         self.state.lock().death_in(circle).map_or(Ok(()), Err)
     }
 
-    /// That a message of this process may still come.
+    /// That a message of this process may still come; `None` is any of the communicator with this context.
     ///
     /// # Errors
     /// `MPI_ERR_PROC_ABORTED` when it is lost.
-    pub fn check_source(&self, source: Option<Peer>) -> Result<()> {
-        let lost = source.filter(|_| self.signs.has_losses.load(Relaxed)).and_then(|source| {
-            let why = self.lost(source)?;
-            Some(lost_error("probe", source, &why))
-        });
+    pub fn check_source(&self, context: u64, source: Option<Peer>) -> Result<()> {
+        if !self.signs.has_losses.load(Relaxed) {
+            return Ok(());
+        }
+        let state = self.state.lock();
+        let lost = match source {
+            Some(source) => {
+                let why = state.peers.get(&source).and_then(|peer| peer.lost.as_deref());
+                why.map(|why| lost_error("probe", source, why))
+            }
+            None => state.dead_source(context),
+        };
         lost.map_or(Ok(()), Err)
     }
 }

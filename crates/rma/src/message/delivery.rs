@@ -7,12 +7,14 @@
 use super::matching::{Arrived, Content, Pattern};
 use super::memory::Sink;
 use super::packet::{Label, Packet, Scope};
+use super::quits::quit_error;
 use super::request::RequestId;
 use super::sending::{left_error, lost_error};
 use super::state::{Kind, Outgoing, Receive, Request, SendStage, State};
-use rma_core::Result;
 use rma_core::channel::{Delivery, Failure, Lane, Placement};
 use rma_core::ids::Peer;
+use rma_core::{Error, Result};
+use std::sync::atomic::Ordering::Relaxed;
 
 impl State {
     /// Starts to receive; the end is found under the answered name.
@@ -63,14 +65,12 @@ impl State {
     }
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
-        let lost = pattern.source.and_then(|source| {
-            let state = self.peers.get(&source)?;
-            match &state.lost {
-                Some(why) => Some(lost_error("receive", source, why)),
-                None => (state.has_left && pattern.scope != Scope::LAST).then(|| left_error(source)),
-            }
-        });
-        let kind = match lost {
+        let in_vain = match pattern.source {
+            Some(source) => self.sends_no_more(source, pattern),
+            None if self.signs.has_losses.load(Relaxed) => self.dead_source(pattern.scope.context),
+            None => None,
+        };
+        let kind = match in_vain {
             Some(error) => Kind::Received(Err(error)),
             None => Kind::Receive(Receive::Posted { pattern, sink }),
         };
@@ -80,6 +80,19 @@ impl State {
             self.matcher.post(pattern, id);
         }
         id
+    }
+
+    /// Why no message that such a receive takes will come from a peer, if that is so.
+    fn sends_no_more(&self, source: Peer, pattern: Pattern) -> Option<Error> {
+        if let Some(state) = self.peers.get(&source) {
+            match &state.lost {
+                Some(why) => return Some(lost_error("receive", source, why)),
+                None if state.has_left && pattern.scope != Scope::LAST => return Some(left_error(source)),
+                None => {}
+            }
+        }
+        let has_quit = self.quits.are_of_peer(source, pattern.scope, pattern.tag?);
+        has_quit.then(|| quit_error("receive", source, source))
     }
 
     /// Takes a small packet.
@@ -103,6 +116,12 @@ impl State {
             }
             (Packet::Accept { sender, receiver }, Lane::Response) => self.on_accept(from, sender, receiver),
             (Packet::Credit { credit }, Lane::Response) => self.on_credit(from, credit),
+            (Packet::Decline { sender, dead }, Lane::Response) => self.on_decline(from, sender, dead),
+            (Packet::Quit { scope, number }, Lane::Request) => self.on_quit(from, scope, number),
+            (Packet::Death { peer }, Lane::Request) => {
+                self.on_told_death(peer);
+                Ok(())
+            }
             (Packet::Farewell, Lane::Request) => {
                 self.on_farewell(from);
                 Ok(())
@@ -123,7 +142,7 @@ impl State {
         credit: u32,
         message: &[u8],
     ) -> Result<(), &'static str> {
-        let Self { peers, matcher, .. } = self;
+        let Self { peers, matcher, quits, .. } = self;
         let Some(peer) = peers.get_mut(&from) else {
             self.add_peer(from);
             return self.on_eager(from, label, credit, message);
@@ -132,6 +151,10 @@ impl State {
         account.on_returned(credit)?;
         account.on_received(message.len())?;
         let Some(id) = matcher.take_posted(label, from) else {
+            if quits.are_of(label) {
+                self.on_taken(from, message.len());
+                return Ok(());
+            }
             let content = Content::Kept(message.to_vec());
             matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
             return Ok(());
@@ -159,6 +182,7 @@ impl State {
                     self.accept(id, from, label.tag, sender, len, sink);
                 }
             }
+            None if self.quits.are_of(label) => self.decline(from, label.scope, sender),
             None => {
                 let content = Content::Announced { sender, len };
                 self.matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
@@ -241,7 +265,8 @@ impl State {
         self.on_unreachable(peer, failure);
         self.arriving.retain(|(from, _), _| *from != peer);
         let why = failure.detail.as_str();
-        let mut in_vain = self.matcher.on_lost(peer);
+        let Self { matcher, deaths, .. } = self;
+        let mut in_vain = matcher.on_lost(peer, &|context| deaths.might_send(context, peer));
         in_vain.iter_mut().for_each(|id| *id = self.as_request(*id));
         let waits_for_peer = |kind: &Kind| match kind {
             Kind::Receive(Receive::Awaiting { from, .. } | Receive::Arriving { from, .. }) => *from == peer,

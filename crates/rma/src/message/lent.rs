@@ -76,7 +76,12 @@ impl State {
         // Why a peer sends nothing is told to who goes the ordinary way.
         let may_come =
             |source| self.peers.get(&source).is_some_and(|peer| peer.lost.is_none() && !peer.has_left);
-        if self.lent.is_some() || !pattern.source.is_none_or(may_come) || pattern.scope == Scope::LAST {
+        let is_any_in_vain = pattern.source.is_none() && self.signs.has_losses.load(Relaxed);
+        if is_any_in_vain
+            || self.lent.is_some()
+            || !pattern.source.is_none_or(may_come)
+            || pattern.scope == Scope::LAST
+        {
             return Lending::Ordinary;
         }
         self.lent = Some(Lent { pattern, memory, stage: Stage::Posted });

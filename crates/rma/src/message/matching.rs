@@ -123,6 +123,40 @@ impl Matcher {
         arrived
     }
 
+    /// All messages of a scope with such tags; they are not kept any more then.
+    pub(super) fn take_all_arrived(&mut self, scope: Scope, is_of: impl Fn(u64) -> bool) -> Vec<Arrived> {
+        let Some(queues) = self.known(scope) else { return Vec::new() };
+        let (mut taken, mut left) = (Vec::new(), VecDeque::new());
+        for arrived in std::mem::take(&mut queues.arrived) {
+            if is_of(arrived.tag) {
+                taken.push(arrived);
+            } else {
+                left.push_back(arrived);
+            }
+        }
+        queues.arrived = left;
+        self.forget_if_empty(scope);
+        taken
+    }
+
+    /// The receives of a scope that wait for this source and such tags; they are not posted any more then.
+    pub(super) fn take_posted_of(
+        &mut self,
+        scope: Scope,
+        source: Peer,
+        is_of: impl Fn(u64) -> bool,
+    ) -> Vec<RequestId> {
+        let Some(queues) = self.known(scope) else { return Vec::new() };
+        let mut taken = Vec::new();
+        queues.posted.retain(|(pattern, request)| {
+            let is_hit = pattern.source == Some(source) && pattern.tag.is_some_and(&is_of);
+            taken.extend(is_hit.then_some(*request));
+            !is_hit
+        });
+        self.forget_if_empty(scope);
+        taken
+    }
+
     /// The first message that a receive would take.
     pub(super) fn peek_arrived(&self, pattern: Pattern) -> Option<&Arrived> {
         let queues = match self.at_hand.0 == pattern.scope {
@@ -175,15 +209,19 @@ impl Matcher {
         self.forget_if_empty(scope);
     }
 
-    /// The peer is lost: what it announced never comes, and who waits for it (or for anybody) waits in vain. Answers the
+    /// The peer is lost: what it announced never comes, and who waits for it waits in vain, or for anybody in a communicator
+    /// where it might have sent. Answers the
     /// receives that are not posted any more.
-    pub(super) fn on_lost(&mut self, peer: Peer) -> Vec<RequestId> {
+    pub(super) fn on_lost(&mut self, peer: Peer, might_send: &dyn Fn(u64) -> bool) -> Vec<RequestId> {
         let mut in_vain = Vec::new();
         for queues in self.all_queues() {
             let announced = |a: &Arrived| matches!(a.content, Content::Announced { .. });
             queues.arrived.retain(|a| a.source != peer || !announced(a));
             queues.posted.retain(|(pattern, request)| {
-                let hopeless = pattern.source.is_none_or(|source| source == peer);
+                let hopeless = match pattern.source {
+                    Some(source) => source == peer,
+                    None => might_send(pattern.scope.context),
+                };
                 in_vain.extend(hopeless.then_some(*request));
                 !hopeless
             });
@@ -353,8 +391,10 @@ mod tests {
         for (i, source) in [Some(1), Some(2), None].into_iter().enumerate() {
             matcher.post(Pattern { scope: other, ..pattern(source, None) }, id(i as u32));
         }
-        assert_eq!(matcher.on_lost(Peer(1)), [id(0), id(2)]);
-        assert_eq!(matcher.counts(), (1, 1));
+        let elsewhere = Scope { context: 9, plane: Plane::User };
+        matcher.post(Pattern { scope: elsewhere, ..pattern(None, None) }, id(3));
+        assert_eq!(matcher.on_lost(Peer(1), &|context| context != 9), [id(0), id(2)]);
+        assert_eq!(matcher.counts(), (1, 2));
         assert_eq!(take(&mut matcher, pattern(Some(1), None)).as_deref(), Some("sent"));
     }
 }

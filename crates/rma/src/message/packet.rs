@@ -11,17 +11,24 @@
 //! | body (head of a bulk packet) | request | receiver's id u64 |
 //! | credit | response | credit u32 |
 //! | farewell | request | nothing |
+//! | decline | response | sender's id u64, dead process u32 (all ones: none) |
+//! | quit | request | context u64, number u64 |
+//! | death | request | process u32 |
 //!
 //! Credit is a number of bytes of eager messages that the receiver has taken out of its buffer; it rides on whatever goes
 //! to that peer, and travels alone only when nothing does.
 
 use super::request::RequestId;
+use rma_core::ids::Peer;
 use rma_core::wire::{HEADER_LEN, Protocol, header};
 
 /// Length of an eager packet without its message.
 pub(super) const EAGER_LEN: usize = 24;
 /// Longest head of any packet.
 pub(super) const HEAD_MAX: usize = 40;
+
+/// No process has so high a number.
+const NOBODY: u32 = u32::MAX;
 
 const KIND: usize = HEADER_LEN;
 const PLANE: usize = KIND + 1;
@@ -86,6 +93,12 @@ pub(super) enum Packet {
     Credit { credit: u32 },
     /// The sender will begin no message any more, but for the last meeting of all.
     Farewell,
+    /// The receiver has left the collective of an announced message, perhaps because a process has died.
+    Decline { sender: RequestId, dead: Option<Peer> },
+    /// A process has died, as the sender has found or was told.
+    Death { peer: Peer },
+    /// The sender has left a collective.
+    Quit { scope: Scope, number: u64 },
 }
 
 /// A packet's head as bytes.
@@ -118,6 +131,15 @@ impl Packet {
             4 => Self::Body { receiver: RequestId::from_bits(fields.long()?) },
             5 => Self::Credit { credit: fields.number()? },
             6 => Self::Farewell,
+            7 => Self::Decline {
+                sender: RequestId::from_bits(fields.long()?),
+                dead: Some(fields.number()?).filter(|dead| *dead != NOBODY).map(Peer),
+            },
+            8 => {
+                let Label { scope, tag } = fields.label(plane)?;
+                Self::Quit { scope, number: tag }
+            }
+            9 => Self::Death { peer: Peer(fields.number()?) },
             _ => return Err("unknown kind of message packet"),
         };
         let rest_allowed = matches!(packet, Self::Eager { .. });
@@ -136,6 +158,9 @@ impl Packet {
             Self::Body { .. } => (4, 0),
             Self::Credit { .. } => (5, 0),
             Self::Farewell => (6, 0),
+            Self::Decline { .. } => (7, 0),
+            Self::Quit { scope, .. } => (8, scope.plane as u8),
+            Self::Death { .. } => (9, 0),
         };
         let mut head = Head { bytes: [0; HEAD_MAX], len: 0 };
         head.put(&header(Protocol::Message));
@@ -158,6 +183,12 @@ impl Packet {
             Self::Body { receiver } => head.put(&receiver.to_bits().to_le_bytes()),
             Self::Credit { credit } => head.put(&credit.to_le_bytes()),
             Self::Farewell => {}
+            Self::Decline { sender, dead } => {
+                head.put(&sender.to_bits().to_le_bytes());
+                head.put(&dead.map_or(NOBODY, |dead| dead.0).to_le_bytes());
+            }
+            Self::Death { peer } => head.put(&peer.0.to_le_bytes()),
+            Self::Quit { scope, number } => head.put_label(Label { scope, tag: number }),
         }
         head
     }
@@ -240,6 +271,10 @@ mod tests {
                 Packet::Body { receiver: b },
                 Packet::Credit { credit: number as u32 },
                 Packet::Farewell,
+                Packet::Decline { sender: a, dead: None },
+                Packet::Decline { sender: a, dead: Some(Peer(7)) },
+                Packet::Quit { scope: label.scope, number },
+                Packet::Death { peer: Peer(number as u32) },
             ]);
         }
         samples

@@ -3,6 +3,7 @@
 //! Per peer there are two queues: responses are descriptors that need no room of ours beyond themselves, requests leave
 //! strictly in the order of the calls, so that messages of one pair match in order. "Full" stops one queue of one peer.
 
+use super::deaths::Teller;
 use super::memory::Payload;
 use super::messenger::Messenger;
 use super::packet::{EAGER_LEN, Label, Packet};
@@ -193,8 +194,8 @@ impl State {
     fn has_parted(&mut self, peer: Peer, failure: &Failure) -> bool {
         let state = self.peer(peer);
         let says_farewell = state.has_left || !state.requests.is_empty();
-        let has_parted =
-            says_farewell && state.requests.iter().all(|next| matches!(next, Outgoing::Farewell));
+        let has_parted = says_farewell
+            && state.requests.iter().all(|next| !matches!(next, Outgoing::Message(_) | Outgoing::Body(_)));
         if has_parted {
             state.requests.clear();
             state.responses.clear();
@@ -230,6 +231,12 @@ impl State {
             Outgoing::Message(id) => self.send_message(id, peer, channel, max_packet),
             Outgoing::Body(id) => self.send_body(id, peer, channel),
             Outgoing::Farewell => send_small(channel, peer, Lane::Request, &Packet::Farewell, None),
+            Outgoing::Death(dead) => {
+                send_small(channel, peer, Lane::Request, &Packet::Death { peer: dead }, None)
+            }
+            Outgoing::Quit { scope, number } => {
+                send_small(channel, peer, Lane::Request, &Packet::Quit { scope, number }, None)
+            }
         };
         if let Step::Sent = step {
             self.peer(peer).requests.pop_front();
@@ -313,7 +320,7 @@ impl State {
     }
 
     /// A peer is lost. The launcher hears of it before anybody here does.
-    fn note_loss(&mut self, peer: Peer) {
+    pub(super) fn note_loss(&mut self, peer: Peer) {
         self.first_lost.get_or_insert(peer);
         if !self.told_lost.contains(&peer) {
             self.told_lost.push(peer);
@@ -333,6 +340,7 @@ impl State {
         state.responses.clear();
         state.is_active = false;
         let why = state.lost.get_or_insert_with(|| failure.detail.clone()).clone();
+        self.on_death(peer, Teller::Channel);
         let is_hopeless = |kind: &Kind| match kind {
             Kind::Send(send) => send.to == peer && send.stage != SendStage::Leaving,
             _ => false,
@@ -354,11 +362,6 @@ impl Messenger {
     /// The process that was lost first, if one is.
     pub fn first_lost(&self) -> Option<Peer> {
         self.state.lock().first_lost
-    }
-
-    /// Somebody else has found a process lost: no channel need have told this process yet.
-    pub fn hear_of_loss(&self, peer: Peer) {
-        self.state.lock().note_loss(peer);
     }
 
     /// A process has left that this one still waits for.

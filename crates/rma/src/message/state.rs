@@ -10,7 +10,8 @@ use super::deaths::Deaths;
 use super::lent::Lent;
 use super::matching::{Matcher, Pattern};
 use super::memory::{Landing, Payload, Sink};
-use super::packet::{Label, Packet};
+use super::packet::{Label, Packet, Scope};
+use super::quits::Quits;
 use super::request::{RequestId, Requests};
 use parking_lot::Mutex;
 use rma_core::channel::Lane;
@@ -72,6 +73,8 @@ pub(super) struct State {
     pub(super) told_lost: Vec<Peer>,
     /// Those of whose end this process knows.
     pub(super) deaths: Deaths,
+    /// Collectives that were left with an error.
+    pub(super) quits: Quits,
     /// What a step looks at without the state's lock.
     pub(super) signs: Arc<Signs>,
     /// Packets that were given to channels, heads of bodies included.
@@ -97,6 +100,8 @@ pub(super) struct Signs {
     pub(super) told: Mutex<Vec<Peer>>,
     /// Whether any process is known to be dead or lost.
     pub(super) has_losses: AtomicBool,
+    /// Whether any collective was left with an error.
+    pub(super) has_quits: AtomicBool,
     /// Whether ranks outnumber cores: collectives choose their way by it.
     pub(super) is_crowded: AtomicBool,
 }
@@ -123,6 +128,10 @@ pub(super) enum Outgoing {
     Body(RequestId),
     /// That there will be no more messages.
     Farewell,
+    /// That this process has died.
+    Death(Peer),
+    /// That this process has left a collective.
+    Quit { scope: Scope, number: u64 },
 }
 
 #[derive(Debug)]
@@ -209,6 +218,7 @@ impl State {
             herald: None,
             told_lost: Vec::new(),
             deaths: Deaths::default(),
+            quits: Quits::default(),
             signs: Arc::default(),
             packets_sent: 0,
             arriving: HashMap::new(),
@@ -360,12 +370,13 @@ impl State {
 
     /// Whether everything that was sent has left.
     pub(super) fn has_sent_all(&mut self) -> bool {
-        let me = self.me;
+        let Self { me, quits, requests, active, .. } = self;
         let is_under_way = |request: &Request| match &request.kind {
-            Kind::Send(send) => send.to != me,
+            Kind::Send(send) if send.stage == SendStage::Announced && quits.are_of(send.label) => false,
+            Kind::Send(send) => send.to != *me,
             _ => false,
         };
-        self.active.is_empty() && !self.requests.iter_mut().any(|(_, request)| is_under_way(request))
+        active.is_empty() && !requests.iter_mut().any(|(_, request)| is_under_way(request))
     }
 }
 

@@ -1,0 +1,277 @@
+//! Collectives that a rank has left with an error, and what becomes of their messages.
+//!
+//! A rank that leaves sends no more messages of the collective and takes none. So it says so to the ranks that may wait for it
+//! (*quit*), behind all that it has sent; what they wait for ends in error, and they leave as well. One that has not come to the
+//! collective yet finds it quit. Where a member has died nobody need be told: all hear of the death, and leave because of it
+//! ([`super::deaths`]).
+//!
+//! ```text
+//!   rank that leaves                            rank that is told
+//!   messages that lie here are dropped,         receives from it end in error, now and when they are posted
+//!   their credit is given back                  (messages that it had sent before are still received)
+//!   announced ones are declined ──────────────▶ the send ends in error
+//!   so are those that come later
+//! ```
+//!
+//! Invariants: a collective is named by its scope and its number, which its messages have in their tags; every rank counts one that
+//! has failed like others, so the numbers of those that follow stay the same on all. A rank quits a collective once. Sends that
+//! were announced in a collective that is quit here keep nobody from ending its part: whoever has them may be gone.
+
+use super::matching::{Arrived, Content};
+use super::messenger::Messenger;
+use super::packet::{Label, Packet, Plane, Scope};
+use super::request::RequestId;
+use super::state::{Kind, Outgoing, Send, SendStage, State};
+use rma_core::host::Group;
+use rma_core::ids::Peer;
+use rma_core::{Error, ErrorClass};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Bits of a tag below the number of its collective.
+const PARTS: u32 = 16;
+
+/// The tag of a part of collective `number`.
+pub(crate) fn tag_of(number: u64, part: u16) -> u64 {
+    number << PARTS | u64::from(part)
+}
+
+/// What has been quit, by this process and by others.
+#[derive(Debug, Default)]
+pub(super) struct Quits {
+    own: FxHashMap<Scope, Numbers>,
+    /// Because of whose death, where it is one.
+    dead: FxHashMap<Scope, Peer>,
+    /// Of peers, as long as this process is not through with the collective.
+    of_peers: FxHashMap<(Peer, Scope), Numbers>,
+}
+
+/// Numbers of collectives, as ranges from the first to the last.
+#[derive(Debug, Default)]
+struct Numbers(BTreeMap<u64, u64>);
+
+impl Quits {
+    /// Whether this process has quit the collective of a message.
+    pub(super) fn are_of(&self, label: Label) -> bool {
+        !self.own.is_empty()
+            && self.own.get(&label.scope).is_some_and(|numbers| numbers.has(label.tag >> PARTS))
+    }
+
+    /// Whether a peer has quit the collective of a message that it might send.
+    pub(super) fn are_of_peer(&self, peer: Peer, scope: Scope, tag: u64) -> bool {
+        !self.of_peers.is_empty()
+            && self.of_peers.get(&(peer, scope)).is_some_and(|numbers| numbers.has(tag >> PARTS))
+    }
+
+    fn forget(&mut self, scope: Scope, number: u64) {
+        self.of_peers.retain(|(_, of), numbers| {
+            if *of == scope {
+                numbers.remove(number);
+            }
+            !numbers.0.is_empty()
+        });
+    }
+}
+
+impl Numbers {
+    fn range_of(&self, number: u64) -> Option<(u64, u64)> {
+        let (first, last) = self.0.range(..=number).next_back()?;
+        (number <= *last).then_some((*first, *last))
+    }
+
+    fn has(&self, number: u64) -> bool {
+        self.range_of(number).is_some()
+    }
+
+    /// Whether it was not among them.
+    fn add(&mut self, number: u64) -> bool {
+        if self.has(number) {
+            return false;
+        }
+        let before = number.checked_sub(1).and_then(|before| self.range_of(before));
+        let after = number.checked_add(1).and_then(|after| self.0.remove(&after));
+        let first = before.map_or(number, |(first, _)| first);
+        self.0.insert(first, after.unwrap_or(number));
+        true
+    }
+
+    fn remove(&mut self, number: u64) {
+        let Some((first, last)) = self.range_of(number) else { return };
+        self.0.remove(&first);
+        if first < number {
+            self.0.insert(first, number - 1);
+        }
+        if number < last {
+            self.0.insert(number + 1, last);
+        }
+    }
+}
+
+impl State {
+    /// Leaves a collective, and tells these peers; nothing is done the second time.
+    fn quit(&mut self, scope: Scope, number: u64, tell: impl Iterator<Item = Peer>) {
+        self.signs.has_quits.store(true, Relaxed);
+        self.quits.forget(scope, number);
+        if !self.quits.own.entry(scope).or_default().add(number) {
+            return;
+        }
+        let is_of = |tag: u64| tag >> PARTS == number;
+        for arrived in self.matcher.take_all_arrived(scope, is_of) {
+            self.drop_arrived(scope, arrived);
+        }
+        let is_queued = |send: &Send| {
+            send.label.scope == scope && is_of(send.label.tag) && send.stage == SendStage::Queued
+        };
+        let all = self.requests.iter_mut();
+        let queued = all.filter(|(_, request)| matches!(&request.kind, Kind::Send(send) if is_queued(send)));
+        // Their places in the queues are passed over.
+        for (id, to) in queued
+            .filter_map(|(id, request)| match &request.kind {
+                Kind::Send(send) => Some((id, send.to)),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+        {
+            self.finish(id, Kind::Sent(Err(quit_error("send", self.me, to))));
+        }
+        let me = self.me;
+        for peer in tell.filter(|peer| *peer != me) {
+            let state = self.peer(peer);
+            if state.lost.is_some() || state.has_left {
+                continue;
+            }
+            state.requests.push_back(Outgoing::Quit { scope, number });
+            self.activate(peer);
+        }
+    }
+
+    /// Drops a message that was kept for a collective which is quit now.
+    fn drop_arrived(&mut self, scope: Scope, Arrived { source, content, .. }: Arrived) {
+        match content {
+            Content::Kept(bytes) if source != self.me => self.on_taken(source, bytes.len()),
+            Content::Kept(_) => {}
+            Content::Announced { sender, .. } => self.decline(source, scope, sender),
+            Content::Own { send, .. } => {
+                self.finish(send, Kind::Sent(Err(quit_error("send", source, source))));
+            }
+        }
+    }
+
+    /// Takes no message that was announced.
+    pub(super) fn decline(&mut self, source: Peer, scope: Scope, sender: RequestId) {
+        if self.peer(source).lost.is_none() {
+            let dead = self.quits.dead.get(&scope).copied();
+            self.peer(source).responses.push_back(Packet::Decline { sender, dead });
+            self.activate(source);
+        }
+    }
+
+    /// A peer has left the collective for which it was announced a message.
+    pub(super) fn on_decline(
+        &mut self,
+        from: Peer,
+        sender: RequestId,
+        dead: Option<Peer>,
+    ) -> Result<(), &'static str> {
+        let send = self.send_mut(sender).filter(|send| send.to == from && send.stage == SendStage::Announced);
+        if send.is_none() {
+            return Err("declines a message that was not announced");
+        }
+        let error = match dead {
+            Some(dead) => {
+                self.on_told_death(dead);
+                self.death_error("collective", dead)
+            }
+            None => quit_error("send", from, from),
+        };
+        self.finish(sender, Kind::Sent(Err(error)));
+        Ok(())
+    }
+
+    /// A peer has left a collective: who waits for a message of it waits in vain.
+    pub(super) fn on_quit(&mut self, from: Peer, scope: Scope, number: u64) -> Result<(), &'static str> {
+        if scope.plane == Plane::User {
+            return Err("quits what is no collective");
+        }
+        if self.quits.are_of(Label { scope, tag: tag_of(number, 0) }) {
+            return Ok(());
+        }
+        self.signs.has_quits.store(true, Relaxed);
+        self.quits.of_peers.entry((from, scope)).or_default().add(number);
+        for id in self.matcher.take_posted_of(scope, from, |tag| tag >> PARTS == number) {
+            self.finish(id, Kind::Received(Err(quit_error("receive", from, from))));
+        }
+        Ok(())
+    }
+}
+
+impl Messenger {
+    /// This process begins a collective: one of the same name that it has quit is another one.
+    pub(crate) fn enter(&self, scope: Scope, number: u64) {
+        if self.signs.has_quits.load(Relaxed)
+            && let Some(numbers) = self.state.lock().quits.own.get_mut(&scope)
+        {
+            numbers.remove(number);
+        }
+    }
+
+    /// This process leaves a collective of `circle` with an error; `tell` are those that may wait for it.
+    pub(crate) fn quit(&self, scope: Scope, number: u64, circle: &Group, tell: impl Iterator<Item = Peer>) {
+        let mut state = self.state.lock();
+        // Of a death all hear by themselves.
+        let dead = state.dead_in(circle);
+        if let Some(dead) = dead {
+            state.quits.dead.insert(scope, dead);
+        }
+        state.quit(scope, number, tell.filter(|_| dead.is_none()));
+    }
+
+    /// This process is through with a collective.
+    pub(crate) fn leave(&self, scope: Scope, number: u64) {
+        if self.signs.has_quits.load(Relaxed) {
+            self.state.lock().quits.forget(scope, number);
+        }
+    }
+}
+
+/// What a call of a collective answers when another rank has left it.
+pub(super) fn quit_error(call: &'static str, by: Peer, to: Peer) -> Error {
+    let cause = match by == to {
+        true => format!("process {by} has left this collective because of an error"),
+        false => format!("this process has left the collective before its message to process {to}"),
+    };
+    Error::new(ErrorClass::Other, call, cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn ranges_hold_what_a_set_of_numbers_does() {
+        let mut dice = crate::testing::Dice::new(7);
+        let (mut numbers, mut set) = (Numbers::default(), BTreeSet::new());
+        for _ in 0..5000 {
+            let number = match dice.below(12) as u64 {
+                11 => u64::MAX,
+                10 => u64::MAX - 1,
+                small => small,
+            };
+            if dice.below(2) == 0 {
+                assert_eq!(numbers.add(number), set.insert(number));
+            } else {
+                numbers.remove(number);
+                set.remove(&number);
+            }
+            for at in (0..12).chain([u64::MAX - 2, u64::MAX - 1, u64::MAX]) {
+                assert_eq!(numbers.has(at), set.contains(&at), "{at} in {numbers:?}");
+            }
+        }
+        (0..1000).for_each(|number| {
+            numbers.add(number);
+        });
+        assert!(numbers.0.len() <= 2, "{numbers:?}");
+    }
+}
