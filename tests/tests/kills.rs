@@ -30,12 +30,14 @@ fn run(way: Way, faults: Faults, calls: Calls, jobs: u64) {
 
 #[test]
 fn survivors_of_a_kill_go_on_over_shm() {
-    run(Way::Shm, Faults::Death, Calls::Paired, 20);
+    run(Way::Shm, Faults::Death, Calls::Paired, 10);
+    run(Way::Shm, Faults::Death, Calls::All, 20);
 }
 
 #[test]
 fn survivors_of_a_kill_go_on_over_tcp() {
-    run(Way::Tcp, Faults::Death, Calls::Paired, 20);
+    run(Way::Tcp, Faults::Death, Calls::Paired, 10);
+    run(Way::Tcp, Faults::Death, Calls::All, 20);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rma_tests::faults::case::{Case, Faults, WAYS, Way};
 use rma_tests::faults::player::play;
 use rma_tests::faults::program::Calls;
 use rma_tests::faults::watch::{Verdict, run_all};
+use rma_tests::options::Options;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,9 +19,9 @@ const USAGE: &str = "usage: rma-test-faults kills|stops|none|show|rank [--path P
 fn main() -> ExitCode {
     let words = std::env::args().skip(1).collect::<Vec<_>>();
     let outcome = match words.first().map(String::as_str) {
-        Some("kills" | "stops" | "none") => run_many(&Options(&words)),
-        Some("show") => show(&Options(&words)),
-        Some("rank") => rank(&Options(&words)),
+        Some("kills" | "stops" | "none") => run_many(&Asked(Options(&words))),
+        Some("show") => show(&Asked(Options(&words))),
+        Some("rank") => rank(&Asked(Options(&words))),
         _ => Err(USAGE.to_owned()),
     };
     outcome.map_or_else(
@@ -32,21 +33,11 @@ fn main() -> ExitCode {
     )
 }
 
-struct Options<'a>(&'a [String]);
+struct Asked<'a>(Options<'a>);
 
-impl Options<'_> {
-    fn word(&self, name: &str) -> Option<&str> {
-        let at = self.0.iter().position(|word| word == name)?;
-        self.0.get(at + 1).map(String::as_str)
-    }
-
-    fn number(&self, name: &str, default: u64) -> Result<u64, String> {
-        let Some(word) = self.word(name) else { return Ok(default) };
-        word.parse().map_err(|_| format!("{name} takes a number, not {word:?}"))
-    }
-
+impl Asked<'_> {
     fn ways(&self) -> Result<Vec<Way>, String> {
-        match self.word("--path").unwrap_or("all") {
+        match self.0.word("--path").unwrap_or("all") {
             "all" => Ok(WAYS.map(|(_, way)| way).to_vec()),
             name => {
                 let way = Way::of(name).map(|way| vec![way]);
@@ -57,17 +48,17 @@ impl Options<'_> {
 
     /// What happens to ranks: the first word, or for a rank what `--faults` says.
     fn faults(&self) -> Result<Faults, String> {
-        let word = self.word("--faults").unwrap_or(&self.0[0]);
+        let word = self.0.word("--faults").unwrap_or(self.0.verb());
         match word {
             "kills" | "show" => Ok(Faults::Death),
-            "stops" => Ok(Faults::Stop(self.number("--time", 1000)?)),
+            "stops" => Ok(Faults::Stop(self.0.number("--time", 1000)?)),
             "none" => Ok(Faults::None),
             other => Err(format!("--faults takes kills, stops or none, not {other:?}")),
         }
     }
 
     fn calls(&self) -> Result<Calls, String> {
-        match self.word("--calls").unwrap_or("all") {
+        match self.0.word("--calls").unwrap_or("all") {
             "all" => Ok(Calls::All),
             "paired" => Ok(Calls::Paired),
             other => Err(format!("--calls takes all or paired, not {other:?}")),
@@ -75,16 +66,16 @@ impl Options<'_> {
     }
 
     fn case(&self) -> Result<Case, String> {
-        Ok(Case::new(self.number("--seed", 0)?, self.ways()?[0], self.faults()?, self.calls()?))
+        Ok(Case::new(self.0.number("--seed", 0)?, self.ways()?[0], self.faults()?, self.calls()?))
     }
 }
 
-fn rank(options: &Options<'_>) -> Result<(), String> {
-    let folder = options.word("--folder").ok_or(USAGE)?;
+fn rank(options: &Asked<'_>) -> Result<(), String> {
+    let folder = options.0.word("--folder").ok_or(USAGE)?;
     play(Path::new(folder), &options.case()?)
 }
 
-fn show(options: &Options<'_>) -> Result<(), String> {
+fn show(options: &Asked<'_>) -> Result<(), String> {
     let case = options.case()?;
     let Case { ranks, death, stop, goes_on, is_allocated, .. } = &case;
     println!("{ranks} ranks, allocated {is_allocated:?}, {death:?}, {stop:?}, goes on: {goes_on}");
@@ -95,12 +86,12 @@ fn show(options: &Options<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn run_many(options: &Options<'_>) -> Result<(), String> {
-    let (first, count) = (options.number("--seed", 0)?, options.number("--count", 1)?);
-    let workers = options.number("--workers", 1)?;
+fn run_many(options: &Asked<'_>) -> Result<(), String> {
+    let (first, count) = (options.0.number("--seed", 0)?, options.0.number("--count", 1)?);
+    let workers = options.0.number("--workers", 1)?;
     let (faults, calls) = (options.faults()?, options.calls()?);
-    let bound = Duration::from_secs(options.number("--bound", 10)?);
-    let word = &options.0[0];
+    let bound = Duration::from_secs(options.0.number("--bound", 10)?);
+    let word = options.0.verb();
     let mut is_good = true;
     for way in options.ways()? {
         let on_verdict = |case: &Case, verdict: &Verdict| {
@@ -108,7 +99,7 @@ fn run_many(options: &Options<'_>) -> Result<(), String> {
                 return;
             }
             let (seed, way) = (case.seed, case.way.name());
-            let calls = options.word("--calls").unwrap_or("all");
+            let calls = options.0.word("--calls").unwrap_or("all");
             println!(
                 "rma-test-faults {word} --path {way} --calls {calls} --seed {seed}: {} ranks, {:?}",
                 case.ranks, case.death

@@ -4,6 +4,7 @@
 //! virtual time. `rma-test-seeds play [--count N] [--seed S] [--threads T] [--one-node 0|1]` plays them as a rank of a job.
 
 use rma::World;
+use rma_tests::options::Options;
 use rma_tests::seeds::check::{Summary, explain, run};
 use rma_tests::seeds::processes::play;
 use rma_tests::seeds::{Plan, Pools};
@@ -24,20 +25,6 @@ fn main() -> ExitCode {
         },
         |()| ExitCode::SUCCESS,
     )
-}
-
-struct Options<'a>(&'a [String]);
-
-impl Options<'_> {
-    fn word(&self, name: &str) -> Option<&str> {
-        let at = self.0.iter().position(|word| word == name)?;
-        self.0.get(at + 1).map(String::as_str)
-    }
-
-    fn number(&self, name: &str, default: u64) -> Result<u64, String> {
-        let Some(word) = self.word(name) else { return Ok(default) };
-        word.parse().map_err(|_| format!("{name} takes a number, not {word:?}"))
-    }
 }
 
 fn simulate(options: &Options<'_>) -> Result<(), String> {

@@ -129,6 +129,13 @@ impl Reader {
         Self { path: path(folder, rank), read: 0, rest: String::new(), lines: Vec::new() }
     }
 
+    /// What a rank has written so far.
+    pub fn of(folder: &Path, rank: u32) -> Self {
+        let mut reader = Self::new(folder, rank);
+        reader.read();
+        reader
+    }
+
     /// Reads what is new; answers whether there was anything.
     ///
     /// # Panics

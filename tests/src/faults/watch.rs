@@ -5,6 +5,7 @@ use super::diary::{Line, Reader, death, memory};
 use super::judge::{End, Fault, Kind, judge};
 use crate::job::{Job, Running, program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -199,11 +200,15 @@ impl Watch<'_> {
             if watched.diary.read() {
                 self.moved_at = Instant::now();
             }
+            let mut was_missed = false;
             if watched.process.is_none() && !watched.is_gone {
                 let pid = watched.diary.pid().and_then(|pid| Pid::from_raw(pid as i32));
-                watched.process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+                let opened = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+                // It may have ended before anybody looked.
+                was_missed = matches!(opened, Some(Err(Errno::SRCH)));
+                watched.process = opened.and_then(Result::ok);
             }
-            if watched.process.as_ref().is_some_and(has_ended) {
+            if was_missed || watched.process.as_ref().is_some_and(has_ended) {
                 (watched.process, watched.is_gone) = (None, true);
                 watched.diary.read();
                 let is_victim = self.case.death.is_some_and(|death| death.rank == rank);

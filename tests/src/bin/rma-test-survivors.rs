@@ -1,0 +1,253 @@
+//! What calls of survivors come to: `rma-test-survivors MODE VICTIM`, in a job that goes on. The victim dies at a point of the mode;
+//! each of the others prints `survivor RANK: WORD...` when its calls have returned, and ends its part in order.
+
+use rma::World;
+use rma_core::epoch::{Assert, LockKind};
+use rma_core::error::Result;
+use rma_core::ids::{Disp, Rank};
+use rma_core::window::{Window, WindowSpec};
+use rma_tests::world::from;
+use rustix::process::{Signal, getpid, kill_process};
+use std::io::Write;
+use std::time::Duration;
+
+/// A death a moment after its neighbors have begun to wait.
+const MOMENT: Duration = Duration::from_millis(30);
+
+struct Job<'a> {
+    world: &'a World,
+    me: u32,
+    size: u32,
+    victim: u32,
+}
+
+fn main() -> rma::Result<()> {
+    let words = std::env::args().skip(1).collect::<Vec<_>>();
+    let world = World::init()?;
+    let (me, size) = (world.rank(), world.size());
+    let victim = words[1].parse::<u32>().expect("a rank") % size;
+    println!("rank {me} has begun");
+    let job = Job { world: &world, me, size, victim };
+    let says = match words[0].as_str() {
+        "receive" => job.receive(),
+        "send" => job.send(),
+        "fence" => job.fence(),
+        "post" => job.post(),
+        "create" => job.create(),
+        "communicators" => job.communicators(),
+        "free" => job.free(),
+        "left" if me == victim => {
+            world.barrier()?;
+            return world.finalize();
+        }
+        "left" => job.left(),
+        other => panic!("no mode {other}"),
+    };
+    println!("survivor {me}: {}", says?);
+    let _ = std::io::stdout().flush();
+    world.finalize()
+}
+
+fn die() -> ! {
+    let _ = std::io::stdout().flush();
+    loop {
+        let _ = kill_process(getpid(), Signal::KILL);
+    }
+}
+
+impl Job<'_> {
+    fn is_victim(&self) -> bool {
+        self.me == self.victim
+    }
+
+    /// A communicator of all but the victim, made of what they know without it.
+    fn of_survivors(&self, tag: u32) -> Result<rma::Communicator> {
+        let all = self.world.members();
+        let group = all.excl(&[self.victim])?;
+        self.world.create_group(&group, tag)
+    }
+
+    fn window(&self, of: &rma::Communicator) -> Result<Window> {
+        of.engine().create_window(of.group(), WindowSpec::Allocate { len: 64, unit: 8 })
+    }
+
+    /// Receives from the dead, who was never in contact, from anybody, and among the living.
+    fn receive(&self) -> Result<String> {
+        if self.is_victim() {
+            std::thread::sleep(MOMENT);
+            die();
+        }
+        let single = self.world.receive::<u64>(Some(self.victim), Some(1)).is_err();
+        let any = self.world.receive::<u64>(None, Some(1)).is_err();
+        let any_later = self.world.begin_receive::<u64>(None, Some(2))?.wait().is_err();
+        let probe =
+            self.world.probe(Some(self.victim), None).is_err() && self.world.probe(None, None).is_err();
+        // Of those who live anybody may be waited for.
+        let living = self.of_survivors(1)?;
+        let (next, before) =
+            ((living.rank() + 1) % living.size(), (living.rank() + living.size() - 1) % living.size());
+        let sending = living.begin_send(next, 3, &[7u64])?;
+        let got = living.receive::<u64>(None, Some(3))?;
+        sending.wait()?;
+        let is_right = got.source == before && got.values == [7];
+        Ok(format!("{single} {any} {any_later} {probe} {is_right}"))
+    }
+
+    fn send(&self) -> Result<String> {
+        if self.is_victim() {
+            std::thread::sleep(MOMENT);
+            die();
+        }
+        // It waits for its receive.
+        let long = self.world.send(self.victim, 1, &vec![1u64; 100_000]).is_err();
+        let mut shorts = (0..10_000).map(|_| self.world.send(self.victim, 1, &[1u64]));
+        let short = shorts.any(|end| end.is_err());
+        Ok(format!("{long} {short}"))
+    }
+
+    fn fence(&self) -> Result<String> {
+        let window = self.window(self.world)?;
+        window.fence(Assert::NONE)?;
+        if self.is_victim() {
+            std::thread::sleep(MOMENT);
+            die();
+        }
+        let mut ends = Vec::new();
+        for _ in 0..3 {
+            let to = Rank((self.me + 1) % self.size);
+            let value = [u64::from(self.me)];
+            // The epoch may be over by now.
+            let _ = window.put(from(&value), to, Disp(0));
+            ends.push(window.fence(Assert::NONE).is_err().to_string());
+        }
+        drop(window.free());
+        Ok(ends.join(" "))
+    }
+
+    /// Pairs of neighbors, of which one has lost its partner.
+    fn post(&self) -> Result<String> {
+        let window = self.window(self.world)?;
+        self.world.barrier()?;
+        let partner = self.me ^ 1;
+        if self.is_victim() {
+            std::thread::sleep(MOMENT);
+            die();
+        }
+        let mut is_right = true;
+        for _ in 0..20 {
+            if partner >= self.size {
+                break;
+            }
+            let group = [Rank(partner)];
+            let mut ends = Vec::new();
+            ends.push(window.post_to(&group, Assert::NONE));
+            let started = window.start(&group, Assert::NONE);
+            let is_open = started.is_ok();
+            ends.push(started);
+            if is_open {
+                let value = [u64::from(self.me)];
+                ends.push(window.put(from(&value), group[0], Disp(1)));
+                ends.push(window.complete());
+            }
+            ends.push(window.wait());
+            let has_failed = ends.iter().any(Result::is_err);
+            is_right &= has_failed == (partner == self.victim);
+        }
+        drop(window.free());
+        Ok(is_right.to_string())
+    }
+
+    /// Windows while a rank dies: those that cannot be made are gone without a trace.
+    fn create(&self) -> Result<String> {
+        if self.is_victim() {
+            std::thread::spawn(|| {
+                std::thread::sleep(MOMENT);
+                die()
+            });
+            loop {
+                let _ = self.window(self.world).map(Window::free);
+            }
+        }
+        let mut failed = 0;
+        while failed < 200 {
+            failed += u32::from(self.window(self.world).and_then(Window::free).is_err());
+        }
+        // All but a few of the indices that a process has are free.
+        let own = self.world.own();
+        let windows = (0..1950).map(|_| self.window(&own)).collect::<Result<Vec<_>>>()?;
+        for window in windows {
+            window.free()?;
+        }
+        let living = self.of_survivors(1)?;
+        self.window(&living)?.free()?;
+        Ok("true".to_owned())
+    }
+
+    fn communicators(&self) -> Result<String> {
+        if self.is_victim() {
+            std::thread::spawn(|| {
+                std::thread::sleep(MOMENT);
+                die()
+            });
+            loop {
+                let _ = self.world.duplicate();
+                let _ = self.world.split(Some(self.me % 2), 0);
+            }
+        }
+        let (mut duplicates, mut splits) = (0, 0);
+        while duplicates < 20 || splits < 20 {
+            duplicates += u32::from(self.world.duplicate().is_err());
+            splits += u32::from(self.world.split(Some(self.me % 2), 0).is_err());
+        }
+        let living = self.of_survivors(1)?;
+        let sum = living.allreduce(rma::ReduceOp::Sum, &[1u32])?;
+        Ok((sum == [self.size - 1]).to_string())
+    }
+
+    /// The window of a rank that is dead is given up, and the next one has memory of its own.
+    fn free(&self) -> Result<String> {
+        let window = self.window(self.world)?;
+        let value = [u64::from(self.me) + 1];
+        window.lock(LockKind::Shared, Rank(self.victim), Assert::NONE)?;
+        window.put(from(&value), Rank(self.victim), Disp(0))?;
+        window.unlock(Rank(self.victim))?;
+        self.world.barrier()?;
+        if self.is_victim() {
+            // Others are still in the barrier.
+            std::thread::sleep(MOMENT);
+            die();
+        }
+        let freed = window.free().is_err();
+        let living = self.of_survivors(1)?;
+        let next = self.window(&living)?;
+        let is_zero = next.lock(LockKind::Shared, Rank(living.rank()), Assert::NONE).is_ok();
+        next.unlock(Rank(living.rank()))?;
+        next.free()?;
+        Ok(format!("{freed} {is_zero}"))
+    }
+
+    /// Survivors of one that has ended its part: what concerns those that are left goes on.
+    fn left(&self) -> Result<String> {
+        let living = self.of_survivors(1)?;
+        let mine = self.window(&living)?;
+        self.world.barrier()?;
+        std::thread::sleep(MOMENT);
+        let me = living.rank();
+        let next = Rank((me + 1) % living.size());
+        for round in 0..200u64 {
+            let value = [round];
+            mine.fence(Assert::NONE)?;
+            mine.put(from(&value), next, Disp(0))?;
+            mine.fence(Assert::NO_SUCCEED)?;
+            mine.lock(LockKind::Exclusive, next, Assert::NONE)?;
+            mine.put(from(&value), next, Disp(1))?;
+            mine.unlock(next)?;
+            mine.lock_all(Assert::NONE)?;
+            mine.flush_all()?;
+            mine.unlock_all()?;
+            living.barrier()?;
+        }
+        mine.free()?;
+        Ok("true".to_owned())
+    }
+}
