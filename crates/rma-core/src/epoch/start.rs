@@ -99,9 +99,7 @@ impl StartSync {
         }
         true
     }
-}
 
-impl StartSync {
     /// Undoes a call that is not over: the posts that it has seen are the next one's.
     pub(crate) fn give_up(window: &mut WindowState) {
         window.shared.own().control.set_awake(Sleep::Start);
