@@ -104,6 +104,15 @@ impl SimChannel {
         indices.extend(news.drain(..).filter_map(|peer| self.by_peer.get(&peer)));
     }
 
+    /// Breaks the connections that the network has cut. A peer that was never in contact is not lost before it is wanted.
+    fn break_off(&mut self) {
+        for peer in self.hub.cut_from(self.me) {
+            if let Some(index) = self.by_peer.get(&peer) {
+                self.connections[*index].cut(&self.hub);
+            }
+        }
+    }
+
     /// Forgets those looked at at which nothing is left to look at.
     fn calm_down(&mut self) {
         let Lively { indices, looks, .. } = &mut self.lively;
@@ -181,6 +190,7 @@ impl SimChannel {
 
     fn has_work(&mut self) -> bool {
         self.hear();
+        self.break_off();
         let Self { hub, lively, connections, .. } = self;
         hub.has_incoming(self.me) || lively.indices.iter().any(|index| connections[*index].has_work(hub))
     }
@@ -295,6 +305,7 @@ unsafe impl Channel for SimChannel {
         // What rings after this is heard by the next poll.
         self.hear();
         let mut polled = Polled { moved: self.accept(), ..Polled::default() };
+        self.break_off();
         // Whoever has not looked everywhere has to poll again.
         polled.moved |= self.choose();
         for index in &self.lively.looks {

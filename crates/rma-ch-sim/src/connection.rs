@@ -74,6 +74,15 @@ impl Connection {
         self.pair.ends[self.side]
     }
 
+    /// The connection breaks, although the peer lives: what is under way either way may be lost.
+    pub(crate) fn cut(&mut self, hub: &Hub) {
+        if matches!(self.phase, Phase::Live) {
+            self.phase = Phase::Doomed(broken(self.peer));
+            self.pair.advance(self.side, SideState::Cut);
+            hub.ring(self.peer, self.me());
+        }
+    }
+
     /// Whether packets can be sent.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match &self.phase {
@@ -245,6 +254,10 @@ impl Connection {
             SideState::Refused => {
                 (FailureKind::Protocol, format!("rank {peer} refused a packet of this rank"))
             }
+            SideState::Cut => {
+                let Failure { kind, detail } = broken(peer);
+                (kind, detail)
+            }
         };
         // The other way ends as well.
         self.pair.advance(self.side, SideState::Refused);
@@ -360,4 +373,9 @@ impl Connection {
     fn out(&self, lane: Lane) -> &Wire {
         self.pair.wire_from(self.side, lane)
     }
+}
+
+/// What is said of a peer that lives and cannot be reached any more.
+pub(crate) fn broken(peer: Peer) -> Failure {
+    Failure { kind: FailureKind::Unreachable, detail: format!("the connection to rank {peer} is broken") }
 }

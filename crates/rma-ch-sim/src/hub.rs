@@ -6,6 +6,7 @@
 use crate::bell::Bell;
 use crate::collective::Collectives;
 use crate::config::SimConfig;
+use crate::connection::broken;
 use crate::pair::{Pair, SideState};
 use crate::time::{Moment, Time};
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -28,6 +29,9 @@ pub(crate) struct Hub {
     half_made: Mutex<HashMap<[Peer; 2], Arc<Pair>>>,
     dead: Mutex<Vec<Peer>>,
     has_dead: AtomicBool,
+    /// Pairs whose connection has broken.
+    cuts: Mutex<Vec<[Peer; 2]>>,
+    has_cuts: AtomicBool,
     /// The world is being dropped: nobody looks any more.
     is_over: AtomicBool,
 }
@@ -73,6 +77,8 @@ impl Hub {
             half_made: Mutex::default(),
             dead: Mutex::default(),
             has_dead: AtomicBool::new(false),
+            cuts: Mutex::default(),
+            has_cuts: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         }
     }
@@ -132,6 +138,9 @@ impl Hub {
             return unreachable(format!("rank {to} is not another rank of this job of {}", self.ranks()));
         };
         let ends = [me.min(to), me.max(to)];
+        if self.is_cut(ends) {
+            return Err(broken(to));
+        }
         let mut half_made = self.half_made.lock();
         // Made by the other one, who may have left its packets in it and gone since: they come first.
         if let Some(pair) = half_made.remove(&ends) {
@@ -194,6 +203,28 @@ impl Hub {
         for other in (0..self.ranks()).map(Peer).filter(|p| *p != peer) {
             self.wake(other);
         }
+    }
+
+    /// The connection of two ranks breaks, for good.
+    pub(crate) fn cut(&self, a: Peer, b: Peer) {
+        self.cuts.lock().push([a.min(b), a.max(b)]);
+        self.has_cuts.store(true, Release);
+        for (peer, from) in [(a, b), (b, a)] {
+            self.ring(peer, from);
+        }
+    }
+
+    /// The peers that a rank has lost the connection to; costs nothing while nobody has.
+    pub(crate) fn cut_from(&self, me: Peer) -> Vec<Peer> {
+        if !self.has_cuts.load(Acquire) {
+            return Vec::new();
+        }
+        let cuts = self.cuts.lock();
+        cuts.iter().filter(|ends| ends.contains(&me)).map(|[a, b]| if *a == me { *b } else { *a }).collect()
+    }
+
+    fn is_cut(&self, ends: [Peer; 2]) -> bool {
+        self.has_cuts.load(Acquire) && self.cuts.lock().contains(&ends)
     }
 
     /// Says that no rank runs any more, so that the end of each is not announced to all others.

@@ -81,6 +81,16 @@ impl SimNet {
         self.hub.note_death(peer);
     }
 
+    /// Those that take part in no collective any more, and have not said goodbye.
+    pub fn dead(&self) -> Vec<Peer> {
+        self.hub.dead()
+    }
+
+    /// Breaks the connection of two ranks, for good: each loses the other, what is under way may be lost, and both live.
+    pub fn cut(&self, a: Peer, b: Peer) {
+        self.hub.cut(a, b);
+    }
+
     /// Time since the network began.
     pub fn now(&self) -> Duration {
         self.hub.time.now()

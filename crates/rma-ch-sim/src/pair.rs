@@ -38,6 +38,8 @@ pub(crate) enum SideState {
     Dead = 3,
     /// Has refused a packet of the other side.
     Refused = 4,
+    /// Has found the connection broken.
+    Cut = 5,
 }
 
 /// One lane in one direction. A job of 10⁵ ranks has millions of them, most of which never carry anything: one that is not
@@ -101,7 +103,8 @@ impl Pair {
             1 => SideState::Closed,
             2 => SideState::Left,
             3 => SideState::Dead,
-            _ => SideState::Refused,
+            4 => SideState::Refused,
+            _ => SideState::Cut,
         }
     }
 

@@ -79,6 +79,13 @@ pub enum Fault {
         /// For how long.
         length: Duration,
     },
+    /// The connection of two ranks breaks, for good, although both live; what is under way may be lost.
+    Cut {
+        /// Whose.
+        ranks: [Peer; 2],
+        /// When.
+        at: Duration,
+    },
     /// A rank dies: its actor is dropped, and with it its channel.
     Death {
         /// Who.
@@ -180,6 +187,7 @@ impl<'a> SimWorld<'a> {
     pub fn plan(&mut self, fault: Fault) {
         let (rank, at) = match fault {
             Fault::Pause { rank, at, .. } | Fault::Death { rank, at } => (rank, at),
+            Fault::Cut { ranks, at } => (ranks[0], at),
         };
         self.schedule().add(moment(at), rank);
         self.faults.push(fault);
@@ -267,6 +275,10 @@ impl<'a> SimWorld<'a> {
                     let slot = &mut self.ranks[rank.0 as usize];
                     slot.paused_until = slot.paused_until.max(until);
                     self.schedule().add(until, rank);
+                    self.faults.swap_remove(i);
+                }
+                Fault::Cut { ranks: [a, b], at } if moment(at) <= now => {
+                    self.net.cut(a, b);
                     self.faults.swap_remove(i);
                 }
                 Fault::Death { rank, at } if moment(at) <= now => {

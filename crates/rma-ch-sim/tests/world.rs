@@ -234,6 +234,57 @@ fn a_death_is_seen_by_peers_and_by_collectives() {
     assert_eq!(seen.get(), 2);
 }
 
+/// Ranks 0 and 1 lose each other in the middle of a stream, which ends with what had arrived; rank 2 goes on with both.
+#[test]
+fn a_broken_connection_is_seen_by_its_ends_alone() {
+    const STREAM: usize = 200;
+    let heard = RefCell::new(vec![(Vec::new(), Vec::new()); 3]);
+    let mut world = SimWorld::new(3, SimConfig::smallest(), Latency::default(), 5);
+    world.plan(Fault::Cut { ranks: [Peer(1), Peer(0)], at: Duration::from_micros(300) });
+    for me in (0..3).map(Peer) {
+        let mut channel = world.net().channel(me);
+        let mut inbox = Inbox::default();
+        let mut sent = [0; 3];
+        let heard = &heard;
+        world.spawn(me, move |context: &mut Context<'_>| {
+            let _ = channel.poll(&mut inbox, BUDGET);
+            for to in (0..3).filter(|to| *to != me.0) {
+                let is_lost = inbox.failed.iter().any(|(peer, _)| peer.0 == to);
+                let next = sent[to as usize];
+                if is_lost {
+                    assert!(channel.reserve(Peer(to), Lane::Request, 1).is_err());
+                } else if next < STREAM
+                    && matches!(channel.reserve(Peer(to), Lane::Request, 1), Ok(Room::Granted))
+                {
+                    channel.fill(Source::Bytes(&[next as u8]));
+                    channel.commit();
+                    sent[to as usize] += 1;
+                }
+            }
+            heard.borrow_mut()[me.0 as usize] = (inbox.packets.clone(), inbox.failed.clone());
+            match context.now() < Duration::from_millis(20) {
+                true => Step::WaitUntil(context.now() + Duration::from_micros(5), "the end".into()),
+                false => Step::Done,
+            }
+        });
+    }
+    world.run(100_000).unwrap_or_else(|stuck| panic!("{stuck}"));
+    drop(world);
+    for (me, (packets, failed)) in heard.into_inner().into_iter().enumerate() {
+        let other = Peer(1 - me.min(1) as u32);
+        let expected = if me < 2 { vec![(other, FailureKind::Unreachable)] } else { Vec::new() };
+        assert_eq!(failed, expected, "of rank {me}");
+        for from in (0..3).map(Peer).filter(|from| from.0 as usize != me) {
+            let stream = packets.iter().filter(|packet| packet.0 == from).map(|packet| packet.2[0]);
+            let stream = stream.collect::<Vec<_>>();
+            let is_cut = from.0 < 2 && me < 2;
+            assert!(stream.iter().copied().eq(0..stream.len() as u8), "{from} to {me}: {stream:?}");
+            let is_whole = stream.len() == STREAM;
+            assert!(is_whole != is_cut && !stream.is_empty(), "{from} to {me}: {} packets", stream.len());
+        }
+    }
+}
+
 /// Every rank sends to its neighbour and meets all others at a barrier. No state grows with the number of ranks.
 #[test]
 fn ten_thousand_ranks_meet() {
