@@ -35,6 +35,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "W", default_value_t = 0)]
     workers: usize,
 
+    /// Programs in which ranks die, are stopped, start late, and lose connections; `--threads` and `--pools` say nothing then.
+    #[arg(long)]
+    deaths: bool,
+
+    /// Which of these; apart: one rank on each node; alive: no deaths where ranks share a node. Both keep their windows.
+    #[arg(long, value_name = "KINDS", default_value = "all", value_parser = ["all", "apart", "alive"])]
+    kinds: String,
+
     /// Failing seeds to make small and print.
     #[arg(long, value_name = "E", default_value_t = 3)]
     explain: u64,
@@ -62,19 +70,20 @@ impl Args {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             workers => workers,
         };
-        [
+        let mut options = vec![
             ("--count", self.count.to_string()),
             ("--seed", self.seed.to_string()),
-            ("--threads", self.threads.to_string()),
-            ("--pools", self.pools.clone()),
             ("--workers", workers.to_string()),
             ("--explain", self.explain.to_string()),
-        ]
-        .into_iter()
-        .fold(vec!["simulate".to_owned()], |mut words, (name, value)| {
-            words.extend([name.to_owned(), value]);
-            words
-        })
+        ];
+        if self.deaths {
+            options.push(("--kinds", self.kinds.clone()));
+        } else {
+            options.extend([("--threads", self.threads.to_string()), ("--pools", self.pools.clone())]);
+        }
+        let first = if self.deaths { "deaths" } else { "simulate" };
+        let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+        [first.to_owned()].into_iter().chain(options).collect()
     }
 }
 
@@ -84,8 +93,12 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_program() {
-        let args = Args { count: 7, seed: 9, threads: 4, pools: "one".to_owned(), workers: 2, explain: 1 };
-        let expected = "simulate --count 7 --seed 9 --threads 4 --pools one --workers 2 --explain 1";
-        assert_eq!(args.words().join(" "), expected);
+        let (pools, kinds) = ("one".to_owned(), "apart".to_owned());
+        let args =
+            Args { count: 7, seed: 9, threads: 4, pools, workers: 2, deaths: false, kinds, explain: 1 };
+        let options = "--count 7 --seed 9 --workers 2 --explain 1";
+        assert_eq!(args.words().join(" "), format!("simulate {options} --threads 4 --pools one"));
+        let args = Args { deaths: true, ..args };
+        assert_eq!(args.words().join(" "), format!("deaths {options} --kinds apart"));
     }
 }

@@ -1,9 +1,11 @@
 //! Random programs.
 //!
 //! `rma-test-seeds simulate [--count N] [--seed S] [--threads T] [--pools P] [--workers W] [--explain E]` runs seeds in
-//! virtual time. `rma-test-seeds play [--count N] [--seed S] [--threads T] [--one-node 0|1]` plays them as a rank of a job.
+//! virtual time. `rma-test-seeds deaths [--count N] [--seed S] [--kinds all|apart|alive] [--workers W] [--explain E]` runs
+//! programs in which ranks die, stop, start late and lose connections. `rma-test-seeds play [--count N] [--seed S] [--threads T] [--one-node 0|1]` plays them as a rank of a job.
 
 use rma::World;
+use rma_tests::faults::simulate::{Kinds, many};
 use rma_tests::options::Options;
 use rma_tests::seeds::check::{Summary, explain, run};
 use rma_tests::seeds::processes::play;
@@ -15,8 +17,9 @@ fn main() -> ExitCode {
     let words = std::env::args().skip(1).collect::<Vec<_>>();
     let outcome = match words.first().map(String::as_str) {
         Some("simulate") => simulate(&Options(&words)),
+        Some("deaths") => deaths(&Options(&words)),
         Some("play") => play_all(&Options(&words)),
-        _ => Err("usage: rma-test-seeds simulate|play [--count N] [--seed S] ...".to_owned()),
+        _ => Err("usage: rma-test-seeds simulate|deaths|play [--count N] [--seed S] ...".to_owned()),
     };
     outcome.map_or_else(
         |error| {
@@ -53,6 +56,33 @@ fn simulate(options: &Options<'_>) -> Result<(), String> {
     }
     for failure in failures.iter().take(options.number("--explain", 1)? as usize) {
         println!("\n{}", explain(&plan(failure.seed)));
+    }
+    if failures.is_empty() { Ok(()) } else { Err(format!("{} seeds fail", failures.len())) }
+}
+
+fn deaths(options: &Options<'_>) -> Result<(), String> {
+    let (first, count) = (options.number("--seed", 0)?, options.number("--count", 1)?);
+    let word = options.word("--kinds").unwrap_or("all");
+    let kinds = Kinds::of(word).ok_or_else(|| format!("--kinds takes all, apart or alive, not {word:?}"))?;
+    let is_terminal = std::io::stderr().is_terminal();
+    let on_seed = |found: &many::Found| {
+        if is_terminal && (found.seeds.is_multiple_of(50) || found.seeds == count) {
+            eprint!("\r{} of {count} seeds, {} failures", found.seeds, found.failures.len());
+        }
+    };
+    let workers = options.number("--workers", 1)? as usize;
+    let found = many::run(first..first + count, workers, kinds, on_seed);
+    if is_terminal {
+        eprintln!();
+    }
+    let many::Found { seeds, steps, deaths, cuts, failures } = found;
+    println!(
+        "{seeds} seeds, {steps} steps of programs, {deaths} deaths, {cuts} lost connections, {} failures",
+        failures.len()
+    );
+    failures.iter().for_each(|(seed, fault)| println!("seed {seed}: {fault}"));
+    for (seed, _) in failures.iter().take(options.number("--explain", 1)? as usize) {
+        println!("\n{}", many::explain(*seed, kinds));
     }
     if failures.is_empty() { Ok(()) } else { Err(format!("{} seeds fail", failures.len())) }
 }

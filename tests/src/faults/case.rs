@@ -1,5 +1,6 @@
 //! What a seed stands for: the job, the program, and who dies where.
 
+use super::diary::{Line, step_under_way};
 use super::program::{Calls, Program, RANKS_MAX, WINDOWS, generate};
 use crate::paths::{PATHS, SMALLEST};
 use crate::random::Random;
@@ -101,6 +102,8 @@ pub struct Case {
     pub stop: Option<Stop>,
     /// Which calls the program has.
     pub calls: Calls,
+    /// So many ranks, the first ones, take part in collective calls, and have the window of fences.
+    pub members: u32,
 }
 
 impl Way {
@@ -154,6 +157,18 @@ impl Case {
         self.calls == Calls::Paired && self.death.is_some()
     }
 
+    /// Where a rank stands, by its diary: a line for reports.
+    pub fn place(&self, rank: u32, lines: &[Line], is_gone: bool) -> String {
+        let script = &self.program.scripts[rank as usize];
+        let last = match step_under_way(lines) {
+            Some(step) => format!("in step {step} of {}, {:?}", script.len(), script[step]),
+            None => format!("behind {:?}", lines.last()),
+        };
+        let failed = lines.iter().filter(|line| matches!(line, Line::Failed(..))).count();
+        let gone = if is_gone { ", it has ended" } else { "" };
+        format!("  rank {rank} {last}, {failed} failed before{gone}\n")
+    }
+
     /// The words that a rank is started with, to draw the same case.
     pub fn words(&self) -> String {
         let faults = match self.faults {
@@ -161,7 +176,7 @@ impl Case {
             Faults::Stop(time) => format!("stops --time {time}"),
             Faults::None => "none".to_owned(),
         };
-        let calls = if self.calls == Calls::All { "all" } else { "paired" };
+        let calls = if self.calls == Calls::Paired { "paired" } else { "all" };
         let (way, seed) = (self.way.name(), self.seed);
         format!("rank --faults {faults} --calls {calls} --path {way} --seed {seed}")
     }
@@ -195,7 +210,21 @@ impl Case {
             Faults::Stop(time) => stop = Some(draw_stop(&mut random, &program, time)),
             Faults::None => {}
         }
-        Self { seed, faults, way, ranks, variables, is_allocated, goes_on, program, death, stop, calls }
+        let members = ranks;
+        Self {
+            seed,
+            faults,
+            way,
+            ranks,
+            variables,
+            is_allocated,
+            goes_on,
+            program,
+            death,
+            stop,
+            calls,
+            members,
+        }
     }
 }
 

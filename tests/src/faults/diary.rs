@@ -169,12 +169,17 @@ impl Reader {
 
     /// The step that has begun and not ended.
     pub fn step_under_way(&self) -> Option<usize> {
-        self.lines.iter().rev().find_map(|line| match line {
-            Line::Begins(step) => Some(Some(*step)),
-            Line::Done(_) | Line::Failed(..) | Line::Over | Line::Ready => Some(None),
-            _ => None,
-        })?
+        step_under_way(&self.lines)
     }
+}
+
+/// The step that has begun and not ended.
+pub fn step_under_way(lines: &[Line]) -> Option<usize> {
+    lines.iter().rev().find_map(|line| match line {
+        Line::Begins(step) => Some(Some(*step)),
+        Line::Done(_) | Line::Failed(..) | Line::Over | Line::Ready => Some(None),
+        _ => None,
+    })?
 }
 
 #[cfg(test)]

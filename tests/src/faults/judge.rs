@@ -42,15 +42,42 @@ pub struct Fault {
 #[derive(Debug)]
 pub struct End {
     /// Who was seen to die.
-    pub dead: Option<u32>,
+    pub dead: Vec<u32>,
+    /// Who have lost each other, although both live.
+    pub cut: Option<[u32; 2]>,
     /// By rank.
     pub diaries: Vec<Vec<Line>>,
     /// By rank: the elements of all windows, where they were written down.
     pub memory: Vec<Option<Vec<u64>>>,
-    /// The launcher's status.
+    /// What the launcher has made of it, if there was one.
+    pub said: Option<Said>,
+}
+
+/// How a launcher has ended.
+#[derive(Debug)]
+pub struct Said {
+    /// Its status.
     pub code: i32,
-    /// What the launcher and the ranks said.
+    /// What it and the ranks said.
     pub stderr: String,
+}
+
+impl End {
+    fn is_dead(&self, rank: u32) -> bool {
+        self.dead.contains(&rank)
+    }
+
+    /// Those that a rank has lost.
+    fn lost_to(&self, rank: u32) -> impl Iterator<Item = u32> + '_ {
+        let cut = self.cut.filter(|pair| pair.contains(&rank));
+        let partner = cut.map(|[a, b]| if a == rank { b } else { a });
+        self.dead.iter().copied().chain(partner)
+    }
+
+    /// Whether two ranks have lost each other.
+    fn is_cut(&self, a: u32, b: u32) -> bool {
+        self.cut.is_some_and(|pair| pair == [a, b] || pair == [b, a])
+    }
 }
 
 /// How far a step has come.
@@ -65,13 +92,15 @@ enum Progress {
 pub fn judge(case: &Case, end: &End) -> Vec<Fault> {
     let mut judge = Judge { case, end, faults: Vec::new() };
     judge.check_lines();
-    if case.goes_on || end.dead.is_none() {
+    if case.goes_on || end.dead.is_empty() {
         if !case.ends_at_once() {
             judge.check_ends();
         }
         judge.check_memory();
     }
-    judge.check_launcher();
+    if let Some(said) = &end.said {
+        judge.check_launcher(said);
+    }
     judge.faults
 }
 
@@ -88,18 +117,19 @@ impl Judge<'_> {
 
     /// Failed steps, and what ranks have found wrong themselves.
     fn check_lines(&mut self) {
-        let (case, dead) = (self.case, self.end.dead);
+        let (case, end) = (self.case, self.end);
         for (rank, line) in
             (0..).zip(&self.end.diaries).flat_map(|(rank, lines)| lines.iter().map(move |line| (rank, line)))
         {
             // Whoever is ended by the launcher may see others end.
-            let is_ended = !case.goes_on && dead.is_some();
+            let is_ended = !case.goes_on && !end.dead.is_empty();
             match line {
                 Line::Wrong(why) => self.find(Kind::Value, format!("rank {rank}, {why}")),
                 Line::Failed(at, why) if !is_ended => {
                     let step = &case.program.scripts[rank as usize][*at];
-                    let is_allowed = dead.is_some_and(|dead| step.may_fail_with(dead)) && is_loss(why, step);
-                    if !is_allowed && dead != Some(rank) {
+                    let is_of_loss = end.lost_to(rank).any(|lost| step.may_fail_with(lost, case.members));
+                    let is_allowed = end.is_dead(rank) || (is_of_loss && is_loss(why, step));
+                    if !is_allowed {
                         self.find(Kind::Error, format!("rank {rank}, step {at}, {step:?}: {why}"));
                     }
                 }
@@ -109,15 +139,15 @@ impl Judge<'_> {
         }
     }
 
-    /// A pair whose numbers differ: only a rank that died in the same step can have left it.
+    /// A pair whose numbers differ: only a rank that died or lost the target in the same step can have left it.
     fn check_torn(&mut self, rank: u32, at: usize) {
+        let end = self.end;
         let place = self.case.program.scripts[rank as usize][at].place();
-        let mut is_left = false;
-        if let Some(dead) = self.end.dead {
-            is_left = self.steps(dead).any(|(_, step, progress)| {
+        let is_left = end.dead.iter().chain(end.cut.iter().flatten()).any(|lost| {
+            self.steps(*lost).any(|(_, step, progress)| {
                 matches!(step, Step::Increment { .. }) && step.place() == place && progress == Progress::Begun
-            });
-        }
+            })
+        });
         if !is_left {
             self.find(Kind::Value, format!("rank {rank}, step {at}: an exclusive lock was not alone"));
         }
@@ -127,8 +157,8 @@ impl Judge<'_> {
     fn check_ends(&mut self) {
         let end = self.end;
         let died_early = |lines: &Vec<Line>| !lines.contains(&Line::Ready);
-        let is_early = end.dead.is_some_and(|dead| died_early(&end.diaries[dead as usize]));
-        for (rank, lines) in (0..).zip(&end.diaries).filter(|(rank, _)| end.dead != Some(*rank)) {
+        let is_early = end.dead.iter().any(|dead| died_early(&end.diaries[*dead as usize]));
+        for (rank, lines) in (0..).zip(&end.diaries).filter(|(rank, _)| !end.is_dead(*rank)) {
             let broken = lines.iter().filter_map(|line| match line {
                 Line::Broken(why) => Some(why.clone()),
                 _ => None,
@@ -152,15 +182,12 @@ impl Judge<'_> {
         let (case, lines) = (self.case, &self.end.diaries[origin as usize]);
         let script = &case.program.scripts[origin as usize];
         let mut begun = vec![false; script.len()];
-        let mut ended = vec![false; script.len()];
+        let mut ended = vec![None; script.len()];
         for line in lines {
             match line {
                 Line::Begins(at) => begun[*at] = true,
-                // A call for all that has failed because of the dead has done its part for the living.
-                Line::Done(at) => ended[*at] = true,
-                Line::Failed(at, _) => {
-                    ended[*at] = matches!(script[*at], Step::UnlockAll { .. } | Step::FlushAll { .. });
-                }
+                Line::Done(at) => ended[*at] = Some(true),
+                Line::Failed(at, _) => ended[*at] = Some(false),
                 _ => {}
             }
         }
@@ -171,9 +198,18 @@ impl Judge<'_> {
                     let is_own =
                         matches!(step, Step::Fetch { .. } | Step::Swap { .. } | Step::Increment { .. });
                     let later = script.iter().enumerate().skip(at + 1);
-                    let completer = later.filter(|(_, later)| later.completes(window, target));
-                    let is_over = is_own || completer.clone().any(|(at, _)| ended[at]);
-                    if ended[at] && is_over { Progress::Completed } else { Progress::Begun }
+                    let mut completer = later.filter(|(_, later)| later.completes(window, target));
+                    // A call for all that has failed has done its part for those that are not lost.
+                    let does_part =
+                        |step: &Step| matches!(step, Step::UnlockAll { .. } | Step::FlushAll { .. });
+                    let is_over = match self.end.is_cut(origin, target) {
+                        // What the first call has lost no later one completes.
+                        true => completer.find_map(|(at, _)| ended[at]) == Some(true),
+                        false => completer
+                            .any(|(at, step)| ended[at].is_some_and(|is_ok| is_ok || does_part(step))),
+                    };
+                    let is_done = ended[at] == Some(true) && (is_own || is_over);
+                    if is_done { Progress::Completed } else { Progress::Begun }
                 }
                 (true, None) => Progress::Completed,
             };
@@ -182,8 +218,9 @@ impl Judge<'_> {
     }
 
     fn check_memory(&mut self) {
-        for target in (0..self.case.ranks).filter(|rank| self.end.dead != Some(*rank)) {
-            let Some(memory) = &self.end.memory[target as usize] else { continue };
+        let end = self.end;
+        for target in (0..self.case.ranks).filter(|rank| !end.is_dead(*rank)) {
+            let Some(memory) = &end.memory[target as usize] else { continue };
             let len = elements(self.case.ranks) as usize;
             for window in 0..WINDOWS {
                 self.check_window(window, target, &memory[window * len..(window + 1) * len]);
@@ -200,7 +237,8 @@ impl Judge<'_> {
             });
             let steps = steps.collect::<Vec<_>>();
             // A loss in an active epoch leaves what the epoch has done open; else a survivor's steps are all complete.
-            let is_exact = window < FENCED && self.end.dead != Some(origin);
+            let is_lost = self.end.is_dead(origin) || self.end.is_cut(origin, target);
+            let is_exact = window < FENCED && !is_lost;
             let open = steps.iter().find(|(.., progress)| *progress != Progress::Completed);
             if let (true, Some((at, step, _))) = (is_exact, open) {
                 wrong.push(format!("rank {origin} has not completed step {at}, {step:?}"));
@@ -228,30 +266,34 @@ impl Judge<'_> {
     }
 
     /// The launcher's status and words.
-    fn check_launcher(&mut self) {
+    fn check_launcher(&mut self, said: &Said) {
         let (case, end) = (self.case, self.end);
+        let dead = end.dead.first().copied();
         // Who has left without finalizing may be named before the dead.
         let was_through = |dead: u32| end.diaries[dead as usize].contains(&Line::Over);
-        if case.ends_at_once() && end.dead.is_none_or(was_through) {
+        if case.ends_at_once() && dead.is_none_or(was_through) {
             return;
         }
-        let words = end.stderr.lines().filter_map(|line| line.strip_prefix("rmarun: "));
+        let words = said.stderr.lines().filter_map(|line| line.strip_prefix("rmarun: "));
         let named = words.filter_map(|line| {
             let number = line.strip_prefix("rank ")?.split(' ').next()?;
             Some((number.parse::<u32>().ok()?, line))
         });
         let named = named.collect::<Vec<_>>();
-        let others = named.iter().filter(|(rank, _)| Some(*rank) != end.dead).collect::<Vec<_>>();
-        let Some((dead, how)) = end.dead.zip(case.death.map(|death| death.how)) else {
-            if end.code != 0 || !named.is_empty() {
-                self.find(Kind::Blame, format!("nobody has died: status {}, {}", end.code, end.stderr));
+        let others = named.iter().filter(|(rank, _)| Some(*rank) != dead).collect::<Vec<_>>();
+        let Some((dead, how)) = dead.zip(case.death.map(|death| death.how)) else {
+            if said.code != 0 || !named.is_empty() {
+                self.find(Kind::Blame, format!("nobody has died: status {}, {}", said.code, said.stderr));
             }
             return;
         };
-        if end.code != how.code() {
-            self.find(Kind::Blame, format!("status {} instead of {}: {}", end.code, how.code(), end.stderr));
+        if said.code != how.code() {
+            self.find(
+                Kind::Blame,
+                format!("status {} instead of {}: {}", said.code, how.code(), said.stderr),
+            );
         } else if !named.iter().any(|(rank, line)| *rank == dead && line.contains(how.text())) {
-            self.find(Kind::Blame, format!("rank {dead}, who {}, is not named: {}", how.text(), end.stderr));
+            self.find(Kind::Blame, format!("rank {dead}, who {}, is not named: {}", how.text(), said.stderr));
         } else if !case.ends_at_once()
             && !others.is_empty()
             && end.diaries[dead as usize].contains(&Line::Ready)

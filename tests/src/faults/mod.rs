@@ -12,4 +12,6 @@ pub mod diary;
 pub mod judge;
 pub mod player;
 pub mod program;
+mod sheet;
+pub mod simulate;
 pub mod watch;

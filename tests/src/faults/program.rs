@@ -67,26 +67,96 @@ pub struct Part {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // the calls and their arguments
 pub enum Step {
-    Lock { window: usize, target: u32, is_exclusive: bool },
-    Unlock { window: usize, target: u32 },
-    Flush { window: usize, target: u32 },
-    LockAll { window: usize },
-    UnlockAll { window: usize },
-    FlushAll { window: usize },
+    Lock {
+        window: usize,
+        target: u32,
+        is_exclusive: bool,
+    },
+    Unlock {
+        window: usize,
+        target: u32,
+    },
+    Flush {
+        window: usize,
+        target: u32,
+    },
+    LockAll {
+        window: usize,
+    },
+    UnlockAll {
+        window: usize,
+    },
+    FlushAll {
+        window: usize,
+    },
     Fence,
-    Post { group: Vec<u32> },
-    Start { group: Vec<u32> },
-    Complete { group: Vec<u32> },
-    Wait { group: Vec<u32> },
-    Put { window: usize, target: u32, part: Part },
-    Get { window: usize, target: u32, part: Part },
-    Add { window: usize, target: u32, part: Part },
-    Fetch { window: usize, target: u32 },
-    Swap { window: usize, target: u32 },
-    Increment { window: usize, target: u32 },
-    CreateAndFree { is_allocated: bool, elements: u64 },
-    Collective { kind: Collective, elements: u64 },
-    Exchange { to: u32, from: u32, elements: u64, tag: u32 },
+    Post {
+        group: Vec<u32>,
+    },
+    Start {
+        group: Vec<u32>,
+    },
+    Complete {
+        group: Vec<u32>,
+    },
+    Wait {
+        group: Vec<u32>,
+    },
+    Put {
+        window: usize,
+        target: u32,
+        part: Part,
+    },
+    Get {
+        window: usize,
+        target: u32,
+        part: Part,
+    },
+    Add {
+        window: usize,
+        target: u32,
+        part: Part,
+    },
+    Fetch {
+        window: usize,
+        target: u32,
+    },
+    Swap {
+        window: usize,
+        target: u32,
+    },
+    Increment {
+        window: usize,
+        target: u32,
+    },
+    CreateAndFree {
+        is_allocated: bool,
+        elements: u64,
+    },
+    Collective {
+        kind: Collective,
+        elements: u64,
+    },
+    Exchange {
+        to: u32,
+        from: u32,
+        elements: u64,
+        tag: u32,
+    },
+    /// Goes on when that rank has begun this step of its own, or is dead.
+    Await {
+        rank: u32,
+        step: usize,
+    },
+    /// Goes on when that rank is known to be dead.
+    AwaitDeath {
+        rank: u32,
+    },
+    /// Locks and unlocks a rank that is dead, until that fails.
+    LockInVain {
+        window: usize,
+        target: u32,
+    },
 }
 
 /// Collective calls on all ranks.
@@ -113,13 +183,15 @@ pub enum Concerns<'a> {
     Either(u32, u32),
     /// That of any.
     All,
+    /// That of any rank that takes part in collective calls.
+    Members,
 }
 
 impl Step {
     /// Whose death this step may fail with.
     pub fn concerns(&self) -> Concerns<'_> {
         match self {
-            Self::Put { window: FENCED, .. } | Self::Add { window: FENCED, .. } => Concerns::All,
+            Self::Put { window: FENCED, .. } | Self::Add { window: FENCED, .. } => Concerns::Members,
             Self::Lock { target, .. }
             | Self::Unlock { target, .. }
             | Self::Flush { target, .. }
@@ -128,25 +200,24 @@ impl Step {
             | Self::Add { target, .. }
             | Self::Fetch { target, .. }
             | Self::Swap { target, .. }
-            | Self::Increment { target, .. } => Concerns::Rank(*target),
+            | Self::Increment { target, .. }
+            | Self::LockInVain { target, .. } => Concerns::Rank(*target),
             Self::Post { group }
             | Self::Start { group }
             | Self::Complete { group }
             | Self::Wait { group } => Concerns::Ranks(group),
             Self::Exchange { to, from, .. } => Concerns::Either(*to, *from),
-            Self::LockAll { .. }
-            | Self::UnlockAll { .. }
-            | Self::FlushAll { .. }
-            | Self::Fence
-            | Self::CreateAndFree { .. }
-            | Self::Collective { .. } => Concerns::All,
+            Self::LockAll { .. } | Self::UnlockAll { .. } | Self::FlushAll { .. } => Concerns::All,
+            Self::Fence | Self::CreateAndFree { .. } | Self::Collective { .. } => Concerns::Members,
+            Self::Await { .. } | Self::AwaitDeath { .. } => Concerns::Ranks(&[]),
         }
     }
 
-    /// Whether this step may fail because a rank has died.
-    pub fn may_fail_with(&self, dead: u32) -> bool {
+    /// Whether this step may fail because a rank is lost, where so many ranks take part in collective calls.
+    pub fn may_fail_with(&self, dead: u32, members: u32) -> bool {
         match self.concerns() {
             Concerns::All => true,
+            Concerns::Members => dead < members,
             Concerns::Rank(rank) => rank == dead,
             Concerns::Either(a, b) => a == dead || b == dead,
             Concerns::Ranks(ranks) => ranks.contains(&dead),
@@ -188,6 +259,12 @@ pub enum Calls {
     /// Those that concern two ranks, or a group that is named: passive epochs, post and start, messages. Where a
     /// rank dies, the others end without a collective call.
     Paired,
+    /// Those of windows, and barriers: what there is without messages.
+    Windows,
+    /// The same without those that make and free windows.
+    KeptWindows,
+    /// Those of windows that concern two ranks, or a group that is named.
+    PairedWindows,
 }
 
 /// A program: the steps of each rank.
@@ -195,6 +272,29 @@ pub enum Calls {
 pub struct Program {
     /// By rank.
     pub scripts: Vec<Vec<Step>>,
+    /// By phase and rank: how many steps there are up to its end.
+    pub ends: Vec<Vec<usize>>,
+}
+
+impl Program {
+    /// The steps of a rank that are of a phase.
+    pub fn phase(&self, phase: usize, rank: u32) -> std::ops::Range<usize> {
+        let end = |phase: usize| self.ends[phase][rank as usize];
+        phase.checked_sub(1).map_or(0, end)..end(phase)
+    }
+
+    /// The same without a phase.
+    #[must_use]
+    pub fn without(&self, phase: usize) -> Self {
+        let mut small = self.clone();
+        for (rank, script) in (0..).zip(&mut small.scripts) {
+            let gone = self.phase(phase, rank);
+            small.ends[phase..].iter_mut().for_each(|ends| ends[rank as usize] -= gone.len());
+            script.drain(gone);
+        }
+        small.ends.remove(phase);
+        small
+    }
 }
 
 struct Maker<'a> {
@@ -202,26 +302,29 @@ struct Maker<'a> {
     ranks: u32,
     phase: u32,
     scripts: Vec<Vec<Step>>,
+    ends: Vec<Vec<usize>>,
 }
 
 /// Makes a program.
 pub fn generate(random: &mut Random, ranks: u32, calls: Calls) -> Program {
     let scripts = vec![Vec::new(); ranks as usize];
-    let mut maker = Maker { random, ranks, phase: 0, scripts };
+    let mut maker = Maker { random, ranks, phase: 0, scripts, ends: Vec::new() };
     for _ in 0..3 + maker.random.below(8) {
         maker.phase += 1;
         match (maker.random.below(9), calls) {
             (0..=2, _) => maker.passive_phase(),
             (3, _) => maker.lock_all_phase(),
             (4, _) => maker.posted_phase(),
-            (5, _) => maker.exchange(),
-            (6, Calls::All) => maker.fence_phase(),
-            (7, Calls::All) => maker.creation(),
-            (_, Calls::All) => maker.collective(),
-            (_, Calls::Paired) => maker.passive_phase(),
+            (5, Calls::All | Calls::Paired) => maker.exchange(),
+            (6, Calls::All | Calls::Windows | Calls::KeptWindows) => maker.fence_phase(),
+            (7, Calls::All | Calls::Windows) => maker.creation(),
+            (8, Calls::All) => maker.collective(),
+            (8, Calls::Windows | Calls::KeptWindows) => maker.barrier(),
+            _ => maker.passive_phase(),
         }
+        maker.ends.push(maker.scripts.iter().map(Vec::len).collect());
     }
-    Program { scripts: maker.scripts }
+    Program { scripts: maker.scripts, ends: maker.ends }
 }
 
 impl Maker<'_> {
@@ -354,6 +457,10 @@ impl Maker<'_> {
         for _ in 0..1 + self.random.below(3) {
             self.on_all(&Step::Collective { kind, elements });
         }
+    }
+
+    fn barrier(&mut self) {
+        self.on_all(&Step::Collective { kind: Collective::Barrier, elements: 0 });
     }
 
     fn exchange(&mut self) {

@@ -2,7 +2,7 @@
 
 use super::case::{Case, When};
 use super::diary::{Line, Reader, death, memory};
-use super::judge::{End, Fault, Kind, judge};
+use super::judge::{End, Fault, Kind, Said, judge};
 use crate::job::{Job, Running, program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -187,7 +187,8 @@ impl Watch<'_> {
             let reports = ended.stderr.lines().take(40).collect::<Vec<_>>().join("\n  ");
             faults[0].text.push_str(&format!("\n  {reports}"));
         } else {
-            let end = End { dead, diaries, memory, code: ended.code(), stderr: ended.stderr };
+            let said = Some(Said { code: ended.code(), stderr: ended.stderr });
+            let end = End { dead: dead.into_iter().collect(), cut: None, diaries, memory, said };
             faults.extend(judge(case, &end));
         }
         Verdict { faults, has_died: dead.is_some(), was_stopped, took }
@@ -263,18 +264,9 @@ impl Watch<'_> {
 
     /// Who stands where.
     fn describe(&self, bound: Duration) -> String {
-        let place = |rank: u32, watched: &Watched| {
-            let script = &self.case.program.scripts[rank as usize];
-            let lines = &watched.diary.lines;
-            let last = match watched.diary.step_under_way() {
-                Some(step) => format!("in step {step} of {}, {:?}", script.len(), script[step]),
-                None => format!("behind {:?}", lines.last()),
-            };
-            let failed = lines.iter().filter(|line| matches!(line, Line::Failed(..))).count();
-            let gone = if watched.is_gone { ", its process has ended" } else { "" };
-            format!("  rank {rank} {last}, {failed} failed before{gone}\n")
-        };
-        let places = (0..).zip(&self.ranks).map(|(rank, watched)| place(rank, watched)).collect::<String>();
+        let place =
+            |(rank, watched): (u32, &Watched)| self.case.place(rank, &watched.diary.lines, watched.is_gone);
+        let places = (0..).zip(&self.ranks).map(place).collect::<String>();
         let (dead, processes) = (self.dead, self.running.processes());
         format!("nobody has come further for {bound:?}; dead: {dead:?}\n{places}{processes}")
     }
