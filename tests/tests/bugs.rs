@@ -10,7 +10,7 @@ const SEEDS: u64 = 500;
 fn every_fault_is_found_within_500_seeds() {
     let mut missed = Vec::new();
     for bug in Bug::ALL {
-        match first_found(bug, 0..SEEDS) {
+        match first_found(bug, 0..SEEDS, "all") {
             Some((seed, cause)) => {
                 println!("{bug:?}: seed {seed}: {}", cause.lines().next().unwrap_or_default());
             }
@@ -23,7 +23,7 @@ fn every_fault_is_found_within_500_seeds() {
 #[test]
 fn a_program_that_fails_is_made_small() {
     let bug = Bug::RequestDoneEarly;
-    let (seed, _) = first_found(bug, 0..SEEDS).expect("the fault is found");
-    let small = smallest(bug, seed).program;
+    let (seed, _) = first_found(bug, 0..SEEDS, "all").expect("the fault is found");
+    let small = smallest(bug, seed, "all").program;
     assert!(small.items() <= 8, "{} items are left:\n{small}", small.items());
 }

@@ -2,13 +2,14 @@
 
 use rma_tests::job::is_second_pass;
 use rma_tests::seeds::check::{explain, run};
-use rma_tests::seeds::{Plan, Pools};
+use rma_tests::seeds::{Plan, Pools, Schedules};
 
 /// Seeds of every suite.
 const SEEDS: u64 = 2000;
 
 fn plan(seed: u64) -> Plan {
     Plan::new(seed, Pools::of("all", seed).expect("a word for pools"), 0)
+        .under(Schedules::of("all", seed).expect("a word for schedules"))
 }
 
 #[test]
@@ -27,10 +28,12 @@ fn programs_bring_what_they_must() {
 fn seeds_that_failed_once_do_not_fail() {
     for line in include_str!("../seeds.txt").lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
-        let mut word = || words.next().expect("seed, pools and threads");
+        let mut word = || words.next().expect("seed, pools, threads and schedule");
         let seed = word().parse().expect("a seed");
         let pools = Pools::of(word(), seed).expect("a word for pools");
-        let plan = Plan::new(seed, pools, word().parse().expect("a number of threads"));
+        let threads = word().parse().expect("a number of threads");
+        let schedule = Schedules::of(word(), seed).expect("a word for schedules");
+        let plan = Plan::new(seed, pools, threads).under(schedule);
         assert!(plan.simulate().is_ok(), "{line}: {}", explain(&plan));
     }
 }

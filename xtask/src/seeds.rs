@@ -31,6 +31,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POOLS", default_value = "all", value_parser = ["all", "default", "one", "two", "drawn"])]
     pools: String,
 
+    /// Who decides which rank steps and which packet arrives: even draws, or an adversary; all: by turns.
+    #[arg(long, value_name = "SCHEDULE", default_value = "all", value_parser = ["all", "even", "starve", "newest", "priorities"])]
+    schedule: String,
+
     /// Seeds run at the same time; 0 is one for each core.
     #[arg(long, value_name = "W", default_value_t = 0)]
     workers: usize,
@@ -80,6 +84,7 @@ impl Args {
             options.push(("--kinds", self.kinds.clone()));
         } else {
             options.extend([("--threads", self.threads.to_string()), ("--pools", self.pools.clone())]);
+            options.push(("--schedule", self.schedule.clone()));
         }
         let first = if self.deaths { "deaths" } else { "simulate" };
         let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
@@ -93,11 +98,23 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_program() {
-        let (pools, kinds) = ("one".to_owned(), "apart".to_owned());
-        let args =
-            Args { count: 7, seed: 9, threads: 4, pools, workers: 2, deaths: false, kinds, explain: 1 };
+        let [pools, kinds, schedule] = ["one", "apart", "newest"].map(str::to_owned);
+        let args = Args {
+            count: 7,
+            seed: 9,
+            threads: 4,
+            pools,
+            schedule,
+            workers: 2,
+            deaths: false,
+            kinds,
+            explain: 1,
+        };
         let options = "--count 7 --seed 9 --workers 2 --explain 1";
-        assert_eq!(args.words().join(" "), format!("simulate {options} --threads 4 --pools one"));
+        assert_eq!(
+            args.words().join(" "),
+            format!("simulate {options} --threads 4 --pools one --schedule newest")
+        );
         let args = Args { deaths: true, ..args };
         assert_eq!(args.words().join(" "), format!("deaths {options} --kinds apart"));
     }

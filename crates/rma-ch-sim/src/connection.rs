@@ -3,6 +3,7 @@
 //! Life: live → (failed | left). A failed peer is reported after its last packet, and after `bulk_sent` for every body that
 //! it still had; a peer that said goodbye gives the bodies back without a report.
 
+use crate::adversary::Link;
 use crate::hub::Hub;
 use crate::pair::{Body, Pair, Parcel, SideState, Wire};
 use rma_core::channel::{BulkToken, Delivery, Failure, FailureKind, Lane, Placement, Room, Sink};
@@ -118,7 +119,8 @@ impl Connection {
             body
         });
         let wire = self.out(lane);
-        let due = hub.time.arrival(wire.last_due());
+        let link = Link { from: Some((self.me(), lane)), to: self.peer };
+        let due = hub.time.arrival(link, wire.last_due());
         wire.push(Parcel { due, bytes, body });
         hub.ring_at(due, self.peer, self.me());
     }

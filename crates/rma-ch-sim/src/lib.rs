@@ -6,11 +6,12 @@
 //!
 //! * In **real time** ([`SimNet::real_time`]) ranks are threads, which sleep in the engine's poller like processes do.
 //! * In **virtual time** ([`SimNet::virtual_time`]) one thread runs all ranks as step scripts ([`SimWorld`]). Every choice
-//!   (latencies, who runs next) is drawn from a seed, so a failing run is replayed by its seed; deadlocks are found and
-//!   reported with what each rank waits for.
+//!   (latencies, who runs next) follows from a seed, so a failing run is replayed by its seed: drawn evenly, or made by an
+//!   [`Adversary`]. Deadlocks are found and reported with what each rank waits for.
 //!
 //! Memory: O(1) per rank, plus per pair in contact. The crate knows no window, lock or datatype.
 
+mod adversary;
 mod bell;
 mod channel;
 mod collective;
@@ -24,6 +25,7 @@ mod pair;
 mod time;
 mod world;
 
+pub use adversary::Adversary;
 pub use channel::SimChannel;
 pub use config::SimConfig;
 pub use host::SimHost;

@@ -2,6 +2,7 @@
 //!
 //! Invariants: virtual time never goes back; equal seeds and equal calls give equal draws and equal orders of events.
 
+use crate::adversary::{Link, Mood};
 use parking_lot::Mutex;
 use rma_core::ids::Peer;
 use std::cmp::Reverse;
@@ -10,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How long packets and notices are under way in virtual time: drawn evenly from a range.
+/// How long packets and notices are under way in virtual time: drawn evenly from a range, unless an [`Adversary`](crate::Adversary) has its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latency(pub RangeInclusive<Duration>);
 
@@ -43,6 +44,7 @@ pub(crate) struct Schedule {
 #[derive(Debug)]
 struct State {
     dice: Dice,
+    mood: Mood,
     /// Moments at which a rank has something to look at. The number keeps equal moments in order of their making.
     events: BinaryHeap<Reverse<(Moment, u64, Peer)>>,
     next_event: u64,
@@ -60,7 +62,8 @@ impl Time {
     pub(crate) fn from_seed(seed: u64, latency: &Latency) -> Self {
         let nanos = |d: &Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
         let latency = nanos(latency.0.start())..=nanos(latency.0.end());
-        let state = State { dice: Dice::new(seed), events: BinaryHeap::new(), next_event: 0 };
+        let (dice, mood) = (Dice::new(seed), Mood::even());
+        let state = State { dice, mood, events: BinaryHeap::new(), next_event: 0 };
         Self::Virtual(Box::new(Schedule { now: AtomicU64::new(0), latency, state: Mutex::new(state) }))
     }
 
@@ -80,10 +83,10 @@ impl Time {
     }
 
     /// When something sent now arrives, not before `earliest`.
-    pub(crate) fn arrival(&self, earliest: Moment) -> Moment {
+    pub(crate) fn arrival(&self, link: Link, earliest: Moment) -> Moment {
         match self {
             Self::Real(_) => Moment(0),
-            Self::Virtual(schedule) => schedule.arrival().max(earliest),
+            Self::Virtual(schedule) => schedule.arrival(link).max(earliest),
         }
     }
 }
@@ -93,9 +96,14 @@ impl Schedule {
         Moment(self.now.load(Relaxed))
     }
 
-    fn arrival(&self) -> Moment {
-        let draw = self.state.lock().dice.within(&self.latency);
-        Moment(self.now().0.saturating_add(draw))
+    fn arrival(&self, link: Link) -> Moment {
+        let State { dice, mood, .. } = &mut *self.state.lock();
+        mood.arrival(dice, &self.latency, self.now(), link)
+    }
+
+    /// Says how delays are decided from now on.
+    pub(crate) fn decide_by(&self, mood: Mood) {
+        self.state.lock().mood = mood;
     }
 
     /// Notes that a rank has something to look at.
@@ -108,7 +116,7 @@ impl Schedule {
 
     /// Notes a notice that is under way to a rank.
     pub(crate) fn add_notice(&self, peer: Peer) {
-        let at = self.arrival();
+        let at = self.arrival(Link { from: None, to: peer });
         self.add(at, peer);
     }
 
@@ -166,6 +174,8 @@ impl Dice {
 mod tests {
     use super::*;
 
+    const LINK: Link = Link { from: None, to: Peer(0) };
+
     #[test]
     fn events_come_in_time_order_and_equal_ones_in_order_of_making() {
         let Time::Virtual(schedule) = Time::from_seed(1, &Latency::default()) else { unreachable!() };
@@ -187,11 +197,11 @@ mod tests {
         let latency = Latency(Duration::from_nanos(5)..=Duration::from_nanos(9));
         let draw = |seed| {
             let time = Time::from_seed(seed, &latency);
-            (0..100).map(|_| time.arrival(Moment(0)).0).collect::<Vec<_>>()
+            (0..100).map(|_| time.arrival(LINK, Moment(0)).0).collect::<Vec<_>>()
         };
         assert_eq!(draw(7), draw(7));
         assert_ne!(draw(7), draw(8));
         assert!((5..=9).all(|ns| draw(7).contains(&ns)) && draw(7).iter().all(|ns| (5..=9).contains(ns)));
-        assert_eq!(Time::from_seed(0, &latency).arrival(Moment(1000)), Moment(1000));
+        assert_eq!(Time::from_seed(0, &latency).arrival(LINK, Moment(1000)), Moment(1000));
     }
 }

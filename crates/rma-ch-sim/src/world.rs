@@ -1,9 +1,10 @@
 //! The scheduler of virtual time: runs all ranks of a job as step scripts on one thread.
 //!
-//! Which runnable rank steps next, how long a step takes and how long packets are under way follow from the seed, so a run
-//! is replayed by its seed. A rank that waits is not stepped until a packet, a notice or its time has come. Cost: two words
+//! Which runnable rank steps next, how long a step takes and how long packets are under way follow from the seed and the
+//! [`Adversary`], so a run is replayed by both. A rank that waits is not stepped until a packet, a notice or its time has come. Cost: two words
 //! per idle rank.
 
+use crate::adversary::{Adversary, Picker};
 use crate::config::SimConfig;
 use crate::net::SimNet;
 use crate::time::{Dice, Latency, Moment, Schedule};
@@ -122,6 +123,7 @@ pub struct SimWorld<'a> {
     net: SimNet,
     seed: u64,
     dice: Dice,
+    picker: Picker,
     ranks: Vec<Slot<'a>>,
     runnable: Vec<Peer>,
     faults: Vec<Fault>,
@@ -157,12 +159,21 @@ impl<'a> SimWorld<'a> {
             net,
             seed,
             dice,
+            picker: Picker::new(Adversary::Even, ranks, seed),
             ranks: (0..ranks).map(|_| slot()).collect(),
             runnable: Vec::new(),
             faults: Vec::new(),
             unfinished: 0,
             steps: 0,
         }
+    }
+
+    /// The same job, with an adversary who decides.
+    #[must_use]
+    pub fn against(mut self, adversary: Adversary) -> Self {
+        self.picker = Picker::new(adversary, self.net.ranks(), self.seed);
+        self.schedule().decide_by(self.picker.mood());
+        self
     }
 
     /// The network, for the channels and hosts that actors own.
@@ -222,7 +233,7 @@ impl<'a> SimWorld<'a> {
 
     /// Steps one of the runnable ranks.
     fn step(&mut self) {
-        let index = self.dice.below(self.runnable.len());
+        let index = self.pick();
         let rank = self.runnable[index];
         let slot = &mut self.ranks[rank.0 as usize];
         if slot.paused_until > self.net.schedule().map_or(Moment(0), Schedule::now) {
@@ -255,6 +266,13 @@ impl<'a> SimWorld<'a> {
         }
         let nanos = self.dice.within(&(1..=STEP_NANOS));
         self.schedule().pass(nanos);
+    }
+
+    fn pick(&mut self) -> usize {
+        if self.picker.advance(&mut self.dice) {
+            self.schedule().decide_by(self.picker.mood());
+        }
+        self.picker.pick(&mut self.dice, &self.runnable)
     }
 
     fn make_runnable(&mut self, rank: Peer) {

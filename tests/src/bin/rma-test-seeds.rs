@@ -1,7 +1,7 @@
 //! Random programs.
 //!
-//! `rma-test-seeds simulate [--count N] [--seed S] [--threads T] [--pools P] [--workers W] [--explain E]` runs seeds in
-//! virtual time. `rma-test-seeds deaths [--count N] [--seed S] [--kinds all|apart|alive] [--workers W] [--explain E]` runs
+//! `rma-test-seeds simulate [--count N] [--seed S] [--threads T] [--pools P] [--schedule D] [--workers W] [--explain E]` runs
+//! seeds in virtual time. `rma-test-seeds deaths [--count N] [--seed S] [--kinds all|apart|alive] [--workers W] [--explain E]` runs
 //! programs in which ranks die, stop, start late and lose connections. `rma-test-seeds play [--count N] [--seed S] [--threads T] [--one-node 0|1]` plays them as a rank of a job.
 
 use rma::World;
@@ -9,7 +9,7 @@ use rma_tests::faults::simulate::{Kinds, many};
 use rma_tests::options::Options;
 use rma_tests::seeds::check::{Summary, explain, run};
 use rma_tests::seeds::processes::play;
-use rma_tests::seeds::{Plan, Pools};
+use rma_tests::seeds::{Plan, Pools, Schedules};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -36,7 +36,14 @@ fn simulate(options: &Options<'_>) -> Result<(), String> {
     let pools = options.word("--pools").unwrap_or("all");
     Pools::of(pools, 0)
         .ok_or_else(|| format!("--pools takes all, default, one, two or drawn, not {pools:?}"))?;
-    let plan = |seed| Plan::new(seed, Pools::of(pools, seed).unwrap_or(Pools::Drawn), threads);
+    let schedules = options.word("--schedule").unwrap_or("all");
+    Schedules::of(schedules, 0).ok_or_else(|| {
+        format!("--schedule takes all, even, starve, newest or priorities, not {schedules:?}")
+    })?;
+    let plan = |seed| {
+        Plan::new(seed, Pools::of(pools, seed).unwrap_or(Pools::Drawn), threads)
+            .under(Schedules::of(schedules, seed).unwrap_or(Schedules::Even))
+    };
     let is_terminal = std::io::stderr().is_terminal();
     let on_seed = |summary: &Summary| {
         let Summary { seeds, steps, failures, .. } = summary;

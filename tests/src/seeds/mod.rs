@@ -31,4 +31,4 @@ mod text;
 mod values;
 mod windows;
 
-pub use plan::{Plan, Pools};
+pub use plan::{Plan, Pools, Schedules};

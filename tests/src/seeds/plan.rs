@@ -4,7 +4,7 @@ use super::generate::generate;
 use super::program::Program;
 use crate::draws::{engine, latency, simulation};
 use crate::random::Random;
-use rma_ch_sim::{Fault, Latency, SimConfig};
+use rma_ch_sim::{Adversary, Fault, Latency, SimConfig};
 use rma_core::config::EngineConfig;
 use rma_core::ids::Peer;
 use std::time::Duration;
@@ -37,6 +37,54 @@ impl Pools {
     }
 }
 
+/// Who decides which rank steps and which packet arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedules {
+    /// Even draws.
+    Even,
+    /// One rank after the other is starved.
+    Starve,
+    /// The newest first.
+    Newest,
+    /// Priorities that change at few points.
+    Priorities,
+}
+
+impl Schedules {
+    /// All of them, by the words for them.
+    pub const ALL: [(&str, Self); 4] = [
+        ("even", Self::Even),
+        ("starve", Self::Starve),
+        ("newest", Self::Newest),
+        ("priorities", Self::Priorities),
+    ];
+
+    /// That of a word, for a seed; `all` takes them by turns, each with all pools, and more often those that find what is hard to find.
+    pub fn of(word: &str, seed: u64) -> Option<Self> {
+        const TURNS: [Schedules; 6] = [
+            Schedules::Priorities,
+            Schedules::Starve,
+            Schedules::Newest,
+            Schedules::Priorities,
+            Schedules::Starve,
+            Schedules::Even,
+        ];
+        if word == "all" {
+            return Some(TURNS[(seed / 4 % 6) as usize]);
+        }
+        Self::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, schedule)| schedule)
+    }
+
+    fn adversary(self) -> Adversary {
+        match self {
+            Self::Even => Adversary::Even,
+            Self::Starve => Adversary::Starve,
+            Self::Newest => Adversary::NewestFirst,
+            Self::Priorities => Adversary::Priorities,
+        }
+    }
+}
+
 /// A job and its program.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -45,6 +93,7 @@ pub struct Plan {
     pub(super) sim: SimConfig,
     pub(super) engine: EngineConfig,
     pub(super) latency: Latency,
+    pub(super) adversary: Adversary,
     pub(super) pauses: Vec<Fault>,
     /// How late a rank may hear of the end of a collective.
     pub(super) lateness: Duration,
@@ -53,7 +102,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a seed; `threads` 0 draws 1, 2 or 4.
+    /// The plan of a seed, with even draws; `threads` 0 draws 1, 2 or 4.
     pub fn new(seed: u64, pools: Pools, threads: u32) -> Self {
         let mut random = Random::new(seed);
         let drawn = random.pick(&[1, 1, 1, 2, 4]);
@@ -89,7 +138,14 @@ impl Plan {
         });
         let pauses = pauses.collect();
         let lateness = random.pick(&[0, 0, 10, 100]);
-        Self { seed, sim, engine, latency, pauses, lateness: micros(lateness), program }
+        let lateness = micros(lateness);
+        Self { seed, sim, engine, latency, adversary: Adversary::Even, pauses, lateness, program }
+    }
+
+    /// The same job under another schedule.
+    #[must_use]
+    pub fn under(self, schedule: Schedules) -> Self {
+        Self { adversary: schedule.adversary(), ..self }
     }
 
     /// The same job with another program, of as many ranks or fewer.
@@ -99,9 +155,12 @@ impl Plan {
         Self { program, pauses, ..self.clone() }
     }
 
-    /// The same job with less that happens by itself: without pauses, with collectives that end for all at once.
+    /// The same job with less that happens by itself: with even draws, without pauses, with collectives that end for all at once.
     pub fn calmer(&self) -> Vec<Self> {
         let mut plans = Vec::new();
+        if self.adversary != Adversary::Even {
+            plans.push(Self { adversary: Adversary::Even, ..self.clone() });
+        }
         if !self.pauses.is_empty() {
             plans.push(Self { pauses: Vec::new(), ..self.clone() });
         }
@@ -148,7 +207,9 @@ impl Plan {
 
     /// The settings, for reports.
     pub fn settings(&self) -> String {
-        let Self { sim, engine, latency, pauses, lateness, .. } = self;
-        format!("{sim:?}\n{engine:?}\n{latency:?}\n{pauses:?}\ncollectives end up to {lateness:?} late")
+        let Self { sim, engine, latency, adversary, pauses, lateness, .. } = self;
+        format!(
+            "{sim:?}\n{engine:?}\n{latency:?}, schedule: {adversary:?}\n{pauses:?}\ncollectives end up to {lateness:?} late"
+        )
     }
 }

@@ -199,7 +199,8 @@ impl Plan {
         let program = Arc::new(self.program.clone());
         let compiled = Arc::new(compile(&program));
         let ranks = program.ranks;
-        let mut world = SimWorld::new(ranks, self.sim.clone(), self.latency.clone(), self.seed);
+        let mut world =
+            SimWorld::new(ranks, self.sim.clone(), self.latency.clone(), self.seed).against(self.adversary);
         let board = Rc::new(RefCell::new(Board::default()));
         for me in 0..ranks {
             let net = world.net().clone();
