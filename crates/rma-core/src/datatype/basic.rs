@@ -1,6 +1,6 @@
 //! Basic types: what an accumulate computes on, and what every datatype consists of.
 //!
-//! One table gives each type its wire code, name, class, and how it lies in memory under the C ABI of 64-bit x86 Linux.
+//! One table gives each type its wire code, name, class, and how it lies in memory under the C ABI of 64-bit Linux.
 //! Several predefined datatypes of MPI are one basic type (`MPI_INT`, `MPI_INT32_T` and `MPI_INTEGER` are [`BasicType::I32`]):
 //! the engine knows machine types, and their names belong to the library above.
 //!
@@ -111,16 +111,16 @@ basic_types! {
     Logical16 = 14, "logical16", Logical, 2/2/2, "Truth value of two bytes (`LOGICAL*2`).";
     Logical32 = 15, "logical32", Logical, 4/4/4, "Truth value of four bytes (`LOGICAL`, `LOGICAL*4`).";
     Logical64 = 16, "logical64", Logical, 8/8/8, "Truth value of eight bytes (`LOGICAL*8`).";
-    F80 = 17, "f80", Float, 16/16/16, "Extended precision of the x87 in 16 bytes (C `long double`).";
+    F80 = 17, "long double", Float, 16/16/16, "C `long double` in 16 bytes: extended precision of the x87, or IEEE quadruple precision.";
     ComplexF32 = 18, "complex f32", Complex, 8/8/4, "Complex number of two single precision parts.";
     ComplexF64 = 19, "complex f64", Complex, 16/16/8, "Complex number of two double precision parts.";
-    ComplexF80 = 20, "complex f80", Complex, 32/32/16, "Complex number of two extended precision parts.";
+    ComplexF80 = 20, "complex long double", Complex, 32/32/16, "Complex number of two `long double` parts.";
     FloatInt = 21, "(f32, i32)", Pair, 8/8/4, "`MPI_FLOAT_INT`.";
     DoubleInt = 22, "(f64, i32)", Pair, 12/16/8, "`MPI_DOUBLE_INT`.";
     LongInt = 23, "(i64, i32)", Pair, 12/16/8, "`MPI_LONG_INT`.";
     IntInt = 24, "(i32, i32)", Pair, 8/8/4, "`MPI_2INT`, `MPI_2INTEGER`.";
     ShortInt = 25, "(i16, i32)", Pair, 6/8/4, "`MPI_SHORT_INT`.";
-    LongDoubleInt = 26, "(f80, i32)", Pair, 20/32/16, "`MPI_LONG_DOUBLE_INT`.";
+    LongDoubleInt = 26, "(long double, i32)", Pair, 20/32/16, "`MPI_LONG_DOUBLE_INT`.";
     FloatFloat = 27, "(f32, f32)", Pair, 8/8/4, "`MPI_2REAL`.";
     DoubleDouble = 28, "(f64, f64)", Pair, 16/16/8, "`MPI_2DOUBLE_PRECISION`.";
 }

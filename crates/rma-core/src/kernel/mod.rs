@@ -17,6 +17,7 @@ mod apply;
 mod exclusion;
 pub(crate) mod function;
 mod long;
+mod long_double;
 mod op;
 mod operand;
 mod scattered;

@@ -158,7 +158,7 @@ mod tests {
             };
             for ty in BasicType::ALL {
                 let column = match ty.name() {
-                    "f32" | "f64" | "f80" => 1,
+                    "f32" | "f64" | "long double" => 1,
                     "byte" => 4,
                     "char" | "wchar" => 5,
                     name if name.starts_with(['i', 'u']) => 0,

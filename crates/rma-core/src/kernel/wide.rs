@@ -1,18 +1,17 @@
-//! Elements that are not one word: extended precision, complex numbers, and pairs of value and location.
+//! Elements that are not one word: `long double`, complex numbers, and pairs of value and location.
 //!
 //! They are computed in private memory, in the form they have in a message: without holes, in the machine's order of bytes.
-//! Of the 16 bytes of an extended number the x87 uses ten; the others are zero in a result. What is no more than copies, or the
-//! same on each part of an element, is done where the elements lie, as on runs of words; the exclusion makes them whole.
+//! What is no more than copies, or the same on each part of an element, is done where the elements lie, as on runs of words; the
+//! exclusion makes them whole.
 
 use super::exclusion::Exclusion;
 use super::function::FloatSum;
 use super::long::{MAX_AT_ONCE, plain};
+use super::long_double::{Extended, FORMAT, Format, Quadruple};
 use super::op::ReduceOp;
 use super::operand::{Sink, Source};
 use crate::datatype::BasicType;
 use crate::mem::WriteSpan;
-use rustc_apfloat::Float;
-use rustc_apfloat::ieee::X87DoubleExtended;
 use std::cmp::Ordering;
 
 /// Elements of which copies are changed under one guard, so that a long transfer lets others in.
@@ -109,19 +108,29 @@ pub(super) fn combine(op: ReduceOp, ty: BasicType, inout: &mut [u8], operand: &[
         _ => {}
     }
     match ty {
-        BasicType::F80 => numbers::<Extended>(op, inout, operand),
+        BasicType::F80 | BasicType::ComplexF80 | BasicType::LongDoubleInt => match FORMAT {
+            Format::X87 => long_double::<Extended>(op, ty, inout, operand),
+            Format::Quad => long_double::<Quadruple>(op, ty, inout, operand),
+        },
         BasicType::ComplexF32 => complex::<f32>(op, inout, operand),
         BasicType::ComplexF64 => complex::<f64>(op, inout, operand),
-        BasicType::ComplexF80 => complex::<Extended>(op, inout, operand),
         BasicType::FloatInt => located::<f32, i32>(op, inout, operand),
         BasicType::DoubleInt => located::<f64, i32>(op, inout, operand),
         BasicType::LongInt => located::<i64, i32>(op, inout, operand),
         BasicType::IntInt => located::<i32, i32>(op, inout, operand),
         BasicType::ShortInt => located::<i16, i32>(op, inout, operand),
-        BasicType::LongDoubleInt => located::<Extended, i32>(op, inout, operand),
         BasicType::FloatFloat => located::<f32, f32>(op, inout, operand),
         BasicType::DoubleDouble => located::<f64, f64>(op, inout, operand),
         _ => unreachable!("an element of {ty} is one word"),
+    }
+}
+
+/// [`combine`] of what is made of numbers of one format of `long double`.
+fn long_double<N: Real>(op: ReduceOp, ty: BasicType, inout: &mut [u8], operand: &[u8]) {
+    match ty {
+        BasicType::ComplexF80 => complex::<N>(op, inout, operand),
+        BasicType::LongDoubleInt => located::<N, i32>(op, inout, operand),
+        _ => numbers::<N>(op, inout, operand),
     }
 }
 
@@ -189,13 +198,13 @@ fn better<V: PartialOrd, L: PartialOrd>(a: Pair<V, L>, b: Pair<V, L>, wanted: Or
 }
 
 /// Something that lies in the bytes of an element.
-trait Part: Copy {
+pub(super) trait Part: Copy {
     const SIZE: usize;
     fn read(bytes: &[u8]) -> Self;
     fn write(self, bytes: &mut [u8]);
 }
 
-trait Real: Part + PartialOrd {
+pub(super) trait Real: Part + PartialOrd {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -207,10 +216,6 @@ struct Complex<N>(N, N);
 
 #[derive(Clone, Copy)]
 struct Pair<V, L>(V, L);
-
-/// A number of the x87.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-struct Extended(X87DoubleExtended);
 
 macro_rules! numbers {
     ($($number:ty)*) => {$(
@@ -253,41 +258,6 @@ macro_rules! reals {
     )*};
 }
 reals!(f32 f64);
-
-/// Bytes of the 16 that the x87 stores.
-const EXTENDED_BYTES: usize = 10;
-
-impl Part for Extended {
-    const SIZE: usize = 16;
-
-    fn read(bytes: &[u8]) -> Self {
-        let mut own = [0; Self::SIZE];
-        own[..EXTENDED_BYTES].copy_from_slice(&bytes[..EXTENDED_BYTES]);
-        Self(X87DoubleExtended::from_bits(u128::from_le_bytes(own)))
-    }
-
-    fn write(self, bytes: &mut [u8]) {
-        bytes[..Self::SIZE].copy_from_slice(&self.0.to_bits().to_le_bytes());
-    }
-}
-
-impl Real for Extended {
-    fn plus(self, other: Self) -> Self {
-        Self((self.0 + other.0).value)
-    }
-
-    fn minus(self, other: Self) -> Self {
-        Self((self.0 - other.0).value)
-    }
-
-    fn times(self, other: Self) -> Self {
-        Self((self.0 * other.0).value)
-    }
-
-    fn is_negative(self) -> bool {
-        self.0.is_negative()
-    }
-}
 
 impl<N: Part> Part for Complex<N> {
     const SIZE: usize = 2 * N::SIZE;
