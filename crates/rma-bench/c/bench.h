@@ -94,6 +94,7 @@ extern const struct bench_case transfer_cases[];
 extern const struct bench_case atomic_cases[];
 extern const struct bench_case synchronization_cases[];
 extern const struct bench_case contention_cases[];
+extern const struct bench_case fairness_cases[];
 extern const struct bench_case window_cases[];
 extern const struct bench_case mix_cases[];
 extern const struct bench_case thread_cases[];

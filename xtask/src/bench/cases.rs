@@ -51,6 +51,7 @@ pub(crate) const CASES: &[Case] = &[
     case("counter", &[2, 4, 8], "all ranks fetch_and_op one word"),
     case("counters", &[4, 8], "all ranks fetch_and_op words of their own at one target"),
     case("lock-contended", &[2, 4, 8], "all ranks lock one target exclusively, put, unlock"),
+    case("lock-fair", &[4, 8], "longest wait for an exclusive lock behind epochs of lock_all that take 1 ms"),
     case(
         "mix",
         &[2, 4],
@@ -205,6 +206,8 @@ const LINES: &[Line] = &[
     ("2 ranks, one exclusive lock", ("lock-contended", 8, 2), Rate, (None, best(1.0)), (None, best(1.0))),
     ("4 ranks, one exclusive lock", ("lock-contended", 8, 4), Rate, (None, best(0.5)), (None, best(0.5))),
     ("8 ranks, one exclusive lock", ("lock-contended", 8, 8), Rate, (None, fewer(2.0)), (None, fewer(2.0))),
+    ("4 ranks, a writer's longest wait behind readers", ("lock-fair", 8, 4), Time, (None, within(6e6)), (None, within(6e6))),
+    ("8 ranks, a writer's longest wait behind readers", ("lock-fair", 8, 8), Time, (None, within(14e6)), (None, within(14e6))),
     ("chemistry mix, 2 ranks", ("mix", 0, 2), Rate, (None, best(1.0)), (None, best(1.0))),
     ("chemistry mix, 4 ranks", ("mix", 0, 4), Rate, (None, best(1.0)), (None, best(1.0))),
     ("1 thread puts 8 B", ("threads-put", 1, 2), Rate, (None, best(1.0)), (None, best(1.0))),

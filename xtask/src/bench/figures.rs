@@ -79,11 +79,12 @@ impl Results {
 }
 
 /// Cases whose time is not that of one round trip at least: ranks answer each other out of step, or send what they like.
-const WITHOUT_TRIP: [&str; 9] = [
+const WITHOUT_TRIP: [&str; 10] = [
     "rput",
     "counter",
     "counters",
     "lock-contended",
+    "lock-fair",
     "mix",
     "win-allocate",
     "win-allocate-large",

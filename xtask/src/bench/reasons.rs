@@ -106,6 +106,11 @@ const LINES: &[Line] = &[
         "each lock is granted by packets that wait for the target's turn on a core",
     ),
     (
+        "lock-fair",
+        "the readers' epochs take longer where ranks outnumber cores, and the writer waits for their ends",
+        "the readers' epochs take longer where ranks outnumber cores, and the writer waits for their ends",
+    ),
+    (
         "mix",
         "accumulates of 1 to 100 KiB dominate: they run at the speed of memory",
         "accumulates of 1 to 100 KiB dominate: a flush after each waits for the target to combine them",

@@ -225,8 +225,9 @@ mod tests {
         let counts: Vec<u32> = groups.iter().map(|(ranks, _)| *ranks).collect();
         assert_eq!(counts, [2, 2, 4, 8]);
         assert_eq!(groups[1].1, ["threads-put"]);
-        assert_eq!(groups[2].1, ["counter", "counters", "lock-contended", "mix"]);
-        let of_eight = ["counter", "counters", "lock-contended", "win-allocate", "win-allocate-large"];
+        assert_eq!(groups[2].1, ["counter", "counters", "lock-contended", "lock-fair", "mix"]);
+        let of_eight =
+            ["counter", "counters", "lock-contended", "lock-fair", "win-allocate", "win-allocate-large"];
         assert_eq!(groups[3].1, of_eight);
     }
 
