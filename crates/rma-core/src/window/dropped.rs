@@ -6,7 +6,8 @@
 //!   lock_all gives back what it held; start keeps the posts that it has seen for the next one. A place in line cannot be
 //!   left, or the line would stop there: the engine waits in it, and gives the lock back in the moment in which it comes.
 //! * A call that ends an epoch, and a fence, which others are in, goes on: the engine drives it, and what goes wrong is
-//!   raised by a later call, as with errors that arrive. Blocking calls on the window first wait until it is over.
+//!   raised by a later call, as with errors that arrive. Blocking calls on the window first wait until it is over. A call that
+//!   is begun is legal or not as beside any call under way; behind a fence none is, since fences have no other order.
 //! * A flush and a wait have changed nothing.
 //!
 //! An epoch of a fence that the call has replaced stays replaced. One whose `Sync` is forgotten instead of dropped, or kept and
@@ -179,15 +180,15 @@ impl Window {
 }
 
 impl WindowState {
-    /// Whether a call may begin: none goes on that was given up.
+    /// Whether a call may begin: no fence goes on that was given up.
     ///
     /// # Errors
     /// `MPI_ERR_RMA_SYNC`.
     pub(super) fn check_dropped(&self, name: &'static str) -> Result<()> {
-        if !self.dropped.has_steps() {
+        if !self.dropped.steps.iter().any(|step| matches!(step, SyncStep::Fence(_))) {
             return Ok(());
         }
-        let cause = "a call on the window that was begun and dropped is not over yet";
+        let cause = "a fence of the window that was begun and dropped is not over yet";
         Err(Error::new(ErrorClass::RmaSync, name, cause))
     }
 }
