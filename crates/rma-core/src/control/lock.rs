@@ -287,15 +287,15 @@ impl LockFields {
         }
     }
 
+    /// Enters past the line, or gets a place behind the owner.
     fn enter_from_beside(&self, holder: Holder) -> Result<Grant, Ticket> {
-        let Ok((before, state)) = self.update(|state| Some(state.enter_from_beside())) else {
-            return Err(Ticket { holder, place: Place::AfterOwner });
-        };
-        if state.is_owned() {
-            return Err(Ticket { holder, place: Place::AfterOwner });
+        // The change is never refused.
+        match self.update(|state| Some(state.enter_from_beside())) {
+            Ok((before, state)) if !state.is_owned() => {
+                Ok(Grant { wake: before.has_beside().then_some(Wake::Everyone) })
+            }
+            Ok(_) | Err(_) => Err(Ticket { holder, place: Place::AfterOwner }),
         }
-        let has_taken_flag = before.has_beside();
-        Ok(Grant { wake: has_taken_flag.then_some(Wake::Everyone) })
     }
 
     /// Releases a lock that nobody else holds or waits for; `false`, and nothing done, when it is not so.

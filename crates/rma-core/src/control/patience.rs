@@ -15,14 +15,15 @@
 //!
 //! *Bounded passing.* A head that is `x` old when a request comes is `2x` old when that request passes it. So a process that
 //! comes again and again passes a head that waits for `t` at most log2(t / 1 ms) + 2 times. Let there be `n` others, of which none
-//! holds the lock for longer than `d` at a time. Once the head is older than `n · d`, each of them is beside the line or away for
-//! longer than `n` times as long as it holds, so they cannot hold the lock by turns without a gap; the first gap is the
-//! head's, since requests beside the line are not let in by it. That is a small constant times the `n` epochs that a head
-//! waits for in a line where everybody stands.
+//! holds the lock for longer than `d` at a time. Once the head is older than `n · d`, each of them is beside the line, or away,
+//! for longer than `n` times as long as it holds. So they cannot hold the lock by turns without a gap, and in a gap the head
+//! enters: after a small multiple of the `n` epochs that it waits for in a line in which everybody stands. `tests/lock_fair.rs`
+//! has the bound as a number.
 //!
 //! The age of the head is one word in the control block: the head's number, and when a request beside the line first met it
-//! without an owner, behind whom it is to wait. Another number means that nobody has met this head yet. Time is the node's ([`crate::host::Host::now`]); it is read only
-//! where somebody stands in line. Whatever a hostile word says, a request waits no longer than [`LONGEST`].
+//! without an owner, behind whom it is to wait. Another number means that nobody has met this head yet. Time is the node's
+//! ([`crate::host::Host::now`]), and read only where somebody stands in line. Whatever a hostile word says, a request waits
+//! beside a head no longer than [`LONGEST`].
 
 use super::shim::AtomicU64;
 use super::shim::Ordering::{AcqRel, Acquire};
