@@ -55,6 +55,11 @@ fn posts_and_starts_fail_for_partners_of_the_dead_alone() {
 }
 
 #[test]
+fn epochs_of_all_with_a_dead_rank_serve_the_living() {
+    all_survivors_say("posts", "true", 137);
+}
+
+#[test]
 fn windows_that_cannot_be_made_give_their_ids_back() {
     all_survivors_say("create", "true", 137);
 }

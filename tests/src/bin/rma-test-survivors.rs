@@ -33,10 +33,12 @@ fn main() -> rma::Result<()> {
         "send" => job.send(),
         "fence" => job.fence(),
         "post" => job.post(),
+        "posts" => job.posts(),
         "create" => job.create(),
         "communicators" => job.communicators(),
         "free" => job.free(),
         "left" if me == victim => {
+            std::mem::forget(job.window(&world)?);
             world.barrier()?;
             return world.finalize();
         }
@@ -157,6 +159,33 @@ impl Job<'_> {
         Ok(is_right.to_string())
     }
 
+    /// All expose to all, and access all: whom the dead keeps from the end is served by the others all the same.
+    fn posts(&self) -> Result<String> {
+        let window = self.window(self.world)?;
+        self.world.barrier()?;
+        if self.is_victim() {
+            std::thread::sleep(MOMENT);
+            die();
+        }
+        let group = (0..self.size).filter(|rank| *rank != self.me).map(Rank).collect::<Vec<_>>();
+        let mut is_right = true;
+        for round in 1..=10u64 {
+            window.post_to(&group, Assert::NONE)?;
+            window.start(&group, Assert::NONE)?;
+            let value = [round];
+            for to in group.iter().filter(|to| to.0 != self.victim) {
+                window.put(from(&value), *to, Disp(self.me.into()))?;
+            }
+            let ends = [window.complete(), window.wait()];
+            is_right &= ends.iter().all(Result::is_err);
+            let got = |rank: &u32| rma_tests::world::local(&window, *rank as usize) == round;
+            let mut others = (0..self.size).filter(|rank| *rank != self.me && *rank != self.victim);
+            is_right &= others.all(|rank| got(&rank));
+        }
+        drop(window.free());
+        Ok(is_right.to_string())
+    }
+
     /// Windows while a rank dies: those that cannot be made are gone without a trace.
     fn create(&self) -> Result<String> {
         if self.is_victim() {
@@ -230,6 +259,8 @@ impl Job<'_> {
     fn left(&self) -> Result<String> {
         let living = self.of_survivors(1)?;
         let mine = self.window(&living)?;
+        // One that cannot be freed any more, since a rank of it is gone.
+        let all = self.window(self.world)?;
         self.world.barrier()?;
         std::thread::sleep(MOMENT);
         let me = living.rank();
@@ -246,7 +277,13 @@ impl Job<'_> {
             mine.flush_all()?;
             mine.unlock_all()?;
             living.barrier()?;
+            let next = Rank(living.peer(next.0)?.0);
+            all.lock(LockKind::Exclusive, next, Assert::NONE)?;
+            all.put(from(&value), next, Disp(1))?;
+            all.flush(next)?;
+            all.unlock(next)?;
         }
+        std::mem::forget(all);
         mine.free()?;
         Ok("true".to_owned())
     }
