@@ -4,7 +4,9 @@ use super::MessageConfig;
 use super::messenger::Messenger;
 use super::packet::{Plane, Scope};
 use crate::collective::{Barrier, Link, Machine};
+use crate::testing::Net;
 use rma_core::ErrorClass;
+use rma_core::channel::MIN_PACKET;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 
@@ -48,4 +50,32 @@ fn what_is_no_death_is_not_noted() {
     messenger.state.lock().hear();
     assert!(messenger.check_circle(&all).is_err());
     assert!(messenger.check_circle(&Group::of(7, Rank(0), &[0, 1].map(Peer))).is_ok());
+}
+
+#[test]
+fn receives_from_anybody_fail_where_the_dead_might_have_sent_and_nowhere_else() {
+    const LIVING: u64 = 8;
+    let mut net = Net::new(4, &MessageConfig::default(), 4, MIN_PACKET, 1);
+    let messenger = net.messengers[0].clone();
+    let scope = |context| Scope { context, plane: Plane::User };
+    messenger.open(&Group::of(7, Rank(0), &[0, 1, 2, 3].map(Peer)));
+    messenger.open(&Group::of(LIVING, Rank(0), &[0, 1, 3].map(Peer)));
+    let receive = |context| messenger.begin_receive(scope(context), None, None, 8).unwrap();
+    let mut before = [7, LIVING].map(receive);
+    net.lose(2);
+    let mut after = [7, LIVING].map(receive);
+    for [of_all, of_living] in [&mut before, &mut after] {
+        let error = of_all.test().expect("it has ended").unwrap_err();
+        assert!(
+            error.class() == ErrorClass::ProcAborted && error.to_string().contains("process 2"),
+            "{error}"
+        );
+        assert!(of_living.test().is_none());
+    }
+    assert!(messenger.check_source(7, None).is_err() && messenger.check_source(LIVING, None).is_ok());
+    // What was sent is received all the same.
+    let _send = net.messengers[1].begin_send(Peer(0), scope(LIVING), 0, vec![5]).unwrap();
+    net.run_until(|_| before[1].test().is_some_and(|end| end.unwrap().data == Some(vec![5])));
+    messenger.close(LIVING);
+    assert!(messenger.check_source(LIVING, None).is_err(), "of an unknown communicator anybody may be one");
 }
