@@ -37,7 +37,7 @@
 //! for a stripe asks now and then whether its holder has ended ([`super::pause`]).
 
 use super::layout::{BulkFields, STRIPES};
-use super::pause::{Pause, take};
+use super::pause::{AWAKE, Pause, take};
 use super::shim::{AtomicU64, Ordering, fence};
 use super::state::Holder;
 use crate::host::Barriers;
@@ -51,7 +51,7 @@ pub(super) const ANNOUNCERS: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
 
 /// Looks at an announcement before the turn is given up: who made it may be dead. The steps it names are done with locks
 /// and atomic instructions then, which is always right.
-const PATIENCE: u32 = if cfg!(all(test, loom)) { 2 } else { 2000 };
+const PATIENCE: u32 = if cfg!(all(test, loom)) { 2 } else { AWAKE };
 
 /// Set in the regime when plain code is wanted.
 const IS_TURNED: u64 = 1;

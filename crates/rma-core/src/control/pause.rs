@@ -1,37 +1,53 @@
 //! How a thread waits for a word that another process holds for a moment: it spins, then gives its core away, and in the end
-//! asks whether the holder still lives.
+//! naps and asks whether the holder still lives.
 //!
 //! The holder of such a word never waits while it has it, so the moment is short unless the process is stopped or killed in
-//! the middle. Who waits may be the engine itself, with its lock held, and then nothing tells it of deaths; so it asks the
-//! host ([`crate::host::Vitals`]). What a dead holder was changing is half done, as after any death.
+//! the middle. A stopped one may stay so for hours, in which nobody is to keep a core busy. Who waits may be the engine itself,
+//! with its lock held, and then nothing tells it of deaths; so it asks the host ([`crate::host::Vitals`]). What a dead holder
+//! was changing is half done, as after any death.
 
-use super::shim::{AtomicU64, Ordering, spin_loop, yield_now};
+use super::shim::{AtomicU64, Ordering, nap, spin_loop, yield_now};
 use super::state::Holder;
+use std::time::Duration;
 
 /// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
 const SPINS: u32 = 64;
 
-/// Times that the processor is given away from one question after the holder to the next: asking costs a system call.
-const PATIENCE: u32 = 1000;
+/// Times that the processor is given away before the first nap: a holder that lost its core has run again by then, unless it is
+/// stopped or dead.
+const YIELDS: u32 = 2000;
+
+/// The first nap, and the longest: each is twice the one before. The holder is asked after behind each, which costs a system
+/// call.
+const NAP: Duration = Duration::from_micros(100);
+const LONGEST_NAP: Duration = Duration::from_millis(1);
+
+/// Waits of a [`Pause`] before the first nap.
+pub(super) const AWAKE: u32 = SPINS + YIELDS;
 
 /// What a thread has done so far to wait.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
-    spins: u32,
-    yields: u32,
+    waits: u32,
+    nap: Duration,
 }
 
 impl Pause {
     /// Waits a little; answers whether it is time to ask after the holder.
     pub(super) fn wait(&mut self) -> bool {
-        if self.spins < SPINS && !cfg!(all(test, loom)) {
-            self.spins += 1;
+        if self.waits < SPINS && !cfg!(all(test, loom)) {
+            self.waits += 1;
             spin_loop();
             return false;
         }
-        yield_now();
-        self.yields = (self.yields + 1) % PATIENCE;
-        self.yields == 0
+        if self.waits < AWAKE {
+            self.waits += 1;
+            yield_now();
+            return self.waits == AWAKE;
+        }
+        self.nap = (2 * self.nap).clamp(NAP, LONGEST_NAP);
+        nap(self.nap);
+        true
     }
 }
 
@@ -53,5 +69,48 @@ fn free_of_ended(word: &AtomicU64, has_ended: &dyn Fn(u64) -> bool) {
     if code != 0 && has_ended(code) {
         // Fails when another has freed it before: no code comes back after its process has ended. As the holder's own release.
         let _ = word.compare_exchange(code, 0, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::ids::Peer;
+    use rustix::time::{ClockId, clock_gettime};
+    use std::thread;
+
+    fn processor_time() -> Duration {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+
+    /// A holder that is stopped lives, so it is waited for, however long; but not by a busy core.
+    #[test]
+    fn who_waits_for_a_stopped_holder_leaves_the_core_alone_and_goes_on_at_once() {
+        let (stopped, waits) = (Holder::new(Peer(0)).unwrap(), Holder::new(Peer(1)).unwrap());
+        let word = AtomicU64::new(stopped.code());
+        let used = thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let before = processor_time();
+                take(&word, waits, &|code| {
+                    assert_eq!(code, stopped.code());
+                    false
+                });
+                processor_time() - before
+            });
+            thread::sleep(Duration::from_millis(500));
+            word.store(0, Ordering::Release);
+            waiter.join().unwrap()
+        });
+        assert_eq!(word.load(Ordering::Relaxed), waits.code());
+        assert!(used < Duration::from_millis(100), "of 500 ms, {used:?} were spent on waiting");
+    }
+
+    #[test]
+    fn who_waits_for_a_dead_holder_takes_its_place() {
+        let (dead, waits) = (Holder::new(Peer(0)).unwrap(), Holder::new(Peer(1)).unwrap());
+        let word = AtomicU64::new(dead.code());
+        take(&word, waits, &|code| code == dead.code());
+        assert_eq!(word.load(Ordering::Relaxed), waits.code());
     }
 }

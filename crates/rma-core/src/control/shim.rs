@@ -13,3 +13,14 @@ pub(super) use loom::{
     sync::atomic::{AtomicU64, Ordering, fence},
     thread::yield_now,
 };
+
+/// Gives the core away for a while.
+#[cfg(not(all(test, loom)))]
+pub(super) fn nap(time: std::time::Duration) {
+    std::thread::sleep(time);
+}
+
+#[cfg(all(test, loom))]
+pub(super) fn nap(_: std::time::Duration) {
+    yield_now();
+}
