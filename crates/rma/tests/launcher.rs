@@ -380,6 +380,138 @@ fn what_ranks_leave_running_ends_with_the_job() {
     assert!(run.took < FIVE_SECONDS);
 }
 
+/// A script that starts three processes out of the job's group: in a session of their own, behind a parent that ends, and
+/// without the environment. `sleep` of this number of seconds tells them.
+fn leaving(seconds: u32) -> String {
+    let quiet = "</dev/null >/dev/null 2>&1 &";
+    format!(
+        "setsid sleep {seconds} {quiet} (setsid sleep {seconds} {quiet}) \n setsid env -i sleep {seconds} {quiet}"
+    )
+}
+
+/// Processes that run `sleep` for so many seconds, whatever their environment.
+fn sleepers(seconds: u32) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let line = format!("sleep\0{seconds}\0");
+    entries
+        .filter(|entry| {
+            std::fs::read_to_string(entry.path().join("cmdline")).is_ok_and(|found| found == line)
+        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+fn wait_for_sleepers(seconds: u32, count: usize) -> Vec<i32> {
+    let until = std::time::Instant::now() + common::LIMIT;
+    loop {
+        let found = sleepers(seconds);
+        if found.len() == count {
+            return found;
+        }
+        assert!(
+            std::time::Instant::now() < until,
+            "{} processes in place of {count}: {found:?}",
+            found.len()
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn what_ranks_leave_running_out_of_the_group_ends_with_the_job() {
+    const SECONDS: u32 = 13_131;
+    let script = format!("trap 'exit 0' USR1; {}\n while :; do sleep 0.01; done", leaving(SECONDS));
+    let running = Running::start(rmarun(["-n", "2", "sh", "-c", &script]));
+    wait_for_sleepers(SECONDS, 6);
+    send(running.child.id() as i32, Signal::USR1);
+    let run = running.finish();
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert_eq!(sleepers(SECONDS), [], "what has no mark is found by its parent");
+}
+
+#[test]
+fn what_has_left_the_group_ends_when_the_launcher_is_killed() {
+    const SECONDS: u32 = 13_132;
+    let script = format!("trap '' TERM HUP; {}\n sleep 1000", leaving(SECONDS));
+    let mut running = Running::start(rmarun(["-n", "2", "sh", "-c", &script]));
+    wait_for_sleepers(SECONDS, 6);
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    running.assert_nothing_is_left();
+    // Those without an environment have lost every sign.
+    for pid in wait_for_sleepers(SECONDS, 2) {
+        send(pid, Signal::KILL);
+    }
+}
+
+/// A shell that becomes the launcher may have children, which are no part of the job.
+#[test]
+fn children_that_the_launcher_had_before_are_left_alone() {
+    const SECONDS: u32 = 13_134;
+    let script = format!("sleep {SECONDS} </dev/null >/dev/null 2>&1 & exec \"$0\" -n 1 true");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_rmarun")]);
+    assert!(command.status().unwrap().success());
+    for pid in wait_for_sleepers(SECONDS, 1) {
+        send(pid, Signal::KILL);
+    }
+}
+
+#[test]
+fn what_has_left_the_group_is_kept_on_request() {
+    const SECONDS: u32 = 13_133;
+    let script = format!("setsid env -i sleep {SECONDS} </dev/null >/dev/null 2>&1 & sleep 1000 & echo done");
+    let run = shell("-n 1 --keep-children", &script);
+    assert_eq!((run.code, run.text()), (Some(0), "done\n"));
+    for pid in wait_for_sleepers(SECONDS, 1) {
+        send(pid, Signal::KILL);
+    }
+}
+
+#[test]
+fn what_loses_its_parent_and_ends_is_not_left_to_be_reaped() {
+    let script = "for i in 1 2 3 4 5 6 7 8 9; do (true &); done; echo ready; exec sleep 1000";
+    let mut running = Running::start(rmarun(["-n", "1", "sh", "-c", script]));
+    let launcher = running.child.id() as i32;
+    let mut ready = [0u8; 6];
+    std::io::Read::read_exact(running.child.stdout.as_mut().unwrap(), &mut ready).unwrap();
+    let is_dead_child = |pid: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().unwrap_or_default().starts_with(&format!(" Z {launcher} "))
+    };
+    let until = std::time::Instant::now() + FIVE_SECONDS;
+    loop {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let dead = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_dead_child)).count();
+        if dead == 0 {
+            break;
+        }
+        assert!(std::time::Instant::now() < until, "{dead} dead children of the launcher are left");
+    }
+    send(launcher, Signal::TERM);
+    assert_eq!(running.finish().code, Some(143));
+}
+
+/// What cannot be written is the launcher's failure, told with its reason, and no death of a rank.
+#[test]
+fn a_full_disk_behind_the_output_ends_the_job_and_is_told() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    // The first goes on for ever, the second has ended before anything is written.
+    for script in ["while :; do echo text; done", "echo text"] {
+        let mut command = rmarun(["-n", "2", "sh", "-c", script]);
+        command.stdout(full());
+        let run = Running::start(command).finish();
+        assert_eq!(run.code, Some(74), "{run:?}");
+        let said =
+            "rmarun: cannot write the output: No space left on device (os error 28) (standard output)\n";
+        assert_eq!(run.stderr, said);
+        assert!(run.took < FIVE_SECONDS, "{run:?}");
+    }
+    let mut command = rmarun(["-n", "2", "sh", "-c", "while :; do echo text >&2; done"]);
+    command.stderr(full());
+    assert_eq!(Running::start(command).finish().code, Some(74));
+}
+
 #[test]
 fn a_stopped_job_goes_on() {
     let script = "trap 'echo going on; exit 0' CONT; echo ready; while :; do sleep 0.01; done";

@@ -4,6 +4,7 @@
 //! else; a rank dies with the launcher (parent death signal, and the guard for what the rank starts itself).
 
 use super::options::Program;
+use super::stragglers::{MARK, Mark};
 use crate::demo::bar::TERMINAL;
 use mio::net::UnixStream;
 use mio::unix::pipe;
@@ -23,6 +24,7 @@ pub(super) struct Template<'a> {
     pub(super) program: &'a Program,
     pub(super) size: u32,
     pub(super) group: Pid,
+    pub(super) mark: &'a Mark,
     pub(super) environment: &'a [(String, String)],
     /// Whether rank 0 reads from a pipe of the launcher instead of the launcher's own standard input.
     pub(super) pipe_stdin: bool,
@@ -92,6 +94,7 @@ impl Template<'_> {
             .env("PMI_FD", theirs.as_raw_fd().to_string())
             .env("PMI_RANK", rank.to_string())
             .env("PMI_SIZE", self.size.to_string())
+            .env(MARK, self.mark.value())
             .envs(terminal().map(|path| (TERMINAL, path)));
         for name in FOREIGN {
             command.env_remove(name);

@@ -18,6 +18,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 const ANY_TIME: Duration = Duration::from_secs(60);
 /// Exit status after `--timeout`, as of timeout(1).
 pub(super) const TIMED_OUT: u8 = 124;
+/// Exit status when the output of the job cannot be written (sysexits: `EX_IOERR`).
+pub(super) const CANNOT_WRITE: u8 = 74;
 
 /// Where a job is.
 #[derive(Debug)]
@@ -102,7 +104,7 @@ impl Job {
     /// All ranks have ended: names who has failed, if that is still to be told.
     pub(super) fn conclude(&mut self) {
         let failed = self.blame.failed_ranks();
-        if failed.is_empty() || self.exit_code == TIMED_OUT {
+        if failed.is_empty() || [TIMED_OUT, CANNOT_WRITE].contains(&self.exit_code) {
             return;
         }
         if let Some((signal, _)) = self.wish.filter(|_| self.told.is_empty()) {
@@ -133,6 +135,21 @@ impl Job {
         if self.exit_code == 0 {
             self.exit_code = failure.exit_code();
         }
+    }
+
+    /// Whether output of the job cannot be written, other than because nobody reads it. Says so once, and makes it the status of
+    /// a job that has not failed before.
+    pub(super) fn has_lost_output(&mut self) -> bool {
+        let streams = [("standard output", &self.stdout), ("standard error", &self.stderr)];
+        let lost = streams.into_iter().find_map(|(name, output)| Some((name, output.failure()?)));
+        let Some((name, error)) = lost else { return false };
+        if !std::mem::replace(&mut self.output_is_lost, true) {
+            self.stderr.say(&format!("cannot write the output: {error} ({name})"));
+            if self.exit_code == 0 {
+                self.exit_code = CANNOT_WRITE;
+            }
+        }
+        true
     }
 
     pub(super) fn ask_to_end(&mut self) {

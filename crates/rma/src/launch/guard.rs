@@ -1,9 +1,11 @@
 //! The guard: a process that owns the job's process group and ends the group when the launcher dies, however it dies.
 //!
-//! Every rank joins the guard's group, so everything the ranks start is in it too. The guard sleeps in a read from a pipe
-//! whose other end only the launcher holds; at the end of that stream it kills its whole group, itself included. While
-//! the guard is not reaped its number is not given to another group, so signals to the group never hit a stranger.
+//! Every rank joins the guard's group, so everything the ranks start is in it too, unless it leaves. The guard sleeps in a read
+//! from a pipe whose other end only the launcher holds; at the end of that stream it kills what carries the job's mark, wherever
+//! it has got to, and its whole group, itself included. While the guard is not reaped its number is not given to another group,
+//! so signals to the group never hit a stranger.
 
+use super::stragglers::{self, Mark};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, setpgid, waitpid};
 use std::io;
@@ -17,10 +19,10 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Starts the guard. To be called while the process has one thread.
-    pub(super) fn start() -> io::Result<Self> {
+    /// Starts the guard; with a mark it also looks outside the group. To be called while the process has one thread.
+    pub(super) fn start(mark: Option<&Mark>) -> io::Result<Self> {
         let (reader, alive) = pipe_with(PipeFlags::CLOEXEC)?;
-        let group = fork_guard(reader.as_raw_fd())?;
+        let group = fork_guard(reader.as_raw_fd(), mark)?;
         // Both sides do this: whoever comes first, the group exists before a rank is to join it.
         let _ = setpgid(Some(group), Some(group));
         Ok(Self { group, _alive: alive })
@@ -45,7 +47,7 @@ impl Drop for Guard {
     }
 }
 
-fn fork_guard(pipe: RawFd) -> io::Result<Pid> {
+fn fork_guard(pipe: RawFd, mark: Option<&Mark>) -> io::Result<Pid> {
     // SAFETY: signal sets are plain data that the calls fill in before they are read.
     let before = unsafe {
         let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
@@ -53,9 +55,9 @@ fn fork_guard(pipe: RawFd) -> io::Result<Pid> {
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         before
     };
-    // SAFETY: the child calls nothing but async-signal-safe functions and never returns.
+    // SAFETY: the process has one thread, so the child finds every lock free, that of the allocator too; and it never returns.
     let answer = match unsafe { libc::fork() } {
-        0 => guard(pipe),
+        0 => guard(pipe, mark),
         -1 => Err(io::Error::last_os_error()),
         child => Pid::from_raw(child).ok_or_else(|| io::Error::other("fork answered no process id")),
     };
@@ -65,7 +67,7 @@ fn fork_guard(pipe: RawFd) -> io::Result<Pid> {
 }
 
 /// The guard's life, with all signals blocked that can be.
-fn guard(pipe: RawFd) -> ! {
+fn guard(pipe: RawFd, mark: Option<&Mark>) -> ! {
     // SAFETY: plain system calls on numbers; the one buffer is a local byte.
     unsafe {
         libc::setpgid(0, 0);
@@ -75,7 +77,26 @@ fn guard(pipe: RawFd) -> ! {
         libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0);
         let mut byte = 0u8;
         while libc::read(0, (&raw mut byte).cast(), 1) != 0 {}
+    }
+    if let Some(mark) = mark {
+        stragglers::end_marked(mark);
+    }
+    // SAFETY: likewise.
+    unsafe {
         libc::kill(0, libc::SIGKILL);
         libc::_exit(0)
     }
+}
+
+/// A child of this process that has ended and was not reaped, if there is one.
+pub(super) fn ended_child() -> Option<Pid> {
+    const LOOK: libc::c_int = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the structure is plain data that may be zero, and lives on this frame; without a child that has ended the call
+    // leaves its process number 0.
+    let pid = unsafe {
+        let mut info = std::mem::zeroed::<libc::siginfo_t>();
+        let answer = libc::waitid(libc::P_ALL, 0, &raw mut info, LOOK);
+        if answer == 0 { info.si_pid() } else { 0 }
+    };
+    Pid::from_raw(pid)
 }

@@ -1,13 +1,13 @@
 //! The launcher's event loop: one thread that serves all ranks until the last has ended.
 //!
 //! Invariants: the loop waits in one place; a job ends in one way ([`super::ending`]), which names the cause once; whatever
-//! happens, no process of the job's group is left when [`main`] returns or the launcher dies.
+//! happens, no process of the job is left when [`main`] returns or the launcher dies.
 
 use super::blame::Blame;
 use super::child::{StartError, Template};
 use super::client::JOB_PREFIX;
 use super::ending::{State, TIMED_OUT};
-use super::guard::Guard;
+use super::guard::{Guard, ended_child};
 use super::line::LineError;
 use super::mapping::ProcessMapping;
 use super::options::{OnFailure, Options};
@@ -18,10 +18,12 @@ use super::secret::{SECRET_KEY, Secret};
 use super::server::{Event, ON_FAILURE_KEY, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
+use super::stragglers::{self, Mark};
+use crate::descriptors::raise_limit;
 use crate::trace::gather_rest;
 
 use mio::{Events, Poll, Token};
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
@@ -41,11 +43,14 @@ pub(super) struct Job {
     pub(super) options: Options,
     poll: Poll,
     pub(super) guard: Guard,
+    mark: Mark,
+    /// Children of this process that are not the job's.
+    spared: Vec<Pid>,
     pub(super) server: Server,
     pub(super) ranks: Vec<Rank>,
     signals: Signals,
     stdin: Option<Forward>,
-    stdout: Output,
+    pub(super) stdout: Output,
     pub(super) stderr: Output,
     ready: VecDeque<(usize, Source)>,
     stalled: Vec<(usize, Source)>,
@@ -60,6 +65,8 @@ pub(super) struct Job {
     pub(super) must_end: bool,
     /// The signal that has last asked for the end of the job, and until when the ends of ranks are its doing.
     pub(super) wish: Option<(Signal, Instant)>,
+    /// It was said that output of the job cannot be written.
+    pub(super) output_is_lost: bool,
     pub(super) exit_code: u8,
 }
 
@@ -84,8 +91,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 impl Job {
     fn run(options: Options) -> io::Result<u8> {
         let ranks = options.ranks();
-        raise_descriptor_limit(ranks);
-        let guard = Guard::start()?;
+        // Five for each rank.
+        raise_limit(64 + 6 * u64::from(ranks));
+        let mark = Mark::new()?;
+        let keeps_children = options.keep_children;
+        if !keeps_children {
+            stragglers::adopt()?;
+        }
+        let mut spared = stragglers::children();
+        let guard = Guard::start(Some(&mark).filter(|_| !keeps_children))?;
+        spared.push(guard.group());
         let poll = Poll::new()?;
         let stdout = Output::new(copy_of(&io::stdout())?, poll.registry(), STDOUT);
         let stderr = Output::new(copy_of(&io::stderr())?, poll.registry(), STDERR);
@@ -96,6 +111,8 @@ impl Job {
             options,
             poll,
             guard,
+            mark,
+            spared,
             server,
             ranks: Vec::new(),
             signals,
@@ -111,6 +128,7 @@ impl Job {
             told: Vec::new(),
             must_end: false,
             wish: None,
+            output_is_lost: false,
             exit_code: 0,
         };
         if let Err(error) = job.start()? {
@@ -137,6 +155,7 @@ impl Job {
                 program,
                 size: self.options.ranks(),
                 group: self.guard.group(),
+                mark: &self.mark.clone(),
                 environment: &environment,
                 pipe_stdin: stdin::is_needed(),
             };
@@ -179,6 +198,7 @@ impl Job {
             for event in &events {
                 self.handle(event.token())?;
             }
+            self.reap_adopted();
             self.pass_on_ready();
             self.judge(Instant::now());
             self.watch_the_clock();
@@ -299,6 +319,17 @@ impl Job {
         Ok(())
     }
 
+    /// Reaps what has come to this process because its own parent has ended.
+    fn reap_adopted(&self) {
+        while let Some(pid) = ended_child() {
+            let is_ours = pid == self.guard.group()
+                || self.ranks.iter().any(|rank| !rank.has_exited() && rank.pid == pid.as_raw_pid() as u32);
+            if is_ours || waitpid(Some(pid), WaitOptions::NOHANG).is_err() {
+                return; // reaped where it belongs, and then this is looked at again
+            }
+        }
+    }
+
     fn watch_the_clock(&mut self) {
         let now = Instant::now();
         match &mut self.state {
@@ -347,6 +378,9 @@ impl Job {
         }
         self.stdout.flush_some();
         self.stderr.flush_some();
+        if !matches!(self.state, State::Ending { .. }) && self.has_lost_output() {
+            self.ask_to_end();
+        }
         let (stdout, stderr) = (&self.stdout, &self.stderr);
         let goes_on = |(_, source): &mut (usize, Source)| {
             !(if *source == Source::Stdout { stdout } else { stderr }).is_full()
@@ -357,6 +391,9 @@ impl Job {
     /// Kills what is left, and passes on the last output.
     fn close(&mut self) {
         self.signal(Signal::KILL);
+        if !self.options.keep_children {
+            stragglers::end_marked_and_adopted(&self.mark, &self.spared);
+        }
         for rank in &mut self.ranks {
             rank.pass_on_rest(Source::Stdout, &mut self.stdout);
             rank.finish(Source::Stdout, &mut self.stdout);
@@ -365,7 +402,10 @@ impl Job {
         }
         self.gather_trace();
         self.stdout.flush_all();
+        self.has_lost_output();
         self.stderr.flush_all();
+        // Its own loss can be told by the status only.
+        self.has_lost_output();
     }
 
     /// Puts together what is left of a trace when ranks have not ended in order.
@@ -389,15 +429,4 @@ fn server(options: &Options) -> io::Result<Server> {
     ];
     let programs = options.programs().map(|program| program.ranks).collect();
     Ok(Server::new(&format!("{JOB_PREFIX}{}", std::process::id()), size, pairs).with_programs(programs))
-}
-
-/// Five descriptors per rank can be more than the soft limit.
-fn raise_descriptor_limit(ranks: u32) {
-    let needed = 64 + 6 * u64::from(ranks);
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < needed) {
-        let current = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
-        // A refusal shows when the first descriptor is missing, with its own message.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum: limit.maximum });
-    }
 }

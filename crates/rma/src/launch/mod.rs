@@ -22,6 +22,7 @@ mod secret;
 mod server;
 mod signals;
 mod stdin;
+mod stragglers;
 mod wire;
 
 pub use client::Client;

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 #[command(
     after_help = "Ranks have the environment of rmarun. More programs of the same job follow after a word ':', each with \
 its own -n, -x and --wdir.\n\nThe exit status is that of the first rank that failed: its exit code, 128 + the signal that \
-killed it, or 1 if it left without finalizing; 124 after --timeout, 127 if there is no such program, 126 if it cannot \
-be run, 2 for a wrong command line. Ranks other than 0 read end-of-file from their standard input."
+killed it, or 1 if it left without finalizing; 124 after --timeout, 74 if the output cannot be written, 127 if there is no \
+such program, 126 if it cannot be run, 2 for a wrong command line. Ranks other than 0 read end-of-file from their standard input."
 )]
 pub struct Options {
     /// The first program.
@@ -47,6 +47,10 @@ pub struct Options {
     /// Seconds between asking the ranks to end (SIGTERM) and killing them
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = value_parser!(u64).range(0..=3600))]
     pub grace: u64,
+
+    /// Let processes that have left the job's process group (daemons that ranks have started) outlive the job
+    #[arg(long)]
+    pub keep_children: bool,
 
     /// The programs after the first.
     #[arg(skip)]

@@ -2,7 +2,8 @@
 //!
 //! [`Lines`] holds back what is not yet a whole line, one per rank and stream. [`Output`] is a standard stream of the
 //! launcher with a bounded queue: while it is full the ranks are not read, so a slow reader slows them down as it would
-//! without a launcher.
+//! without a launcher. A stream that nobody reads any more is closed for the ranks too; one that cannot be written for another
+//! reason, as when the disk is full, keeps that reason.
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
@@ -34,7 +35,8 @@ pub(super) struct Output {
     written: usize,
     /// Whether the stream can tell when it takes more; files always do.
     waits: bool,
-    broken: bool,
+    /// Why nothing can be written any more.
+    error: Option<Errno>,
     /// The writer of the last byte, if that did not end a line.
     open_line: Option<u32>,
 }
@@ -91,13 +93,13 @@ impl Output {
     pub(super) fn new(stream: OwnedFd, registry: &Registry, token: Token) -> Self {
         let registered = registry.register(&mut SourceFd(&stream.as_raw_fd()), token, Interest::WRITABLE);
         let waits = registered.is_ok(); // refused for files, which never keep a writer waiting
-        Self { stream, queue: Vec::new(), written: 0, waits, broken: false, open_line: None }
+        Self { stream, queue: Vec::new(), written: 0, waits, error: None, open_line: None }
     }
 
     /// Queues the pieces as one. Lines of two writers never share a line.
     fn append(&mut self, from: u32, pieces: &[&[u8]]) {
         let Some(last) = pieces.iter().rev().find_map(|piece| piece.last()) else { return };
-        if self.broken {
+        if self.error.is_some() {
             return;
         }
         if self.open_line.is_some_and(|writer| writer != from) {
@@ -119,7 +121,12 @@ impl Output {
 
     /// Whether nobody reads the stream any more.
     pub(super) fn is_broken(&self) -> bool {
-        self.broken
+        self.error == Some(Errno::PIPE)
+    }
+
+    /// Why the stream has failed, if not because nobody reads it.
+    pub(super) fn failure(&self) -> Option<io::Error> {
+        self.error.filter(|error| *error != Errno::PIPE).map(io::Error::from)
     }
 
     /// Writes what the stream takes without blocking.
@@ -154,8 +161,8 @@ impl Output {
                 // Somebody else made the stream nonblocking. Wait for room here: the end of the job comes this way too.
                 let _ = poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], None);
             }
-            Err(_) => {
-                self.broken = true;
+            Err(error) => {
+                self.error = Some(error);
                 self.queue = Vec::new();
                 self.written = 0;
                 return false;
@@ -243,6 +250,19 @@ mod tests {
         assert!(output.is_full() && !output.is_broken());
         drop(reader);
         output.flush_some();
-        assert!(output.is_broken() && !output.is_full());
+        assert!(output.is_broken() && !output.is_full() && output.failure().is_none());
+    }
+
+    #[test]
+    fn a_stream_that_fails_keeps_the_reason_and_takes_no_more() {
+        let poll = mio::Poll::new().unwrap();
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut output = Output::new(full.into(), poll.registry(), Token(0));
+        Lines::raw().push(0, b"one", &mut output);
+        output.flush_some();
+        assert_eq!(output.failure().unwrap().kind(), io::ErrorKind::StorageFull);
+        assert!(!output.is_broken(), "its writers are not at fault");
+        Lines::raw().push(0, &vec![7; 2 * QUEUE_MAX], &mut output);
+        assert!(!output.is_full());
     }
 }

@@ -3,7 +3,7 @@
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use rustix::process::Signal;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::backend::{Handle, SignalDelivery};
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use std::io;
@@ -35,11 +35,11 @@ pub(super) enum Wish {
 }
 
 impl Signals {
-    /// Takes the signals that are not ignored: `nohup` stays in force.
+    /// Takes the signals that are not ignored: `nohup` stays in force. And that of the end of a child, which only wakes.
     pub(super) fn take(registry: &Registry, token: Token) -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
         registry.register(&mut SourceFd(&read.as_raw_fd()), token, Interest::READABLE)?;
-        let taken = FORWARDED.into_iter().filter(|signal| !is_ignored(*signal));
+        let taken = FORWARDED.into_iter().filter(|signal| !is_ignored(*signal)).chain([SIGCHLD]);
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, taken)?;
         let handle = delivery.handle();
         Ok(Self { delivery, _handle: handle })
@@ -47,7 +47,7 @@ impl Signals {
 
     /// The signals that arrived since the last call.
     pub(super) fn arrived(&mut self) -> Vec<(Signal, Wish)> {
-        let pending = self.delivery.pending();
+        let pending = self.delivery.pending().filter(|number| *number != SIGCHLD);
         pending.filter_map(|number| Some((Signal::from_named_raw(number)?, wish(number)))).collect()
     }
 }
