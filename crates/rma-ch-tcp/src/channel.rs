@@ -78,6 +78,12 @@ pub(crate) struct Listener {
     pub(crate) maybe_waiting: bool,
     /// The system refused to accept, and is not asked before this.
     pub(crate) paused_until: Option<Instant>,
+    /// All places of strangers are taken, and none of them makes way before this.
+    pub(crate) crowded_until: Option<Instant>,
+    /// A descriptor of no use, in the place of a connection that can be turned away when there is no other left.
+    pub(crate) reserve: Option<OwnedFd>,
+    /// It was said that connections cannot be accepted.
+    pub(crate) has_warned: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +112,14 @@ impl TcpChannel {
             limits,
             directory,
             address,
-            listener: Listener { socket: listening, maybe_waiting: false, paused_until: None },
+            listener: Listener {
+                reserve: Some(listening.try_clone()?),
+                socket: listening,
+                maybe_waiting: false,
+                paused_until: None,
+                crowded_until: None,
+                has_warned: false,
+            },
             readiness,
             strangers: Strangers::new(&limits),
             peers: Peers::default(),

@@ -58,7 +58,7 @@ rma_core::variables! {
             "far more than a peer needs, yet strangers soon make room";
         /// Incoming connections that have not said who they are.
         strangers: u64 = 64u64, "RMA_TCP_STRANGERS", Count, 1..=1 << 16,
-            "incoming connections that may be authenticating at one time; more wait in the system's queue",
+            "incoming connections that may be authenticating at one time; for more, those that are silent make way",
             "a whole node of peers at once, at a cost of a few hundred bytes each";
         /// Silence after which the system asks whether the peer's system is there; 0 turns it off.
         keepalive_s: u64 = 60u64, "RMA_TCP_KEEPALIVE", Seconds, 0..=32_767,

@@ -3,10 +3,10 @@
 //! The part of the channel that runs rarely. Invariants: every way that a peer's connection ends goes through
 //! [`TcpChannel::fail`] or [`TcpChannel::part`], which give back the bodies and report; a stranger never leads there.
 
-use crate::channel::TcpChannel;
+use crate::channel::{Listener, TcpChannel};
 use crate::dial::{Dial, Dialed};
 use crate::exchange::Exchange;
-use crate::handshake::Verdict;
+use crate::handshake::{HELLO, Verdict, turned_away};
 use crate::inbox::{Broken, Inbox};
 use crate::peers::{Connection, Link, judge};
 use crate::readiness::Source;
@@ -82,14 +82,7 @@ impl TcpChannel {
         for _ in 0..self.agenda.strangers.len() {
             let Some(index) = self.agenda.strangers.pop() else { break };
             moved = true;
-            match self.strangers.advance(index, &self.identity, &self.limits) {
-                Heard::Waiting | Heard::Dropped => {}
-                Heard::Until(deadline) => {
-                    self.readiness.set_deadline(deadline, Source::Stranger(index));
-                    self.agenda.strangers.push(index);
-                }
-                Heard::Known(peer, exchange) => self.meet(peer, exchange),
-            }
+            let _ = self.hear(index);
         }
         self.end_late();
         while self.can_accept() {
@@ -99,12 +92,48 @@ impl TcpChannel {
         moved
     }
 
-    /// Whether an incoming connection may be waiting, and has a place.
+    /// Goes on with a stranger; says whether it still waits for the same message.
+    fn hear(&mut self, index: usize) -> bool {
+        match self.strangers.advance(index, &self.identity, &self.limits) {
+            Heard::Waiting => return true,
+            Heard::Dropped => {}
+            Heard::Until(deadline) => {
+                self.readiness.set_deadline(deadline, Source::Stranger(index));
+                self.agenda.strangers.push(index);
+            }
+            Heard::Known(peer, exchange) => self.meet(peer, exchange),
+        }
+        false
+    }
+
+    /// Whether an incoming connection may be waiting, and has a place or may get one.
     pub(crate) fn can_accept(&self) -> bool {
-        self.listener.maybe_waiting && self.listener.paused_until.is_none() && self.strangers.has_room()
+        let Listener { maybe_waiting, paused_until, crowded_until, .. } = &self.listener;
+        *maybe_waiting && paused_until.is_none() && (crowded_until.is_none() || self.strangers.has_room())
+    }
+
+    /// Sees to a place for a stranger; without one, nobody is accepted for a time.
+    fn has_place(&mut self) -> bool {
+        while !self.strangers.has_room() {
+            let Some((index, at)) = self.strangers.next_to_go() else { break };
+            if at > Instant::now() {
+                self.listener.crowded_until = Some(at);
+                self.readiness.set_deadline(at, Source::Listener);
+                return false;
+            }
+            // What has arrived counts, however late this process looks.
+            if self.hear(index) {
+                self.strangers.make_way(index);
+            }
+        }
+        self.listener.crowded_until = None;
+        true
     }
 
     fn accept(&mut self) {
+        if !self.has_place() {
+            return;
+        }
         match socket::accept(&self.listener.socket, &self.limits) {
             Ok((socket, from)) => {
                 let (index, deadline) = self.strangers.add(socket, from, &self.limits);
@@ -120,12 +149,38 @@ impl TcpChannel {
                 self.listener.maybe_waiting = false;
             }
             Err(error) => {
-                tracing::warn!(%error, "an incoming connection cannot be accepted now");
+                if socket::is_out_of_files(&error) && self.listener.reserve.take().is_some() {
+                    // One at a time is turned away, and tries again: it would wait for ever otherwise.
+                    self.turn_away();
+                    return;
+                }
+                if !std::mem::replace(&mut self.listener.has_warned, true) {
+                    let error = socket::told(&error);
+                    tracing::warn!("an incoming connection cannot be accepted now: {error}");
+                }
                 let until = Instant::now() + ACCEPT_PAUSE;
                 self.listener.paused_until = Some(until);
                 self.readiness.set_deadline(until, Source::Listener);
             }
         }
+    }
+
+    /// Tells the next incoming connection that there is no descriptor for it, in the place of the one that was in reserve.
+    fn turn_away(&mut self) {
+        if !std::mem::replace(&mut self.listener.has_warned, true) {
+            let error = socket::told(&rustix::io::Errno::MFILE.into());
+            tracing::warn!("incoming connections are turned away: {error}");
+        }
+        if let Ok((socket, _)) = socket::accept(&self.listener.socket, &self.limits) {
+            let mut exchange = Exchange::new(socket);
+            // A hello that were left unread would take the answer with it. Without an answer the peer tries again.
+            let _ = exchange.receive::<HELLO>();
+            let _ = exchange.send(&turned_away());
+        }
+        self.listener.reserve = self.listener.socket.try_clone().ok();
+        let until = Instant::now() + ACCEPT_PAUSE;
+        self.listener.paused_until = Some(until);
+        self.readiness.set_deadline(until, Source::Listener);
     }
 
     /// Notes whose time is over. What has arrived in time counts, however late this process looks, so they are looked at
@@ -158,6 +213,7 @@ impl TcpChannel {
                 }
                 Source::Listener => {
                     self.listener.paused_until.take_if(|until| *until <= now);
+                    self.listener.crowded_until.take_if(|until| *until <= now);
                 }
                 // Nothing but the reason to wake: see `close`.
                 Source::Timer => self.look_due = false,

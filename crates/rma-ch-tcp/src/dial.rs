@@ -14,7 +14,7 @@
 
 use crate::config::Limits;
 use crate::exchange::Exchange;
-use crate::handshake::{Dialer, Identity, Nonce, Verdict};
+use crate::handshake::{Dialer, Identity, Nonce, Reason, Verdict};
 use crate::socket;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
@@ -138,6 +138,15 @@ impl Dial {
                             Ok(()) => self.stage = Stage::Verdict(exchange),
                             Err(error) => return self.lost(&error),
                         },
+                        Err(reason @ Reason::Files) => {
+                            return Dialed::Failed(Failure {
+                                kind: FailureKind::Unreachable,
+                                detail: format!(
+                                    "process {peer} cannot be reached at {}: {reason}",
+                                    self.address
+                                ),
+                            });
+                        }
                         Err(reason) => {
                             return Dialed::Failed(Failure {
                                 kind: FailureKind::Protocol,
@@ -231,6 +240,7 @@ impl Dial {
     }
 
     fn failure(&self, error: &io::Error) -> Failure {
+        let error = socket::told(error);
         Failure {
             kind: FailureKind::Unreachable,
             detail: format!("process {} cannot be reached at {}: {error}", self.peer, self.address),

@@ -71,6 +71,8 @@ pub(crate) enum Reason {
     Proof,
     /// Bits that are always zero, or a code that nobody sends.
     Reserved,
+    /// The other side has no descriptor left for a connection.
+    Files,
 }
 
 /// The end of a handshake that did not get to a proof.
@@ -212,6 +214,7 @@ impl Identity {
             Reason::NotMe(dialer.to),
             Reason::From(self.me),
             Reason::Packet(self.packet),
+            Reason::Files,
         ];
         all.into_iter().find(|reason| reason.code() == code).unwrap_or(Reason::Reserved)
     }
@@ -276,6 +279,7 @@ impl Reason {
             Self::Packet(_) => 8,
             Self::Proof => 9,
             Self::Reserved => 10,
+            Self::Files => 11,
         }
     }
 }
@@ -295,8 +299,14 @@ impl fmt::Display for Reason {
             }
             Self::Proof => f.write_str("it does not know the job's secret"),
             Self::Reserved => f.write_str("a handshake message with a value that nobody sends"),
+            Self::Files => f.write_str("its limit of open files is reached (RLIMIT_NOFILE, ulimit -n)"),
         }
     }
+}
+
+/// The answer to whoever has connected and cannot be taken in, whatever it says.
+pub(crate) fn turned_away() -> [u8; ANSWER] {
+    emit_answer(Reason::Files.code(), &[0; 32], &[0; 32])
 }
 
 fn prefix() -> [u8; PREFIX] {

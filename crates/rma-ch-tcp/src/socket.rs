@@ -6,6 +6,7 @@
 use crate::config::Limits;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::process::{Resource, getrlimit};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -33,6 +34,21 @@ pub(crate) fn listen(ip: IpAddr, limits: &Limits) -> io::Result<(OwnedFd, Socket
     rustix::net::listen(&socket, BACKLOG)?;
     let bound = rustix::net::getsockname(&socket)?.try_into()?;
     Ok((socket, bound))
+}
+
+/// An error as a clause; with the limit that it is about, if that is the one of open files.
+pub(crate) fn told(error: &io::Error) -> String {
+    if !is_out_of_files(error) {
+        return error.to_string();
+    }
+    let limit = getrlimit(Resource::Nofile).current;
+    let limit = limit.map_or_else(|| "no number".to_owned(), |limit| format!("{limit} for this process"));
+    format!("the limit of open files is reached (RLIMIT_NOFILE, ulimit -n: {limit})")
+}
+
+/// Whether an error says that this process, or the system, has no descriptor left.
+pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Starts to connect; writable means that [`connected`] knows more.

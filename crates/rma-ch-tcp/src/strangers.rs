@@ -1,8 +1,10 @@
 //! Incoming connections that have not yet proven who they are.
 //!
 //! Anyone can connect, so whoever comes costs little and cannot disturb the job: their number is limited (more wait in
-//! the system's queue), each has a time for each message, and whatever they send, no peer is failed because of it. Knows
-//! no peers; a proof makes one of the other side.
+//! the system's queue), each has a time for each message, and whatever they send, no peer is failed because of it. When all
+//! places are taken, the one that has been silent longest makes way, after a time that a peer hardly ever needs: those who
+//! take places to say nothing keep nobody out, and a peer that is pushed out connects again. Knows no peers; a proof makes
+//! one of the other side.
 
 use crate::config::Limits;
 use crate::dial::nonce;
@@ -13,7 +15,12 @@ use slab::Slab;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a stranger that has said nothing keeps its place when others need it: a hello is sent with the connection.
+const BEFORE_HELLO: Duration = Duration::from_millis(50);
+/// The same for one that has said hello, which anybody can who knows the job's name: its proof takes a round trip.
+const BEFORE_PROOF: Duration = Duration::from_millis(250);
 
 /// All of them.
 #[derive(Debug)]
@@ -27,6 +34,8 @@ struct Stranger {
     exchange: Exchange,
     stage: Stage,
     deadline: Instant,
+    /// From then on it makes way for others.
+    makes_way_at: Instant,
     from: Option<SocketAddr>,
 }
 
@@ -71,9 +80,25 @@ impl Strangers {
         from: Option<SocketAddr>,
         limits: &Limits,
     ) -> (usize, Instant) {
-        let deadline = Instant::now() + limits.handshake_timeout;
+        let now = Instant::now();
+        let (deadline, makes_way_at) = (now + limits.handshake_timeout, now + BEFORE_HELLO);
         let exchange = Exchange::new(socket);
-        (self.slots.insert(Stranger { exchange, stage: Stage::Hello, deadline, from }), deadline)
+        let stranger = Stranger { exchange, stage: Stage::Hello, deadline, makes_way_at, from };
+        (self.slots.insert(stranger), deadline)
+    }
+
+    /// Who is the next to make way, and from when on.
+    pub(crate) fn next_to_go(&self) -> Option<(usize, Instant)> {
+        let times = self.slots.iter().map(|(index, stranger)| (index, stranger.makes_way_at));
+        times.min_by_key(|(_, at)| *at)
+    }
+
+    /// Drops one for another: what it has sent was looked at.
+    pub(crate) fn make_way(&mut self, index: usize) {
+        if self.slots.contains(index) {
+            let stranger = self.slots.remove(index);
+            tracing::debug!(from = ?stranger.from, "a silent connection made way for others");
+        }
     }
 
     pub(crate) fn socket(&self, index: usize) -> Option<BorrowedFd<'_>> {
@@ -86,7 +111,9 @@ impl Strangers {
         match stranger.advance(identity) {
             Ok(Progress::None) => Heard::Waiting,
             Ok(Progress::Message) => {
-                stranger.deadline = Instant::now() + limits.handshake_timeout;
+                let now = Instant::now();
+                stranger.deadline = now + limits.handshake_timeout;
+                stranger.makes_way_at = now + BEFORE_PROOF;
                 Heard::Until(stranger.deadline)
             }
             Ok(Progress::Known(peer)) => Heard::Known(peer, self.slots.remove(index).exchange),
