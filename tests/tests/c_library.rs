@@ -180,3 +180,38 @@ fn a_program_of_another_library_hears_what_is_not_there() {
     let line = returned.stdout.lines().nth(1).unwrap();
     assert!(line.starts_with("1 MPI_ERR_UNSUPPORTED_OPERATION") && line.contains("MPI_File_open"), "{line}");
 }
+
+/// Speaks over TCP.
+const TALK: &str = r#"
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+"#;
+
+/// Events reach standard error down to the level that is asked for, with the rank; by default a good run has none.
+#[test]
+fn events_are_lines_with_the_rank_down_to_a_level() {
+    if is_second_pass() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("talk.c"), TALK).unwrap();
+    let built = command(&prefix(), directory.path(), "rmacc").line("talk.c -o talk").run();
+    assert!(built.status.success(), "{built:?}");
+    let said = |level: &[(&str, &str)]| {
+        let job = command(&prefix(), directory.path(), "rmarun").line("-n 2 --channel tcp ./talk");
+        let ended = job.variables(level).run();
+        assert!(ended.status.success(), "{ended:?}");
+        ended.stderr
+    };
+    assert_eq!(said(&[]), "");
+    assert_eq!(said(&[("RMA_LOG", "warn")]), "");
+    let debug = said(&[("RMA_LOG", "debug")]);
+    assert!(debug.contains("rma: rank 0: debug: connected, peer: 1\n"), "{debug}");
+    let wrong = command(&prefix(), directory.path(), "rmarun").line("-n 1 -x RMA_LOG=loud ./talk").run();
+    assert!(!wrong.status.success() && wrong.stderr.contains("RMA_LOG"), "{wrong:?}");
+}

@@ -67,6 +67,7 @@ refusals! {
     Repeated = 7, "the two processes are connected already";
     Packet = 8, "a packet was not understood";
     Resources = 9, "the system refused memory or a descriptor";
+    Files = 10, "its limit of open files is reached (RLIMIT_NOFILE, ulimit -n)";
 }
 
 /// A message as it was read.

@@ -3,6 +3,9 @@
 //!
 //! Invariants: a look costs one system call when there is no news, and is bounded; at most [`GREETERS`] connections wait
 //! for their first message, the oldest goes first. Knows no messages.
+//!
+//! A descriptor is kept in reserve: when the process has no other left, it makes room for one connection at a time, which can
+//! be told so. Otherwise its peers would wait, since the system takes connections in the process's place.
 
 use crate::sockets::{self, Received};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -31,6 +34,8 @@ pub(crate) struct Reception {
     greeters: VecDeque<(u64, OwnedFd)>,
     next_greeter: u64,
     strangers: u64,
+    /// In the place of a connection; none while it is given to one.
+    reserve: Option<OwnedFd>,
 }
 
 /// Something to act on.
@@ -56,8 +61,10 @@ impl Reception {
             greeters: VecDeque::new(),
             next_greeter: GREETER,
             strangers: 0,
+            reserve: None,
         };
         reception.add(&reception.listener, LISTENER)?;
+        let reception = Self { reserve: Some(reception.another()?), ..reception };
         Ok(reception)
     }
 
@@ -70,10 +77,21 @@ impl Reception {
     /// Collects the news. Says whether there may be more.
     pub(crate) fn look<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<bool> {
         let mut space = [libc::epoll_event { events: 0, u64: 0 }; NEWS_AT_ONCE];
+        let no_signals = std::ptr::null::<libc::sigset_t>();
         // SAFETY: the descriptor lives as long as `self`, and there is room for as many events as the call is told. Not
         // rustix: its call leaves an argument unset that the system ignores here, which memory checkers take for an error.
+        // Nor the C library's function, in which a thread can be cancelled.
         let found = unsafe {
-            libc::epoll_wait(self.watch.as_raw_fd(), space.as_mut_ptr(), NEWS_AT_ONCE as libc::c_int, 0)
+            let (watch, events) = (self.watch.as_raw_fd(), space.as_mut_ptr());
+            libc::syscall(
+                libc::SYS_epoll_pwait,
+                watch,
+                events,
+                NEWS_AT_ONCE as libc::c_int,
+                0,
+                no_signals,
+                0usize,
+            )
         };
         let Ok(found) = usize::try_from(found) else {
             let error = io::Error::last_os_error();
@@ -124,7 +142,17 @@ impl Reception {
 
     fn accept<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<bool> {
         for _ in 0..NEWS_AT_ONCE {
-            let connection = match sockets::accept_own(&self.listener, &mut self.strangers) {
+            if self.reserve.is_none() {
+                self.reserve = self.another().ok();
+            }
+            let accepted = match sockets::accept_own(&self.listener, &mut self.strangers) {
+                // What comes with its message finds no descriptor, and the answer says so.
+                Err(error) if sockets::is_out_of_files(&error) && self.reserve.take().is_some() => {
+                    sockets::accept_own(&self.listener, &mut self.strangers)
+                }
+                other => other,
+            };
+            let connection = match accepted {
                 Ok(connection) => connection,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -166,6 +194,11 @@ impl Reception {
             Ok(_) | Err(_) => self.strangers += 1,
         }
         Ok(())
+    }
+
+    /// A descriptor of no use.
+    fn another(&self) -> io::Result<OwnedFd> {
+        self.watch.try_clone()
     }
 
     fn add(&self, source: &OwnedFd, number: u64) -> io::Result<()> {

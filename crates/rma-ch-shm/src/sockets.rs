@@ -10,7 +10,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
     listen, recvmsg, sendmsg, socket_with, sockopt,
 };
-use rustix::process::geteuid;
+use rustix::process::{Resource, geteuid, getrlimit};
 use smallvec::SmallVec;
 use std::io;
 use std::mem::MaybeUninit;
@@ -28,6 +28,8 @@ pub(crate) struct Received<const N: usize> {
     len: usize,
     /// What came along.
     pub(crate) descriptors: SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
+    /// More came along, for which this process has no descriptor left.
+    pub(crate) has_lost_some: bool,
 }
 
 impl<const N: usize> Received<N> {
@@ -118,7 +120,9 @@ pub(crate) fn receive<const N: usize>(socket: impl AsFd) -> io::Result<Received<
             other => break other?,
         }
     };
-    let mut received = Received { bytes, len: message.bytes, descriptors: SmallVec::new() };
+    // The space is enough for all messages of this crate, so what was left out found no free descriptor.
+    let has_lost_some = message.flags.contains(ReturnFlags::CTRUNC);
+    let mut received = Received { bytes, len: message.bytes, descriptors: SmallVec::new(), has_lost_some };
     for part in control.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = part {
             received.descriptors.extend(descriptors);
@@ -128,6 +132,29 @@ pub(crate) fn receive<const N: usize>(socket: impl AsFd) -> io::Result<Received<
         received.descriptors.clear();
     }
     Ok(received)
+}
+
+/// Whether an error says that this process, or the system, has no descriptor left.
+pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// That this process has no descriptor left, and how many it may have.
+pub(crate) fn out_of_files() -> io::Error {
+    told(Errno::MFILE.into())
+}
+
+/// An error with the limit that it is about, if it is that of open files.
+pub(crate) fn told(error: io::Error) -> io::Error {
+    if !is_out_of_files(&error) {
+        return error;
+    }
+    let limit = getrlimit(Resource::Nofile).current;
+    let limit = limit.map_or_else(|| "no number".to_owned(), |limit| format!("{limit} for this process"));
+    io::Error::new(
+        error.kind(),
+        format!("the limit of open files is reached (RLIMIT_NOFILE, ulimit -n: {limit})"),
+    )
 }
 
 fn check_user(socket: &OwnedFd) -> io::Result<()> {

@@ -71,7 +71,12 @@ impl Engine {
         observer: Option<Arc<dyn Observer>>,
     ) -> Result<Self> {
         let refused = |error: std::io::Error| {
-            Error::new(ErrorClass::Other, "init", format!("the poller cannot be set up: {error}"))
+            // EMFILE and ENFILE.
+            let limit = match error.raw_os_error() {
+                Some(23 | 24) => ": the limit of open files is reached (RLIMIT_NOFILE, ulimit -n)",
+                _ => "",
+            };
+            Error::new(ErrorClass::Other, "init", format!("the poller cannot be set up: {error}{limit}"))
         };
         let waiting = Waiting::new();
         channel.register(waiting.registrar()).map_err(refused)?;
@@ -323,6 +328,13 @@ impl Engine {
     /// Names the engine without keeping it.
     pub(crate) fn downgrade(&self) -> WeakEngine {
         WeakEngine(Arc::downgrade(&self.0))
+    }
+
+    /// Puts another channel in the place of one that is closed, which goes with its sockets and its memory. For processes that
+    /// live on after their part in a job: the engine itself may be kept for ever by who still looks at its counters.
+    pub fn replace_channel(&self, channel: Box<dyn Channel>) {
+        let closed = self.with(|core| std::mem::replace(&mut core.channel, channel));
+        drop(closed);
     }
 
     pub(crate) fn waiting(&self) -> &Waiting {

@@ -2,6 +2,7 @@
 //!
 //! The environment is read once, through a look-up function; after that a configuration is plain data.
 
+use crate::log::LEVELS;
 use crate::message::MessageConfig;
 use rma_ch_shm::ShmConfig;
 use rma_ch_sim::SimConfig;
@@ -46,6 +47,10 @@ rma_core::variables! {
         launcher_timeout_s: u64 = 60u64, "RMA_LAUNCHER_TIMEOUT", Seconds, 1..=86_400,
             "how long the launcher may take to answer a look-up",
             "busy machines answer within seconds; a launcher that is gone is noticed at once anyway";
+        /// Which events are written to standard error.
+        log: String = "warn", "RMA_LOG", Choice, LEVELS,
+            "events of the library that are written to standard error, down to this level; in a Rust program, if it asks for that",
+            "what does not work as it should is worth a line, and nothing else is";
         /// Whether forgotten objects are listed at the end.
         debug: bool = false, "RMA_DEBUG", Switch, (),
             "1: MPI_Finalize lists what the program has not freed, with the calls that made it",
@@ -143,7 +148,7 @@ impl Configuration {
 }
 
 /// Beginnings of names that others of this project read.
-const OTHERS: [&str; 5] = ["RMA_TEST_", "RMA_BENCH_", "RMA_DEMO_", "RMA_CC", "RMA_CXX"];
+const OTHERS: [&str; 6] = ["RMA_TEST_", "RMA_BENCH_", "RMA_DEMO_", "RMA_CC", "RMA_CXX", "RMA_JOB"];
 
 fn warning(name: &str, known: &[&str]) -> String {
     let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));

@@ -14,6 +14,7 @@ use crate::launch::{Client, ProcessMapping, SECRET_KEY, Secret, other_launcher};
 use crate::message::Messenger;
 use crate::nobody::Nobody;
 use crate::runtime::{Alarm, Parts, Runtime};
+use crate::{descriptors, log};
 use rma_ch_shm::segment::Mailbox;
 use rma_ch_shm::{ShmChannel, ShmSettings};
 use rma_ch_tcp::{TcpChannel, TcpSettings};
@@ -64,6 +65,8 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         eprintln!("rma: warning: {line}");
     }
     let identity = identity(launcher.as_deref())?;
+    log::set_rank(identity.me.0);
+    descriptors::prepare(identity.size - 1);
     if identity.me == Peer(0) {
         configuration.warnings(names).iter().for_each(|line| eprintln!("rma: warning: {line}"));
     }
@@ -268,7 +271,7 @@ fn default_address() -> io::Result<IpAddr> {
 }
 
 fn refused(what: &str, cause: &io::Error) -> Error {
-    Error::new(ErrorClass::Other, "init", format!("the system refuses {what}: {cause}"))
+    Error::new(ErrorClass::Other, "init", format!("the system refuses {what}: {}", descriptors::told(cause)))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::link::{Doorbell, Link, has_left};
 use crate::reception::{News, Reception};
 use crate::ring::{Consumer, arm_all};
 use crate::segment::SharedMemory;
+use crate::sockets;
 use rma_core::channel::Failure;
 use rma_core::ids::Peer;
 use std::collections::BTreeMap;
@@ -72,13 +73,14 @@ impl Contacts {
         let me = introduction.me();
         let addresses = introduction.identity().addresses(Service::Channel, me);
         let reception = Reception::open(addresses, config.backlog).map_err(|error| {
+            let error = sockets::told(error);
             io::Error::new(error.kind(), format!("process {me} cannot listen for its siblings: {error}"))
         })?;
         Ok(Self {
             introduction,
             config,
             reception,
-            doorbell: Doorbell::new()?,
+            doorbell: Doorbell::new().map_err(sockets::told)?,
             entries: Vec::new(),
             by_peer: BTreeMap::new(),
             last: None,

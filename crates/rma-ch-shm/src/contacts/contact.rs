@@ -69,7 +69,8 @@ impl Contacts {
     fn warn_once(&mut self, looked: io::Result<bool>) -> bool {
         looked.unwrap_or_else(|error| {
             if !std::mem::replace(&mut self.has_warned, true) {
-                tracing::warn!(%error, "process {} cannot accept connections", self.introduction.me());
+                let (me, error) = (self.introduction.me(), sockets::told(error));
+                tracing::warn!("process {me} cannot accept connections: {error}");
             }
             false
         })
@@ -92,7 +93,7 @@ impl Contacts {
             self.insert(peer, State::Linked(Box::new(link)));
             self.send_hello(Hello { entry: at, memory })
         });
-        let Err(error) = made else { return Ok(at) };
+        let Err(error) = made.map_err(sockets::told) else { return Ok(at) };
         // Without a block there is no entry yet, and that of another peer may have come to where it would stand.
         self.sweep();
         let at = self.by_peer.get(&peer).copied();
@@ -129,7 +130,7 @@ impl Contacts {
         let mut has_changed = false;
         for hello in std::mem::take(&mut self.waiting) {
             let (at, waiting) = (hello.entry, self.waiting.len());
-            if let Err(error) = self.send_hello(hello) {
+            if let Err(error) = self.send_hello(hello).map_err(sockets::told) {
                 self.sweep();
                 if !self.is_accepted(at) {
                     self.give_up(at, &error);
@@ -182,11 +183,14 @@ impl Contacts {
         });
         match answer {
             Ok(at) => {
-                if let Err(error) = self.connect(at, Role::Acceptor, connection) {
+                if let Err(error) = self.connect(at, Role::Acceptor, connection).map_err(sockets::told) {
                     self.give_up(at, &error);
                 }
             }
             Err(reason) => {
+                if reason == Refusal::Files {
+                    self.warn_once(Err(sockets::out_of_files()));
+                }
                 self.reception.on_stranger();
                 tracing::debug!(
                     turned_away = self.reception.strangers(),
@@ -207,6 +211,9 @@ impl Contacts {
         connection: &OwnedFd,
         message: Received<LONGEST>,
     ) -> Result<usize, Refusal> {
+        if message.has_lost_some {
+            return Err(Refusal::Files);
+        }
         let Ok([memory, doorbell]) = message.descriptors.into_inner() else {
             return Err(Refusal::Descriptors);
         };

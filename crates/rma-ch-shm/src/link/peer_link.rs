@@ -189,6 +189,9 @@ impl Link {
             match message {
                 Ok(message) if !message.bytes().is_empty() => {
                     let meaning = read(message.bytes());
+                    if message.has_lost_some {
+                        self.break_off_without_files();
+                    }
                     self.on_message(role, meaning, message.descriptors.into_iter());
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return heard,
@@ -370,7 +373,7 @@ impl Link {
             (Ok(Message::Refusal(reason)), _) => {
                 let detail = format!("process {} refused this one: {}", self.peer, reason.text());
                 let kind = match reason {
-                    Refusal::Resources => FailureKind::Unreachable,
+                    Refusal::Resources | Refusal::Files => FailureKind::Unreachable,
                     _ => FailureKind::Protocol,
                 };
                 return self.end(Ending::Broken(Failure { kind, detail }));
@@ -381,6 +384,12 @@ impl Link {
         let detail =
             format!("process {} sent a message that does not belong there: {}", self.peer, refusal.text());
         self.break_off(refusal, Failure { kind: FailureKind::Protocol, detail });
+    }
+
+    #[cold]
+    fn break_off_without_files(&mut self) {
+        let detail = format!("process {} cannot be reached: {}", self.peer, sockets::out_of_files());
+        self.break_off(Refusal::Files, Failure { kind: FailureKind::Unreachable, detail });
     }
 
     fn on_end(&mut self, role: Role) {

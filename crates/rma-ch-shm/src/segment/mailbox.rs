@@ -59,6 +59,7 @@ impl Mailbox {
     pub fn open(me: Peer, job: &str, secret: [u8; 32]) -> io::Result<Self> {
         let identity = Identity::new(job.to_owned(), secret);
         let door = Reception::open(identity.addresses(Service::Mailbox, me), BACKLOG).map_err(|error| {
+            let error = sockets::told(error);
             io::Error::new(error.kind(), format!("process {me} cannot open its mailbox: {error}"))
         })?;
         Ok(Self { door, heard: VecDeque::new(), identity, me, dropped: 0 })
@@ -80,6 +81,7 @@ impl Mailbox {
                     Ok(false)
                 }
                 kind => {
+                    let error = sockets::told(error);
                     Err(io::Error::new(kind, format!("process {to} cannot be handed a descriptor: {error}")))
                 }
             },
@@ -93,10 +95,12 @@ impl Mailbox {
     pub fn try_receive(&mut self) -> io::Result<Option<Parcel>> {
         if self.heard.is_empty() {
             let Self { door, heard, identity, me, dropped } = self;
+            let mut has_lost_some = false;
             let swept = door.sweep(&mut Vec::new(), |news| {
                 for item in news.drain(..) {
                     // The connection has served.
                     let News::Greeting(_, message) = item else { continue };
+                    has_lost_some |= message.has_lost_some;
                     match parcel_of(identity, *me, message) {
                         Some(parcel) => heard.push_back(parcel),
                         None => *dropped += 1,
@@ -104,7 +108,10 @@ impl Mailbox {
                 }
             });
             if heard.is_empty() {
-                swept?;
+                swept.map_err(sockets::told)?;
+                if has_lost_some {
+                    return Err(sockets::out_of_files());
+                }
             }
         }
         Ok(self.heard.pop_front())

@@ -9,6 +9,7 @@
 //! asks for with what the file system has left; [`SharedMemory::reserve`] takes the pages at once.
 
 use crate::config::{Backing, ShmConfig};
+use crate::sockets;
 use rustix::fs::{
     FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SealFlags, fallocate, fcntl_add_seals,
     fcntl_get_seals, fstat, fstatvfs, ftruncate, memfd_create, open,
@@ -68,13 +69,13 @@ impl SharedMemory {
                     place: "memfd".to_owned(),
                     wanted: len,
                     available: None,
-                    reason: error.to_string(),
+                    reason: sockets::told(error).to_string(),
                 }),
             }
         }
         if matches!(backing, Backing::Auto | Backing::File) {
             if let Some(attempt) = attempts.last() {
-                tracing::warn!("shared memory: {attempt}; trying {}", config.dir.path().display());
+                tracing::info!("shared memory: {attempt}; trying {}", config.dir.path().display());
             }
             match Self::create_file(len, node_total.max(len), config.dir.path()) {
                 Ok(memory) => return Ok(memory),
@@ -82,7 +83,8 @@ impl SharedMemory {
             }
         }
         let error = SegmentError { len, attempts };
-        tracing::warn!("{error}");
+        // Whoever asked says what it does without.
+        tracing::info!("{error}");
         Err(error)
     }
 

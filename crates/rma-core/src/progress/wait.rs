@@ -406,7 +406,8 @@ impl Reports {
         let waited = now.saturating_sub(*self.begun.get_or_insert(now));
         if waited >= self.after {
             let waits_for = describe(state);
-            tracing::warn!(call = wait.call, waits_for, ?waited, "still waiting");
+            // The host says it aloud.
+            tracing::info!(call = wait.call, waits_for, ?waited, "still waiting");
             wait.host.report(&LongWait { call: wait.call, waited, waits_for: &waits_for });
             while waited >= self.after {
                 self.after *= 2;
