@@ -5,7 +5,7 @@ use crate::arguments::{Out, TextOut};
 use crate::entry::{call_any_time, entry, plain};
 use crate::errors::{Raiser, say};
 use crate::info::Info;
-use crate::runtime::{abort, finish, is_finalized, is_initialized, running, start};
+use crate::runtime::{abort, end_child, finish, is_finalized, is_initialized, running, start};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
@@ -130,6 +130,7 @@ entry! {
 }
 
 fn begin(call: &'static str, asked: c_int) -> Result<()> {
+    end_child(call);
     if is_finalized() {
         return Err(Error::new(ErrorClass::Other, call, "called after MPI_Finalize; MPI cannot start again"));
     }

@@ -10,7 +10,9 @@ use crate::debug;
 use crate::heap;
 use crate::window::near;
 use parking_lot::Mutex;
-use rma::{Error, ErrorClass, Result, World};
+use rma::config::Configuration;
+use rma::raw::{end_forked_child, is_forked_child, when_forked};
+use rma::{Error, ErrorClass, Result, World, log_to_stderr};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
@@ -125,14 +127,34 @@ pub(crate) fn is_initialized() -> bool {
     running().is_some() || is_finalized()
 }
 
+/// Whether MPI has been finalized, or is over for another reason: in a forked child of a rank. Libraries that end MPI with the
+/// process if it runs leave it alone there.
 pub(crate) fn is_finalized() -> bool {
-    !FINALIZED.load(Acquire).is_null()
+    !FINALIZED.load(Acquire).is_null() || is_forked_child()
+}
+
+/// Ends a forked child, which no call but those that are legal at any time leaves alive.
+pub(crate) fn end_child(call: &'static str) {
+    if is_forked_child() {
+        end_forked_child(call);
+    }
+}
+
+/// What a forked child does first: whatever it calls finds no process.
+fn leave_in_child() {
+    near::close();
+    PROCESS.store(null_mut(), Release);
+    WATCHED.store(null_mut(), Release);
 }
 
 /// Starts MPI in this process.
 pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
+    when_forked(leave_in_child);
     let written = crate::tool::take_settings();
-    let job = World::init_with(&|name| written.get(name).cloned()).map_err(|error| error.in_call(call))?;
+    let instead = |name: &str| written.get(name).cloned();
+    // A wrong value is told below. A program in other languages too may have a subscriber, which is left alone.
+    let _ = log_to_stderr(&|name| instead(name).or_else(|| Configuration::of_environment(name)));
+    let job = World::init_with(&instead).map_err(|error| error.in_call(call))?;
     let own = Comm::predefined(Arc::new(job.own()), "MPI_COMM_SELF");
     let world = Comm::predefined(job.communicator(), "MPI_COMM_WORLD");
     if asked_level < MPI_THREAD_MULTIPLE {
@@ -200,9 +222,10 @@ pub(crate) fn abort_by_error(code: i32) -> ! {
     abort(code)
 }
 
-/// The error of a call outside `MPI_Init` … `MPI_Finalize`.
+/// The error of a call outside `MPI_Init` … `MPI_Finalize`; a forked child ends here.
 #[cold]
 pub(crate) fn not_running(call: &'static str) -> Error {
+    end_child(call);
     let cause = match is_finalized() {
         true => "called after MPI_Finalize",
         false => "called before MPI_Init or MPI_Init_thread",

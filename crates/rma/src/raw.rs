@@ -5,6 +5,7 @@ pub use crate::collective::{
     AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Combine, ElementWise, Exchange,
     Gather, Given, Link, Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll, Take,
 };
+pub use crate::fork::{end_forked_child, is_forked_child, when_forked};
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{
     MatchedMessage, Messenger, Plane, ReceiveRequest, Received, ReceivedNow, Scope, SendMode, SendRequest,

@@ -3,8 +3,10 @@
 use crate::collective::boards::Departures;
 use crate::collective::{CollectiveRequest, Machine};
 use crate::config::Configuration;
+use crate::fork;
 use crate::host::{Block, Siblings};
 use crate::message::{MessageUpper, Messenger, Plane, ReceivedNow, Scope};
+use crate::nobody::Nobody;
 use crate::progress::{Begun, RuntimeUpper};
 use crate::trace::Recorder;
 use parking_lot::Mutex;
@@ -311,6 +313,14 @@ impl Runtime {
         self.engine.close()
     }
 
+    /// Gives back what only a process of a job needs, sockets above all. Whoever keeps the runtime finds it alone.
+    pub(crate) fn release(&self) {
+        self.engine.replace_channel(Box::new(Nobody));
+        if let Some(siblings) = &self.siblings {
+            siblings.close();
+        }
+    }
+
     /// For whom messages and collectives of this process wait, as the end of a sentence.
     fn behind(&self) -> String {
         self.messenger
@@ -339,9 +349,17 @@ impl Alarm {
         self.sleepers.lock().iter().for_each(WakeHandle::wake);
     }
 
+    /// Ends the waits of this process alone, where nothing but stores is allowed.
+    pub(crate) fn raise_alone(&self) {
+        self.is_raised.store(true, Ordering::SeqCst);
+    }
+
     fn check(&self) -> Result<()> {
         match self.is_raised.load(Ordering::SeqCst) {
-            true => Err(Error::new(ErrorClass::ProcAborted, "wait", "another rank of the job has failed")),
+            true => {
+                fork::check("a call that communicates");
+                Err(Error::new(ErrorClass::ProcAborted, "wait", "another rank of the job has failed"))
+            }
             false => Ok(()),
         }
     }

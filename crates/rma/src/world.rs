@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::communicator::Communicator;
 use crate::config::{Configuration, RuntimeConfig};
+use crate::fork;
 use crate::launch::Client;
 use crate::parting::{is_survivable, meet_survivors};
 use crate::start::{Started, start};
@@ -54,6 +55,7 @@ impl World {
     /// # Errors
     /// As for [`World::init`].
     pub fn init_with(instead: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        fork::check("init");
         if IS_STARTED.swap(true, SeqCst) {
             let cause = "this process has started its part in the job before";
             return Err(Error::new(ErrorClass::Other, "init", cause));
@@ -65,6 +67,7 @@ impl World {
         // Alone there is nobody to serve.
         let mut world = Self::new(Communicator::world(runtime), launcher);
         let runtime = world.communicator.runtime();
+        fork::watch(runtime.me.0, &runtime.alarm);
         if agent && runtime.size > 1 {
             // When it cannot be started, the world that is dropped tells the others.
             world.agent = Some(Agent::start(&runtime.engine, agent_tick_us)?);
@@ -98,6 +101,7 @@ impl World {
 
     /// Ends the job at once, with this exit status, and does not return.
     pub fn abort(&self, code: i32) -> ! {
+        fork::check("abort");
         if let Some(launcher) = &self.launcher {
             // A launcher that cannot be told sees the exit.
             let _ = launcher.abort(code);
@@ -107,6 +111,7 @@ impl World {
 
     /// As [`World::abort`], because another rank is lost: the launcher names that one and ends with its status.
     pub fn abort_after_loss(&self, code: i32) -> ! {
+        fork::check("abort");
         if let Some(launcher) = &self.launcher {
             // A launcher that cannot be told sees the exit.
             let _ = if launcher.is_own() { launcher.abort_after_loss(code) } else { launcher.abort(code) };
@@ -119,6 +124,7 @@ impl World {
         if std::mem::replace(&mut self.is_over, true) {
             return Ok(());
         }
+        fork::check("finalize");
         // From here on this thread serves until nobody needs anything.
         self.agent = None;
         let launcher = self.launcher.as_deref();
@@ -135,10 +141,9 @@ impl World {
         if let Some(summary) = self.summary.as_ref().filter(|_| self.rank() == 0) {
             summary.print(&runtime.engine, launcher);
         }
-        match &self.launcher {
-            Some(launcher) => launcher.finalize(),
-            None => Ok(()),
-        }
+        let told = self.launcher.as_ref().map_or(Ok(()), |launcher| launcher.finalize());
+        self.runtime().release();
+        told
     }
 
     /// Meets all ranks, or those that live where ranks may outlive each other.
@@ -182,6 +187,13 @@ impl Deref for World {
 
 impl Drop for World {
     fn drop(&mut self) {
+        if fork::is_forked_child() {
+            // The world is the parent's, and so is everything that it holds on to.
+            self.desert();
+            std::mem::forget(self.agent.take());
+            std::mem::forget((Arc::clone(&self.communicator), self.launcher.clone()));
+            return;
+        }
         let is_in_step = !self.runtime().is_out_of_step.load(Relaxed) && !std::thread::panicking();
         let is_good = match is_in_step {
             true => self.end().inspect_err(|error| eprintln!("rma: rank {}: {error}", self.rank())).is_ok(),

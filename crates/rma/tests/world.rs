@@ -241,3 +241,20 @@ fn wrong_variables_are_errors_and_unknown_ones_warnings() {
     let settings = run(1, "settings", &[("RMA_CREDITS", "7")]);
     assert!(settings.text().lines().any(|line| line == "RMA_CREDITS=7"));
 }
+
+/// A forked child that lets go of the world takes nothing from its parent, and one that would end it ends itself.
+#[test]
+fn forked_children_leave_the_world_to_their_parent() {
+    const SIGHT: &str = env!("CARGO_BIN_EXE_rma-test-sight");
+    for path in PATHS {
+        let mut command = rmarun(["-n", "2", SIGHT, "fork"]);
+        command.envs(path.iter().copied());
+        let run = Running::start(command).finish();
+        assert_eq!((run.code, run.sorted_lines()), (Some(0), vec!["1", "1", "7", "7"]), "{run:?}");
+        for rank in 0..2 {
+            let line = format!("rma: finalize called in a forked child of rank {rank}: ");
+            assert!(run.stderr.contains(&line), "{run:?}");
+        }
+        assert_eq!(run.stderr.lines().count(), 2, "{run:?}");
+    }
+}

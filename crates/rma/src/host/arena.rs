@@ -100,6 +100,12 @@ impl Arenas {
         Block::of(&arena, len, align).ok_or_else(|| "an arena is too short".to_owned())
     }
 
+    /// Lets go of the arenas that live as long as the process: those that have no block go.
+    pub(super) fn forget(&self) {
+        let kept = std::mem::take(&mut self.state.lock().kept);
+        drop(kept);
+    }
+
     /// How shared memory is made and checked.
     pub(super) fn config(&self) -> &ShmConfig {
         &self.config

@@ -27,7 +27,8 @@ pub struct Siblings {
 }
 
 struct Post {
-    mailbox: Mailbox,
+    /// None when this process has ended its part in the job.
+    mailbox: Option<Mailbox>,
     /// What has arrived and was not asked for yet.
     arrived: HashMap<(Peer, u64), OwnedFd>,
 }
@@ -58,9 +59,18 @@ pub(super) struct ArenaName {
 impl Siblings {
     /// Opens this process's mailbox.
     pub fn new(mailbox: Mailbox, config: ShmConfig) -> Self {
-        let post = Post { mailbox, arrived: HashMap::new() };
+        let post = Post { mailbox: Some(mailbox), arrived: HashMap::new() };
         let (arenas, post, mapped) = (Arenas::new(config), Mutex::new(post), Mutex::default());
         Self { arenas, post, mapped, has_complained: AtomicBool::new(false) }
+    }
+
+    /// This process leaves the job: nothing more is handed to it or mapped.
+    pub(crate) fn close(&self) {
+        let mut post = self.post.lock();
+        post.mailbox = None;
+        post.arrived.clear();
+        self.mapped.lock().clear();
+        self.arenas.forget();
     }
 
     /// Zeroed memory that siblings can map, at a multiple of `align`, a power of two up to a page. It is given back when the
@@ -89,7 +99,7 @@ impl Siblings {
                 }
                 // Others may be giving too, and a full mailbox takes nothing.
                 post.look()?;
-                let sent = post.mailbox.try_send(*peer, arena.number, arena.memory.as_fd());
+                let sent = post.mailbox()?.try_send(*peer, arena.number, arena.memory.as_fd());
                 is_given = sent.map_err(|error| Trouble::Lasting(error.to_string()))?;
                 if is_given {
                     break;
@@ -143,9 +153,13 @@ impl Siblings {
 }
 
 impl Post {
+    fn mailbox(&mut self) -> Result<&mut Mailbox, Trouble> {
+        self.mailbox.as_mut().ok_or_else(|| Trouble::from("this process has left the job"))
+    }
+
     fn look(&mut self) -> Result<(), Trouble> {
         while let Some(parcel) =
-            self.mailbox.try_receive().map_err(|error| Trouble::Lasting(error.to_string()))?
+            self.mailbox()?.try_receive().map_err(|error| Trouble::Lasting(error.to_string()))?
         {
             if self.arrived.len() >= ARRIVED_MAX {
                 self.arrived.clear();
