@@ -80,8 +80,11 @@ impl Wire {
                 if line.command() != command {
                     return Err(failed(format!("the launcher answered {line} where {command} was due")));
                 }
-                // What came along would wait here until there is more to read.
-                self.take_notices()?;
+                // Notices that came along would wait here until there is more to read. Launchers without any may send answers
+                // ahead.
+                if self.on_death.is_some() {
+                    self.take_notices()?;
+                }
                 return Ok(line);
             }
             self.voice.wait(PollFlags::IN, deadline, command)?;
