@@ -228,7 +228,7 @@ impl Player {
                 true
             }
             Err(error) => {
-                assert!(self.doomed.is_some() && error.class() == ErrorClass::ProcAborted, "{error}");
+                assert!(self.doomed.is_some() && error.class() == ErrorClass::ProcFailed, "{error}");
                 self.end_early();
                 true
             }
@@ -257,7 +257,7 @@ impl Player {
                 // A fence epoch is everybody's, and has ended with the dead; the rank goes on with its collective calls, or
                 // others would wait for it.
                 let is_ended = self.is_in_fence(&step) && error.class() == ErrorClass::RmaSync;
-                let is_lost = error.class() == ErrorClass::ProcAborted;
+                let is_lost = error.class() == ErrorClass::ProcFailed;
                 assert!(is_lost || is_ended, "rank {}: {step:?}: {error}", self.me);
                 // What a fence epoch has lost, the next lock call may be the first to say.
                 let is_late = matches!(step, Instruction::Lock { .. }) && self.has_fenced();
@@ -442,7 +442,7 @@ impl Player {
             return true;
         };
         let is_over = under_way.poll().unwrap_or_else(|error| {
-            assert!(self.doomed.is_some() && error.class() == ErrorClass::ProcAborted, "{error}");
+            assert!(self.doomed.is_some() && error.class() == ErrorClass::ProcFailed, "{error}");
             true
         });
         if is_over {

@@ -320,7 +320,7 @@ fn wait_and_complete_say_who_is_lost() {
     assert!(!windows[1].poll_sync(&mut wait).unwrap(), "rank 0 is alive");
     world.finish(&windows[0], "complete", windows[0].begin_complete().unwrap()).unwrap();
     let error = world.finish(&windows[1], "wait", wait).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(error.class(), ErrorClass::ProcFailed);
     assert!(error.to_string().contains("rank 2"), "{error}");
     assert_eq!(local(&windows[1], 0), 7);
     // Both sides can be used again.
@@ -328,7 +328,7 @@ fn wait_and_complete_say_who_is_lost() {
     world.finish(&windows[0], "start", start).unwrap();
     windows[1].try_post_to(&[Rank(0)], Assert::NONE).unwrap();
     let error = world.finish(&windows[0], "complete", windows[0].begin_complete().unwrap()).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(error.class(), ErrorClass::ProcFailed);
     world.finish(&windows[1], "wait", windows[1].begin_wait().unwrap()).unwrap();
 }
 
@@ -409,7 +409,7 @@ fn posts_and_dones_in_shared_memory_say_who_is_lost_and_who_is_not() {
     world.finish(&origin, "start", origin.begin_start(&[Rank(1)], Assert::NONE).unwrap()).unwrap();
     world.finish(&origin, "complete", origin.begin_complete().unwrap()).unwrap();
     let error = world.finish(&target, "wait", wait).unwrap_err();
-    assert!(error.class() == ErrorClass::ProcAborted && error.to_string().contains("rank 3"), "{error}");
+    assert!(error.class() == ErrorClass::ProcFailed && error.to_string().contains("rank 3"), "{error}");
     // An epoch to a dead rank is one to the living, who wait for its end; complete says who is lost.
     target.try_post_to(&[Rank(0)], Assert::NONE).unwrap();
     let start = origin.begin_start(&[Rank(1), Rank(3)], Assert::NONE).unwrap();
@@ -417,7 +417,7 @@ fn posts_and_dones_in_shared_memory_say_who_is_lost_and_who_is_not() {
     let value = [9u64];
     origin.put(from(&value), Rank(1), Disp(0)).unwrap();
     let error = world.finish(&origin, "complete", origin.begin_complete().unwrap()).unwrap_err();
-    assert!(error.class() == ErrorClass::ProcAborted && error.to_string().contains("rank 3"), "{error}");
+    assert!(error.class() == ErrorClass::ProcFailed && error.to_string().contains("rank 3"), "{error}");
     world.finish(&target, "wait", target.begin_wait().unwrap()).unwrap();
     assert_eq!(local(&target, 0), 9);
 }

@@ -312,7 +312,7 @@ fn a_rank_that_dies_in_one_creation_keeps_no_other() {
             for (comm, part) in all.iter().flatten() {
                 match class_of(part) {
                     None => {}
-                    Some(class) => assert_eq!((class, *comm == 1), (ErrorClass::ProcAborted, false)),
+                    Some(class) => assert_eq!((class, *comm == 1), (ErrorClass::ProcFailed, false)),
                 }
             }
             let mut again = vec![parts([1]), parts([1])];

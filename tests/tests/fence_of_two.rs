@@ -327,7 +327,7 @@ fn the_death_of_the_other_ends_a_fence() {
         let fence = survivor.begin_fence(Assert::NONE).unwrap();
         (windows[1], world.engines[1]) = (None, None);
         let error = world.finish(&survivor, "fence", fence).unwrap_err();
-        assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+        assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
     }
 }
 

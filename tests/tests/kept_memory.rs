@@ -125,7 +125,7 @@ fn memory_stays_when_a_rank_is_lost_before_all_have_met() {
     windows.remove(2);
     world.engines[2] = None;
     let error = free(&world, vec![windows.remove(0)]).remove(0).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(error.class(), ErrorClass::ProcFailed);
     assert_eq!(lives[0].load(SeqCst), 1, "rank 1 still reaches it");
     windows[0].put(from(&value), Rank(0), Disp(0)).unwrap();
     // With the engine nobody is left who could.

@@ -229,7 +229,7 @@ fn the_death_of_a_target_is_told_by_unlock_all_and_the_others_locks_go_back() {
         world.pump();
         let origin = window(&windows, 0);
         let outcome = origin.begin_unlock_all().and_then(|end| world.finish(origin, "unlock_all", end));
-        assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcAborted, "{has_store} {is_far}");
+        assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcFailed, "{has_store} {is_far}");
         assert!(world.is_free(window(&windows, 2), 2), "the lock of who lives is free");
     }
 }

@@ -204,7 +204,7 @@ fn the_death_of_its_target_ends_it() {
     (scene.windows[1], scene.world.engines[1]) = (None, None);
     let flush = window.begin_flush(Rank(1)).unwrap();
     let error = scene.world.finish(&window, "flush", flush).unwrap_err();
-    assert_eq!((error.class(), window.outstanding(), value), (ErrorClass::ProcAborted, 0, [77]));
+    assert_eq!((error.class(), window.outstanding(), value), (ErrorClass::ProcFailed, 0, [77]));
     // The place is free for another one.
     let lock = window.begin_lock(Shared, Rank(2), Assert::NONE).unwrap();
     scene.world.finish(&window, "lock", lock).unwrap();
@@ -303,7 +303,7 @@ fn replies_that_nobody_waits_for_are_refused_and_store_nothing() {
         attack(&mut duel, &request);
         (0..200).for_each(|_| duel.step());
         let error = duel.flush().expect_err("the villain is lost");
-        assert_eq!((error.class(), duel.window.outstanding()), (ErrorClass::ProcAborted, 0), "{number}");
+        assert_eq!((error.class(), duel.window.outstanding()), (ErrorClass::ProcFailed, 0), "{number}");
         let mut found = [0; LEN];
         into(&mut buffer).part(0, LEN).as_read().read(&mut found);
         let data: [u8; LEN] = std::array::from_fn(|at| at as u8);

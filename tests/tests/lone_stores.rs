@@ -291,9 +291,9 @@ fn its_target_may_die() {
         assert_eq!(window.outstanding(), 0, "what waited is given up");
         let flush = flush.map_or_else(|| window.begin_flush(Rank(1)), Ok);
         let error = flush.and_then(|flush| world.finish(&window, "flush", flush)).unwrap_err();
-        assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+        assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
         let error = window.put(from(&[2]), Rank(1), Disp(0)).unwrap_err();
-        assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+        assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
     }
 }
 

@@ -191,7 +191,7 @@ fn an_epoch_that_was_opened_quickly_says_who_is_lost() {
     world.settle();
     windows[0].complete().map_or_else(|error| assert!(error.to_string().contains("rank 2"), "{error}"), drop);
     let error = world.finish(&windows[1], "wait", wait).unwrap_err();
-    assert!(error.class() == ErrorClass::ProcAborted && error.to_string().contains("rank 2"), "{error}");
+    assert!(error.class() == ErrorClass::ProcFailed && error.to_string().contains("rank 2"), "{error}");
 }
 
 /// A setup whose ranks spin for a while, as they do by default.

@@ -302,7 +302,7 @@ fn the_death_of_the_target_ends_complete() {
         (scene.windows[1], scene.world.engines[1]) = (None, None);
         if !is_posted {
             let error = scene.finish(0, "complete", complete).unwrap_err();
-            assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+            assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
         } else {
             // The word may have left before the channel knew.
             let _ = scene.finish(0, "complete", complete);

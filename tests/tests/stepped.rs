@@ -169,7 +169,7 @@ fn a_lock_call_does_not_wait_for_the_lock_of_a_dead_rank() {
         world.finish(&window, "unlock 2", window.begin_unlock(TWO).unwrap()).unwrap();
         assert_eq!(local(&windows[1], 0), 1, "what does not depend on the dead goes on");
         let error = world.finish(&window, "unlock 1", window.begin_unlock(ONE).unwrap()).unwrap_err();
-        assert_eq!(error.class(), ErrorClass::ProcAborted, "{operations} operations: {error}");
+        assert_eq!(error.class(), ErrorClass::ProcFailed, "{operations} operations: {error}");
     }
 }
 
@@ -188,11 +188,11 @@ fn each_flush_of_a_dead_rank_says_so_and_no_other() {
     let lost = window.begin_flush(ONE).unwrap();
     world.settle();
     world.finish(&window, "flush 2", window.begin_flush(TWO).unwrap()).unwrap();
-    assert_eq!(world.finish(&window, "flush 1", lost).unwrap_err().class(), ErrorClass::ProcAborted);
+    assert_eq!(world.finish(&window, "flush 1", lost).unwrap_err().class(), ErrorClass::ProcFailed);
     let error = window.try_put(from(&value), ONE, Disp(0)).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(error.class(), ErrorClass::ProcFailed);
     let again = world.finish(&window, "flush 1", window.begin_flush(ONE).unwrap()).unwrap_err();
-    assert_eq!(again.class(), ErrorClass::ProcAborted);
+    assert_eq!(again.class(), ErrorClass::ProcFailed);
     assert!(world.finish(&window, "unlock 1", window.begin_unlock(ONE).unwrap()).is_err());
     world.finish(&window, "unlock 2", window.begin_unlock(TWO).unwrap()).unwrap();
 }
@@ -208,7 +208,7 @@ fn a_fence_that_never_opens_ends_the_operations_that_wait_for_it() {
     windows.remove(2);
     world.engines[2] = None;
     let error = world.finish(&window, "fence", window.begin_fence(Assert::NONE).unwrap()).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(error.class(), ErrorClass::ProcFailed);
     assert_eq!(local(&windows[1], 0), 0, "rank 1 has not opened its epoch");
     assert_eq!(window.outstanding(), 0);
     // The window can still be used for what does not need the dead.
@@ -235,7 +235,7 @@ fn a_window_is_freed_after_a_fence_epoch_lost_a_target() {
     // Contact is made by the next packets; the put is held back, so nobody has noticed yet.
     let lost = windows[0].begin_fence(Assert::NONE).unwrap();
     let error = world.finish(&windows[0], "fence", lost).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(error.class(), ErrorClass::ProcFailed);
     let window = windows.remove(0);
     let mut free = window.begin_free().map_err(|(_, error)| error).unwrap();
     let mut outcome = Ok(false);
@@ -243,7 +243,7 @@ fn a_window_is_freed_after_a_fence_epoch_lost_a_target() {
         outcome = free.poll();
         !matches!(outcome, Ok(false))
     });
-    assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcAborted);
+    assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcFailed);
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_creation_that_fails_gives_back_what_it_took() {
             outcomes.iter().all(Option::is_some)
         });
         for (me, outcome) in outcomes.into_iter().flatten().enumerate() {
-            let is_made = outcome.map_err(|error| assert_eq!(error.class(), ErrorClass::ProcAborted)).is_ok();
+            let is_made = outcome.map_err(|error| assert_eq!(error.class(), ErrorClass::ProcFailed)).is_ok();
             assert_eq!(world.engine(me as u32).live_windows(), usize::from(is_made), "after {rounds} rounds");
         }
     }
@@ -360,7 +360,7 @@ fn a_lock_all_epoch_goes_on_without_the_dead_and_says_so_at_its_end() {
             world.finish(&window, "flush", window.begin_flush(ONE).unwrap()).unwrap();
             assert_eq!(local(&windows[1], 0), 2);
             let end = world.finish(&window, "unlock_all", window.begin_unlock_all().unwrap());
-            let is_lost = |error: &rma_core::Error| error.class() == ErrorClass::ProcAborted;
+            let is_lost = |error: &rma_core::Error| error.class() == ErrorClass::ProcFailed;
             assert!(end.as_ref().err().is_none_or(is_lost), "{end:?}");
             assert!(elements == 1 || end.is_err(), "the put was held back, so its target was needed");
             // All other locks are free again, and the window can be used.
@@ -424,7 +424,7 @@ fn a_fence_in_shared_memory_tells_everybody_who_died() {
                 }
                 outcomes.iter().all(Option::is_some)
             });
-            let expected = if round == 0 { None } else { Some(ErrorClass::ProcAborted) };
+            let expected = if round == 0 { None } else { Some(ErrorClass::ProcFailed) };
             assert!(outcomes.iter().all(|outcome| *outcome == Some(expected)), "{doomed}: {outcomes:?}");
         }
     }
@@ -442,7 +442,7 @@ fn a_start_that_fails_uses_up_no_post_of_the_living() {
     windows.remove(2);
     world.engines[2] = None;
     let error = world.finish(&windows[0], "start", start).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted);
+    assert_eq!(error.class(), ErrorClass::ProcFailed);
     let value = [5];
     world.finish(&windows[0], "start", windows[0].begin_start(&[ONE], Assert::NONE).unwrap()).unwrap();
     assert!(windows[0].try_put(from(&value), ONE, Disp(0)).unwrap());

@@ -290,7 +290,7 @@ fn its_flush_hears_of_a_target_that_has_died() {
     scene.world.engines[1] = None;
     let flush = scene.window().begin_flush(Rank(1)).unwrap();
     let error = scene.world.finish(scene.window(), "flush", flush).unwrap_err();
-    assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+    assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
 }
 
 #[test]

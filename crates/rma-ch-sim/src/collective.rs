@@ -171,7 +171,7 @@ impl Meeting {
         }
         for peer in dead {
             if self.group.rank(*peer).is_some_and(|rank| !self.has_arrived(rank)) {
-                self.fail(ErrorClass::ProcAborted, format!("rank {peer} is dead"));
+                self.fail(ErrorClass::ProcFailed, format!("rank {peer} is dead"));
             }
         }
     }

@@ -155,7 +155,7 @@ fn a_dead_member_fails_the_collectives_that_it_has_not_joined() {
     net.declare_dead(Peer(2));
     for me in 0..2 {
         assert!(matches!(hosts[me].poll(joined[me]), Ok(Some(Outcome::Met))));
-        assert_eq!(hosts[me].poll(later[me]).unwrap_err().class(), ErrorClass::ProcAborted);
+        assert_eq!(hosts[me].poll(later[me]).unwrap_err().class(), ErrorClass::ProcFailed);
     }
     let others = Group::strided(8, Rank(0), Peer(0), 1, 2);
     let alone = hosts[0].begin_barrier(&others).unwrap();

@@ -6,7 +6,8 @@
 use std::fmt;
 
 /// Error classes of MPI that one-sided communication raises (MPI 3.1 table 11.2 and §8.4), with the values of the
-/// MPI 5.0 standard ABI.
+/// MPI 5.0 standard ABI. The ABI has no values for those of fault tolerance: they are MPICH's, which lie below
+/// `MPI_ERR_LASTCODE` as those of any implementation must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 #[non_exhaustive]
@@ -51,6 +52,9 @@ pub enum ErrorClass {
     ProcAborted = 58,
     ValueTooLarge = 59,
     Errhandler = 61,
+    ProcFailed = 101,
+    ProcFailedPending = 102,
+    Revoked = 103,
 }
 
 impl ErrorClass {
@@ -96,6 +100,9 @@ impl ErrorClass {
             Self::ProcAborted => "MPI_ERR_PROC_ABORTED",
             Self::ValueTooLarge => "MPI_ERR_VALUE_TOO_LARGE",
             Self::Errhandler => "MPI_ERR_ERRHANDLER",
+            Self::ProcFailed => "MPIX_ERR_PROC_FAILED",
+            Self::ProcFailedPending => "MPIX_ERR_PROC_FAILED_PENDING",
+            Self::Revoked => "MPIX_ERR_REVOKED",
         }
     }
 }

@@ -57,7 +57,8 @@ enum {
     RMA_ERR_SIZE = 52,
     RMA_ERR_WIN = 56,
     RMA_ERR_RMA_FLAVOR = 57,
-    RMA_ERR_PROC_ABORTED = 58
+    RMA_ERR_PROC_ABORTED = 58,
+    RMA_ERR_PROC_FAILED = 101
 };
 
 /* The text of the last error on this thread; valid until the next error on it. Never null. */

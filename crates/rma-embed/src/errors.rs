@@ -19,6 +19,7 @@ const OF_HOSTS: &[ErrorClass] = &[
     ErrorClass::NoMem,
     ErrorClass::RmaShared,
     ErrorClass::ProcAborted,
+    ErrorClass::ProcFailed,
 ];
 
 /// Keeps the text for `rma_error_text`; answers the number.

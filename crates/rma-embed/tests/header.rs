@@ -62,7 +62,7 @@ fn program(assertion: &str) -> String {
         claim(name, 0x54 << 56 | u64::from(ty.code()));
     }
     for class in CLASSES {
-        claim(&class.name().replacen("MPI_", "RMA_", 1), *class as i32 as u64);
+        claim(&class.name().replacen("MPIX_", "MPI_", 1).replacen("MPI_", "RMA_", 1), *class as i32 as u64);
     }
     claim("RMA_MIN_PACKET", MIN_PACKET as u64);
     claim("RMA_RANK_NULL", Rank::NULL.0.into());
@@ -124,6 +124,7 @@ const CLASSES: &[ErrorClass] = &[
     ErrorClass::Win,
     ErrorClass::RmaFlavor,
     ErrorClass::ProcAborted,
+    ErrorClass::ProcFailed,
 ];
 
 #[test]

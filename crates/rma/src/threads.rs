@@ -106,7 +106,8 @@ fn outcome<T>(ended: Vec<Ended<T>>) -> Result<Vec<T>> {
         match end {
             Ok(Ok(value)) => values.push(value),
             Ok(Err(error)) => {
-                let is_consequence = error.class() == ErrorClass::ProcAborted;
+                let is_consequence =
+                    matches!(error.class(), ErrorClass::ProcAborted | ErrorClass::ProcFailed);
                 if first.as_ref().is_none_or(|(known, _)| *known && !is_consequence) {
                     first = Some((is_consequence, error));
                 }

@@ -85,7 +85,7 @@ impl Host for MiniHost {
         let values = arrived.entry(*key).or_default();
         let mut missing = (0..group.size()).map(|rank| group.peer(Rank(rank)));
         if missing.any(|peer| !values.contains_key(&peer) && boxes.rank(peer).is_dead) {
-            return Err(Error::new(ErrorClass::ProcAborted, "host", "a rank of the collective has died"));
+            return Err(Error::new(ErrorClass::ProcFailed, "host", "a rank of the collective has died"));
         }
         if values.len() < group.size() as usize {
             return Ok(None);

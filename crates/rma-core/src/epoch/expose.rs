@@ -77,7 +77,7 @@ impl WaitSync {
     /// Answers whether every origin is done, and ends the epoch then.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when those that are not done are lost; the epoch is over then too.
+    /// `MPIX_ERR_PROC_FAILED` when those that are not done are lost; the epoch is over then too.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let shared = Arc::clone(&window.shared);
         let own = &shared.own().control;

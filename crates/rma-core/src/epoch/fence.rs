@@ -415,7 +415,7 @@ fn attends(state: &mut State, window: &mut WindowState, number: u64, is_watching
         Attendance::Broken(dead) => {
             shared.own().control.set_awake(Sleep::Fence);
             let cause = format!("rank {dead} cannot be reached any more, and was not in the fence");
-            Err(Error::new(ErrorClass::ProcAborted, "fence", cause))
+            Err(Error::new(ErrorClass::ProcFailed, "fence", cause))
         }
     }
 }

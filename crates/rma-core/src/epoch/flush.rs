@@ -98,7 +98,7 @@ impl FlushSync {
     /// Answers whether the flush is over.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when the target is lost, whatever was outstanding.
+    /// `MPIX_ERR_PROC_FAILED` when the target is lost, whatever was outstanding.
     pub(crate) fn poll(&self, state: &State, window: &WindowState) -> Result<bool> {
         if !state.lost.is_empty()
             && let Some(failure) = state.lost.get(&window.shared.group.peer(self.rank))
@@ -136,7 +136,7 @@ impl FlushAllSync {
     /// Answers whether the flush is over.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when a target is lost that the epoch depends on, whatever was outstanding.
+    /// `MPIX_ERR_PROC_FAILED` when a target is lost that the epoch depends on, whatever was outstanding.
     pub(crate) fn poll(&mut self, state: &State, window: &WindowState) -> Result<bool> {
         let reach = self.reach;
         self.goals.retain(|(key, goal)| match (state.pools.targets.get(*key), reach) {

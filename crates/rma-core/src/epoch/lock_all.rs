@@ -217,7 +217,7 @@ impl UnlockAllSync {
     /// Answers whether everything is complete at the targets and the locks are on their way back.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when a target was lost that the epoch depended on.
+    /// `MPIX_ERR_PROC_FAILED` when a target was lost that the epoch depended on.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         if !self.is_closing {
             // The change to the window protocol comes to its end first: a lock that is asked for has to be released.

@@ -222,7 +222,7 @@ impl CompleteSync {
     /// Answers whether every target has been told and this origin's buffers are its own again.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when a target is lost; the epoch is over then too.
+    /// `MPIX_ERR_PROC_FAILED` when a target is lost; the epoch is over then too.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         if !self.is_closing {
             window.check(&state.pools, Call::Complete, "complete")?;

@@ -51,7 +51,7 @@ pub(crate) fn abandon_unopened(window: &mut WindowState, pools: &mut Pools) {
 /// The error of a call that depends on a lost rank.
 pub(crate) fn error_of(rank: Rank, call: &'static str, failure: &Failure) -> Error {
     let cause = format!("rank {rank} cannot be reached any more: {failure}");
-    Error::new(ErrorClass::ProcAborted, call, cause)
+    Error::new(ErrorClass::ProcFailed, call, cause)
 }
 
 fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason: impl Fn() -> Error) {

@@ -46,7 +46,7 @@ impl Window {
     ///
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` while another access epoch is open; errors of
-    /// operations since the last synchronization; `MPI_ERR_PROC_ABORTED`.
+    /// operations since the last synchronization; `MPIX_ERR_PROC_FAILED`.
     pub fn start(&self, group: &[Rank], assert: Assert) -> Result<()> {
         if self.start_quickly(group, assert) {
             return Ok(());
@@ -75,7 +75,7 @@ impl Window {
     /// epoch. The operations are complete at a target when its wait call has returned.
     ///
     /// # Errors
-    /// `MPI_ERR_RMA_SYNC` without an epoch of start; errors of operations that are known by then; `MPI_ERR_PROC_ABORTED` when
+    /// `MPI_ERR_RMA_SYNC` without an epoch of start; errors of operations that are known by then; `MPIX_ERR_PROC_FAILED` when
     /// a target is lost.
     pub fn complete(&self) -> Result<()> {
         if self.complete_quickly() {
@@ -99,7 +99,7 @@ impl Window {
     /// `MPI_Win_wait` (MPI 3.1 §11.5.2): ends the exposure epoch when every origin of its group has called complete.
     ///
     /// # Errors
-    /// `MPI_ERR_RMA_SYNC` without an exposure epoch; `MPI_ERR_PROC_ABORTED` when an origin is lost that was not done.
+    /// `MPI_ERR_RMA_SYNC` without an exposure epoch; `MPIX_ERR_PROC_FAILED` when an origin is lost that was not done.
     pub fn wait(&self) -> Result<()> {
         if self.wait_quickly(false) {
             return Ok(());

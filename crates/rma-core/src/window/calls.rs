@@ -79,7 +79,7 @@ impl Window {
     ///
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` without an access epoch, `MPI_ERR_RMA_RANGE` where the target's size is known
-    /// here (otherwise the next synchronization call raises it), `MPI_ERR_PROC_ABORTED` when the target is lost.
+    /// here (otherwise the next synchronization call raises it), `MPIX_ERR_PROC_FAILED` when the target is lost.
     #[inline]
     pub fn put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<()> {
         if let Some(member) = self.direct(target, "put", origin.len()) {

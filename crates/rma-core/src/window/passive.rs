@@ -37,7 +37,7 @@ impl Window {
     /// `MPI_Win_unlock_all` (MPI 3.1 §11.5.3): completes all operations of the epoch at origin and targets, and closes it.
     ///
     /// # Errors
-    /// `MPI_ERR_RMA_SYNC` without a lock_all epoch; errors of the epoch's operations, `MPI_ERR_PROC_ABORTED` when a target
+    /// `MPI_ERR_RMA_SYNC` without a lock_all epoch; errors of the epoch's operations, `MPIX_ERR_PROC_FAILED` when a target
     /// is lost that it depended on.
     pub fn unlock_all(&self) -> Result<()> {
         if self.unlock_all_quickly() {
@@ -71,7 +71,7 @@ impl Window {
     /// `MPI_Win_flush_all` (MPI 3.1 §11.5.4): all operations so far are complete at origin and targets.
     ///
     /// # Errors
-    /// `MPI_ERR_RMA_SYNC` without a passive epoch; errors of the operations, `MPI_ERR_PROC_ABORTED` when a target is lost
+    /// `MPI_ERR_RMA_SYNC` without a passive epoch; errors of the operations, `MPIX_ERR_PROC_FAILED` when a target is lost
     /// that the epoch depends on.
     #[inline]
     pub fn flush_all(&self) -> Result<()> {

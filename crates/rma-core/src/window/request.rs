@@ -31,7 +31,7 @@ impl OperationRequest {
     /// Whether the operation has ended: its buffers are the caller's again, and a result is there. Moves nothing.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when the target was lost before the end, `MPI_ERR_RMA_SYNC` when the epoch was never opened.
+    /// `MPIX_ERR_PROC_FAILED` when the target was lost before the end, `MPI_ERR_RMA_SYNC` when the epoch was never opened.
     /// The buffers are the caller's again all the same.
     pub fn is_complete(&self) -> Result<bool> {
         match self.signal.as_ref().and_then(|signal| signal.get()) {

@@ -235,7 +235,7 @@ fn a_machine_that_fails_lets_go_of_its_callers_memory() {
             }
             net.step();
         }
-        assert_eq!(end.expect("it ends").class(), ErrorClass::ProcAborted);
+        assert_eq!(end.expect("it ends").class(), ErrorClass::ProcFailed);
         // The caller does with its memory what it wants.
         given.fill(9);
         memory.iter_mut().for_each(|bytes| bytes.fill(0xaa));
@@ -292,7 +292,7 @@ fn who_only_gives_serves_all_that_are_left() {
             others.retain_mut(|other| other.step().unwrap().is_none());
             net.step();
         }
-        assert_eq!(end.unwrap().unwrap_err().class(), ErrorClass::ProcAborted);
+        assert_eq!(end.unwrap().unwrap_err().class(), ErrorClass::ProcFailed);
         for rank in (1..SIZE).filter(|rank| *rank != lost) {
             assert!(
                 rooms[rank as usize].iter().all(|byte| *byte == rank as u8),
