@@ -13,6 +13,9 @@ use std::net::IpAddr;
 
 pub use crate::trace::{SightConfig, TraceFile};
 
+/// What `RMA_ON_FAILURE` may be.
+pub const ON_FAILURE: &[&str] = &["launcher", "continue"];
+
 /// What `RMA_CHANNEL` may be.
 pub const CHANNELS: &[&str] = &["auto", "shm", "tcp"];
 
@@ -51,6 +54,10 @@ rma_core::variables! {
         log: String = "warn", "RMA_LOG", Choice, LEVELS,
             "events of the library that are written to standard error, down to this level; in a Rust program, if it asks for that",
             "what does not work as it should is worth a line, and nothing else is";
+        /// What the death of a rank means for the others.
+        on_failure: String = "launcher", "RMA_ON_FAILURE", Choice, ON_FAILURE,
+            "launcher: what rmarun --on-failure says, which is that the job ends; continue: a rank that starts with it asks rmarun to let the job go on",
+            "a program that does not look for errors is not to go on without a rank";
         /// Whether forgotten objects are listed at the end.
         debug: bool = false, "RMA_DEBUG", Switch, (),
             "1: MPI_Finalize lists what the program has not freed, with the calls that made it",

@@ -48,7 +48,7 @@ mod world;
 mod testing;
 
 pub use collective::CollectiveRequest;
-pub use communicator::{Communicator, Envelope, Message, Receiving, Sending};
+pub use communicator::{Agreed, Communicator, Envelope, Message, Receiving, Sending};
 pub use group::{Comparison, Group};
 pub use log::log_to_stderr;
 pub use rma_core::{Error, ErrorClass, Result};

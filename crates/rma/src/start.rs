@@ -92,6 +92,10 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
             messenger.pass_deaths_on();
         }
     }
+    if let Some(launcher) = launcher.as_deref().filter(|_| configuration.runtime.on_failure == "continue") {
+        // Before the first meeting: behind it all ranks are told the same.
+        launcher.outlive()?;
+    }
     if let Some(launcher) = launcher.as_deref().filter(|_| identity.size > 1) {
         if identity.me == Peer(0) {
             launcher.put(CROWDED_KEY, if is_crowded { "1" } else { "0" })?;

@@ -90,6 +90,11 @@ impl World {
         self.runtime().configuration().settings()
     }
 
+    /// Whether the job goes on when a rank dies, as its launcher says.
+    pub fn outlives_ranks(&self) -> bool {
+        self.launcher.as_deref().is_some_and(|launcher| is_survivable(launcher).unwrap_or(false))
+    }
+
     /// Ends this process's part in the job in order: waits for the other ranks, says goodbye, tells the launcher. Dropping
     /// the world does the same, but can only print what goes wrong.
     ///

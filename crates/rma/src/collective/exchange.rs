@@ -246,6 +246,9 @@ impl Take {
     }
 }
 
+/// What ends a collective for good.
+const OF_LOSSES: [ErrorClass; 3] = [ErrorClass::ProcAborted, ErrorClass::ProcFailed, ErrorClass::Revoked];
+
 impl Stray {
     pub(super) fn new(link: &Link, from: u32, tag: u32) -> Result<Self> {
         Ok(Self { from, receive: link.receive(from, tag, 0)? })
@@ -255,7 +258,7 @@ impl Stray {
     pub(super) fn has_come(&mut self) -> Result<bool> {
         match self.receive.test() {
             None => Ok(false),
-            Some(Err(error)) if error.class() == ErrorClass::ProcAborted => Err(error),
+            Some(Err(error)) if OF_LOSSES.contains(&error.class()) => Err(error),
             // It has quit the collective, and has told this rank by its messages before.
             Some(Err(error)) if error.class() == ErrorClass::Other => Ok(false),
             Some(_) => Ok(true),

@@ -107,6 +107,11 @@ impl Link {
         self.messenger.quit(self.scope, self.number, &self.whole, tell.into_iter());
     }
 
+    /// That no rank of the collective has died, and its communicator was not revoked: also where it has no messages.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.messenger.check_circle(&self.whole)
+    }
+
     /// This rank is through with the collective.
     pub fn leave(&self) {
         self.messenger.leave(self.scope, self.number);

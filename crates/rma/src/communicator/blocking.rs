@@ -351,6 +351,7 @@ impl Communicator {
 
     /// The boards, if the ranks have made some: at the first blocking collectives they have not. Called once for each.
     fn boards(&self, call: &'static str) -> Result<Option<&Boards>> {
+        self.check_members(call)?;
         let Shared { calls, boards } = &self.shared;
         if let Some(made) = boards.get() {
             return made.as_ref().map(Option::as_ref).map_err(Error::clone);

@@ -39,6 +39,9 @@ impl Machine for Creation {
     type Output = Communicator;
 
     fn step(&mut self) -> Result<Option<Communicator>> {
+        if let Some(link) = self.link() {
+            link.check()?;
+        }
         let Some(named) = self.broadcast.step()? else { return Ok(None) };
         let context = named.try_into().map_or(NO_CONTEXT, u64::from_le_bytes);
         let context = accept(context)?;

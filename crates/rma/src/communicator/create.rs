@@ -133,6 +133,7 @@ impl Communicator {
 
     /// What every rank says.
     fn wishes(&self, call: &'static str, mine: Wish) -> Result<Vec<Wish>> {
+        self.check_members(call)?;
         let blocks = self.runtime().run(call, AllGather::new(self.link(), mine.emit()))?;
         self.runtime().noted(blocks.iter().map(|block| Wish::parse(block, call)).collect())
     }

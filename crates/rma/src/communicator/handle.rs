@@ -46,6 +46,8 @@ pub struct Communicator {
     ranks: OnceLock<Option<HashMap<Peer, u32>>>,
     /// Collectives begun so far.
     begun: AtomicU64,
+    /// Agreements begun so far.
+    pub(super) agreements: AtomicU64,
     /// What blocking collectives have in shared memory.
     pub(super) shared: Shared,
 }
@@ -60,7 +62,7 @@ impl Communicator {
     pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
         runtime.messenger.open(&group);
         let (ranks, begun) = (OnceLock::new(), AtomicU64::new(0));
-        Self { runtime, group, ranks, begun, shared: Shared::default() }
+        Self { runtime, group, ranks, begun, agreements: AtomicU64::new(0), shared: Shared::default() }
     }
 
     /// The caller's rank, from 0.
@@ -132,6 +134,11 @@ impl Communicator {
     /// What all communicators of this process share; for libraries on top of this one.
     pub fn runtime(&self) -> &Arc<Runtime> {
         &self.runtime
+    }
+
+    /// That no rank has died and the communicator was not revoked; one load while there is neither.
+    pub(super) fn check_members(&self, call: &'static str) -> Result<()> {
+        self.runtime.messenger.check_circle(&self.group).map_err(|error| error.in_call(call))
     }
 
     /// The way of the next collective to the other ranks, by which they tell it from all others. Every rank takes one for

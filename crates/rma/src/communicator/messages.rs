@@ -7,8 +7,8 @@ use crate::elements::{as_bytes, from_bytes};
 use crate::message::{Plane, ReceiveRequest, Received, SendRequest, Waiting};
 use crate::runtime::Runtime;
 use crate::window::Element;
-use rma_core::Result;
 use rma_core::ids::Peer;
+use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Communicator {
         self.engine().poll();
         let waiting = self.runtime().messenger.probe(self.scope(Plane::User), source, tag.map(u64::from));
         if waiting.is_none() {
-            self.runtime().messenger.check_source(self.context(), source)?;
+            self.runtime().messenger.check_source(self.scope(Plane::User), source)?;
         }
         Ok(waiting.map(|Waiting { source, tag, len }| {
             let (source, tag) = self.envelope(source, tag);
@@ -191,7 +191,12 @@ impl<T: Element> Receiving<'_, T> {
         let runtime = self.communicator.runtime();
         let _call = runtime.engine.trace_call("receive");
         let describe = || "a message to arrive".to_owned();
-        let received = runtime.wait_until("receive", &describe, &mut || self.request.test().transpose())?;
+        let received = runtime.wait_until("receive", &describe, &mut || self.request.test().transpose());
+        let received = received.map_err(|error| match error.class() {
+            // Nothing is pending when this has returned.
+            ErrorClass::ProcFailedPending => Error::new(ErrorClass::ProcFailed, error.call(), error.cause()),
+            _ => error,
+        })?;
         message(self.communicator, received)
     }
 }

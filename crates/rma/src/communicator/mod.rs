@@ -7,6 +7,7 @@ mod blocking;
 mod collectives;
 mod context;
 mod create;
+mod faults;
 mod handle;
 mod messages;
 mod wish;
@@ -17,6 +18,7 @@ mod tests;
 mod tests_of_boards;
 
 pub(crate) use context::{accept, propose};
+pub use faults::Agreed;
 pub use handle::Communicator;
 pub use messages::{Envelope, Message, Receiving, Sending};
 pub(crate) use wish::Wish;

@@ -265,3 +265,35 @@ fn collectives_of_typed_values() {
         .unwrap();
     }
 }
+
+#[test]
+fn ranks_agree_revoke_and_shrink_when_nobody_has_died() {
+    // More than one ballot has room for, too.
+    for size in [1, 5, 66] {
+        World::run_threads(size, |world| {
+            let comm = world.duplicate()?;
+            let me = world.rank();
+            for round in 0..3 {
+                let agreed = comm.agree(!(1 << (me % 32)) | round)?;
+                let expected = (0..size).fold(u32::MAX, |flags, rank| flags & (!(1 << (rank % 32)) | round));
+                assert_eq!((agreed.flags, agreed.unacknowledged.size()), (expected, 0));
+            }
+            assert_eq!((comm.failed().size(), comm.acknowledge_failed(9)), (0, 0));
+            if me == size / 2 {
+                comm.revoke();
+            }
+            while !comm.is_revoked() {
+                std::thread::yield_now();
+            }
+            assert_eq!(comm.barrier().unwrap_err().class(), ErrorClass::Revoked);
+            assert_eq!(comm.duplicate().unwrap_err().class(), ErrorClass::Revoked);
+            let begun = comm.begin_shrink();
+            assert_eq!(comm.agree(1 << me.min(1))?.flags, u32::from(size == 1));
+            let shrunk = begun.wait()?;
+            assert_eq!((shrunk.compare(world), shrunk.is_revoked()), (Comparison::Congruent, false));
+            assert_eq!(shrunk.allreduce(ReduceOp::Sum, &[1u32])?, [size]);
+            Ok(())
+        })
+        .unwrap();
+    }
+}

@@ -74,6 +74,11 @@ impl Intercommunicator {
         Communicator::new(Arc::clone(&self.runtime), self.local.clone())
     }
 
+    /// The processes of both groups.
+    pub fn both(&self) -> host::Group {
+        self.both.clone()
+    }
+
     /// The group that calls reach.
     pub fn remote(&self) -> &Group {
         &self.remote

@@ -253,6 +253,17 @@ impl Client {
         self.say(&Line::new("abort").with("exitcode", code).with("because", because))
     }
 
+    /// Asks the launcher to let the job go on when a rank dies. Other launchers have their own way, and are asked nothing.
+    ///
+    /// # Errors
+    /// When the launcher does not answer as agreed.
+    pub fn outlive(&self) -> Result<()> {
+        match self.is_own() {
+            true => self.ask(&Line::new("outlive"), "outliving").map(drop),
+            false => Ok(()),
+        }
+    }
+
     /// Says a line without waiting for whoever waits for an answer.
     fn say(&self, line: &Line) -> Result<()> {
         self.voice.send(line, Instant::now() + self.limit)

@@ -262,7 +262,10 @@ impl Job {
                 Err(error) => Err(error),
             };
             match step {
-                Ok((answers, Event::None)) => {
+                Ok((answers, event @ (Event::None | Event::Outlive))) => {
+                    if event == Event::Outlive {
+                        self.options.on_failure = OnFailure::Continue;
+                    }
                     if let Some((to, error)) = self.answer(answers) {
                         return self.cannot_serve(to, &error);
                     }

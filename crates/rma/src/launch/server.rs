@@ -49,6 +49,8 @@ pub enum Event {
     },
     /// The rank has found this one lost; likewise.
     Lost(u32),
+    /// The rank asks that the job goes on when ranks die; likewise.
+    Outlive,
 }
 
 /// The server of one job.
@@ -134,6 +136,10 @@ impl Server {
             "put" => self.put(&line)?,
             "get" => self.get(&line)?,
             "watch" => return Ok((self.watch(rank), Event::None)),
+            "outlive" => {
+                self.pairs.insert(ON_FAILURE_KEY.to_owned(), "continue".to_owned());
+                return Ok((vec![(rank, Line::new("outliving").with("rc", 0))], Event::Outlive));
+            }
             "barrier_in" => return Ok((self.enter_barrier(rank)?, Event::None)),
             "finalize" => {
                 self.phases[rank as usize] = Phase::Finalized;
@@ -324,6 +330,16 @@ mod tests {
         assert_eq!(ask(&mut server, 1, "cmd=barrier_in"), "");
         assert_eq!(ask(&mut server, 2, "cmd=finalize"), "2:cmd=finalize_ack rc=0;");
         assert_eq!(server.gone(0), [(1, Line::new("barrier_out").with("rc", 0))]);
+    }
+
+    #[test]
+    fn whoever_asks_for_it_makes_the_job_go_on() {
+        let mut server = Server::new("kvs", 2, [(ON_FAILURE_KEY.to_owned(), "end".to_owned())]);
+        (0..2).for_each(|rank| drop(ask(&mut server, rank, INIT)));
+        let (answers, event) = server.handle(1, b"cmd=outlive").unwrap();
+        assert_eq!((answers.len(), answers[0].0, event), (1, 1, Event::Outlive));
+        let get = format!("cmd=get kvsname=kvs key={ON_FAILURE_KEY}");
+        assert!(ask(&mut server, 0, &get).contains("value=continue"));
     }
 
     #[test]

@@ -12,20 +12,24 @@
 //!
 //! Collectives are more than their messages. A rank that depends on the dead leaves with an error, and those that wait for that
 //! rank would wait in vain. So each message of a collective belongs to a *circle*, the processes of the collective, and is given
-//! up when one of them is known to be dead, whoever it comes from or goes to. All members hear of it, so all leave. A receive from
-//! any source has the processes of its communicator for a circle: the one that has died might have sent.
+//! up when one of them is known to be dead, whoever it comes from or goes to. All members hear of it, so all leave.
+//!
+//! A receive from any source may wait for the dead in vain, if those are of its communicator. It says so whenever it is looked at,
+//! until the program has acknowledged these failures there, and is not over: somebody who lives may still send.
 //!
 //! Invariant: a message that has ended before its circle is looked at keeps its end; a collective may succeed on some ranks and
 //! fail on others, but ends on all.
 
 use super::messenger::{Messenger, ReceiveRequest, SendRequest};
+use super::packet::Scope;
 use super::request::RequestId;
+use super::revoked::revoked_error;
 use super::sending::lost_error;
-use super::state::{Kind, Outgoing, State};
+use super::state::{Kind, Outgoing, Receive, State};
 use rma_core::channel::Channel;
 use rma_core::host::Group;
 use rma_core::ids::Peer;
-use rma_core::{Error, Result};
+use rma_core::{Error, ErrorClass, Result};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,6 +37,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Those who have died, as far as is known, and what is still to be done about it.
 #[derive(Debug, Default)]
 pub(super) struct Deaths {
+    /// In the order in which this process has heard of them.
     known: Vec<Peer>,
     /// Those that the channels are to be asked about.
     to_ask: Vec<Peer>,
@@ -40,6 +45,8 @@ pub(super) struct Deaths {
     passes_on: bool,
     /// The processes of each communicator in use, and how many handles it has.
     circles: FxHashMap<u64, (Group, usize)>,
+    /// How many of the dead of a communicator its program has acknowledged.
+    acknowledged: FxHashMap<u64, usize>,
 }
 
 /// Who has told of a death.
@@ -50,9 +57,22 @@ pub(super) enum Teller {
 }
 
 impl Deaths {
+    pub(super) fn is_known(&self, peer: Peer) -> bool {
+        self.known.contains(&peer)
+    }
+
+    /// The processes of a communicator in use.
+    pub(super) fn circle(&self, context: u64) -> Option<&Group> {
+        self.circles.get(&context).map(|(circle, _)| circle)
+    }
+
+    fn acknowledged_of(&self, context: u64) -> usize {
+        self.acknowledged.get(&context).copied().unwrap_or_default()
+    }
+
     /// Whether a peer that has died might have sent a message to receives from any source on a communicator.
     pub(super) fn might_send(&self, context: u64, peer: Peer) -> bool {
-        self.circles.get(&context).is_none_or(|(circle, _)| circle.rank(peer).is_some())
+        self.circle(context).is_none_or(|circle| circle.rank(peer).is_some())
     }
 }
 
@@ -73,8 +93,20 @@ impl State {
         if self.deaths.passes_on {
             self.pass_on(peer);
         }
-        // Whoever waits in a collective looks again.
+        self.move_lent(&|pattern, deaths| {
+            pattern.source.is_none() && deaths.might_send(pattern.scope.context, peer)
+        });
+        self.review_agreements();
+        // Whoever waits in a collective, or for anybody, looks again.
         self.note_event();
+    }
+
+    /// Has the channels look after a peer, if there was no contact with it yet.
+    pub(super) fn ask_after(&mut self, peer: Peer) {
+        if !self.peers.contains_key(&peer) {
+            self.deaths.to_ask.push(peer);
+            self.signs.is_due.store(true, Relaxed);
+        }
     }
 
     fn pass_on(&mut self, dead: Peer) {
@@ -125,28 +157,56 @@ impl State {
         }
     }
 
-    /// Why a receive from any source on this communicator may wait in vain, if it may.
-    pub(super) fn dead_source(&self, context: u64) -> Option<Error> {
-        let dead = self.deaths.known.iter().copied().find(|peer| self.deaths.might_send(context, *peer))?;
-        Some(self.death_error("receive", dead))
-    }
-
-    /// How a request ended, once, if it has, or why one of a collective is given up.
+    /// How a request ended, once, if it has, or why it is given up. An error of class `MPIX_ERR_PROC_FAILED_PENDING` is no end.
     pub(super) fn end_of(&mut self, id: RequestId, circle: Option<&Group>) -> Option<Result<Kind>> {
         match self.take_end(id) {
             Some(end) => Some(Ok(end)),
-            None => self.give_up(id, circle?).map(Err),
+            None if self.signs.has_losses.load(Relaxed) => self.fault_of(id, circle).map(Err),
+            None => None,
         }
     }
 
-    /// Gives a request of a collective up, if one of its circle has died and no channel has its memory now.
-    fn give_up(&mut self, id: RequestId, circle: &Group) -> Option<Error> {
-        let error = self.death_in(circle)?;
+    fn fault_of(&mut self, id: RequestId, circle: Option<&Group>) -> Option<Error> {
+        let (scope, is_of_any) = match self.requests.get(id).map(|request| &request.kind) {
+            Some(Kind::Send(send)) => (Some(send.label.scope), false),
+            Some(Kind::Receive(Receive::Posted { pattern, .. })) => {
+                (Some(pattern.scope), pattern.source.is_none())
+            }
+            // What is asked for comes, or its sender is lost.
+            _ => (None, false),
+        };
+        if scope.is_some_and(|scope| self.is_revoked(scope)) {
+            return self.give_up(id, revoked_error("message"));
+        }
+        if is_of_any {
+            return self.dead_source(scope?.context, ErrorClass::ProcFailedPending);
+        }
+        let error = self.death_in(circle?)?;
+        self.give_up(id, error)
+    }
+
+    /// Gives a request up, unless a channel has its memory now.
+    fn give_up(&mut self, id: RequestId, error: Error) -> Option<Error> {
         if !self.release(id) {
             return None;
         }
         self.abandon(id);
         Some(error)
+    }
+
+    /// Why a receive from any source on this communicator may wait in vain, if it may.
+    fn dead_source(&self, context: u64, class: ErrorClass) -> Option<Error> {
+        let deaths = &self.deaths;
+        let mut dead = deaths.known.iter().copied().filter(|peer| deaths.might_send(context, *peer));
+        let dead = dead.nth(deaths.acknowledged_of(context))?;
+        let cause = format!("process {dead}, which may be the source, has failed: {}", self.why(dead));
+        Some(Error::new(class, "receive", cause))
+    }
+
+    /// Whether a failure among the processes of a communicator is one that its program has acknowledged.
+    pub(super) fn has_acknowledged(&self, group: &Group, peer: Peer) -> bool {
+        let of_group = self.deaths.known.iter().filter(|dead| group.rank(**dead).is_some());
+        of_group.take(self.deaths.acknowledged_of(group.context())).any(|dead| *dead == peer)
     }
 
     /// One of these processes that has died.
@@ -159,8 +219,12 @@ impl State {
     }
 
     pub(super) fn death_error(&self, call: &'static str, dead: Peer) -> Error {
+        lost_error(call, dead, self.why(dead))
+    }
+
+    fn why(&self, dead: Peer) -> &str {
         let why = self.peers.get(&dead).and_then(|peer| peer.lost.as_deref());
-        lost_error(call, dead, why.unwrap_or("it has died, as others tell"))
+        why.unwrap_or("it has died, as others tell")
     }
 }
 
@@ -187,8 +251,14 @@ impl Messenger {
     /// A communicator of these processes is in use from now on: receives from any source wait for them.
     pub(crate) fn open(&self, group: &Group) {
         let mut state = self.state.lock();
-        let entry = state.deaths.circles.entry(group.context());
-        entry.or_insert_with(|| (group.clone(), 0)).1 += 1;
+        let context = group.context();
+        let entry = state.deaths.circles.entry(context);
+        let handles = &mut entry.or_insert_with(|| (group.clone(), 0)).1;
+        *handles += 1;
+        // Another process was ready with it before this one, and has revoked it already.
+        if *handles == 1 && state.revoked.contains(&context) {
+            state.spread(context);
+        }
     }
 
     /// One handle of a communicator is gone.
@@ -198,38 +268,78 @@ impl Messenger {
             entry.get_mut().1 -= 1;
             if entry.get().1 == 0 {
                 entry.remove();
+                state.deaths.acknowledged.remove(&context);
             }
         }
     }
 
-    /// That no process of a collective has died; one load while nobody has.
+    /// The failed among these processes, in the order in which this one has heard of it.
+    pub(crate) fn failed(&self, group: &Group) -> Vec<Peer> {
+        self.failed_of(&|peer| group.rank(peer).is_some())
+    }
+
+    /// As [`Messenger::failed`], of those of whom this is true.
+    pub(crate) fn failed_of(&self, is_of: &dyn Fn(Peer) -> bool) -> Vec<Peer> {
+        if !self.signs.has_losses.load(Relaxed) {
+            return Vec::new();
+        }
+        let mut state = self.state.lock();
+        state.hear();
+        state.deaths.known.iter().copied().filter(|peer| is_of(*peer)).collect()
+    }
+
+    /// Acknowledges the first of the failed of a communicator, at most so many; those that were before stay so. Answers how
+    /// many are.
+    pub(crate) fn acknowledge(&self, group: &Group, most: usize) -> usize {
+        let failed = self.failed(group).len().min(most);
+        let acknowledged = &mut self.state.lock().deaths.acknowledged;
+        if failed == 0 {
+            return acknowledged.get(&group.context()).copied().unwrap_or_default();
+        }
+        let known = acknowledged.entry(group.context()).or_default();
+        *known = (*known).max(failed);
+        *known
+    }
+
+    /// Those of the failed of a communicator that are acknowledged.
+    pub(crate) fn acknowledged(&self, group: &Group) -> Vec<Peer> {
+        let mut failed = self.failed(group);
+        failed.truncate(self.state.lock().deaths.acknowledged_of(group.context()));
+        failed
+    }
+
+    /// That no process of a collective has died, and its communicator was not revoked; one load while there is neither.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED`, with one that has.
+    /// `MPIX_ERR_REVOKED`; `MPIX_ERR_PROC_FAILED`, with one that has died.
     pub(crate) fn check_circle(&self, circle: &Group) -> Result<()> {
         if !self.signs.has_losses.load(Relaxed) {
             return Ok(());
         }
-        self.state.lock().death_in(circle).map_or(Ok(()), Err)
+        let state = self.state.lock();
+        if state.revoked.contains(&circle.context()) {
+            return Err(revoked_error("collective"));
+        }
+        state.death_in(circle).map_or(Ok(()), Err)
     }
 
-    /// That a message of this process may still come; `None` is any of the communicator with this context.
+    /// That a message of this process may still come; without one, of any of the communicator.
     ///
     /// # Errors
-    /// `MPI_ERR_PROC_ABORTED` when it is lost.
-    pub fn check_source(&self, context: u64, source: Option<Peer>) -> Result<()> {
+    /// `MPIX_ERR_REVOKED`; `MPIX_ERR_PROC_FAILED` when it is lost.
+    pub fn check_source(&self, scope: Scope, source: Option<Peer>) -> Result<()> {
         if !self.signs.has_losses.load(Relaxed) {
             return Ok(());
         }
         let state = self.state.lock();
-        let lost = match source {
+        let fault = state.revocation(scope, "probe").or_else(|| match source {
             Some(source) => {
                 let why = state.peers.get(&source).and_then(|peer| peer.lost.as_deref());
                 why.map(|why| lost_error("probe", source, why))
             }
-            None => state.dead_source(context),
-        };
-        lost.map_or(Ok(()), Err)
+            None => state.dead_source(scope.context, ErrorClass::ProcFailed),
+        });
+        fault.map_or(Ok(()), Err)
     }
 }
 

@@ -14,13 +14,16 @@ use super::state::{Kind, Outgoing, Receive, Request, SendStage, State};
 use rma_core::channel::{Delivery, Failure, Lane, Placement};
 use rma_core::ids::Peer;
 use rma_core::{Error, Result};
-use std::sync::atomic::Ordering::Relaxed;
 
 impl State {
     /// Starts to receive; the end is found under the answered name.
     pub(super) fn begin_receive(&mut self, pattern: Pattern, sink: Sink) -> Result<RequestId> {
         if let Some(source) = pattern.source {
             self.check_peer(source, "receive")?;
+        }
+        if let Some(error) = self.revocation(pattern.scope, "receive") {
+            let kind = Kind::Received(Err(error));
+            return Ok(self.requests.insert(Request { kind, is_abandoned: false }));
         }
         Ok(match self.matcher.take_arrived(pattern) {
             Some(arrived) => self.begin_receive_of(arrived, sink),
@@ -65,11 +68,7 @@ impl State {
     }
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
-        let in_vain = match pattern.source {
-            Some(source) => self.sends_no_more(source, pattern),
-            None if self.signs.has_losses.load(Relaxed) => self.dead_source(pattern.scope.context),
-            None => None,
-        };
+        let in_vain = pattern.source.and_then(|source| self.sends_no_more(source, pattern));
         let kind = match in_vain {
             Some(error) => Kind::Received(Err(error)),
             None => Kind::Receive(Receive::Posted { pattern, sink }),
@@ -126,6 +125,7 @@ impl State {
                 self.on_farewell(from);
                 Ok(())
             }
+            (Packet::Notice, Lane::Response) => self.on_notice(from, bytes),
             (Packet::Body { .. }, _) => Err("head of a message body without its body"),
             _ => Err("message packet in the wrong lane"),
         }
@@ -156,7 +156,7 @@ impl State {
                 return Ok(());
             }
             let content = Content::Kept(message.to_vec());
-            matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
+            self.keep(from, label, content);
             return Ok(());
         };
         account.on_taken(message.len());
@@ -183,10 +183,16 @@ impl State {
                 }
             }
             None if self.quits.are_of(label) => self.decline(from, label.scope, sender),
-            None => {
-                let content = Content::Announced { sender, len };
-                self.matcher.keep(label.scope, Arrived { source: from, tag: label.tag, content });
-            }
+            None => self.keep(from, label, Content::Announced { sender, len }),
+        }
+    }
+
+    /// Keeps a message that nobody has asked for, unless nobody ever will.
+    fn keep(&mut self, source: Peer, label: Label, content: Content) {
+        let arrived = Arrived { source, tag: label.tag, content };
+        match self.is_revoked(label.scope) {
+            true => self.drop_arrived(label.scope, arrived),
+            false => self.matcher.keep(label.scope, arrived),
         }
     }
 
@@ -219,6 +225,7 @@ impl State {
     /// Whoever waits for a message of this peer that has not come yet waits in vain: they come in order.
     fn on_farewell(&mut self, from: Peer) {
         self.peer(from).has_left = true;
+        self.review_agreements();
         for id in self.matcher.on_left(from) {
             let id = self.as_request(id);
             self.finish(id, Kind::Received(Err(left_error(from))));
@@ -265,8 +272,7 @@ impl State {
         self.on_unreachable(peer, failure);
         self.arriving.retain(|(from, _), _| *from != peer);
         let why = failure.detail.as_str();
-        let Self { matcher, deaths, .. } = self;
-        let mut in_vain = matcher.on_lost(peer, &|context| deaths.might_send(context, peer));
+        let mut in_vain = self.matcher.on_lost(peer);
         in_vain.iter_mut().for_each(|id| *id = self.as_request(*id));
         let waits_for_peer = |kind: &Kind| match kind {
             Kind::Receive(Receive::Awaiting { from, .. } | Receive::Arriving { from, .. }) => *from == peer,

@@ -11,6 +11,7 @@
 //!      └───── withdrawn ────────▶ gone
 //! ```
 
+use super::deaths::Deaths;
 use super::matching::{Content, Pattern};
 use super::memory::Sink;
 use super::packet::Scope;
@@ -74,14 +75,12 @@ impl State {
             Some(_) => return Lending::Ordinary,
         }
         // Why a peer sends nothing is told to who goes the ordinary way.
+        let is_any_in_vain = pattern.source.is_none() && self.signs.has_losses.load(Relaxed);
         let may_come =
             |source| self.peers.get(&source).is_some_and(|peer| peer.lost.is_none() && !peer.has_left);
-        let is_any_in_vain = pattern.source.is_none() && self.signs.has_losses.load(Relaxed);
-        if is_any_in_vain
-            || self.lent.is_some()
-            || !pattern.source.is_none_or(may_come)
-            || pattern.scope == Scope::LAST
-        {
+        let is_in_vain =
+            is_any_in_vain || !pattern.source.is_none_or(may_come) || self.is_revoked(pattern.scope);
+        if self.lent.is_some() || is_in_vain || pattern.scope == Scope::LAST {
             return Lending::Ordinary;
         }
         self.lent = Some(Lent { pattern, memory, stage: Stage::Posted });
@@ -121,6 +120,16 @@ impl State {
         lent.stage = Stage::Received(Waiting { source, tag, len: message.len() as u64 });
         self.signs.lent_has_moved.store(true, Release);
         true
+    }
+
+    /// Makes the lent receive a request in its place in matching, if this is true of what it asks for: requests are given up.
+    pub(super) fn move_lent(&mut self, is_due: &dyn Fn(&Pattern, &Deaths) -> bool) {
+        let Some(Lent { pattern, stage: Stage::Posted, .. }) = &self.lent else { return };
+        if is_due(pattern, &self.deaths) {
+            let scope = pattern.scope;
+            let id = self.as_request(RequestId::LENT);
+            self.matcher.rename(scope, RequestId::LENT, id);
+        }
     }
 
     /// The request of a receive that is not in matching any more: the lent one becomes one now.

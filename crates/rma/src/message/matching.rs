@@ -201,6 +201,12 @@ impl Matcher {
         std::iter::once(&mut self.at_hand.1).chain(self.scopes.values_mut())
     }
 
+    /// Gives a posted receive another name, in its place.
+    pub(super) fn rename(&mut self, scope: Scope, from: RequestId, to: RequestId) {
+        let posted = self.known(scope).map(|queues| &mut queues.posted).into_iter().flatten();
+        posted.filter(|(_, name)| *name == from).for_each(|(_, name)| *name = to);
+    }
+
     /// Takes a posted receive back.
     pub(super) fn withdraw(&mut self, scope: Scope, request: RequestId) {
         if let Some(queues) = self.known(scope) {
@@ -209,19 +215,15 @@ impl Matcher {
         self.forget_if_empty(scope);
     }
 
-    /// The peer is lost: what it announced never comes, and who waits for it waits in vain, or for anybody in a communicator
-    /// where it might have sent. Answers the
-    /// receives that are not posted any more.
-    pub(super) fn on_lost(&mut self, peer: Peer, might_send: &dyn Fn(u64) -> bool) -> Vec<RequestId> {
+    /// The peer is lost: what it announced never comes, and who waits for it waits in vain. Answers the receives that are not
+    /// posted any more.
+    pub(super) fn on_lost(&mut self, peer: Peer) -> Vec<RequestId> {
         let mut in_vain = Vec::new();
         for queues in self.all_queues() {
             let announced = |a: &Arrived| matches!(a.content, Content::Announced { .. });
             queues.arrived.retain(|a| a.source != peer || !announced(a));
             queues.posted.retain(|(pattern, request)| {
-                let hopeless = match pattern.source {
-                    Some(source) => source == peer,
-                    None => might_send(pattern.scope.context),
-                };
+                let hopeless = pattern.source == Some(peer);
                 in_vain.extend(hopeless.then_some(*request));
                 !hopeless
             });
@@ -391,9 +393,7 @@ mod tests {
         for (i, source) in [Some(1), Some(2), None].into_iter().enumerate() {
             matcher.post(Pattern { scope: other, ..pattern(source, None) }, id(i as u32));
         }
-        let elsewhere = Scope { context: 9, plane: Plane::User };
-        matcher.post(Pattern { scope: elsewhere, ..pattern(None, None) }, id(3));
-        assert_eq!(matcher.on_lost(Peer(1), &|context| context != 9), [id(0), id(2)]);
+        assert_eq!(matcher.on_lost(Peer(1)), [id(0)]);
         assert_eq!(matcher.counts(), (1, 2));
         assert_eq!(take(&mut matcher, pattern(Some(1), None)).as_deref(), Some("sent"));
     }

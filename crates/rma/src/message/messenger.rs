@@ -9,12 +9,12 @@ use super::request::RequestId;
 use super::state::{Kind, Received, SendMode, Signs, State, Waiting};
 use super::upper::MessageUpper;
 use parking_lot::Mutex;
-use rma_core::Result;
 use rma_core::channel::Channel;
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::host::Group;
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::{ErrorClass, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -395,10 +395,11 @@ impl ReceiveRequest {
         self.refused
     }
 
-    /// How the receive ended, once, if it has.
+    /// How the receive ended, once, if it has. An error of class `MPIX_ERR_PROC_FAILED_PENDING` is no end: one that may be the
+    /// source has failed, which is told each time until it is acknowledged.
     pub fn test(&mut self) -> Option<Result<Received>> {
         let end = self.state.lock().end_of(self.id, self.circle.as_ref())?;
-        self.is_over = true;
+        self.is_over = !matches!(&end, Err(error) if error.class() == ErrorClass::ProcFailedPending);
         match end {
             Err(error) => Some(Err(error)),
             Ok(Kind::Received(end)) => Some(end),

@@ -9,6 +9,7 @@
 //! for messages nobody has asked for yet is bounded per contacted peer, except for one small entry per announced message,
 //! which the sender pays for as well.
 
+mod agreement;
 mod config;
 mod credit;
 mod deaths;
@@ -17,9 +18,11 @@ mod lent;
 mod matching;
 mod memory;
 mod messenger;
+mod notice;
 mod packet;
 mod quits;
 mod request;
+mod revoked;
 mod sending;
 mod state;
 mod upper;
@@ -35,8 +38,11 @@ mod tests_of_modes;
 #[cfg(test)]
 mod tests_of_release;
 #[cfg(test)]
+mod tests_of_revoked;
+#[cfg(test)]
 mod tests_of_short_way;
 
+pub(crate) use agreement::Ballot;
 pub use config::MessageConfig;
 pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, ReceivedNow, SendRequest};
 pub use packet::{Plane, Scope};

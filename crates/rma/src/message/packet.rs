@@ -14,6 +14,7 @@
 //! | decline | response | sender's id u64, dead process u32 (all ones: none) |
 //! | quit | request | context u64, number u64 |
 //! | death | request | process u32 |
+//! | notice | response | what [`super::notice`] says |
 //!
 //! Credit is a number of bytes of eager messages that the receiver has taken out of its buffer; it rides on whatever goes
 //! to that peer, and travels alone only when nothing does.
@@ -24,6 +25,8 @@ use rma_core::wire::{HEADER_LEN, Protocol, header};
 
 /// Length of an eager packet without its message.
 pub(super) const EAGER_LEN: usize = 24;
+/// The kind of packets that [`super::notice`] knows more of.
+pub(super) const NOTICE: u8 = 16;
 /// Longest head of any packet.
 pub(super) const HEAD_MAX: usize = 40;
 
@@ -99,6 +102,8 @@ pub(super) enum Packet {
     Death { peer: Peer },
     /// The sender has left a collective.
     Quit { scope: Scope, number: u64 },
+    /// Something about a communicator in trouble.
+    Notice,
 }
 
 /// A packet's head as bytes.
@@ -140,9 +145,10 @@ impl Packet {
                 Self::Quit { scope, number: tag }
             }
             9 => Self::Death { peer: Peer(fields.number()?) },
+            NOTICE => Self::Notice,
             _ => return Err("unknown kind of message packet"),
         };
-        let rest_allowed = matches!(packet, Self::Eager { .. });
+        let rest_allowed = matches!(packet, Self::Eager { .. } | Self::Notice);
         if fields.at < bytes.len() && !rest_allowed {
             return Err("message packet longer than its kind");
         }
@@ -161,6 +167,7 @@ impl Packet {
             Self::Decline { .. } => (7, 0),
             Self::Quit { scope, .. } => (8, scope.plane as u8),
             Self::Death { .. } => (9, 0),
+            Self::Notice => (NOTICE, 0),
         };
         let mut head = Head { bytes: [0; HEAD_MAX], len: 0 };
         head.put(&header(Protocol::Message));
@@ -182,7 +189,7 @@ impl Packet {
             }
             Self::Body { receiver } => head.put(&receiver.to_bits().to_le_bytes()),
             Self::Credit { credit } => head.put(&credit.to_le_bytes()),
-            Self::Farewell => {}
+            Self::Farewell | Self::Notice => {}
             Self::Decline { sender, dead } => {
                 head.put(&sender.to_bits().to_le_bytes());
                 head.put(&dead.map_or(NOBODY, |dead| dead.0).to_le_bytes());

@@ -21,6 +21,7 @@ use super::matching::{Arrived, Content};
 use super::messenger::Messenger;
 use super::packet::{Label, Packet, Plane, Scope};
 use super::request::RequestId;
+use super::revoked::revoked_error;
 use super::state::{Kind, Outgoing, Send, SendStage, State};
 use rma_core::host::Group;
 use rma_core::ids::Peer;
@@ -146,15 +147,25 @@ impl State {
         }
     }
 
-    /// Drops a message that was kept for a collective which is quit now.
-    fn drop_arrived(&mut self, scope: Scope, Arrived { source, content, .. }: Arrived) {
+    /// Drops a message that was kept for a collective which is quit now, or a communicator that is revoked.
+    pub(super) fn drop_arrived(&mut self, scope: Scope, Arrived { source, content, .. }: Arrived) {
         match content {
             Content::Kept(bytes) if source != self.me => self.on_taken(source, bytes.len()),
             Content::Kept(_) => {}
             Content::Announced { sender, .. } => self.decline(source, scope, sender),
             Content::Own { send, .. } => {
-                self.finish(send, Kind::Sent(Err(quit_error("send", source, source))));
+                let error = self.leaving_error("send", scope, source);
+                self.finish(send, Kind::Sent(Err(error)));
             }
+        }
+    }
+
+    /// What a call answers whose message another process does not take any more.
+    fn leaving_error(&self, call: &'static str, scope: Scope, by: Peer) -> Error {
+        // Messages of users are declined for no other reason, which may be known there first.
+        match scope.plane == Plane::User || self.is_revoked(scope) {
+            true => revoked_error(call),
+            false => quit_error(call, by, by),
         }
     }
 
@@ -175,15 +186,15 @@ impl State {
         dead: Option<Peer>,
     ) -> Result<(), &'static str> {
         let send = self.send_mut(sender).filter(|send| send.to == from && send.stage == SendStage::Announced);
-        if send.is_none() {
+        let Some(scope) = send.map(|send| send.label.scope) else {
             return Err("declines a message that was not announced");
-        }
+        };
         let error = match dead {
             Some(dead) => {
                 self.on_told_death(dead);
                 self.death_error("collective", dead)
             }
-            None => quit_error("send", from, from),
+            None => self.leaving_error("send", scope, from),
         };
         self.finish(sender, Kind::Sent(Err(error)));
         Ok(())
@@ -219,12 +230,13 @@ impl Messenger {
     /// This process leaves a collective of `circle` with an error; `tell` are those that may wait for it.
     pub(crate) fn quit(&self, scope: Scope, number: u64, circle: &Group, tell: impl Iterator<Item = Peer>) {
         let mut state = self.state.lock();
-        // Of a death all hear by themselves.
+        // Of a death all hear by themselves, and of a revocation.
         let dead = state.dead_in(circle);
         if let Some(dead) = dead {
             state.quits.dead.insert(scope, dead);
         }
-        state.quit(scope, number, tell.filter(|_| dead.is_none()));
+        let must_tell = dead.is_none() && !state.is_revoked(scope);
+        state.quit(scope, number, tell.filter(|_| must_tell));
     }
 
     /// This process is through with a collective.

@@ -40,6 +40,10 @@ impl State {
         mode: SendMode,
     ) -> Result<RequestId> {
         self.check_peer(to, "send")?;
+        if let Some(error) = self.revocation(label.scope, "send") {
+            let kind = Kind::Sent(Err(error));
+            return Ok(self.requests.insert(Request { kind, is_abandoned: false }));
+        }
         if to == self.me {
             return Ok(self.begin_send_to_self(label, payload, mode));
         }
@@ -97,6 +101,7 @@ impl State {
     pub(super) fn advance(&mut self, channel: &mut dyn Channel) -> bool {
         self.signs.is_due.store(false, Relaxed);
         let mut moved = self.look_after_dead(channel);
+        moved |= self.send_notices(channel);
         let mut turn = std::mem::take(&mut self.turn);
         std::mem::swap(&mut turn, &mut self.active);
         for peer in turn.drain(..) {
@@ -110,7 +115,7 @@ impl State {
             }
         }
         self.turn = turn;
-        self.signs.is_active.store(!self.active.is_empty(), Relaxed);
+        self.signs.is_active.store(!self.active.is_empty() || !self.notices.is_empty(), Relaxed);
         moved
     }
 
@@ -124,6 +129,9 @@ impl State {
         channel: &mut dyn Channel,
     ) -> bool {
         let len = message.len();
+        if self.is_revoked(label.scope) {
+            return false;
+        }
         let Some(peer) = self.peers.get_mut(&to) else { return false };
         let is_free = peer.requests.is_empty() && peer.lost.is_none() && to != self.me;
         if !is_free || len > self.eager_max || len + EAGER_LEN > channel.capabilities_for(to).max_packet {
@@ -191,7 +199,7 @@ impl State {
 
     /// Whether nothing but farewells is left to say to a peer that cannot be reached; drops them then. It has ended its part
     /// and gone, as it may: no message waits for it. Had it died, the channel would tell.
-    fn has_parted(&mut self, peer: Peer, failure: &Failure) -> bool {
+    pub(super) fn has_parted(&mut self, peer: Peer, failure: &Failure) -> bool {
         let state = self.peer(peer);
         let says_farewell = state.has_left || !state.requests.is_empty();
         let has_parted = says_farewell
@@ -355,7 +363,7 @@ impl State {
 
 /// What a call that depends on a lost peer answers.
 pub(super) fn lost_error(call: &'static str, peer: Peer, why: &str) -> Error {
-    Error::new(ErrorClass::ProcAborted, call, format!("process {peer} is lost: {why}"))
+    Error::new(ErrorClass::ProcFailed, call, format!("process {peer} is lost: {why}"))
 }
 
 impl Messenger {

@@ -4,20 +4,23 @@
 //! done), named by its stage; so does a receive request. Requests whose handle was dropped end like others and then free
 //! themselves. [`super::sending`] and [`super::delivery`] change the state; this file holds what both need.
 
+use super::agreement::Agreements;
 use super::config::MessageConfig;
 use super::credit::Credit;
 use super::deaths::Deaths;
 use super::lent::Lent;
 use super::matching::{Matcher, Pattern};
 use super::memory::{Landing, Payload, Sink};
+use super::notice::Notice;
 use super::packet::{Label, Packet, Scope};
 use super::quits::Quits;
 use super::request::{RequestId, Requests};
+use super::revoked::are_of;
 use parking_lot::Mutex;
 use rma_core::channel::Lane;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
@@ -75,6 +78,12 @@ pub(super) struct State {
     pub(super) deaths: Deaths,
     /// Collectives that were left with an error.
     pub(super) quits: Quits,
+    /// Contexts of communicators that were revoked.
+    pub(super) revoked: FxHashSet<u64>,
+    /// Agreements that others may still ask about.
+    pub(super) agreements: Agreements,
+    /// What the next step tells others of these.
+    pub(super) notices: VecDeque<(Peer, Notice)>,
     /// What a step looks at without the state's lock.
     pub(super) signs: Arc<Signs>,
     /// Packets that were given to channels, heads of bodies included.
@@ -98,7 +107,7 @@ pub(super) struct Signs {
     pub(super) lent_has_moved: AtomicBool,
     /// Those who have died, as no step has seen yet. Its lock is held for no longer than to add or take them.
     pub(super) told: Mutex<Vec<Peer>>,
-    /// Whether any process is known to be dead or lost.
+    /// Whether any process is known to be dead or lost, or any communicator revoked.
     pub(super) has_losses: AtomicBool,
     /// Whether any collective was left with an error.
     pub(super) has_quits: AtomicBool,
@@ -219,6 +228,9 @@ impl State {
             told_lost: Vec::new(),
             deaths: Deaths::default(),
             quits: Quits::default(),
+            revoked: FxHashSet::default(),
+            agreements: Agreements::default(),
+            notices: VecDeque::new(),
             signs: Arc::default(),
             packets_sent: 0,
             arriving: HashMap::new(),
@@ -370,13 +382,20 @@ impl State {
 
     /// Whether everything that was sent has left.
     pub(super) fn has_sent_all(&mut self) -> bool {
-        let Self { me, quits, requests, active, .. } = self;
+        let Self { me, quits, requests, active, notices, revoked, .. } = self;
         let is_under_way = |request: &Request| match &request.kind {
-            Kind::Send(send) if send.stage == SendStage::Announced && quits.are_of(send.label) => false,
+            // Nobody asks for it any more.
+            Kind::Send(Send { stage: SendStage::Announced, label, .. })
+                if quits.are_of(*label) || are_of(revoked, label.scope) =>
+            {
+                false
+            }
             Kind::Send(send) => send.to != *me,
             _ => false,
         };
-        active.is_empty() && !requests.iter_mut().any(|(_, request)| is_under_way(request))
+        active.is_empty()
+            && notices.is_empty()
+            && !requests.iter_mut().any(|(_, request)| is_under_way(request))
     }
 }
 

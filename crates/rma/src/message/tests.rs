@@ -7,7 +7,8 @@ use crate::testing::{Dice, Net};
 use rma_core::ErrorClass;
 use rma_core::channel::{Delivery, Lane, MIN_PACKET, Placement};
 use rma_core::datatype::{Gather, Scatter};
-use rma_core::ids::Peer;
+use rma_core::host::Group;
+use rma_core::ids::{Peer, Rank};
 use rma_core::mem::{ReadSpan, WriteSpan};
 
 const SCOPE: Scope = Scope { context: 1, plane: Plane::User };
@@ -228,16 +229,29 @@ fn a_lost_peer_ends_what_depends_on_it_and_nothing_else() {
             net.step();
         }
         net.lose(2);
-        for mut receive in [from_it, from_any] {
-            let error = finish(&mut net, || receive.test()).unwrap_err();
-            assert_eq!(error.class(), ErrorClass::ProcAborted);
-            assert!(error.to_string().contains("process 2 is lost"), "{error}");
+        let mut from_it = from_it;
+        let error = finish(&mut net, || from_it.test()).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::ProcFailed);
+        assert!(error.to_string().contains("process 2 is lost"), "{error}");
+        // Somebody else may still send: that is told until the failure is acknowledged.
+        let mut from_any = from_any;
+        for _ in 0..2 {
+            let error = from_any.test().unwrap().unwrap_err();
+            assert_eq!(error.class(), ErrorClass::ProcFailedPending);
+            assert!(error.to_string().contains("process 2"), "{error}");
         }
+        let all = Group::of(SCOPE.context, Rank(0), &[0, 1, 2].map(Peer));
+        assert_eq!(net.messengers[0].failed(&all), [Peer(2)]);
+        assert_eq!((net.messengers[0].acknowledge(&all, 0), net.messengers[0].acknowledge(&all, 9)), (0, 1));
+        assert_eq!(net.messengers[0].acknowledged(&all), [Peer(2)]);
+        assert!(from_any.test().is_none());
+        let _send = net.messengers[1].begin_send(Peer(0), SCOPE, 9, bytes(9, 3)).unwrap();
+        assert_eq!(finish(&mut net, || from_any.test()).unwrap().data, Some(bytes(9, 3)));
         for mut send in sends {
             let _ = finish(&mut net, || send.test()); // left or lost, but ended
         }
         let mut later = net.messengers[0].begin_send(Peer(2), SCOPE, 0, Vec::new()).unwrap();
-        assert_eq!(later.test().unwrap().unwrap_err().class(), ErrorClass::ProcAborted);
+        assert_eq!(later.test().unwrap().unwrap_err().class(), ErrorClass::ProcFailed);
         let mut later = net.messengers[0].begin_receive(SCOPE, Some(Peer(2)), None, 0).unwrap();
         assert!(later.test().unwrap().is_err());
         assert!(net.messengers[0].lost(Peer(2)).is_some() && net.messengers[0].lost(Peer(1)).is_none());

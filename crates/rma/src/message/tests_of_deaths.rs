@@ -31,7 +31,7 @@ fn a_collective_of_the_dead_ends_whoever_it_waits_for_and_others_go_on() {
     messenger.hear_of_death(Peer(5));
     messenger.state.lock().hear();
     let error = barriers[0].step().unwrap_err();
-    assert!(error.class() == ErrorClass::ProcAborted && error.to_string().contains("process 5"), "{error}");
+    assert!(error.class() == ErrorClass::ProcFailed && error.to_string().contains("process 5"), "{error}");
     assert!(barriers[1].step().unwrap().is_none(), "rank 5 has no part in it");
     // What begins later ends as well.
     assert!(Barrier::new(link(&messenger, &of_dead)).step().is_err());
@@ -65,17 +65,23 @@ fn receives_from_anybody_fail_where_the_dead_might_have_sent_and_nowhere_else() 
     net.lose(2);
     let mut after = [7, LIVING].map(receive);
     for [of_all, of_living] in [&mut before, &mut after] {
-        let error = of_all.test().expect("it has ended").unwrap_err();
+        let error = of_all.test().expect("it is told").unwrap_err();
         assert!(
-            error.class() == ErrorClass::ProcAborted && error.to_string().contains("process 2"),
+            error.class() == ErrorClass::ProcFailedPending && error.to_string().contains("process 2"),
             "{error}"
         );
         assert!(of_living.test().is_none());
     }
-    assert!(messenger.check_source(7, None).is_err() && messenger.check_source(LIVING, None).is_ok());
+    assert!(
+        messenger.check_source(scope(7), None).is_err()
+            && messenger.check_source(scope(LIVING), None).is_ok()
+    );
     // What was sent is received all the same.
     let _send = net.messengers[1].begin_send(Peer(0), scope(LIVING), 0, vec![5]).unwrap();
     net.run_until(|_| before[1].test().is_some_and(|end| end.unwrap().data == Some(vec![5])));
     messenger.close(LIVING);
-    assert!(messenger.check_source(LIVING, None).is_err(), "of an unknown communicator anybody may be one");
+    assert!(
+        messenger.check_source(scope(LIVING), None).is_err(),
+        "of an unknown communicator anybody may be one"
+    );
 }

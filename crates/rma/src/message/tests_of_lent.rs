@@ -135,7 +135,7 @@ fn whatever_else_comes_of_it_is_a_request() {
     // The end of the peer.
     let mut lent = posted(lend(&messenger, Some(0), Some(5), &mut memory));
     net.lose(0);
-    assert_eq!(goes_on(&mut lent).test().unwrap().unwrap_err().class(), ErrorClass::ProcAborted);
+    assert_eq!(goes_on(&mut lent).test().unwrap().unwrap_err().class(), ErrorClass::ProcFailed);
     assert!(lend(&messenger, Some(0), Some(5), &mut memory).is_none(), "whose end is known");
     assert!(state(&net).contains("requests: 0"), "{}", state(&net));
 }

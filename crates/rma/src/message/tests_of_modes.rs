@@ -198,7 +198,7 @@ fn a_matched_message_of_a_lost_peer_is_whole_or_an_error() {
         let mut receive = matched.begin_receive(50);
         match finish(&mut net, || receive.test()) {
             Ok(received) => assert_eq!(received.data, Some(bytes(5, 50))),
-            Err(error) => assert_eq!(error.class(), ErrorClass::ProcAborted),
+            Err(error) => assert_eq!(error.class(), ErrorClass::ProcFailed),
         }
     }
 }

@@ -257,7 +257,7 @@ impl Boards {
             // The launcher asks whose failure it is, perhaps before a channel tells this process.
             runtime.messenger.hear_of_loss(lost);
             let cause = format!("process {lost} is lost, as process {by} has found");
-            return Err(Error::new(ErrorClass::ProcAborted, "wait", cause));
+            return Err(Error::new(ErrorClass::ProcFailed, "wait", cause));
         }
         let is_absent = |rank: usize| !self.boards[rank].has_joined(want.number);
         if watches.is_empty() {

@@ -1,0 +1,209 @@
+//! What survivors do with a communicator whose members have died: ask who has, revoke it, agree, and make one of those who
+//! live. Names and meaning are those of the MPI Forum's fault chapter to be, and of ULFM.
+//!
+//! Invariant: the number of an agreement is the same on all ranks, because they begin them in the same order; one of more than 64
+//! ranks is made of several, with the numbers that follow.
+
+use super::context::{accept, propose};
+use super::handle::Communicator;
+use crate::collective::{CollectiveRequest, Link, Machine};
+use crate::group::Group;
+use crate::message::{Ballot, Messenger};
+use crate::runtime::Runtime;
+use rma_core::ids::{Peer, Rank};
+use rma_core::{Error, ErrorClass, Result, host};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+/// What ranks that live have agreed upon; the same on all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// The flags that all have given.
+    pub flags: u32,
+    /// Ranks that have failed, as one of them knows, and whose failure not all have acknowledged.
+    pub unacknowledged: Group,
+}
+
+/// An agreement under way: one ballot for each 64 ranks.
+#[derive(Debug)]
+struct Agreeing {
+    messenger: Messenger,
+    group: host::Group,
+    first: u64,
+    ballots: Vec<Option<Ballot>>,
+}
+
+/// The making of a communicator of those who live, under way.
+#[derive(Debug)]
+struct Shrinking {
+    /// As for other communicators that are made.
+    runtime: Weak<Runtime>,
+    agreeing: Agreeing,
+}
+
+impl Communicator {
+    /// The ranks that have failed, as far as this process knows, in the order in which it has heard of it: a later answer begins
+    /// with an earlier one.
+    pub fn failed(&self) -> Group {
+        self.runtime().failed_among(&self.group())
+    }
+
+    /// Acknowledges the first `most` of [`Communicator::failed`]; answers how many are acknowledged now. Receives from any source
+    /// do not fail because of them any more, and neither does an agreement when all ranks have done so.
+    pub fn acknowledge_failed(&self, most: u32) -> u32 {
+        self.runtime().acknowledge_among(&self.group(), most)
+    }
+
+    /// The ranks whose failure this process has acknowledged.
+    pub fn acknowledged_failed(&self) -> Group {
+        self.runtime().acknowledged_among(&self.group())
+    }
+
+    /// Makes every call on this communicator an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait, and those to
+    /// come, but for the calls of this kind and questions about the communicator. Returns at once, and cannot be taken back.
+    /// Windows and communicators that were made of it go on.
+    pub fn revoke(&self) {
+        self.runtime().revoke(self.context());
+    }
+
+    /// Whether it was revoked, as far as this process has heard.
+    pub fn is_revoked(&self) -> bool {
+        self.engine().poll();
+        self.runtime().messenger().is_revoked(self.context())
+    }
+
+    /// Agrees with all ranks that live on the flags that all have given, and on who has failed. Works on a revoked communicator,
+    /// and whoever dies meanwhile.
+    ///
+    /// # Errors
+    /// Of this process alone.
+    pub fn agree(&self, flags: u32) -> Result<Agreed> {
+        self.begin_agree(flags).wait()
+    }
+
+    /// Begins to agree; see [`Communicator::agree`].
+    pub fn begin_agree(&self, flags: u32) -> CollectiveRequest<Agreed> {
+        let agreeing = self.vote(flags, 0);
+        self.runtime().begin("comm_agree", Flags(agreeing))
+    }
+
+    /// Makes a communicator of the ranks that live, in their order here. Works on a revoked communicator, and whoever dies
+    /// meanwhile: all get the same one, which nobody is in whose failure one of them knew before.
+    ///
+    /// # Errors
+    /// When the process that was to name it has no name left.
+    pub fn shrink(&self) -> Result<Self> {
+        self.begin_shrink().wait()
+    }
+
+    /// Begins to make a communicator of the ranks that live; see [`Communicator::shrink`].
+    pub fn begin_shrink(&self) -> CollectiveRequest<Self> {
+        let agreeing = self.vote(0, propose(self.runtime()));
+        let shrinking = Shrinking { runtime: Arc::downgrade(self.runtime()), agreeing };
+        self.runtime().begin("comm_shrink", shrinking)
+    }
+
+    fn vote(&self, flags: u32, context: u64) -> Agreeing {
+        let group = self.group();
+        let blocks = group.size().div_ceil(Ballot::RANKS);
+        let first = self.agreements.fetch_add(blocks.into(), Relaxed);
+        let messenger = self.runtime().messenger().clone();
+        for block in 0..blocks {
+            let ranks = block * Ballot::RANKS;
+            messenger.vote(&group, first + u64::from(block), ranks, Ballot::new(flags, context));
+        }
+        Agreeing { messenger, group, first, ballots: vec![None; blocks as usize] }
+    }
+}
+
+impl Agreeing {
+    /// All ballots, once they are decided.
+    fn step(&mut self) -> Option<&[Option<Ballot>]> {
+        for (number, ballot) in (self.first..).zip(&mut self.ballots) {
+            *ballot = ballot.or_else(|| self.messenger.take_agreed(self.group.context(), number));
+        }
+        self.ballots.iter().all(Option::is_some).then_some(&self.ballots)
+    }
+
+    /// The processes whose bits `of` answers for a ballot.
+    fn peers(&self, of: impl Fn(&Ballot) -> u64) -> Vec<Peer> {
+        let bits: Vec<_> = self.ballots.iter().flatten().map(of).collect();
+        let is_set = |rank: &u32| bits[(rank / Ballot::RANKS) as usize] >> (rank % Ballot::RANKS) & 1 == 1;
+        (0..self.group.size()).filter(is_set).map(|rank| self.group.peer(Rank(rank))).collect()
+    }
+}
+
+/// An agreement for its flags.
+#[derive(Debug)]
+struct Flags(Agreeing);
+
+impl Machine for Flags {
+    type Output = Agreed;
+
+    fn step(&mut self) -> Result<Option<Agreed>> {
+        let Some(ballots) = self.0.step() else { return Ok(None) };
+        let flags = ballots.iter().flatten().fold(u32::MAX, |flags, ballot| flags & ballot.flags);
+        let unacknowledged = Group::of(self.0.peers(|ballot| ballot.failed & !ballot.acknowledged));
+        Ok(Some(Agreed { flags, unacknowledged }))
+    }
+
+    fn link(&self) -> Option<&Link> {
+        None
+    }
+}
+
+impl Machine for Shrinking {
+    type Output = Communicator;
+
+    fn step(&mut self) -> Result<Option<Communicator>> {
+        let Some(ballots) = self.agreeing.step() else { return Ok(None) };
+        let context = ballots.iter().flatten().next().map_or(0, |ballot| ballot.context);
+        let context = accept(context)?;
+        let failed = Group::of(self.agreeing.peers(|ballot| ballot.failed));
+        let living = Group::from(&self.agreeing.group).difference(&failed);
+        let ended =
+            || Error::new(ErrorClass::Intern, "comm_shrink", "the process has ended its part in the job");
+        let runtime = self.runtime.upgrade().ok_or_else(ended)?;
+        let me = living.rank(runtime.me()).ok_or_else(|| {
+            let cause = "the other ranks hold this process for dead";
+            Error::new(ErrorClass::ProcFailed, "comm_shrink", cause)
+        })?;
+        Ok(Some(Communicator::new(runtime, living.with_context(context, me))))
+    }
+
+    fn link(&self) -> Option<&Link> {
+        None
+    }
+}
+
+impl Runtime {
+    /// Those of some processes that have failed; see [`Communicator::failed`].
+    pub fn failed_among(&self, group: &host::Group) -> Group {
+        self.engine().poll();
+        Group::of(self.messenger().failed(group))
+    }
+
+    /// Those of a group that have failed; see [`Communicator::failed`].
+    pub fn failed_of(&self, group: &Group) -> Group {
+        self.engine().poll();
+        Group::of(self.messenger().failed_of(&|peer| group.rank(peer).is_some()))
+    }
+
+    /// Acknowledges failures among the processes of a communicator; see [`Communicator::acknowledge_failed`].
+    pub fn acknowledge_among(&self, group: &host::Group, most: u32) -> u32 {
+        self.messenger().acknowledge(group, most as usize) as u32
+    }
+
+    /// Those of the failed of a communicator that are acknowledged; see [`Communicator::acknowledged_failed`].
+    pub fn acknowledged_among(&self, group: &host::Group) -> Group {
+        Group::of(self.messenger().acknowledged(group))
+    }
+
+    /// Revokes the communicator of this context; see [`Communicator::revoke`].
+    pub fn revoke(&self, context: u64) {
+        self.messenger().revoke(context);
+        self.engine().poll();
+        // Another thread may wait on the communicator.
+        self.engine().wake_handle().wake();
+    }
+}
