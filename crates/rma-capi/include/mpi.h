@@ -309,6 +309,9 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_ERR_SESSION                     60
 #define MPI_ERR_ERRHANDLER                  61
 #define MPI_ERR_ABI                         62
+#define MPIX_ERR_PROC_FAILED                101
+#define MPIX_ERR_PROC_FAILED_PENDING        102
+#define MPIX_ERR_REVOKED                    103
 #define MPI_T_ERR_CANNOT_INIT               1001
 #define MPI_T_ERR_NOT_ACCESSIBLE            1002
 #define MPI_T_ERR_NOT_INITIALIZED           1003
@@ -411,6 +414,7 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_APPNUM                          505
 #define MPI_LASTUSEDCODE                    506
 #define MPI_UNIVERSE_SIZE                   507
+#define MPIX_FT                             699
 #define MPI_WIN_BASE                        601
 #define MPI_WIN_DISP_UNIT                   602
 #define MPI_WIN_SIZE                        603
@@ -1266,6 +1270,32 @@ int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len
 int PMPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len);
 int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
 int PMPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
+
+/* faults */
+int MPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int MPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
+int PMPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 
 #ifdef __cplusplus
 }

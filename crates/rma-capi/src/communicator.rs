@@ -3,6 +3,7 @@
 mod attributes;
 mod calls;
 mod create;
+mod faults;
 mod hints;
 mod idup;
 mod inter;

@@ -167,11 +167,16 @@ pub(crate) fn call_of_any(
 
 /// Runs the body of a call that is legal at any time; its errors are raised where no object is known.
 pub(crate) fn call_any_time(name: &'static str, body: impl FnOnce() -> Result<()>) -> c_int {
+    call_for(name, Raiser::Nobody, body)
+}
+
+/// As [`call_any_time`], with errors that belong to this object.
+pub(crate) fn call_for(name: &'static str, raiser: Raiser, body: impl FnOnce() -> Result<()>) -> c_int {
     debug::note(name);
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
-        Ok(Err(error)) => raise(error.in_call(name), Raiser::Nobody),
-        Err(_) => raise(panicked(name), Raiser::Nobody),
+        Ok(Err(error)) => raise(error.in_call(name), raiser),
+        Err(_) => raise(panicked(name), raiser),
     }
 }
 

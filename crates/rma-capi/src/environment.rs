@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{Out, TextOut};
-use crate::entry::{call_any_time, entry, plain};
+use crate::entry::{call_any_time, call_for, entry, plain};
 use crate::errors::{Raiser, say};
 use crate::info::Info;
 use crate::runtime::{abort, end_child, finish, is_finalized, is_initialized, running, start};
@@ -49,7 +49,9 @@ plain! {
 
     /// `MPI_Finalize` (§11.2.2).
     fn MPI_Finalize() -> c_int {
-        call_any_time("MPI_Finalize", finish)
+        // Asked for first: afterwards there is no process any more.
+        let raiser = Raiser::of_the_process();
+        call_for("MPI_Finalize", raiser, finish)
     }
 
     /// `MPI_Wtime` (§9.6): seconds since this process first asked.

@@ -75,7 +75,11 @@ impl Request {
     fn look(&self) -> Option<End> {
         let mut state = self.state.lock();
         if let State::Active(pending) = &mut *state {
-            *state = State::Ended(pending.take_end()?);
+            let end = pending.take_end()?;
+            if end.is_no_end() {
+                return Some(end);
+            }
+            *state = State::Ended(end);
         }
         match &*state {
             State::Ended(end) => Some(end.clone()),
@@ -160,7 +164,7 @@ pub(crate) fn wait_for(
     if let Some(place) = status {
         end.status.store(place);
     }
-    end.into_result().map(drop)
+    end.into_blocking().map(drop)
 }
 
 /// The request of a handle, which is not null.

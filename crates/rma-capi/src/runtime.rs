@@ -14,8 +14,8 @@ use rma::config::Configuration;
 use rma::raw::{end_forked_child, is_forked_child, when_forked};
 use rma::{Error, ErrorClass, Result, World, log_to_stderr};
 use std::ptr::null_mut;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
+use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 
 /// What all calls share.
@@ -29,6 +29,8 @@ pub(crate) struct Process {
     pub(crate) main_thread: ThreadId,
     /// The attribute `MPI_UNIVERSE_SIZE`: as many processes as the job has, since there is no way to start more.
     pub(crate) universe_size: i32,
+    /// The attribute `MPIX_FT`: whether the job goes on when a rank dies.
+    survives: OnceLock<i32>,
 }
 
 impl Process {
@@ -46,6 +48,11 @@ impl Process {
     /// A call on messages has ended at once: what it left to do is done, and other threads hear of it.
     pub(crate) fn end_short_call(&self) {
         self.world.inner.runtime().end_short_call();
+    }
+
+    /// Whether the job goes on when a rank dies, as a number at an address that stays.
+    pub(crate) fn survives(&self) -> &i32 {
+        self.survives.get_or_init(|| self.job.lock().as_ref().is_some_and(World::outlives_ranks).into())
     }
 
     /// Whether one thread at a time calls, each after the one before.
@@ -162,7 +169,9 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     }
     let universe_size = i32::try_from(world.inner.size()).unwrap_or(i32::MAX);
     let main_thread = std::thread::current().id();
-    let process = Process { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size };
+    let survives = OnceLock::new();
+    let process =
+        Process { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size, survives };
     let is_watched = process.world.inner.runtime().configuration().runtime.debug;
     debug::settle(is_watched);
     let place = if is_watched { &WATCHED } else { &PROCESS };
@@ -213,8 +222,13 @@ pub(crate) fn abort(code: i32) -> ! {
 
 /// Ends the whole job because of an error of this code.
 pub(crate) fn abort_by_error(code: i32) -> ! {
+    const OF_LOSSES: [ErrorClass; 3] =
+        [ErrorClass::ProcAborted, ErrorClass::ProcFailed, ErrorClass::ProcFailedPending];
+    // Whoever revokes mostly does so because of a loss.
+    let is_revoked = code == ErrorClass::Revoked as i32;
     if let Some(process) = running()
-        && code == ErrorClass::ProcAborted as i32
+        && (OF_LOSSES.iter().any(|class| *class as i32 == code)
+            || is_revoked && process.world.inner.runtime().messenger().first_lost().is_some())
         && let Some(job) = &*process.job.lock()
     {
         job.abort_after_loss(code);

@@ -4,6 +4,7 @@ mod attributes;
 mod communicate;
 mod create;
 mod dynamic;
+mod faults;
 mod hints;
 pub(crate) mod near;
 mod now;
@@ -31,6 +32,8 @@ pub(crate) struct Win {
     pub(crate) name: Name,
     attributes: Attributes,
     facts: Facts,
+    /// Windows over whose memory this one lies.
+    memory_of: Vec<Window>,
 }
 
 /// What the predefined attributes tell. Programs get addresses of these values, which stay as long as the window.
@@ -52,6 +55,7 @@ impl Win {
         base: usize,
         size: MPI_Aint,
         disp_unit: u64,
+        memory_of: Vec<Window>,
     ) -> Self {
         // Units that no `int` holds come from the call with large ones, whose programs do not ask for the attribute.
         let disp_unit = c_int::try_from(disp_unit).unwrap_or(c_int::MAX);
@@ -63,7 +67,14 @@ impl Win {
             name: Name::default(),
             attributes: Attributes::new(),
             facts,
+            memory_of,
         }
+    }
+
+    /// What a window over this one's memory has to keep.
+    fn memory(&self) -> Vec<Window> {
+        let given = self.memory_of.iter();
+        given.chain([&self.inner]).cloned().collect()
     }
 
     /// Who gets the errors of what outlives a call; `handle` is this window's.

@@ -44,7 +44,7 @@ impl Library {
             findings.push(format!("the library calls itself {name}, programs look for {SONAME}"));
         }
         for name in &self.exports {
-            let plain = name.strip_prefix('P').filter(|plain| plain.starts_with("MPI_"));
+            let plain = name.strip_prefix('P').filter(|plain| plain.starts_with("MPI"));
             let (plain, twin) = match plain {
                 Some(plain) => (plain, plain.to_owned()),
                 None => (name.as_str(), format!("P{name}")),

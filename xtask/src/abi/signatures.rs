@@ -69,7 +69,7 @@ fn entry_points(tables: &Tables, text: &str) -> Vec<(String, Option<String>)> {
         });
         Some(forms.collect::<Vec<_>>())
     };
-    code.match_indices("fn MPI_").filter_map(read).flatten().collect()
+    code.match_indices("fn MPI").filter_map(read).flatten().collect()
 }
 
 /// Parameters, with the types that differ between the forms of a call replaced by those of one form.

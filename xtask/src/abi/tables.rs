@@ -85,7 +85,7 @@ impl Tables {
             if !names.insert(name) {
                 return Err(format!("the function {name} is there twice"));
             }
-            if !name.starts_with("MPI_") || parameters.is_empty() {
+            if !is_function(name) || parameters.is_empty() {
                 return Err(format!("the row of {name} is no function of MPI"));
             }
             let [group, name, returns, parameters] = [group, name, returns, parameters].map(str::to_owned);
@@ -93,6 +93,11 @@ impl Tables {
         }
         Ok(Self { constants: read, functions: functions_read })
     }
+}
+
+/// Whether functions of MPI, or of its extensions, have such names.
+fn is_function(name: &str) -> bool {
+    name.starts_with("MPI_") || name.starts_with("MPIX_")
 }
 
 fn constant(name: &str, kind: &str, text: &str, before: &[Constant]) -> Result<Constant, String> {

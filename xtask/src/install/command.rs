@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 /// Build with optimization and install below a directory.
 ///
-/// Installs the C library libmpi_abi.so.1, mpi.h, the compiler wrappers rmacc and rmacxx, the launcher rmarun, rma-info,
+/// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc and rmacxx, the launcher rmarun, rma-info,
 /// files for pkg-config and CMake, and manual pages; and for libraries that embed the engine librma.so.0 and rma.h. The directory can be moved afterwards.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,6 +39,8 @@ const LIBRARY: &str = "libmpi_abi.so";
 const EMBED: [&str; 3] = ["librma_embed.so", "librma.so.0", "librma.so"];
 /// Its header.
 const EMBED_HEADER: &str = "crates/rma-embed/include/rma.h";
+/// What programs include for what is no part of the standard.
+const EXTENSIONS_HEADER: &str = "crates/rma-capi/include/mpi-ext.h";
 /// What the programs are called where MPI is looked for.
 const MPI_NAMES: [(&str, &str); 4] =
     [("mpicc", "rmacc"), ("mpicxx", "rmacxx"), ("mpiexec", "rmarun"), ("mpirun", "rmarun")];
@@ -86,6 +88,7 @@ fn programs(built: &Path) -> Result<Vec<Item>, String> {
 fn library(workspace: &Workspace, built: &Path) -> Result<Vec<Item>, String> {
     let file = built.join(LIBRARY);
     let header = abi::header_of(workspace, &file)?;
+    let extensions = read(&workspace.root().join(EXTENSIONS_HEADER))?;
     let stub = stub::build(&abi::implemented_in(workspace, &file)?, &workspace.target().join("stub"))?;
     Ok(vec![
         Item { path: format!("lib/{}", abi::SONAME), content: Content::Program(read(&file)?) },
@@ -93,6 +96,7 @@ fn library(workspace: &Workspace, built: &Path) -> Result<Vec<Item>, String> {
         Item { path: format!("lib/link/{LIBRARY}"), content: Content::Program(stub) },
         link(&format!("lib/link/{}", abi::SONAME), "../libmpi_abi.so.1"),
         Item { path: "include/mpi.h".to_owned(), content: Content::Data(header.into_bytes()) },
+        Item { path: "include/mpi-ext.h".to_owned(), content: Content::Data(extensions) },
     ])
 }
 

@@ -58,7 +58,7 @@ entry! {
 /// The highest tag that messages can have.
 pub(crate) const TAG_UB: c_int = c_int::MAX;
 
-/// The standard's attributes, on every communicator: addresses of numbers.
+/// The standard's attributes, and that of its fault chapter to be, on every communicator: addresses of numbers.
 fn predefined(process: &'static Process, keyval: c_int) -> Option<Opaque> {
     static HIGHEST_TAG: c_int = TAG_UB;
     // Each process counts from its own first question.
@@ -74,6 +74,7 @@ fn predefined(process: &'static Process, keyval: c_int) -> Option<Opaque> {
         MPI_IO => Opaque::address_of(&WHO_CAN_DO_IO),
         MPI_APPNUM => Opaque::address_of(&APPLICATION),
         MPI_UNIVERSE_SIZE => Opaque::address_of(&process.universe_size),
+        MPIX_FT => Opaque::address_of(process.survives()),
         MPI_LASTUSEDCODE => Opaque::address_of(last_used_code()),
         _ => return None,
     })

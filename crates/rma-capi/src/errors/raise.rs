@@ -1,9 +1,9 @@
 //! What happens to an error: it is noted for the thread, and the handler of the object it belongs to decides.
 
 use super::handler::{Attached, Handler, Subject};
-use crate::abi::{MPI_Comm, MPI_Win};
+use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm, MPI_Win};
 use crate::arguments::Out;
-use crate::runtime::{abort_by_error, running};
+use crate::runtime::{Process, abort_by_error, running};
 use crate::{communicator, window};
 use rma::Error;
 use std::cell::RefCell;
@@ -45,6 +45,14 @@ impl Raiser {
         found.unwrap_or(Self::Nobody)
     }
 
+    /// Where errors go that belong to no object, also when the process's part in the job ends meanwhile.
+    pub(crate) fn of_the_process() -> Self {
+        running().map_or(Self::Nobody, |process| {
+            let (handler, subject) = of_process(process);
+            Self::Known(Arc::clone(handler), subject)
+        })
+    }
+
     /// The window whose handle lies there, also when the call frees it.
     pub(crate) fn win_at(place: Out<MPI_Win>) -> Self {
         let win = place.current().one("win").ok();
@@ -82,22 +90,29 @@ pub(super) fn handle(code: c_int, raiser: Raiser) -> c_int {
 }
 
 fn handler_of(raiser: Raiser) -> (Handler, Subject) {
-    let Some(process) = running() else { return (Handler::Fatal, Subject::Comm(crate::abi::MPI_COMM_WORLD)) };
+    if let Raiser::Known(handler, subject) = raiser {
+        return (handler.get(), subject);
+    }
+    let Some(process) = running() else { return (Handler::Fatal, Subject::Comm(MPI_COMM_WORLD)) };
     let found = match raiser {
-        Raiser::Nobody => None,
+        Raiser::Nobody | Raiser::Known(..) => None,
         Raiser::Comm(comm) => {
             communicator::find(process, comm).map(|c| (c.handler.get(), Subject::Comm(comm)))
         }
         Raiser::Win(win) => window::find(win).map(|w| (w.handler.get(), Subject::Win(win))),
-        Raiser::Known(handler, subject) => Some((handler.get(), subject)),
     };
     found.unwrap_or_else(|| {
-        let own = |attached: &Attached, comm| (attached.get(), Subject::Comm(comm));
-        match own(&process.own.handler, crate::abi::MPI_COMM_SELF) {
-            (Handler::Fatal, _) => own(&process.world.handler, crate::abi::MPI_COMM_WORLD),
-            found => found,
-        }
+        let (handler, subject) = of_process(process);
+        (handler.get(), subject)
     })
+}
+
+/// Where errors go that belong to no object.
+fn of_process(process: &Process) -> (&Arc<Attached>, Subject) {
+    match process.own.handler.get() {
+        Handler::Fatal => (&process.world.handler, Subject::Comm(MPI_COMM_WORLD)),
+        _ => (&process.own.handler, Subject::Comm(MPI_COMM_SELF)),
+    }
 }
 
 /// Ends the job, with what is known of the error.

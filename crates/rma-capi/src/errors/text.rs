@@ -75,11 +75,14 @@ texts! {
     MPI_ERR_UNSUPPORTED_OPERATION: "unsupported operation";
     MPI_ERR_WIN: "invalid window";
     MPI_ERR_RMA_FLAVOR: "wrong flavor of window";
-    MPI_ERR_PROC_ABORTED: "a process has ended";
+    MPI_ERR_PROC_ABORTED: "a process has ended its part in the job";
     MPI_ERR_VALUE_TOO_LARGE: "value does not fit its type";
     MPI_ERR_SESSION: "invalid session";
     MPI_ERR_ERRHANDLER: "invalid error handler";
     MPI_ERR_ABI: "ABI mismatch";
+    MPIX_ERR_PROC_FAILED: "a process has failed";
+    MPIX_ERR_PROC_FAILED_PENDING: "a process that may be the source has failed; the request is still pending";
+    MPIX_ERR_REVOKED: "the communicator or window was revoked";
     MPI_T_ERR_CANNOT_INIT: "the tool interface is not to be had now";
     MPI_T_ERR_NOT_ACCESSIBLE: "the tool interface cannot be used here";
     MPI_T_ERR_NOT_INITIALIZED: "the tool interface is not initialized";

@@ -113,7 +113,13 @@ impl Exchange {
 impl Pending for Exchange {
     fn take_end(&mut self) -> Option<End> {
         self.sent = self.sent.take().or_else(|| self.sending.take_end());
-        self.received = self.received.take().or_else(|| self.receiving.take_end());
+        if self.received.is_none() {
+            let received = self.receiving.take_end();
+            if received.as_ref().is_some_and(End::is_no_end) {
+                return received;
+            }
+            self.received = received;
+        }
         let (sent, received) = (self.sent.as_ref()?, self.received.as_ref()?);
         // The status is the receive's; the first error is the one to tell of.
         Some(if received.error.is_some() || sent.error.is_none() { received } else { sent }.clone())

@@ -132,7 +132,7 @@ fn look(comm: &Comm, wanted: Wanted) -> Result<Option<Status>> {
     let messenger = comm.inner.runtime().messenger();
     let found = messenger.probe(wanted.scope, wanted.source, wanted.tag);
     if found.is_none() {
-        messenger.check_source(wanted.scope.context, wanted.source)?;
+        messenger.check_source(wanted.scope, wanted.source)?;
     }
     Ok(found.map(|waiting| status_of_waiting(comm.partners(), waiting)))
 }
@@ -141,7 +141,7 @@ fn take_one(comm: &Comm, wanted: Wanted) -> Result<Option<MatchedMessage>> {
     let messenger = comm.inner.runtime().messenger();
     let taken = messenger.take(wanted.scope, wanted.source, wanted.tag);
     if taken.is_none() {
-        messenger.check_source(wanted.scope.context, wanted.source)?;
+        messenger.check_source(wanted.scope, wanted.source)?;
     }
     Ok(taken)
 }

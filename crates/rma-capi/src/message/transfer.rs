@@ -204,7 +204,10 @@ impl Pending for Receiving {
                 match request.refused() {
                     // The program may want to know what did not fit.
                     Some(refused) => End { status: status_of_waiting(partners, refused), error: end.err() },
-                    None => End::from(end),
+                    None => match End::from(end) {
+                        end if end.is_no_end() => return Some(end),
+                        end => end,
+                    },
                 }
             }
             Self::Over => return None,

@@ -80,13 +80,17 @@ entry! {
     }
 }
 
-/// Takes a request out that has ended, and tells how.
+/// Takes a request out that has ended, and tells how; or tells why one may wait in vain, which stays.
 fn complete(
     request: Out<MPI_Request>,
     handle: MPI_Request,
     end: End,
     status: StatusOut,
 ) -> Result<(), Failure> {
+    if end.is_no_end() {
+        let raiser = get(handle).map_or(Raiser::Nobody, |request| request.raiser.clone());
+        return end.into_result().map(drop).map_err(|error| Failure { error, raiser });
+    }
     let raiser = remove(handle).map_or(Raiser::Nobody, |request| request.raiser.clone());
     request.set("request", MPI_REQUEST_NULL)?;
     end.status.store(status);

@@ -233,8 +233,12 @@ impl List {
         active.iter().filter_map(|index| self.look(*index).map(|end| (*index, end))).collect()
     }
 
-    /// Takes a request out that has ended, in the program's array too.
+    /// Takes a request out that has ended, in the program's array too; one that may wait in vain stays.
     fn remove(&self, index: usize, requests: Out<MPI_Request>, end: End) -> Result<(), Failure> {
+        if end.is_no_end() {
+            let raiser = self.0[index].as_ref().map_or(Raiser::Nobody, |(_, request)| request.raiser.clone());
+            return end.into_result().map(drop).map_err(|error| Failure { error, raiser });
+        }
         let removed = self.0[index].as_ref().and_then(|(handle, _)| remove(*handle));
         requests.set_at("array_of_requests", index, MPI_REQUEST_NULL)?;
         let raiser = removed.map_or(Raiser::Nobody, |request| request.raiser.clone());

@@ -99,6 +99,20 @@ impl End {
         }
     }
 
+    /// Whether it is none: one that may be the source of a receive has failed, and somebody else may still send.
+    pub(crate) fn is_no_end(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.class() == ErrorClass::ProcFailedPending)
+    }
+
+    /// As [`End::into_result`], in a call that leaves no request behind: what is no end is one then.
+    pub(super) fn into_blocking(self) -> Result<Status> {
+        let is_no_end = self.is_no_end();
+        self.into_result().map_err(|error| match is_no_end {
+            true => Error::new(ErrorClass::ProcFailed, error.call(), error.cause()),
+            false => error,
+        })
+    }
+
     pub(crate) fn into_result(self) -> Result<Status> {
         match self.error {
             None => Ok(self.status),

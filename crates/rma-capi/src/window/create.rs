@@ -11,7 +11,7 @@ use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use crate::runtime::Process;
 use rma::{Error, ErrorClass, Result};
-use rma_core::window::{Hints, WindowSpec};
+use rma_core::window::{Hints, Window, WindowSpec};
 use std::ffi::c_void;
 
 forms! {
@@ -64,7 +64,7 @@ fn create(
         let spec = WindowSpec::Create { memory, unit: unit(disp_unit)? };
         Ok(Wish { spec, hints: hints(info)?, base: base.address() })
     };
-    make(process, comm, wish()).and_then(|made| win.set("win", made.1))
+    make(process, comm, wish(), Vec::new()).and_then(|made| win.set("win", made.1))
 }
 
 /// Creates a window whose memory the library gives.
@@ -82,7 +82,7 @@ pub(super) fn allocate(
         let hints = hints(info)?;
         Ok(Wish { spec: spec(&hints)?, hints, base: 0 })
     };
-    let (base, handle) = make(process, comm, wish())?;
+    let (base, handle) = make(process, comm, wish(), Vec::new())?;
     baseptr.set("baseptr", base as *mut c_void)?;
     win.set("win", handle)
 }
@@ -95,12 +95,13 @@ pub(super) struct Wish {
     pub(super) base: usize,
 }
 
-/// Creates the window that is wished for, or takes part with the error that the wish is. Answers the address of its
-/// memory.
+/// Creates the window that is wished for, or takes part with the error that the wish is; it keeps the windows over whose memory
+/// it lies. Answers the address of its memory.
 pub(super) fn make(
     process: &'static Process,
     comm: MPI_Comm,
     wish: Result<Wish>,
+    memory_of: Vec<Window>,
 ) -> Result<(usize, MPI_Win)> {
     let comm = communicator::get(process, comm)?;
     let (engine, group) = (comm.intra()?.engine(), comm.inner.group());
@@ -117,7 +118,7 @@ pub(super) fn make(
         WindowSpec::AllocateShared { len, unit, .. } => (MPI_WIN_FLAVOR_SHARED, own(), len as usize, unit),
         WindowSpec::Dynamic => (MPI_WIN_FLAVOR_DYNAMIC, 0, 0, 1),
     };
-    let made = Win::new(inner, comm.inner.members(), flavor, base, len as MPI_Aint, disp_unit);
+    let made = Win::new(inner, comm.inner.members(), flavor, base, len as MPI_Aint, disp_unit, memory_of);
     let handle = near::enter(made);
     let full = || Error::new(ErrorClass::NoMem, "", "no handle is left for another window");
     Ok((base, handle.ok_or_else(full)?))

@@ -21,7 +21,7 @@ entry! {
             win.check("win")?;
             Ok(Wish { spec: WindowSpec::Dynamic, hints: hints(info)?, base: 0 })
         };
-        make(process, comm, wish()).and_then(|made| win.set("win", made.1))
+        make(process, comm, wish(), Vec::new()).and_then(|made| win.set("win", made.1))
     }
 
     /// `MPI_Win_attach` (§12.2.4).

@@ -1,0 +1,168 @@
+//! `MPIX_Comm_*`: what survivors do with a communicator whose members have died. Names and meaning are those of the MPI Forum's
+//! fault chapter to be, and of ULFM, of which `MPIX_Comm_failure_ack` and `MPIX_Comm_failure_get_acked` are the older names.
+//!
+//! All but agreements and shrinking are local, and work on intercommunicators as well.
+
+use super::hints::Hints;
+use super::{Comm, Offspring, get};
+use crate::abi::*;
+use crate::arguments::{Out, negative};
+use crate::debug;
+use crate::entry::entry;
+use crate::errors::Raiser;
+use crate::group;
+use crate::request::{End, Pending, Status, enter};
+use rma::raw::CollectiveRequest;
+use rma::{Agreed, Communicator, Error, ErrorClass, Result};
+use rma_core::host;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+entry! {
+    /// `MPIX_Comm_revoke`.
+    fn MPIX_Comm_revoke(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
+        let comm = &get(process, comm)?.inner;
+        comm.runtime().revoke(comm.context());
+        Ok(())
+    }
+
+    /// `MPIX_Comm_is_revoked`.
+    fn MPIX_Comm_is_revoked(comm: MPI_Comm, flag: Out<c_int>) raises Raiser::Comm(comm); |process| {
+        flag.set("flag", get(process, comm)?.inner.is_revoked().into())
+    }
+
+    /// `MPIX_Comm_get_failed`: of an intercommunicator, of both groups.
+    fn MPIX_Comm_get_failed(comm: MPI_Comm, failedgrp: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
+        failedgrp.check("failedgrp")?;
+        let comm = get(process, comm)?;
+        let failed = comm.inner.runtime().failed_among(&everybody(comm));
+        failedgrp.set("failedgrp", group::enter(failed)?)
+    }
+
+    /// `MPIX_Comm_ack_failed`.
+    fn MPIX_Comm_ack_failed(
+        comm: MPI_Comm,
+        num_to_ack: c_int,
+        num_acked: Out<c_int>,
+    ) raises Raiser::Comm(comm); |process| {
+        num_acked.check("num_acked")?;
+        let most = u32::try_from(num_to_ack)
+            .map_err(|_| negative(ErrorClass::Arg, "num_to_ack", num_to_ack.into()))?;
+        let comm = get(process, comm)?;
+        let acknowledged = comm.inner.runtime().acknowledge_among(&everybody(comm), most);
+        num_acked.set("num_acked", acknowledged as c_int)
+    }
+
+    /// `MPIX_Comm_failure_ack`: acknowledges all failures that this process knows.
+    fn MPIX_Comm_failure_ack(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
+        let comm = get(process, comm)?;
+        let (runtime, everybody) = (comm.inner.runtime(), everybody(comm));
+        // What is known is looked for first.
+        let failed = runtime.failed_among(&everybody);
+        runtime.acknowledge_among(&everybody, failed.size());
+        Ok(())
+    }
+
+    /// `MPIX_Comm_failure_get_acked`.
+    fn MPIX_Comm_failure_get_acked(comm: MPI_Comm, failedgrp: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
+        failedgrp.check("failedgrp")?;
+        let comm = get(process, comm)?;
+        let acknowledged = comm.inner.runtime().acknowledged_among(&everybody(comm));
+        failedgrp.set("failedgrp", group::enter(acknowledged)?)
+    }
+
+    /// `MPIX_Comm_agree`: the flag is that of all who live also where the call answers `MPIX_ERR_PROC_FAILED`, which it does on all
+    /// of them or on none.
+    fn MPIX_Comm_agree(comm: MPI_Comm, flag: Out<c_int>) raises Raiser::Comm(comm); |process| {
+        let comm = get(process, comm)?;
+        let given = flag.current().one("flag")?;
+        let agreed = comm.intra()?.agree(given as u32)?;
+        tell(&agreed, flag)
+    }
+
+    /// `MPIX_Comm_iagree`: the flag is read now, and stored when the request is complete.
+    fn MPIX_Comm_iagree(
+        comm: MPI_Comm,
+        flag: Out<c_int>,
+        request: Out<MPI_Request>,
+    ) raises Raiser::Comm(comm); |process| {
+        request.check("request")?;
+        let given = flag.current().one("flag")?;
+        let found = get(process, comm)?;
+        let agreeing = Agreeing { request: found.intra()?.begin_agree(given as u32), flag };
+        request.set("request", enter(Box::new(agreeing), found.raiser(comm))?)
+    }
+
+    /// `MPIX_Comm_shrink`.
+    fn MPIX_Comm_shrink(comm: MPI_Comm, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
+        newcomm.check("newcomm")?;
+        let old = get(process, comm)?;
+        let made = old.intra()?.shrink()?;
+        newcomm.set("newcomm", old.enter(made, Hints::default())?)
+    }
+
+    /// `MPIX_Comm_ishrink`.
+    fn MPIX_Comm_ishrink(
+        comm: MPI_Comm,
+        newcomm: Out<MPI_Comm>,
+        request: Out<MPI_Request>,
+    ) raises Raiser::Comm(comm); |process| {
+        newcomm.check("newcomm")?;
+        request.check("request")?;
+        let old = get(process, comm)?;
+        let under_way = old.intra()?.begin_shrink();
+        let offspring = Some(old.offspring(Hints::default()));
+        let shrinking = Shrinking { request: under_way, offspring, newcomm };
+        request.set("request", enter(Box::new(shrinking), old.raiser(comm))?)
+    }
+}
+
+struct Agreeing {
+    request: CollectiveRequest<Agreed>,
+    flag: Out<c_int>,
+}
+
+struct Shrinking {
+    request: CollectiveRequest<Communicator>,
+    /// Until it has ended.
+    offspring: Option<Offspring>,
+    newcomm: Out<MPI_Comm>,
+}
+
+impl Pending for Agreeing {
+    fn take_end(&mut self) -> Option<End> {
+        let told = self.request.take()?.and_then(|agreed| tell(&agreed, self.flag));
+        Some(End::from(told.map(|()| Status::EMPTY)))
+    }
+}
+
+impl Pending for Shrinking {
+    fn take_end(&mut self) -> Option<End> {
+        let made = self.request.take()?;
+        let Some(offspring) = self.offspring.take() else { return Some(End::done()) };
+        let entered = made.and_then(|made| {
+            let enter = || offspring.enter_itself(Arc::new(made), None);
+            self.newcomm.set("newcomm", debug::on_behalf_of("MPIX_Comm_ishrink", enter)?)
+        });
+        Some(End::from(entered.map(|()| Status::EMPTY)))
+    }
+}
+
+/// Tells the program what was agreed upon.
+fn tell(agreed: &Agreed, flag: Out<c_int>) -> Result<()> {
+    flag.set("flag", agreed.flags as c_int)?;
+    match agreed.unacknowledged.peer(0) {
+        None => Ok(()),
+        Some(first) => {
+            let number = agreed.unacknowledged.size();
+            let cause =
+                format!("{number} failed ranks are not acknowledged by all, process {first} among them");
+            Err(Error::new(ErrorClass::ProcFailed, "", cause))
+        }
+    }
+}
+
+/// The processes of a communicator, of both groups if there are two.
+fn everybody(comm: &Comm) -> host::Group {
+    comm.inter.as_ref().map_or_else(|| comm.inner.group(), |inter| inter.both())
+}

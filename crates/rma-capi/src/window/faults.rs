@@ -1,0 +1,41 @@
+//! `MPIX_Win_*`: what survivors do with a window whose ranks have died.
+
+use super::create::{Wish, make};
+use super::{Win, get};
+use crate::abi::*;
+use crate::arguments::Out;
+use crate::entry::entry;
+use crate::errors::Raiser;
+use crate::group;
+use rma::{Error, ErrorClass};
+use rma_core::window::{Hints, WindowSpec};
+
+entry! {
+    /// `MPIX_Win_get_failed`: those of the window's ranks that have failed, as far as this process knows.
+    fn MPIX_Win_get_failed(win: MPI_Win, failedgrp: Out<MPI_Group>) raises Raiser::Win(win); |process| {
+        failedgrp.check("failedgrp")?;
+        let failed = process.world.inner.runtime().failed_of(&get(win)?.members);
+        failedgrp.set("failedgrp", group::enter(failed)?)
+    }
+
+    /// `MPIX_Win_remake`: a window over the memory that this rank has in another one, among the ranks of `comm`, all of whom call
+    /// it. Nothing is copied; the old window stays, and the memory as long as either of them.
+    fn MPIX_Win_remake(win: MPI_Win, comm: MPI_Comm, newwin: Out<MPI_Win>) raises Raiser::Comm(comm); |process| {
+        let wish = || {
+            newwin.check("newwin")?;
+            let old = get(win)?;
+            if old.facts.flavor == MPI_WIN_FLAVOR_DYNAMIC {
+                let cause = "a dynamic window has no memory of its own: what is attached can be attached to another one";
+                return Err(Error::new(ErrorClass::RmaFlavor, "", cause));
+            }
+            // SAFETY: the new window keeps the old one's memory, and the program the rest of its promise for that.
+            let memory = unsafe { old.inner.local() };
+            let unit = u64::try_from(old.facts.disp_unit).unwrap_or(1);
+            Ok(Wish { spec: WindowSpec::Create { memory, unit }, hints: Hints::default(), base: old.facts.base })
+        };
+        let wish = wish();
+        let memory_of = get(win).map(Win::memory).unwrap_or_default();
+        let (_, handle) = make(process, comm, wish, memory_of)?;
+        newwin.set("newwin", handle)
+    }
+}

@@ -1,0 +1,164 @@
+//! The C calls of fault tolerance on real processes that die: who lives gets what docs/faults.md promises, on every path.
+
+use rma_tests::installed::{command, prefix};
+use rma_tests::job::{Ended, is_second_pass};
+use rma_tests::paths::{PATHS, PURE_PATHS, Path};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The programs of `tests/c-faults`, built.
+fn build(name: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("c-faults").join(format!("{name}.c"));
+    let words = ["-Wall", "-Wextra", "-Werror", "-O1", "-D_GNU_SOURCE"].map(Into::into);
+    let words = words.into_iter().chain([source.into_os_string(), "-o".into(), "program".into()]);
+    command(&prefix(), folder.path(), "rmacc").words(words).succeed();
+    folder
+}
+
+fn paths() -> impl Iterator<Item = Path> {
+    PURE_PATHS.into_iter().chain([PATHS[4]])
+}
+
+/// Runs a program that asks by itself that the job goes on.
+fn run(folder: &TempDir, path: &Path, ranks: u32, case: &str, seed: u64) -> (String, Ended) {
+    run_with(folder, path, &[], ranks, case, seed)
+}
+
+/// Runs a program under a launcher with these options.
+fn run_with(
+    folder: &TempDir,
+    path: &Path,
+    options: &[&str],
+    ranks: u32,
+    case: &str,
+    seed: u64,
+) -> (String, Ended) {
+    let what = format!("{}: {ranks} ranks, {case}, seed {seed}", path.name);
+    let (ranks, seed) = (ranks.to_string(), seed.to_string());
+    let job = command(&prefix(), folder.path(), "rmarun")
+        .words(options)
+        .words(["-n", &ranks, "./program", case, &seed])
+        .variables(path.variables)
+        .limit(LIMIT);
+    let ended = job.run();
+    (what, ended)
+}
+
+/// How many ranks went on, and that all who did not have died.
+fn judge(what: &str, ended: &Ended, ranks: u32) -> usize {
+    let survivors = ended.stdout.matches("went on").count();
+    let killed = ended.stderr.lines().last().unwrap_or_default().matches("was killed by signal").count();
+    assert!(!ended.stderr.contains("not so:") && !ended.stderr.contains("answers"), "{what}: {ended:#?}");
+    assert_eq!(survivors + killed, ranks as usize, "{what}: {ended:#?}");
+    survivors
+}
+
+fn seeds(default: u64) -> u64 {
+    std::env::var("RMA_TEST_FAULTS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn a_revoked_communicator_ends_every_call_everywhere() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("revoke");
+    for path in paths() {
+        for seed in 0..seeds(3) {
+            for (case, dead) in [("lives", 0), ("dies", 1)] {
+                let ranks = 3 + (seed as u32 * 2) % 6;
+                let (what, ended) = run(&folder, &path, ranks, case, seed);
+                assert_eq!(judge(&what, &ended, ranks) as u32, ranks - dead, "{what}: {ended:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn survivors_agree_alike_whoever_dies_meanwhile() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("agree");
+    for path in paths() {
+        for seed in 0..seeds(4) {
+            let (ranks, deaths) = (2 + (seed as u32 * 3) % 7, seed % 5);
+            let (what, ended) = run(&folder, &path, ranks, &deaths.to_string(), seed);
+            assert!(judge(&what, &ended, ranks) >= 1);
+            let mut agreed = BTreeMap::new();
+            for line in ended.stdout.lines().filter_map(|line| line.strip_prefix("agreed ")) {
+                let (round, value) = line.split_once(' ').unwrap();
+                let before = agreed.entry(round).or_insert(value);
+                assert_eq!(*before, value, "{what}, round {round}: {ended:#?}");
+            }
+            assert!(agreed.len() >= 12, "{what}: {ended:#?}");
+        }
+    }
+}
+
+#[test]
+fn survivors_shrink_and_go_on_with_exact_data() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("shrink");
+    for path in paths() {
+        for seed in 0..seeds(3) {
+            let case = if seed % 2 == 0 { "shrink" } else { "ishrink" };
+            let ranks = 3 + (seed as u32 * 3) % 6;
+            let (what, ended) = run(&folder, &path, ranks, case, seed);
+            assert!(judge(&what, &ended, ranks) >= 1);
+        }
+    }
+}
+
+/// The program of docs/faults.md, with ranks killed while it runs.
+#[test]
+fn the_example_of_the_documentation_goes_on_with_exact_data() {
+    if is_second_pass() {
+        return;
+    }
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/faults.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let program = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    // Ranks from 1 on die somewhere in a step: how many, and in which, the words say.
+    let mark = "/* From here on any rank may die at any moment. */";
+    assert!(program.contains(mark));
+    let dies = "if (argc > 2 && me >= 1 && me <= atoi(argv[1]) && step == me * atoi(argv[2]) % STEPS) \
+                ualarm(1 + (me * 331 + atoi(argv[2]) * 37) % 900, 0);";
+    let program = format!("#include <unistd.h>\n{}", program.replace(mark, dies));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("example.c"), program).unwrap();
+    let words = ["-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "example.c", "-o", "program"];
+    command(&prefix(), folder.path(), "rmacc").words(words).succeed();
+    for path in paths() {
+        for seed in 0..seeds(3) {
+            let ranks = 3 + (seed as u32 * 2) % 6;
+            let deaths = (seed as u32).min(ranks - 1);
+            let (options, deaths_text) = (["--on-failure=continue"], deaths.to_string());
+            let (what, ended) = run_with(&folder, &path, &options, ranks, &deaths_text, seed * 17 + 5);
+            let ends = ended.stdout.lines().filter(|line| line.contains(": 200 steps, ")).count() as u32;
+            assert_eq!(ends, ranks - deaths, "{what}: {ended:#?}");
+            assert!(!ended.stderr.contains(": step "), "{what}: {ended:#?}");
+        }
+    }
+}
+
+#[test]
+fn failures_are_told_and_acknowledged() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("failed");
+    for path in paths() {
+        for ranks in [3, 4, 8] {
+            let (what, ended) = run(&folder, &path, ranks, "any", u64::from(ranks));
+            assert_eq!(judge(&what, &ended, ranks) as u32, ranks - 1, "{what}: {ended:#?}");
+        }
+    }
+}
