@@ -236,7 +236,7 @@ typedef struct rma_host_table {
     /* Optional, both: memory that processes share. Without them all memory is private, and shared windows are an error. */
     int (*begin_segment)(void *host, const rma_collective *, const rma_segment_request *, uint64_t *request);
     int (*poll_segment)(void *host, uint64_t request, rma_segment *segment, int *done);
-    /* Optional: where a peer is. Without it every other process is remote. */
+    /* Optional, but for who shares memory: where a peer is. Without it every other process is remote. */
     int (*locality)(void *host, uint32_t peer);
     /* Optional: nanoseconds since a fixed moment, the same to all processes of a node. Without it the system's monotonic clock. */
     uint64_t (*now_ns)(void *host);

@@ -4,14 +4,18 @@
 //! to keep mapped; every field of [`Fields`] is atomic, so a shared reference to it asserts nothing about its value.
 
 use super::bulk::{ANNOUNCERS, Bulk, clear_announcements};
+use super::cells::Stand;
 use super::exclusion::UnalignedExclusion;
 use super::layout::{CONTROL_LEN, Fields};
-use super::lock::{Grant, NotHeld, Ticket, Wake};
+use super::lock::{Attempt, Grant, NotHeld, Ticket, Wake};
 use super::marks::Marks;
 use super::meeting;
+use super::recovery::OfEngine;
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::state::{Holder, LockKind, LockRequest, LockState};
+use crate::host::Vitals;
+use crate::ids::Peer;
 use crate::mem::WriteSpan;
 use std::time::Duration;
 
@@ -27,11 +31,50 @@ pub struct ControlBlock {
     fields: *const Fields,
 }
 
+/// What one process is to the lock of one rank: a word in its control memory that only it writes, as long-lived as that
+/// ([`super::cells`]).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LockCell(*const AtomicU64);
+
+// SAFETY: as for `ControlBlock`.
+unsafe impl Send for LockCell {}
+// SAFETY: as for `ControlBlock`.
+unsafe impl Sync for LockCell {}
+
+impl LockCell {
+    /// In the control memory of a process, the cell for the lock of the rank at this place among those of the node; `None` when
+    /// it has none for so many, or is not aligned.
+    pub(crate) fn new(control: WriteSpan, place: usize) -> Option<Self> {
+        let start = CONTROL_LEN.checked_add(place.checked_mul(size_of::<AtomicU64>())?)?;
+        let is_there = start.checked_add(size_of::<AtomicU64>())? <= control.len();
+        let cell = control.as_mut_ptr().cast_const().wrapping_add(start).cast::<AtomicU64>();
+        (is_there && cell.is_aligned()).then_some(Self(cell))
+    }
+
+    #[inline]
+    fn get(&self) -> &AtomicU64 {
+        // SAFETY: `new` has checked that it lies in a span and is aligned; the rest as in `ControlBlock::fields`.
+        unsafe { &*self.0 }
+    }
+}
+
 // SAFETY: the block is a part of a `WriteSpan`, whose maker promised that any thread may access the memory; all fields are
 // atomic.
 unsafe impl Send for ControlBlock {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for ControlBlock {}
+
+/// Who lives, for [`ControlBlock::recount`].
+pub(crate) struct Living<'a> {
+    /// The cells of all processes of the node that live, for this lock.
+    pub(crate) cells: &'a [LockCell],
+    /// How many ranks the node has, with those that are dead.
+    pub(crate) ranks: usize,
+    /// This process, whose lock it is.
+    pub(crate) owner: Holder,
+    /// Whether a process is dead, of whatever node.
+    pub(crate) is_dead: &'a dyn Fn(Peer) -> bool,
+}
 
 /// A call in which a process waits for a word of shared memory. At most one thread is in each, for one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +108,96 @@ impl ControlBlock {
         (control.len() >= CONTROL_LEN && fields.is_aligned()).then_some(Self { fields })
     }
 
+    /// Takes the lock as [`ControlBlock::try_acquire`] does, for this process itself, whose cell it is.
+    #[inline]
+    #[must_use]
+    pub(crate) fn try_acquire_own(&self, cell: &LockCell, request: LockRequest, holder: Holder) -> Attempt {
+        self.stand(cell).try_acquire(request, holder)
+    }
+
+    /// [`ControlBlock::join`], likewise.
+    pub(crate) fn join_own(&self, cell: &LockCell, request: LockRequest, holder: Holder) -> Ticket {
+        self.stand(cell).join(request, holder)
+    }
+
+    /// [`ControlBlock::try_turn`], likewise.
+    ///
+    /// # Errors
+    /// As [`ControlBlock::try_turn`].
+    pub(crate) fn try_turn_own(&self, cell: &LockCell, ticket: Ticket) -> Result<Grant, Ticket> {
+        self.stand(cell).try_turn(ticket)
+    }
+
+    /// [`ControlBlock::try_pass`], likewise.
+    ///
+    /// # Errors
+    /// As [`ControlBlock::try_pass`].
+    pub(crate) fn try_pass_own(
+        &self,
+        cell: &LockCell,
+        ticket: Ticket,
+        now: Duration,
+    ) -> Result<Grant, Ticket> {
+        self.stand(cell).try_pass(ticket, now)
+    }
+
+    /// [`ControlBlock::release`], likewise.
+    ///
+    /// # Errors
+    /// As [`ControlBlock::release`].
+    #[inline]
+    pub(crate) fn release_own(
+        &self,
+        cell: &LockCell,
+        kind: LockKind,
+        holder: Holder,
+    ) -> Result<Option<Wake>, NotHeld> {
+        self.stand(cell).release(kind, holder)
+    }
+
+    /// [`ControlBlock::release_alone`], likewise.
+    #[inline]
+    pub(crate) fn release_alone_own(&self, cell: &LockCell, kind: LockKind, holder: Holder) -> bool {
+        self.stand(cell).release_alone(kind, holder)
+    }
+
+    /// Gives up this process's request for the lock of an owner that is dead.
+    pub(crate) fn give_up_own(&self, cell: &LockCell) {
+        self.stand(cell).give_up();
+    }
+
+    /// Makes all changes of the lock but releases impossible: its owner is about to count anew who holds it and waits for it, or is
+    /// dead.
+    pub(crate) fn freeze(&self) {
+        self.fields().lock.freeze();
+    }
+
+    /// Counts anew who holds the lock and waits for it, and thaws it; `None` when a process that lives is in the middle of a step,
+    /// and it has to be tried again. Everybody has to be rung then. Called by the engine of the lock's owner.
+    pub(crate) fn recount(&self, living: &Living<'_>, engine: &OfEngine) -> Option<Vec<Ticket>> {
+        let cells = living.cells.iter().map(LockCell::get);
+        self.fields().lock.recount(cells, living.ranks, engine, living.owner, living.is_dead)
+    }
+
+    #[inline]
+    fn stand<'a>(&'a self, cell: &'a LockCell) -> Stand<'a> {
+        Stand { lock: &self.fields().lock, cell: cell.get() }
+    }
+
     /// Takes the lock if that overtakes nobody (see [`LockRequest`]): one step on the lock word. `false` changes nothing.
     #[inline]
     #[must_use]
     pub fn try_acquire(&self, request: LockRequest, holder: Holder) -> bool {
-        self.fields().lock.try_acquire(request, holder)
+        let entry = self.fields().lock.try_acquire(request, holder);
+        if entry == Attempt::Bequeathed {
+            self.bequeath();
+        }
+        entry.is_granted()
+    }
+
+    /// Leaves it to the next who gets the lock to hear that a process had died with it: who has got it just now cannot be told.
+    pub(crate) fn bequeath(&self) {
+        self.fields().lock.bequeath();
     }
 
     /// Joins those who wait. The ticket must be tried until it is granted.
@@ -81,6 +209,11 @@ impl ControlBlock {
     /// is the process to wake when the turn comes.
     pub fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
         self.fields().lock.join_for(request, holder, ring)
+    }
+
+    /// Joins the line with a ticket that was made while the lock was frozen ([`Ticket::is_outside`]), if it is not any more.
+    pub(crate) fn join_again(&self, ticket: Ticket) -> Ticket {
+        self.fields().lock.join_again(ticket)
     }
 
     /// Takes the lock if it is this ticket's turn.
@@ -104,12 +237,6 @@ impl ControlBlock {
         self.fields().lock.is_first(ticket)
     }
 
-    /// Takes over the tickets of a dead process, in the order of their turns. For the window's owner, which is `ring` and
-    /// tries them as its own; each grant is released at once, in the name of the dead.
-    pub fn adopt(&self, dead: Holder, ring: Holder) -> impl Iterator<Item = Ticket> + '_ {
-        self.fields().lock.adopt(dead, ring)
-    }
-
     /// Releases the lock; answers whom to ring.
     ///
     /// # Errors
@@ -122,6 +249,7 @@ impl ControlBlock {
     /// Releases a lock that nobody else holds or waits for, so that nobody is to be rung; `false`, and nothing done, when it is
     /// not so.
     #[inline]
+    #[cfg(test)]
     pub(crate) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
         self.fields().lock.release_alone(kind, holder)
     }
@@ -173,6 +301,13 @@ impl ControlBlock {
         // SYNC POINT introduced: written by `introduce` in the owner.
         let vital = fields.vital.load(Acquire);
         (vital != 0 && fields.holder.load(Relaxed) == code).then_some(vital)
+    }
+
+    /// Whether the owner has ended, as far as it has told how to find out.
+    pub(crate) fn has_owner_ended(&self, vitals: &Vitals) -> bool {
+        // SYNC POINT introduced: written by `introduce` in the owner.
+        let vital = self.fields().published.0.vital.load(Acquire);
+        vital != 0 && (vitals.has_ended)(vital)
     }
 
     /// The owner's word of the meetings of a window's ranks; see [`meeting::Meeting`].

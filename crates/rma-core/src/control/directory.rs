@@ -37,16 +37,6 @@ pub(super) fn find(slots: &[AtomicU64; SLOTS], ticket: u64) -> Option<(LockKind,
     Some((kind, Holder::from_code(entry >> 1 & HOLDER_BITS)?))
 }
 
-/// Makes `ring` the one to ring for a ticket of `of`; answers the ticket's kind, or `None` when the directory shows no such
-/// ticket.
-pub(super) fn replace(slots: &[AtomicU64; SLOTS], ticket: u64, of: Holder, ring: Holder) -> Option<LockKind> {
-    let (kind, _) = find(slots, ticket).filter(|(_, entered)| *entered == of)?;
-    let entry = |holder: Holder| tag(ticket) | holder.code() << 1 | u64::from(kind == LockKind::Shared);
-    // SYNC POINT line-entry: as `enter`. A newer ticket may take the slot meanwhile.
-    let slot = &slots[place(ticket)];
-    slot.compare_exchange(entry(of), entry(ring), Ordering::AcqRel, Ordering::Relaxed).is_ok().then_some(kind)
-}
-
 fn place(ticket: u64) -> usize {
     (ticket % SLOTS as u64) as usize
 }

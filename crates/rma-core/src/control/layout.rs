@@ -6,8 +6,13 @@
 use super::bulk::ANNOUNCERS;
 use super::shim::AtomicU64;
 
-/// Bytes of control memory for one window at one target.
+/// Bytes of control memory for one window at one target, without cells ([`super::cells`]).
 pub const CONTROL_LEN: usize = 1024;
+
+/// Bytes of control memory for one window at one target on a node with so many ranks of the window.
+pub(crate) const fn control_len(ranks: usize) -> usize {
+    CONTROL_LEN + (ranks * size_of::<u64>()).next_multiple_of(64)
+}
 
 /// Places in the directory of the waiting line: more than the processes of a usual node, two cache lines.
 pub(super) const SLOTS: usize = 16;
@@ -45,7 +50,7 @@ pub(super) struct Fields {
     pub(super) bulk: BulkFields,
     /// The steps that the owner's threads are just doing on any rank's memory.
     pub(super) announced: Line<[AtomicU64; ANNOUNCERS]>,
-    // The rest, up to `CONTROL_LEN`, is zero and reserved.
+    // The rest, up to `CONTROL_LEN`, is zero and reserved. Behind it are the cells of the owner, for each rank of the node.
 }
 
 /// Lock word and waiting line.

@@ -60,14 +60,11 @@
 //! be *newer*: then somebody was granted after (1), and the table applies to it.
 //!
 //! # When a process dies
-//! One that dies with a ticket stops the line. The window's owner, once it learns of the death, *adopts* the ticket: it waits
-//! for the turn in the dead one's place and releases at once. Only the owner does, so no ticket is used twice. It finds the
-//! tickets in the directory and enters itself there as the one to ring; a step on the word after that orders the entry and
-//! the try that follows against releases, as (a) does above. A ticket can be adopted while its entry is there: a process
-//! that is killed between its step at `tail` and its entry, or that waits with more than `SLOTS` others, is not found.
+//! See [`super::recovery`]. While a word is *frozen* every change of it but a release is refused: a newcomer's step fails, the head
+//! has no turn, and who would join the line gets a ticket that joins it later.
 
 use super::directory;
-use super::layout::{LockFields, SLOTS};
+use super::layout::LockFields;
 use super::patience::Beside;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::state::{Holder, LockKind, LockRequest, LockState};
@@ -92,6 +89,10 @@ enum Place {
     AfterOwner,
     /// Has no place in line, and may pass it.
     Beside(Beside),
+    /// Joins when the word is not frozen any more.
+    Outside { request: LockRequest, ring: Holder },
+    /// The number of a process that is dead: in its turn the line moves on.
+    Void { number: u64 },
 }
 
 impl Ticket {
@@ -104,7 +105,8 @@ impl Ticket {
     pub fn kind(&self) -> LockKind {
         match self.place {
             Place::Line { kind, .. } => kind,
-            Place::AfterOwner | Place::Beside(_) => LockKind::Shared,
+            Place::AfterOwner | Place::Beside(_) | Place::Void { .. } => LockKind::Shared,
+            Place::Outside { request, .. } => request.kind(),
         }
     }
 
@@ -125,19 +127,40 @@ impl Ticket {
     pub fn due(&self) -> Option<Duration> {
         match &self.place {
             Place::Beside(beside) => beside.due(),
-            Place::Line { .. } | Place::AfterOwner => None,
+            Place::Line { .. } | Place::AfterOwner | Place::Outside { .. } | Place::Void { .. } => None,
         }
+    }
+
+    /// Its number in the line, if it has one.
+    pub(crate) fn number(&self) -> Option<u64> {
+        match self.place {
+            Place::Line { number, .. } | Place::Void { number } => Some(number),
+            Place::AfterOwner | Place::Beside(_) | Place::Outside { .. } => None,
+        }
+    }
+
+    /// Whether it is counted among the shared holders already.
+    pub(crate) fn is_counted(&self) -> bool {
+        matches!(self.place, Place::AfterOwner)
+    }
+
+    /// Whether it has yet to join.
+    pub(crate) fn is_outside(&self) -> bool {
+        matches!(self.place, Place::Outside { .. })
+    }
+
+    /// The place of a dead process, which its window's owner waits for in its own name.
+    pub(super) fn void(number: u64, owner: Holder) -> Self {
+        Self { holder: owner, place: Place::Void { number } }
     }
 
     /// Whether its turn is before that of another ticket of the same lock.
     pub fn is_before(&self, other: &Self) -> bool {
         match (&self.place, &other.place) {
-            (Place::Line { number, .. }, Place::Line { number: other, .. }) => {
-                (number.wrapping_sub(*other) as i64) < 0
-            }
             // Those who follow the owner, or wait beside the line, stand in none.
-            (Place::AfterOwner | Place::Beside(_), _) => true,
-            (Place::Line { .. }, Place::AfterOwner | Place::Beside(_)) => false,
+            (Place::AfterOwner | Place::Beside(_), _) | (_, Place::Outside { .. }) => true,
+            (Place::Outside { .. }, _) | (_, Place::AfterOwner | Place::Beside(_)) => false,
+            _ => self.number().zip(other.number()).is_some_and(|(a, b)| (a.wrapping_sub(b) as i64) < 0),
         }
     }
 }
@@ -148,6 +171,41 @@ impl Ticket {
 pub struct Grant {
     /// Who can be granted now, too.
     pub wake: Option<Wake>,
+    /// A process had died with the lock, and nobody has had it since.
+    pub is_bequeathed: bool,
+}
+
+impl Grant {
+    fn of(wake: Option<Wake>) -> Self {
+        Self { wake, is_bequeathed: false }
+    }
+}
+
+/// What has become of a newcomer's try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// Nothing has changed.
+    Refused,
+    /// The lock is held.
+    Granted,
+    /// As well, and a process had died with it, since when nobody has had it.
+    Bequeathed,
+}
+
+impl Attempt {
+    #[inline]
+    pub(crate) fn is_granted(self) -> bool {
+        self != Self::Refused
+    }
+
+    #[inline]
+    fn of(updated: Result<(LockState, LockState), LockState>) -> Self {
+        match updated {
+            Err(_) => Self::Refused,
+            Ok((before, _)) if before.is_bequeathed() => Self::Bequeathed,
+            Ok(_) => Self::Granted,
+        }
+    }
 }
 
 /// Whom to ring so that it tries its ticket.
@@ -181,16 +239,27 @@ impl std::error::Error for NotHeld {}
 
 impl LockFields {
     #[inline]
-    pub(super) fn try_acquire(&self, request: LockRequest, holder: Holder) -> bool {
+    pub(super) fn try_acquire(&self, request: LockRequest, holder: Holder) -> Attempt {
         match request {
             LockRequest::Exclusive => {
                 let owned = LockState::exclusive(holder).encode();
                 // SYNC POINT lock: sees what every holder before did; pairs with `release`.
-                self.word.0.compare_exchange(0, owned, Acquire, Relaxed).is_ok()
-                    || self.update(|state| state.enter_exclusive_past_line(holder)).is_ok()
+                if self.word.0.compare_exchange(0, owned, Acquire, Relaxed).is_ok() {
+                    return Attempt::Granted;
+                }
+                Attempt::of(self.update(|state| state.enter_exclusive_past_line(holder)))
             }
-            LockRequest::Shared | LockRequest::SharedHolding => self.update(LockState::enter_shared).is_ok(),
+            LockRequest::Shared | LockRequest::SharedHolding => {
+                Attempt::of(self.update(LockState::enter_shared))
+            }
         }
+    }
+
+    /// Whoever has just got the lock cannot be told that a process had died with it: the next one is.
+    #[cold]
+    pub(super) fn bequeath(&self) {
+        let noted = self.update_in_any(|state| Some(state.bequeath()));
+        debug_assert!(noted.is_ok(), "the change is never refused");
     }
 
     pub(super) fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
@@ -202,11 +271,19 @@ impl LockFields {
             return Ticket { holder, place };
         }
         // Counted before the ticket is taken, so that no newcomer passes a request that has a ticket.
-        let counted = self.update(|state| Some(state.more_waiters()));
-        debug_assert!(counted.is_ok(), "the change is never refused");
+        if self.update(|state| Some(state.more_waiters())).is_err() {
+            return Ticket { holder, place: Place::Outside { request, ring } };
+        }
         let (number, kind) = (self.tail.0.fetch_add(1, Relaxed), request.kind());
         directory::enter(&self.slots, number, kind, ring);
         Ticket { holder, place: Place::Line { number, kind } }
+    }
+
+    pub(super) fn join_again(&self, ticket: Ticket) -> Ticket {
+        match ticket.place {
+            Place::Outside { request, ring } => self.join_for(request, ticket.holder, ring),
+            Place::Line { .. } | Place::AfterOwner | Place::Beside(_) | Place::Void { .. } => ticket,
+        }
     }
 
     /// Whether a ticket is the first in line.
@@ -220,9 +297,14 @@ impl LockFields {
             Place::AfterOwner => {
                 // SYNC POINT lock: as a grant; the owner's release is what made this word ownerless.
                 let is_owned = LockState::decode(self.word.0.load(Acquire)).is_owned();
-                return if is_owned { Err(ticket) } else { Ok(Grant { wake: None }) };
+                return if is_owned { Err(ticket) } else { Ok(Grant::of(None)) };
             }
             Place::Beside(beside) => return self.try_beside(ticket.holder, beside, None),
+            Place::Outside { .. } => {
+                let ticket = self.join_again(ticket);
+                return if ticket.is_outside() { Err(ticket) } else { self.try_turn(ticket) };
+            }
+            Place::Void { number } => return self.try_skip(number, ticket),
         };
         // SYNC POINT line-head: sees the grant of the one before.
         if self.head.0.ticket.load(Acquire) != number {
@@ -246,18 +328,20 @@ impl LockFields {
         let late = LockState::decode(self.word.0.fetch_add(0, AcqRel));
         if before.has_beside() || late.has_beside() {
             let _same = self.update(|state| Some(state.without_beside()));
-            return Ok(Grant { wake: Some(Wake::Everyone) });
+            return Ok(Grant { wake: Some(Wake::Everyone), is_bequeathed: before.is_bequeathed() });
         }
         let next_may_enter = kind == LockKind::Shared && state.waiters() > 0;
         let wake =
             if next_may_enter { self.wake_of(number.wrapping_add(1), Some(LockKind::Shared)) } else { None };
-        Ok(Grant { wake })
+        Ok(Grant { wake, is_bequeathed: before.is_bequeathed() })
     }
 
     pub(super) fn try_pass(&self, ticket: Ticket, now: Duration) -> Result<Grant, Ticket> {
         match ticket.place {
             Place::Beside(beside) => self.try_beside(ticket.holder, beside, Some(now)),
-            Place::Line { .. } | Place::AfterOwner => self.try_turn(ticket),
+            Place::Line { .. } | Place::AfterOwner | Place::Outside { .. } | Place::Void { .. } => {
+                self.try_turn(ticket)
+            }
         }
     }
 
@@ -272,29 +356,25 @@ impl LockFields {
             if state.is_owned() {
                 beside.on_owned();
             }
+            if state.is_frozen() {
+                return Err(Ticket { holder, place: Place::Beside(beside) });
+            }
             let may_pass = |beside: &mut Beside| {
                 let now = now.filter(|_| !state.is_owned());
                 now.is_some_and(|now| beside.may_pass(head, &self.head.0.since, now))
             };
             if state.waiters() == 0 || beside.is_served(head) || may_pass(&mut beside) {
-                return self.enter_from_beside(holder);
+                match self.update(|state| Some(state.enter_from_beside())) {
+                    Ok((before, state)) => return enter_from_beside(holder, before, state),
+                    // It has been frozen meanwhile.
+                    Err(_) => return Err(Ticket { holder, place: Place::Beside(beside) }),
+                }
             }
             // SYNC POINT beside: the flag is set before the last look, which found it.
             if state.has_beside() {
                 return Err(Ticket { holder, place: Place::Beside(beside) });
             }
             let _again = self.change(word, state.with_beside());
-        }
-    }
-
-    /// Enters past the line, or gets a place behind the owner.
-    fn enter_from_beside(&self, holder: Holder) -> Result<Grant, Ticket> {
-        // The change is never refused.
-        match self.update(|state| Some(state.enter_from_beside())) {
-            Ok((before, state)) if !state.is_owned() => {
-                Ok(Grant { wake: before.has_beside().then_some(Wake::Everyone) })
-            }
-            Ok(_) | Err(_) => Err(Ticket { holder, place: Place::AfterOwner }),
         }
     }
 
@@ -312,27 +392,34 @@ impl LockFields {
     #[inline]
     pub(super) fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
         // SYNC POINT lock: publishes what was done under the lock; pairs with `try_acquire` and `try_turn`.
-        let (before, state) =
-            self.update(|state| state.release(kind, holder)).map_err(|found| NotHeld { found })?;
+        let released = self.update_in_any(|state| state.release(kind, holder));
+        let (before, state) = released.map_err(|found| NotHeld { found })?;
         Ok(self.wake_after_release(kind, before, state))
     }
 
-    /// Takes over the tickets of a dead process; called by the owner, which is `ring`. At most one, unless the block is hostile.
-    pub(super) fn adopt(&self, dead: Holder, ring: Holder) -> impl Iterator<Item = Ticket> + '_ {
-        let (tail, head) = (self.tail.0.load(Acquire), self.head.0.ticket.load(Acquire));
-        let waiting = tail.wrapping_sub(head).min(SLOTS as u64);
-        (0..waiting).filter_map(move |behind| {
-            let number = tail.wrapping_sub(waiting - behind);
-            let kind = directory::replace(&self.slots, number, dead, ring)?;
-            // Seen by every release after it, and sees every one before it.
-            let word = self.word.0.fetch_add(0, AcqRel);
-            if head == number && LockState::decode(word).owner() == Some(dead.peer()) {
-                // Granted, but killed before the line moved on. SYNC POINT line-head.
-                self.head.0.ticket.store(number.wrapping_add(1), Release);
-                return None;
+    /// Moves the line on in the turn of a ticket whose process is dead.
+    #[cold]
+    fn try_skip(&self, number: u64, ticket: Ticket) -> Result<Grant, Ticket> {
+        // SYNC POINT line-head: as `try_turn`.
+        if self.head.0.ticket.load(Acquire) != number || self.update(|state| Some(state.skip())).is_err() {
+            return Err(ticket);
+        }
+        self.head.0.ticket.store(number.wrapping_add(1), Release);
+        // The next one may have been let pass by what the word has been since long, and so may those beside the line.
+        Ok(Grant::of(Some(Wake::Everyone)))
+    }
+
+    /// Whether a ticket may have something to do at its lock now, as far as a look tells.
+    #[inline]
+    pub(super) fn may_move(&self, ticket: &Ticket) -> bool {
+        let state = || LockState::decode(self.word.0.load(Relaxed));
+        match ticket.place {
+            Place::Line { number, .. } | Place::Void { number } => {
+                self.head.0.ticket.load(Relaxed) == number && !state().is_frozen()
             }
-            Some(Ticket { holder: dead, place: Place::Line { number, kind } })
-        })
+            Place::AfterOwner => !state().is_owned(),
+            Place::Outside { .. } | Place::Beside(_) => !state().is_frozen(),
+        }
     }
 
     pub(super) fn state(&self) -> LockState {
@@ -365,9 +452,19 @@ impl LockFields {
         }
     }
 
-    /// Changes the word in one step: `Ok` with the states before and after, or `Err` with the state that `change` refused.
+    /// Changes the word in one step: `Ok` with the states before and after, or `Err` with the state that `change` refused, or
+    /// that is frozen.
     #[inline]
     fn update(
+        &self,
+        change: impl Fn(LockState) -> Option<LockState>,
+    ) -> Result<(LockState, LockState), LockState> {
+        self.update_in_any(|state| if state.is_frozen() { None } else { change(state) })
+    }
+
+    /// [`LockFields::update`] of a word that may be frozen.
+    #[inline]
+    pub(super) fn update_in_any(
         &self,
         change: impl Fn(LockState) -> Option<LockState>,
     ) -> Result<(LockState, LockState), LockState> {
@@ -383,8 +480,17 @@ impl LockFields {
     }
 
     #[inline]
-    fn change(&self, from: u64, to: LockState) -> Result<(), u64> {
+    pub(super) fn change(&self, from: u64, to: LockState) -> Result<(), u64> {
         // SYNC POINT lock: every change both sees what releases published and, being a read-modify-write, hands it on.
         self.word.0.compare_exchange_weak(from, to.encode(), AcqRel, Relaxed).map(drop)
     }
+}
+
+/// What has become of a request that has entered from beside the line.
+fn enter_from_beside(holder: Holder, before: LockState, state: LockState) -> Result<Grant, Ticket> {
+    if state.is_owned() {
+        return Err(Ticket { holder, place: Place::AfterOwner });
+    }
+    let wake = before.has_beside().then_some(Wake::Everyone);
+    Ok(Grant { wake, is_bequeathed: before.is_bequeathed() })
 }

@@ -45,7 +45,7 @@ impl World {
     }
 
     fn acquire(&self, lock: usize, rank: usize, request: LockRequest) {
-        if !self.locks[lock].try_acquire(request, holder(rank)) {
+        if !self.locks[lock].try_acquire(request, holder(rank)).is_granted() {
             self.wait(lock, rank, self.locks[lock].join_for(request, holder(rank), holder(rank)));
         }
     }
@@ -62,7 +62,7 @@ impl World {
 
     /// As `acquire` of a holder of other locks, whose patience ends when others have had a turn.
     fn acquire_in_time(&self, lock: usize, rank: usize) {
-        if self.locks[lock].try_acquire(R::SharedHolding, holder(rank)) {
+        if self.locks[lock].try_acquire(R::SharedHolding, holder(rank)).is_granted() {
             return;
         }
         let mut ticket = self.locks[lock].join_for(R::SharedHolding, holder(rank), holder(rank));
@@ -145,7 +145,7 @@ fn neighbours_who_share_hold_together() {
     model.check(|| {
         let world = World::new(1, 3);
         let inside = Arc::new([Notify::new(), Notify::new()]);
-        assert!(world.locks[0].try_acquire(R::Exclusive, holder(2)));
+        assert!(world.locks[0].try_acquire(R::Exclusive, holder(2)).is_granted());
         let threads: Vec<_> = (0..2)
             .map(|rank| {
                 let (world, inside) = (Arc::clone(&world), Arc::clone(&inside));
@@ -210,14 +210,14 @@ fn the_four_ranks_of_decision_2_end() {
 fn tickets_are_granted_in_order() {
     loom::model(|| {
         let lock = Arc::new(LockFields::new());
-        assert!(lock.try_acquire(R::Exclusive, holder(0)));
+        assert!(lock.try_acquire(R::Exclusive, holder(0)).is_granted());
         let first = lock.join_for(R::Exclusive, holder(1), holder(1));
         let second = lock.join_for(R::Exclusive, holder(2), holder(2));
         let releaser = {
             let lock = Arc::clone(&lock);
             loom::thread::spawn(move || {
                 let _ = lock.release(LockKind::Exclusive, holder(0)).unwrap();
-                assert!(!lock.try_acquire(R::Shared, holder(3)), "a newcomer passes nobody");
+                assert!(!lock.try_acquire(R::Shared, holder(3)).is_granted(), "a newcomer passes nobody");
             })
         };
         let second = lock.try_turn(second).expect_err("the first has not had its turn");

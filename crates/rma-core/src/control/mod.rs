@@ -17,6 +17,7 @@ mod block;
 mod bulk;
 #[cfg(all(test, loom))]
 mod bulk_loom_tests;
+mod cells;
 mod directory;
 mod domain;
 #[cfg(all(test, not(loom)))]
@@ -25,13 +26,20 @@ mod exclusion;
 mod layout;
 mod lock;
 #[cfg(all(test, loom))]
+mod loom_recovery;
+#[cfg(all(test, loom))]
 mod loom_signals;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod marks;
 mod meeting;
+#[cfg(test)]
+mod mortal;
 mod patience;
 mod pause;
+mod recovery;
+#[cfg(all(test, not(loom)))]
+mod recovery_tests;
 mod shim;
 mod state;
 mod steps;
@@ -42,13 +50,17 @@ mod tests;
 mod thread_address;
 
 pub use block::{ControlBlock, Published, Sleep};
+pub(crate) use block::{Living, LockCell};
 pub use bulk::Entry;
 pub use domain::{Domain, Ground, Siblings};
 pub use exclusion::{UnalignedExclusion, UnalignedGuard};
 pub use layout::CONTROL_LEN;
+pub(crate) use layout::control_len;
+pub(crate) use lock::Attempt;
 pub use lock::{Grant, NotHeld, Ticket, Wake};
 pub use marks::{Marks, Taken};
 pub use meeting::{Attendance, Meeting, attendance};
+pub(crate) use recovery::OfEngine;
 pub use state::{Holder, LockKind, LockRequest, LockState};
 pub use steps::{RunStep, WordStep};
 pub(crate) use steps::{Step, Width, compare_and_swap};

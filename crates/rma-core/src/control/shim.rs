@@ -1,16 +1,23 @@
-//! The atomics of the control block, which the model checker replaces in its tests.
+//! The atomics of the control block, which the model checker replaces in its tests; in all tests a thread that uses them can die at
+//! any step ([`super::mortal`]).
+
+#[cfg(not(test))]
+pub(super) use std::sync::atomic::AtomicU64;
+
+#[cfg(test)]
+pub(super) use super::mortal::AtomicU64;
 
 #[cfg(not(all(test, loom)))]
 pub(super) use std::{
     hint::spin_loop,
-    sync::atomic::{AtomicU64, Ordering, fence},
+    sync::atomic::{Ordering, fence},
     thread::yield_now,
 };
 
 #[cfg(all(test, loom))]
 pub(super) use loom::{
     hint::spin_loop,
-    sync::atomic::{AtomicU64, Ordering, fence},
+    sync::atomic::{Ordering, fence},
     thread::yield_now,
 };
 

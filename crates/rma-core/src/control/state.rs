@@ -3,13 +3,14 @@
 //! ```text
 //!  63            44 43            24 23     20 19                    0
 //! +----------------+----------------+---------+-----------------------+
-//! |    waiters     |     shared     |  0 B C R |  exclusive owner + 1  |
+//! |    waiters     |     shared     |  D B C R |  exclusive owner + 1  |
 //! +----------------+----------------+---------+-----------------------+
 //! ```
 //!
-//! R: the head of the line has been rung since it became the head. C: it has come, found the lock taken, and claims it.
+//! R: the head of the line has been rung since it became the head. C: it has come, found the lock taken, and claims it. C without
+//! R: the word is *frozen*, and nothing but releases changes it (see [`super::recovery`]).
 //! B: a request beside the line may sleep until the line moves; whoever moves it, or enters from beside it, takes the flag away
-//! and rings everybody.
+//! and rings everybody. D: a process has died with the lock, and nobody has been told yet.
 //!
 //! `shared` counts the shared holders. While there is an exclusive owner nobody holds shared; then `shared` counts those
 //! who *will* hold the moment the owner releases (see [`LockRequest::SharedHolding`]). A process has at most one request
@@ -31,6 +32,9 @@ const WAITERS_SHIFT: u32 = SHARED_SHIFT + COUNT_BITS;
 const RUNG: u8 = 1;
 const CLAIMED: u8 = 2;
 const BESIDE: u8 = 4;
+/// Of the bits above, in a frozen word.
+const FROZEN: u8 = CLAIMED;
+const BEQUEATHED: u8 = 8;
 
 /// How a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,9 +137,44 @@ impl LockState {
         self.owner == 0 && self.shared == 0
     }
 
+    /// Whether nobody holds the lock or waits for it.
+    pub(crate) fn is_idle(self) -> bool {
+        self.is_free() && self.waiters == 0
+    }
+
     /// Whether the head of the line has come, and is the next to hold the lock.
     pub(crate) fn is_claimed(self) -> bool {
         self.flags & CLAIMED != 0
+    }
+
+    /// Whether nothing but releases may change the word.
+    #[inline]
+    pub(super) fn is_frozen(self) -> bool {
+        self.flags & (RUNG | CLAIMED) == FROZEN
+    }
+
+    /// From now on nothing but releases changes the word.
+    pub(super) fn freeze(self) -> Self {
+        Self { flags: self.flags & !RUNG | FROZEN, ..self }
+    }
+
+    /// What a frozen word becomes when those who live have been counted, of whom the head of the line is rung next.
+    pub(super) fn thaw(self, owner_lives: bool, shared: u32, waiters: u32) -> Self {
+        let owner = if owner_lives { self.owner } else { 0 };
+        let has_died = owner != self.owner || shared < self.shared;
+        let bequeathed = if has_died { BEQUEATHED } else { self.flags & BEQUEATHED };
+        let flags = if waiters > 0 { RUNG } else { 0 } | bequeathed;
+        Self { owner, flags, shared, waiters }
+    }
+
+    /// Whether a process has died with the lock since anybody had it last.
+    pub fn is_bequeathed(self) -> bool {
+        self.flags & BEQUEATHED != 0
+    }
+
+    /// The next who gets the lock is told that a process had died with it.
+    pub(super) fn bequeath(self) -> Self {
+        Self { flags: self.flags | BEQUEATHED, ..self }
     }
 
     #[inline]
@@ -170,7 +209,8 @@ impl LockState {
     /// A newcomer's exclusive grant although others wait: the first of them is on its way, and has not come yet.
     #[inline]
     pub(super) fn enter_exclusive_past_line(self, holder: Holder) -> Option<Self> {
-        (self.is_free() && self.flags & CLAIMED == 0).then_some(Self { owner: holder.0, ..self })
+        let flags = self.flags & !BEQUEATHED;
+        (self.is_free() && self.flags & CLAIMED == 0).then_some(Self { owner: holder.0, flags, ..self })
     }
 
     /// The head of the line, which may not enter, claims the lock if it came because it was rung.
@@ -181,13 +221,13 @@ impl LockState {
     /// A newcomer's shared grant: no owner, and nobody to overtake.
     #[inline]
     pub(super) fn enter_shared(self) -> Option<Self> {
-        (self.owner == 0 && self.waiters == 0).then(|| self.more_shared())
+        (self.owner == 0 && self.waiters == 0).then(|| self.heir().more_shared())
     }
 
     /// A grant from beside the line, or one more to follow the owner, who stays.
     pub(super) fn enter_from_beside(self) -> Self {
         let next = self.more_shared();
-        if self.owner == 0 { Self { flags: next.flags & !BESIDE, ..next } } else { next }
+        if self.owner == 0 { Self { flags: next.flags & !(BESIDE | BEQUEATHED), ..next } } else { next }
     }
 
     /// One more to follow the owner, if nobody waits in line.
@@ -211,6 +251,12 @@ impl LockState {
         Self { flags: self.flags & !BESIDE, ..self }
     }
 
+    /// The same with whoever gets the lock told.
+    #[inline]
+    fn heir(self) -> Self {
+        Self { flags: self.flags & !BEQUEATHED, ..self }
+    }
+
     /// One more shared holder, or one more to follow the owner.
     pub(super) fn more_shared(self) -> Self {
         Self { shared: saturate(self.shared, 1), ..self }
@@ -231,6 +277,14 @@ impl LockState {
         }
     }
 
+    /// The turn of a ticket whose process is dead: nobody gets the lock, and everybody is rung.
+    pub(super) fn skip(self) -> Self {
+        let waiters = self.waiters.saturating_sub(1);
+        let rings = self.is_free() && waiters > 0;
+        let flags = self.flags & BEQUEATHED | if rings { RUNG } else { 0 };
+        Self { waiters, flags, ..self }
+    }
+
     /// The release; `None` when the lock is not held so.
     #[inline]
     pub(super) fn release(self, kind: LockKind, holder: Holder) -> Option<Self> {
@@ -242,7 +296,7 @@ impl LockState {
             LockKind::Exclusive | LockKind::Shared => return None,
         };
         // Whoever leaves the lock free rings the head of the line.
-        let rings = next.is_free() && next.waiters > 0;
+        let rings = next.is_free() && next.waiters > 0 && !next.is_frozen();
         Some(Self { flags: next.flags | if rings { RUNG } else { 0 }, ..next })
     }
 

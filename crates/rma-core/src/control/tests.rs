@@ -413,25 +413,3 @@ fn hostile_bytes_neither_panic_nor_hang() {
         let _ = (block.published(), block.lock_state());
     }
 }
-
-#[test]
-fn the_owner_adopts_the_tickets_of_the_dead_and_no_others() {
-    let block = block();
-    let owner = holder(0);
-    assert!(block.try_acquire(LockRequest::Exclusive, holder(4)));
-    let _dead = block.join(LockRequest::Exclusive, holder(1));
-    let living = block.join(LockRequest::Exclusive, holder(2));
-    assert_eq!(block.adopt(holder(3), owner).count(), 0);
-    let adopted = block.adopt(holder(1), owner).collect::<Vec<_>>();
-    assert_eq!(block.adopt(holder(1), owner).count(), 0, "adopted once");
-    let [ticket] = <[Ticket; 1]>::try_from(adopted).unwrap();
-    assert!(ticket.is_before(&living) && !living.is_before(&ticket));
-    let ticket = block.try_turn(ticket).unwrap_err();
-    let living = block.try_turn(living).unwrap_err();
-    // From now on it is the owner who is rung for the dead one's turn.
-    assert_eq!(block.release(LockKind::Exclusive, holder(4)), Ok(Some(Wake::Peer(owner.peer()))));
-    let grant = block.try_turn(ticket).unwrap();
-    assert_eq!(grant.wake, None);
-    assert_eq!(block.release(LockKind::Exclusive, holder(1)), Ok(Some(Wake::Peer(Peer(2)))));
-    assert!(block.try_turn(living).is_ok());
-}

@@ -25,13 +25,13 @@ use super::legal::Call;
 use super::state::Lock;
 use super::transition::{Epoch, Event, LockState};
 use crate::bugs::{Bug, has};
-use crate::control::{ControlBlock, Grant, LockKind, Ticket};
-use crate::error::Result;
+use crate::control::{Grant, LockKind, Ticket};
+use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::origin::lost::error_of;
 use crate::origin::post::{ensure_target, free_target};
 use crate::pool::PoolKey;
-use crate::progress::State;
+use crate::progress::{State, Vigil};
 use crate::table::Closing;
 use crate::target::locks;
 use crate::window::{Near, WindowState, request_of};
@@ -51,6 +51,7 @@ pub(crate) struct LockSync {
     no_check: bool,
     /// Contact with the target has been made, so that it notices this rank's death, and this rank the target's.
     is_watching: bool,
+    vigil: Vigil,
     phase: Phase,
 }
 
@@ -84,14 +85,33 @@ impl LockSync {
     /// alone, since between callers nothing is in order.
     pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert, caller: Caller) -> Self {
         let no_check = assert.has(Assert::NO_CHECK);
-        Self { rank, caller, kind, no_check, is_watching: false, phase: Phase::Earlier }
+        Self {
+            rank,
+            caller,
+            kind,
+            no_check,
+            is_watching: false,
+            vigil: Vigil::default(),
+            phase: Phase::Earlier,
+        }
     }
 
     /// Answers whether the call is over: the lock is held, or promised for the first operation.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Held) {
             Phase::Held => Ok(true),
-            Phase::InLine(ticket) => Ok(self.try_turn(state, window, ticket)),
+            Phase::InLine(ticket) => match lost_near(state, window, self.rank) {
+                Some(error) => {
+                    self.leave_line(window, ticket);
+                    Err(error)
+                }
+                None => Ok(self.try_turn(state, window, ticket)),
+            },
+            // A call that was given up stands in line for this process, which has one place in it.
+            Phase::Earlier if window.dropped.has_place(self.rank) => {
+                self.phase = Phase::Earlier;
+                Ok(false)
+            }
             Phase::Earlier if !self.no_check && !are_earlier_held(state, window, self.caller) => {
                 self.phase = Phase::Earlier;
                 Ok(false)
@@ -99,6 +119,7 @@ impl LockSync {
             Phase::Earlier => {
                 // Another thread may have locked the rank while this one waited.
                 window.check(&state.pools, Call::Lock(self.rank), "lock")?;
+                lost_near(state, window, self.rank).map_or(Ok(()), Err)?;
                 Ok(self.acquire(state, window))
             }
         }
@@ -124,12 +145,12 @@ impl LockSync {
         let begun = near.gate.begin(shared.latch.callers());
         debug_assert!(begun, "the table of legal calls refuses a second lock of {:?}", self.rank);
         shared.latch.enter();
-        if self.no_check || near.control.try_acquire(request, shared.holder) {
+        if self.no_check || near.try_acquire(request, shared.holder) {
             self.open(near);
             return true;
         }
         state.counters.on_locks_waited(1);
-        let mut ticket = near.control.join(request, shared.holder);
+        let mut ticket = near.join(request, shared.holder);
         ticket.set_came(|| state.host.now());
         self.phase = Phase::InLine(ticket);
         window.in_line += 1;
@@ -137,25 +158,33 @@ impl LockSync {
     }
 
     /// Undoes a call that is not over: its place in line is the engine's from then on.
-    pub(crate) fn give_up(self, window: &mut WindowState) {
-        let shared = Arc::clone(&window.shared);
-        if let (Phase::InLine(ticket), Some(near)) = (self.phase, shared.near(self.rank)) {
-            near.gate.close();
-            shared.latch.leave();
-            window.in_line -= 1;
-            window.dropped.keep_place(self.rank, ticket);
+    pub(crate) fn give_up(mut self, window: &mut WindowState) {
+        if let Phase::InLine(ticket) = std::mem::replace(&mut self.phase, Phase::Held) {
+            self.leave_line(window, ticket);
         }
+    }
+
+    fn leave_line(&self, window: &mut WindowState, ticket: Ticket) {
+        if let Some(near) = window.shared.near(self.rank) {
+            near.gate.close();
+            window.shared.latch.leave();
+        }
+        window.in_line -= 1;
+        window.dropped.keep_place(self.rank, ticket);
     }
 
     fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
         let shared = Arc::clone(&window.shared);
         let Some(near) = shared.near(self.rank) else { return true };
-        match look_for_turn(&near.control, ticket, state) {
+        match look_for_turn(near, ticket, state) {
             Err(ticket) => {
                 state.look_again_by(ticket.due());
                 self.phase = Phase::InLine(ticket);
-                if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
-                    watch(state, window, Some(self.rank).into_iter());
+                if !state.is_spinning {
+                    self.vigil.look(state, &shared, self.rank);
+                    if !std::mem::replace(&mut self.is_watching, true) {
+                        watch(state, window, Some(self.rank).into_iter());
+                    }
                 }
                 return false;
             }
@@ -177,24 +206,34 @@ impl LockSync {
 
 /// Tries a ticket. Where ranks outnumber cores the first in line looks on for a moment: it is who runs on another core that has the
 /// lock, for less time than it takes to give this core away and get it back.
-fn look_for_turn(control: &ControlBlock, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
+fn look_for_turn(near: &Near, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
     if ticket.is_beside() {
-        return control.try_pass(ticket, state.host.now());
+        return near.try_pass(ticket, state.host.now());
     }
-    let mut outcome = control.try_turn(ticket);
+    let mut outcome = near.try_turn(ticket);
     if state.config.spin_us > 0 || state.config.yields == 0 {
         return outcome;
     }
     for _ in 0..TURN_LOOKS {
         match outcome {
-            Err(ticket) if control.is_first(&ticket) => {
+            Err(ticket) if near.control.is_first(&ticket) => {
                 std::hint::spin_loop();
-                outcome = if control.lock_state().is_free() { control.try_turn(ticket) } else { Err(ticket) };
+                outcome =
+                    if near.control.lock_state().is_free() { near.try_turn(ticket) } else { Err(ticket) };
             }
             _ => break,
         }
     }
     outcome
+}
+
+/// The error of a call that asks for the lock of a rank of the node that is dead: nobody has it or gives it back any more.
+pub(super) fn lost_near(state: &State, window: &WindowState, rank: Rank) -> Option<Error> {
+    if state.lost.is_empty() || window.shared.near(rank).is_none() {
+        return None;
+    }
+    let failure = state.lost.get(&window.shared.group.peer(rank))?;
+    Some(error_of(rank, "lock", failure))
 }
 
 /// Asks for the locks that a caller has called for but not asked for, on any window; answers whether all are held.

@@ -20,7 +20,7 @@
 
 use super::caller::Caller;
 use super::expose::watch;
-use super::lock::are_earlier_held;
+use super::lock::{are_earlier_held, lost_near};
 use super::state::{Lock, Stage};
 use super::transition::{Epoch, Event, LockState};
 use crate::bugs::{Bug, has};
@@ -30,7 +30,7 @@ use crate::error::Result;
 use crate::ids::{Peer, Rank};
 use crate::origin::post::{free_idle_far_targets, free_target};
 use crate::origin::round::AccessRound;
-use crate::progress::State;
+use crate::progress::{State, Vigil};
 use crate::table::Closing;
 use crate::target::locks;
 use crate::window::{Near, Shared, WindowState};
@@ -46,6 +46,7 @@ pub(crate) struct LockAllSync {
     phase: Phase,
     /// The rank with which contact has been made, so that it notices this rank's death in its line.
     watched: Option<Rank>,
+    vigil: Vigil,
 }
 
 #[derive(Debug)]
@@ -68,46 +69,66 @@ impl LockAllSync {
         window.epoch.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
         if no_check {
             open(window);
-            return Self { caller, phase: Phase::Held, watched: None };
+            return Self { caller, phase: Phase::Held, watched: None, vigil: Vigil::default() };
         }
         window.epoch.set_stage(Stage::Opening);
-        Self { caller, phase: Phase::Earlier, watched: None }
+        Self { caller, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
     }
 
     /// Answers whether the locks of all ranks of the node are held.
-    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
+    ///
+    /// # Errors
+    /// `MPI_ERR_PROC_ABORTED` when a rank of the node is dead; then none is held.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let shared = Arc::clone(&window.shared);
+        let mut dead = None;
+        if !state.lost.is_empty() && !matches!(self.phase, Phase::Held) {
+            dead = shared.all_near().find_map(|near| lost_near(state, window, near.rank));
+        }
+        if let Some(error) = dead {
+            self.give_up(state, window);
+            state.begun = true;
+            return Err(error);
+        }
         loop {
             self.phase = match std::mem::replace(&mut self.phase, Phase::Held) {
-                Phase::Held => return true,
+                Phase::Held => return Ok(true),
                 Phase::Earlier if are_earlier_held(state, window, self.caller) => Phase::Next(Rank(0)),
                 Phase::Earlier => {
                     self.phase = Phase::Earlier;
-                    return false;
+                    return Ok(false);
                 }
                 Phase::Next(from) => match shared.near_from(from) {
                     None => {
                         open(window);
                         Phase::Held
                     }
+                    // A call that was given up stands in this line for the process.
+                    Some(near) if window.dropped.has_place(near.rank) => {
+                        self.phase = Phase::Next(near.rank);
+                        return Ok(false);
+                    }
                     Some(near) => {
-                        if near.control.try_acquire(LockRequest::Shared, shared.holder) {
+                        if near.try_acquire(LockRequest::Shared, shared.holder) {
                             Phase::Next(Rank(near.rank.0 + 1))
                         } else {
                             state.counters.on_locks_waited(1);
-                            Phase::InLine(near.rank, near.control.join(LockRequest::Shared, shared.holder))
+                            Phase::InLine(near.rank, near.join(LockRequest::Shared, shared.holder))
                         }
                     }
                 },
                 Phase::InLine(rank, ticket) => {
                     let near = shared.near(rank).expect("a ticket of a rank of the node");
-                    match near.control.try_turn(ticket) {
+                    match near.try_turn(ticket) {
                         Err(ticket) => {
                             self.phase = Phase::InLine(rank, ticket);
-                            if !state.is_spinning && self.watched.replace(rank) != Some(rank) {
-                                watch(state, window, Some(rank).into_iter());
+                            if !state.is_spinning {
+                                self.vigil.look(state, &shared, rank);
+                                if self.watched.replace(rank) != Some(rank) {
+                                    watch(state, window, Some(rank).into_iter());
+                                }
                             }
-                            return false;
+                            return Ok(false);
                         }
                         Ok(grant) => {
                             locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake);
@@ -122,11 +143,16 @@ impl LockAllSync {
 
 impl LockAllSync {
     /// Undoes a call that is not over: gives back the locks that it has, and leaves its place in line to the engine.
-    pub(crate) fn give_up(self, state: &mut State, window: &mut WindowState) {
+    pub(crate) fn give_up(&mut self, state: &mut State, window: &mut WindowState) {
         let shared = Arc::clone(&window.shared);
-        if let Phase::InLine(rank, ticket) = self.phase {
-            release(state, &shared, shared.all_near().filter(|near| near.rank < rank));
-            window.dropped.keep_place(rank, ticket);
+        let (next, ticket) = match std::mem::replace(&mut self.phase, Phase::Held) {
+            Phase::Earlier | Phase::Held => (Rank(0), None),
+            Phase::Next(rank) => (rank, None),
+            Phase::InLine(rank, ticket) => (rank, Some(ticket)),
+        };
+        release(state, &shared, shared.all_near().filter(|near| near.rank < next));
+        if let Some(ticket) = ticket {
+            window.dropped.keep_place(next, ticket);
         }
         window.epoch.on(Event::UnlockAll);
     }
@@ -250,7 +276,7 @@ impl UnlockAllSync {
 
 fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a Near>) {
     for near in ranks {
-        if let Ok(next) = near.control.release(LockKind::Shared, shared.holder) {
+        if let Ok(next) = near.release(LockKind::Shared, shared.holder) {
             locks::wake(&mut state.nudges, &mut state.counters, shared, next);
         }
     }

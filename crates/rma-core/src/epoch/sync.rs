@@ -78,7 +78,7 @@ impl SyncStep {
             Self::Unlock(unlock) => unlock.poll(state, window),
             Self::Flush(flush) => flush.poll(state, window),
             Self::FlushAll(flush) => flush.poll(state, window),
-            Self::LockAll(lock) => Ok(lock.poll(state, window)),
+            Self::LockAll(lock) => lock.poll(state, window),
             Self::UnlockAll(unlock) => unlock.poll(state, window),
             Self::Start(start) => Ok(start.poll(state, window)),
             Self::Complete(complete) => complete.poll(state, window),

@@ -34,6 +34,7 @@ impl Sink for Dispatch<'_> {
             Lane::Request => self.request(from, bytes),
             Lane::Response if Response::is_nudge(bytes) => {
                 self.state.counters.on_packets_received(1);
+                self.state.suspicion.on_rung();
                 Ok(Delivery::Accepted)
             }
             Lane::Response => self.response(from, bytes),

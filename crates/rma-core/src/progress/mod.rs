@@ -21,6 +21,7 @@ mod spin;
 mod state;
 mod step;
 mod turns;
+mod vigil;
 mod wait;
 
 pub(crate) use agent::Agent;
@@ -32,4 +33,5 @@ pub use protocol::{NoUpper, UPPER_TOKEN, Upper};
 pub(crate) use quiet::Quiet;
 pub(crate) use state::{BulkOwner, Bulks, Pools, State};
 pub(crate) use step::Core;
+pub(crate) use vigil::Vigil;
 pub(crate) use wait::{Patience, Wait, Waiting};

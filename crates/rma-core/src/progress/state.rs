@@ -1,5 +1,6 @@
 //! The engine's state under its lock: parts with owners of their own, put side by side.
 
+use super::vigil::Suspicion;
 use crate::channel::{Failure, Lane};
 use crate::config::EngineConfig;
 use crate::error::Error;
@@ -32,6 +33,8 @@ pub(crate) struct State {
     /// Processes to be told to look at a lock again.
     pub(crate) nudges: Vec<Peer>,
     pub(crate) lost: HashMap<Peer, Failure>,
+    /// Who seems to have ended.
+    pub(crate) suspicion: Suspicion,
     /// What was done for no window, and for windows that are gone; live windows have theirs.
     pub(crate) counters: Counters,
     pub(crate) by_channel: ByChannel,
@@ -130,6 +133,7 @@ impl State {
             nudges: Vec::new(),
             look_at: None,
             lost: HashMap::new(),
+            suspicion: Suspicion::default(),
             counters: Counters::default(),
             by_channel: ByChannel::default(),
             is_spinning: false,

@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::ids::WindowId;
 use crate::origin::issue::Issuer;
 use crate::origin::{Outbox, Sent};
-use crate::target::locks;
+use crate::target::{locks, recovery};
 use crate::window::dropped;
 use crate::wire::{Request, RequestFlags, RequestKind};
 
@@ -88,6 +88,11 @@ impl Core {
     fn send(&mut self, host: &dyn Host) -> bool {
         let mut moved = false;
         self.state.forget_past();
+        self.state.ask_if_rung();
+        for peer in std::mem::take(&mut self.state.suspicion.suspects) {
+            // The channel finds out, behind everything that the process had sent; one that refuses has told why before.
+            let _ = self.channel.connect(peer);
+        }
         if self.state.windows.has_active() {
             for id in self.state.windows.active() {
                 moved |= self.advance_window(id, host);
@@ -111,6 +116,7 @@ impl Core {
                 Err(error) => window.note_error(error),
             }
         }
+        moved |= recovery::advance(&mut self.state, &mut window);
         moved |= locks::advance(&mut self.state, &mut window);
         self.state.look_again_by(window.target.due());
         moved |= dropped::advance(&mut self.state, &mut window, host);

@@ -37,6 +37,8 @@ pub(super) struct Waiter {
     pub(super) packet: Option<Box<[u8]>>,
     /// The origin is lost: its turn is released as soon as it comes.
     pub(super) is_lost: bool,
+    /// It is the place of a dead process of the node, and its turn gives nobody the lock.
+    pub(super) is_void: bool,
 }
 
 impl Line {
@@ -70,21 +72,44 @@ impl Line {
         self.beside.get(self.following)?.ticket.as_ref()?.due()
     }
 
-    /// Waits in the place of a lost process that stood in line by itself.
-    pub(super) fn adopt(&mut self, window: WindowId, ticket: Ticket) {
-        let is_later =
-            |waiter: &Waiter| waiter.ticket.as_ref().is_some_and(|waiting| ticket.is_before(waiting));
-        let at = self.waiters.iter().position(is_later).unwrap_or(self.waiters.len());
-        let waiter = Waiter {
-            from: ticket.holder().peer(),
-            kind: ticket.kind(),
-            window,
-            sequence: Sequence(0),
-            packet: None,
-            is_lost: true,
-            ticket: Some(ticket),
-        };
-        self.waiters.insert(at, waiter);
+    /// The word is not frozen any more: waits in the places of the dead, and joins the line for those who came meanwhile.
+    pub(super) fn thaw(
+        &mut self,
+        window: WindowId,
+        voids: Vec<Ticket>,
+        mut join: impl FnMut(Ticket) -> Ticket,
+    ) {
+        for ticket in voids {
+            let is_later =
+                |waiter: &Waiter| waiter.ticket.as_ref().is_some_and(|waiting| ticket.is_before(waiting));
+            let at = self.waiters.iter().position(is_later).unwrap_or(self.waiters.len());
+            let waiter = Waiter {
+                from: ticket.holder().peer(),
+                kind: ticket.kind(),
+                window,
+                sequence: Sequence(0),
+                packet: None,
+                is_lost: true,
+                is_void: true,
+                ticket: Some(ticket),
+            };
+            self.waiters.insert(at, waiter);
+        }
+        for waiter in &mut self.waiters {
+            waiter.ticket =
+                waiter.ticket.take().map(|ticket| if ticket.is_outside() { join(ticket) } else { ticket });
+        }
+    }
+
+    /// The numbers that are waited for, in the order of their turns.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.waiters.iter().filter_map(|waiter| waiter.ticket.as_ref()?.number())
+    }
+
+    /// How many of those who wait are counted as sharers already.
+    pub(super) fn counted(&self) -> usize {
+        let all = self.waiters.iter().chain(&self.beside);
+        all.filter(|waiter| waiter.ticket.as_ref().is_some_and(Ticket::is_counted)).count()
     }
 
     /// Notes that a process is lost. Its ticket stays in line, or nobody behind it would ever be served.

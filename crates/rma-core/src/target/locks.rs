@@ -9,10 +9,11 @@ use super::apply;
 use super::arrivals::Arrivals;
 use super::exposure::Exposure;
 use super::line::{Line, Waiter};
+use super::recovery;
 use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs::{Bug, has};
 use crate::channel::Delivery;
-use crate::control::{Holder, LockKind, LockRequest, Ticket, Wake};
+use crate::control::{Holder, LockKind, LockRequest, OfEngine, Ticket, Wake};
 use crate::ids::Peer;
 use crate::progress::State;
 use crate::stats::Counters;
@@ -28,8 +29,12 @@ const KEPT_ENTRIES: usize = 16;
 /// What a window knows as a target.
 #[derive(Default)]
 pub(crate) struct TargetRole {
-    /// Packet origins in line.
-    line: Line,
+    /// Packet origins in line, and the places of the dead.
+    pub(super) line: Line,
+    /// How many sharers the lock word counts in the name of packet origins.
+    sharers: u32,
+    /// A process of the node has died, and who holds the lock has yet to be counted anew ([`super::recovery`]).
+    pub(super) is_recounting: bool,
     /// Packet origins that hold a shared lock; the exclusive holder stands in the lock word.
     shared_holders: HashMap<Peer, u32>,
     /// The exclusive holder has unlocked, but answers queued before the release have not left.
@@ -55,9 +60,22 @@ impl TargetRole {
             || shared.own().control.lock_state().owner().is_some()
     }
 
-    /// Whether packet origins wait for the lock.
+    /// Whether the engine waits for the lock in the name of others, or counts anew who holds it.
     pub(crate) fn has_waiters(&self) -> bool {
-        !self.line.is_empty()
+        !self.line.is_empty() || self.is_recounting
+    }
+
+    /// What the lock word and the line have of the engine.
+    pub(super) fn of_engine(&self) -> OfEngine {
+        OfEngine {
+            sharers: self.sharers + self.line.counted() as u32,
+            tickets: self.line.numbers().collect(),
+        }
+    }
+
+    /// A packet origin has the lock, by a step on its word.
+    fn count_grant(&mut self, kind: LockKind) {
+        self.sharers += u32::from(kind == LockKind::Shared);
     }
 
     /// When a packet origin has to be looked after again though nothing arrives.
@@ -107,7 +125,8 @@ impl TargetRole {
             None => (self.shared_holders.keys().min().copied(), LockKind::Shared),
         };
         if let Some(holder) = holder.and_then(Holder::new) {
-            self.shared_holders.remove(&holder.peer());
+            let shares = self.shared_holders.remove(&holder.peer()).unwrap_or_default();
+            self.sharers -= shares.min(1);
             let _ = control.release(kind, holder);
         }
     }
@@ -146,6 +165,7 @@ pub(crate) fn request(
     let asked = lock_request(request.flags);
     let control = &window.shared.own().control;
     if control.try_acquire(asked, holder) {
+        window.target.count_grant(asked.kind());
         return granted(&mut state.replies, window, from, asked.kind(), packet, false);
     }
     window.counters.on_locks_waited(1);
@@ -176,6 +196,7 @@ pub(crate) fn request(
         sequence: request.sequence,
         packet,
         is_lost: false,
+        is_void: false,
     };
     window.target.line.join(waiter, asked == LockRequest::SharedHolding);
     Delivery::Accepted
@@ -197,12 +218,19 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
     // Off the line first, then carried out (lessons, fixed 17).
     while let Some((waiter, grant)) = window.target.line.take_next(turn) {
         wake(nudges, counters, &shared, grant.wake);
+        any = true;
+        if waiter.is_void {
+            continue;
+        }
+        if grant.is_bequeathed {
+            control.bequeath();
+        }
+        window.target.count_grant(waiter.kind);
         if waiter.is_lost {
             release(nudges, counters, window, waiter.from, waiter.kind);
         } else {
             serve(replies, window, waiter);
         }
-        any = true;
     }
     if any {
         window.target.trim();
@@ -223,11 +251,15 @@ pub(crate) fn release(
     }
     let Some(holder) = Holder::new(from) else { return };
     if let Ok(next) = window.shared.own().control.release(kind, holder) {
+        if kind == LockKind::Shared {
+            window.target.sharers = window.target.sharers.saturating_sub(1);
+        }
         wake(nudges, counters, &window.shared, next);
     }
 }
 
-/// Takes a lost peer out of the line, and releases what it held: as a packet origin, and in shared memory.
+/// Takes a lost peer out of the line, and releases what it held as a packet origin, or begins to count anew what it held in shared
+/// memory.
 pub(crate) fn forget_peer(
     nudges: &mut Vec<Peer>,
     counters: &mut Counters,
@@ -242,12 +274,10 @@ pub(crate) fn forget_peer(
                 member.control.clear_dead_announcements();
             }
         }
-        let shared = Arc::clone(&window.shared);
-        shared
-            .own()
-            .control
-            .adopt(dead, shared.holder)
-            .for_each(|ticket| window.target.line.adopt(shared.id, ticket));
+    }
+    // One of the node has taken locks by itself.
+    if recovery::begin(window, peer) {
+        return;
     }
     while let Ok(kind) = window.target.begin_release(&window.shared, peer) {
         release(nudges, counters, window, peer, kind);

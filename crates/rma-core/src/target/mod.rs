@@ -11,6 +11,7 @@ pub(crate) mod bulk;
 mod exposure;
 mod line;
 pub(crate) mod locks;
+pub(crate) mod recovery;
 pub(crate) mod replies;
 
 pub(crate) use arrivals::Arrivals;

@@ -15,6 +15,7 @@
 
 use super::agree::{Agreed, Agreeing};
 use super::calls::Window;
+use super::cells::{Cells, left_out, ranks_of_node, too_short};
 use super::hints::Hints;
 use super::indices::{Agreement, MAX_WINDOWS};
 use super::latch::{Callers, Door, Latch, Takers};
@@ -25,7 +26,7 @@ use super::shared::{Flavor, Member, Scale, Shared};
 use super::spec::WindowSpec;
 use super::state::WindowState;
 use super::unordered::Unordered;
-use crate::control::{CONTROL_LEN, ControlBlock, Ground, Holder, Published, Siblings};
+use crate::control::{ControlBlock, Ground, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Combine, Group, HostRequest, Outcome, SegmentSet};
@@ -112,7 +113,9 @@ impl WindowCreation {
             let phase = Phase::Together {
                 compare: Pending::Waiting(compare),
                 offer: Pending::begun(host.begin_reduce(&group, Combine::BitAnd, &offer)),
-                segment: Pending::begun(host.begin_segment(&group, asks.segment(CONTROL_LEN as u64))),
+                segment: Pending::begun(
+                    host.begin_segment(&group, asks.segment(ranks_of_node(host, &group))),
+                ),
             };
             Ok((number, phase))
         })?;
@@ -346,12 +349,13 @@ impl WindowCreation {
     fn share(&self, id: WindowId, uniform: Option<(u64, u64)>, segment: SegmentSet) -> Result<Shared> {
         let (flavor, own_memory) = (self.spec.flavor(), self.spec.own_memory());
         let mut members: SmallVec<[Member; 8]> = SmallVec::new();
+        let cells = Cells::new(self.group.me(), &segment)?;
         for part in segment.members() {
             let control = control_block(part.control)?;
             let is_own = part.rank == self.group.me();
             let span = own_memory.filter(|_| is_own).unwrap_or(part.data);
             members.push(Member {
-                near: Near::new(part.rank, control),
+                near: Near::new(part.rank, control, cells.own(part.rank)?),
                 span,
                 // Others may be done with the creation, and send packets, before this rank has seen its end.
                 scale: Scale::new(if is_own { self.spec.unit() } else { 1 }, span),
@@ -360,13 +364,11 @@ impl WindowCreation {
             });
         }
         members.sort_by_key(|member| member.rank);
-        let neighbors =
-            segment.neighbors().iter().map(|part| Ok(Near::new(part.rank, control_block(part.control)?)));
+        let near = |rank, control| Ok(Near::new(rank, control_block(control)?, cells.own(rank)?));
+        let neighbors = segment.neighbors().iter().map(|part| near(part.rank, part.control));
         let mut neighbors = neighbors.collect::<Result<Box<[Near]>>>()?;
         neighbors.sort_by_key(|near| near.rank);
-        let own = members.iter().position(|member| member.rank == self.group.me()).ok_or_else(|| {
-            Error::new(ErrorClass::Intern, CALL, "the host's segment leaves out the rank that asked for it")
-        })?;
+        let own = members.iter().position(|member| member.rank == self.group.me()).ok_or_else(left_out)?;
         let me = self.group.peer(self.group.me());
         let holder = Holder::new(me).ok_or_else(|| {
             let cause = format!("process {me} is past the {} that locks can tell apart", Holder::MAX_PEERS);
@@ -390,6 +392,7 @@ impl WindowCreation {
             members,
             quick,
             neighbors,
+            cells: cells.of_others()?,
             first,
             own,
             siblings,
@@ -408,9 +411,7 @@ impl WindowCreation {
 }
 
 fn control_block(span: WriteSpan) -> Result<ControlBlock> {
-    ControlBlock::new(span).ok_or_else(|| {
-        Error::new(ErrorClass::Intern, CALL, "the host's control memory is too short or not aligned")
-    })
+    ControlBlock::new(span).ok_or_else(too_short)
 }
 
 /// What the ranks' arguments are together.

@@ -53,9 +53,14 @@ impl Dropped {
         !self.steps.is_empty()
     }
 
+    /// Whether the engine has a place in the line of a rank of the node. The process has no other one meanwhile.
+    pub(crate) fn has_place(&self, rank: Rank) -> bool {
+        self.tickets.iter().any(|(of, _)| *of == rank)
+    }
+
     /// Takes over a place in the line of a rank of the node, unless it is none.
     pub(crate) fn keep_place(&mut self, rank: Rank, ticket: Ticket) {
-        if !ticket.is_beside() {
+        if !ticket.is_beside() && !ticket.is_outside() {
             self.tickets.push((rank, ticket));
         }
     }
@@ -95,7 +100,7 @@ impl Guard {
                 | SyncStep::FlushAll(_)
                 | SyncStep::Wait(_) => {}
                 SyncStep::Lock(lock) => lock.give_up(&mut window),
-                SyncStep::LockAll(lock) => lock.give_up(&mut core.state, &mut window),
+                SyncStep::LockAll(mut lock) => lock.give_up(&mut core.state, &mut window),
                 SyncStep::Start(_) => StartSync::give_up(&mut window),
                 SyncStep::Fence(_) | SyncStep::Unlock(_) | SyncStep::UnlockAll(_) | SyncStep::Complete(_) => {
                     window.dropped.steps.push(step);
@@ -143,13 +148,17 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState, host: &dyn Ho
 
 /// Tries a ticket, and gives the lock back when its turn has come; the ticket, when it has to wait on.
 fn pass_on(state: &mut State, shared: &Shared, rank: Rank, ticket: Ticket) -> Option<Ticket> {
-    let control = &shared.near(rank)?.control;
+    let near = shared.near(rank)?;
+    if state.lost.contains_key(&shared.group.peer(rank)) {
+        near.give_up();
+        return None;
+    }
     let (kind, holder) = (ticket.kind(), ticket.holder());
-    match control.try_turn(ticket) {
+    match near.try_turn(ticket) {
         Err(ticket) => Some(ticket),
         Ok(grant) => {
             locks::wake(&mut state.nudges, &mut state.counters, shared, grant.wake);
-            let next = control.release(kind, holder).ok().flatten();
+            let next = near.release(kind, holder).ok().flatten();
             locks::wake(&mut state.nudges, &mut state.counters, shared, next);
             None
         }

@@ -8,6 +8,7 @@ mod active;
 mod agree;
 mod calls;
 mod calm;
+mod cells;
 mod create;
 pub(crate) mod dropped;
 mod dynamic;

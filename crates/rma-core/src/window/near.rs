@@ -15,24 +15,90 @@ use super::calls::Window;
 use super::latch::{Gate, Single};
 use super::shared::Shared;
 use super::state::WindowState;
-use crate::control::{ControlBlock, Wake};
+use crate::control::{
+    Attempt, ControlBlock, Grant, Holder, LockCell, LockKind, LockRequest, NotHeld, Ticket, Wake,
+};
 use crate::epoch::{Call, FlushSync, Reach, Sync, SyncStep};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::progress::{Core, State};
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 /// A rank whose control block is mapped in this process.
 pub(crate) struct Near {
     pub(crate) rank: Rank,
     pub(crate) control: ControlBlock,
+    /// What this process is to its lock.
+    cell: LockCell,
     /// Whether an epoch is open to this rank alone.
     pub(crate) gate: Gate,
+    /// A process had died with its lock when this one got that, and nobody has asked yet.
+    is_bequeathed: AtomicBool,
 }
 
 impl Near {
-    pub(super) fn new(rank: Rank, control: ControlBlock) -> Self {
-        Self { rank, control, gate: Gate::default() }
+    pub(super) fn new(rank: Rank, control: ControlBlock, cell: LockCell) -> Self {
+        Self { rank, control, cell, gate: Gate::default(), is_bequeathed: AtomicBool::new(false) }
+    }
+
+    /// Takes its lock for this process, as [`ControlBlock::try_acquire`].
+    #[inline]
+    pub(crate) fn try_acquire(&self, request: LockRequest, holder: Holder) -> bool {
+        let entry = self.control.try_acquire_own(&self.cell, request, holder);
+        if entry == Attempt::Bequeathed {
+            self.note_bequest();
+        }
+        entry.is_granted()
+    }
+
+    #[cold]
+    fn note_bequest(&self) {
+        self.is_bequeathed.store(true, Relaxed);
+    }
+
+    fn noting(&self, turn: std::result::Result<Grant, Ticket>) -> std::result::Result<Grant, Ticket> {
+        if turn.as_ref().is_ok_and(|grant| grant.is_bequeathed) {
+            self.note_bequest();
+        }
+        turn
+    }
+
+    /// Joins the line for its lock.
+    pub(crate) fn join(&self, request: LockRequest, holder: Holder) -> Ticket {
+        self.control.join_own(&self.cell, request, holder)
+    }
+
+    /// Takes its lock if it is the ticket's turn; else gives the ticket back.
+    pub(crate) fn try_turn(&self, ticket: Ticket) -> std::result::Result<Grant, Ticket> {
+        self.noting(self.control.try_turn_own(&self.cell, ticket))
+    }
+
+    /// As [`Near::try_turn`], at time `now`, for a ticket that may pass the line.
+    pub(crate) fn try_pass(&self, ticket: Ticket, now: Duration) -> std::result::Result<Grant, Ticket> {
+        self.noting(self.control.try_pass_own(&self.cell, ticket, now))
+    }
+
+    /// Releases its lock; answers whom to ring.
+    #[inline]
+    pub(crate) fn release(
+        &self,
+        kind: LockKind,
+        holder: Holder,
+    ) -> std::result::Result<Option<Wake>, NotHeld> {
+        self.control.release_own(&self.cell, kind, holder)
+    }
+
+    /// Releases its lock if nobody else holds it or waits for it.
+    #[inline]
+    pub(super) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
+        self.control.release_alone_own(&self.cell, kind, holder)
+    }
+
+    /// Gives up this process's request for its lock: it is dead.
+    pub(crate) fn give_up(&self) {
+        self.control.give_up_own(&self.cell);
     }
 }
 
@@ -107,6 +173,12 @@ enum Found {
 }
 
 impl Window {
+    /// Whether a process had died with the lock of a rank of this node when this process got that: what it was changing may be half
+    /// done. Says so once, to whoever asks first after a lock call; locks of ranks of other nodes do not tell.
+    pub fn take_bequest(&self, target: Rank) -> bool {
+        self.shared().near(target).is_some_and(|near| near.is_bequeathed.swap(false, Relaxed))
+    }
+
     /// [`Window::unlock`] of a neighbor, if no more is to be done than to wait for its operations; `None`, and nothing done,
     /// otherwise.
     pub(super) fn unlock_neighbor(&self, target: Rank) -> Option<Result<()>> {

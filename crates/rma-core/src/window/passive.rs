@@ -30,7 +30,7 @@ impl Window {
         self.begin(Call::LockAll, "lock_all", |state, window| {
             window.raise("lock_all")?;
             let mut lock = LockAllSync::begin(state, window, assert.has(Assert::NO_CHECK), caller);
-            Ok(if lock.poll(state, window) { SyncStep::Held } else { SyncStep::LockAll(lock) })
+            Ok(if lock.poll(state, window)? { SyncStep::Held } else { SyncStep::LockAll(lock) })
         })
     }
 

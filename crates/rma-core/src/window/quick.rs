@@ -160,7 +160,7 @@ impl QuickSync {
 impl WindowState {
     /// Which calls find nothing but what they change themselves.
     pub(super) fn quick_calls(&self) -> QuickCalls {
-        let has_more = self.has_lost || self.dropped.has_steps();
+        let has_more = self.has_lost || !self.dropped.is_empty();
         let may = self.shared.are_all_quick_to_lock() && self.error.is_none() && !has_more;
         if !may {
             return QuickCalls::default();
@@ -293,7 +293,7 @@ impl Window {
             return false;
         }
         // Those that stand in line are passed at no rank: the slow path stands in line too.
-        let acquire = |near: &&Near| near.control.try_acquire(LockRequest::Shared, shared.holder);
+        let acquire = |near: &&Near| near.try_acquire(LockRequest::Shared, shared.holder);
         let held = shared.all_near().take_while(acquire).count();
         let are_held = held == shared.members.len() + shared.neighbors.len();
         // SYNC POINT L2: the step on the last lock word comes just before.
@@ -334,7 +334,7 @@ impl Window {
     #[inline]
     fn release_all(&self, ranks: usize) {
         for near in self.shared().all_near().take(ranks) {
-            if let Ok(Some(wake)) = near.control.release(LockKind::Shared, self.shared().holder) {
+            if let Ok(Some(wake)) = near.release(LockKind::Shared, self.shared().holder) {
                 self.wake(Some(wake));
             }
         }

@@ -9,7 +9,7 @@ use super::near::Near;
 use super::quick::QuickSync;
 use super::regions::{NO_SIZE, Regions, Use};
 use super::unordered::Unordered;
-use crate::control::{Domain, Ground, Holder, LockKind, LockRequest, Marks, Siblings, Wake};
+use crate::control::{Domain, Ground, Holder, LockCell, LockKind, LockRequest, Marks, Siblings, Wake};
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, SegmentSet};
@@ -95,6 +95,8 @@ pub(crate) struct Shared {
     pub(crate) quick: Arc<[Member]>,
     /// The other ranks of the node, ascending.
     pub(crate) neighbors: Box<[Near]>,
+    /// What each rank of the node, ascending, is to this process's lock.
+    pub(crate) cells: Box<[(Rank, LockCell)]>,
     /// The rank of the first member.
     pub(crate) first: Rank,
     /// This process's own place in `members`.
@@ -343,7 +345,7 @@ impl Shared {
             self.latch.leave();
             return false;
         }
-        if !no_check && !near.control.try_acquire(request_of(kind, others > 0), self.holder) {
+        if !no_check && !near.try_acquire(request_of(kind, others > 0), self.holder) {
             near.gate.close();
             self.latch.leave();
             return false;
@@ -364,7 +366,7 @@ impl Shared {
         let Some(held) = member.gate.begin_release(self.latch.callers()) else { return false };
         // SYNC POINT L1
         self.order_beside_step(true);
-        if !held.is_some_and(|kind| member.control.release_alone(kind, self.holder)) {
+        if !held.is_some_and(|kind| member.release_alone(kind, self.holder)) {
             member.gate.set_held(held);
             return false;
         }
@@ -392,7 +394,7 @@ impl Shared {
     pub(crate) fn end_release(&self, near: &Near, held: Option<LockKind>) -> Option<Wake> {
         // SYNC POINT L1
         self.order_beside_step(held.is_some());
-        let wake = held.and_then(|kind| near.control.release(kind, self.holder).ok().flatten());
+        let wake = held.and_then(|kind| near.release(kind, self.holder).ok().flatten());
         near.gate.close();
         self.latch.leave();
         wake

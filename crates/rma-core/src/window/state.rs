@@ -205,7 +205,7 @@ impl WindowState {
     /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.
     pub(crate) fn needs_long_way(&self) -> bool {
         let is_hinted = self.shared.no_locks.load(Relaxed);
-        let has_more = self.in_line > 0 || self.dropped.has_steps();
+        let has_more = self.in_line > 0 || !self.dropped.is_empty();
         is_hinted || self.epoch.state() != Epoch::Unset || self.error.is_some() || has_more
     }
 

@@ -1,0 +1,54 @@
+//! What a window's owner does for its lock when a process of its node has died: it counts anew ([`crate::control::ControlBlock::recount`]),
+//! in steps that never wait, and its engine takes the places of the dead in the line.
+//!
+//! Invariant: while a recount is under way the own lock word is frozen, and requests that arrive wait outside of the line, in the
+//! order in which they came; they join it when the word thaws.
+
+use super::locks::wake;
+use crate::control::{Living, LockCell, Wake};
+use crate::ids::Peer;
+use crate::progress::State;
+use crate::window::{Shared, WindowState};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// From one look at processes that are in the middle of a step to the next.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Freezes what a process of this node that has died may have left half done: the own lock, until a recount is over, and the lock that
+/// was its own, for ever. Says whether it is one of this node.
+pub(super) fn begin(window: &mut WindowState, dead: Peer) -> bool {
+    let shared = &window.shared;
+    let Some(near) = shared.group.rank(dead).and_then(|rank| shared.near(rank)) else { return false };
+    near.control.freeze();
+    shared.own().control.freeze();
+    window.target.is_recounting = true;
+    true
+}
+
+/// Goes on with a recount; answers whether it is over now.
+pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
+    if !window.target.is_recounting {
+        return false;
+    }
+    let shared = Arc::clone(&window.shared);
+    let is_dead = |peer: Peer| state.lost.contains_key(&peer);
+    let cells = living_cells(&shared, is_dead);
+    let living = Living { cells: &cells, ranks: shared.cells.len(), owner: shared.holder, is_dead: &is_dead };
+    let control = &shared.own().control;
+    let Some(voids) = control.recount(&living, &window.target.of_engine()) else {
+        // Perhaps another one has died, and nobody knows yet.
+        state.suspicion.on_rung();
+        state.look_again_by(Some(state.host.now() + PAUSE));
+        return false;
+    };
+    window.target.is_recounting = false;
+    window.target.line.thaw(shared.id, voids, |ticket| control.join_again(ticket));
+    wake(&mut state.nudges, &mut state.counters, &shared, Some(Wake::Everyone));
+    true
+}
+
+fn living_cells(shared: &Shared, is_dead: impl Fn(Peer) -> bool) -> Vec<LockCell> {
+    let living = shared.cells.iter().filter(|(rank, _)| !is_dead(shared.group.peer(*rank)));
+    living.map(|(_, cell)| *cell).collect()
+}
