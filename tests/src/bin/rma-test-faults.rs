@@ -5,6 +5,7 @@
 //! stopped for a while. `show --seed S --path P` prints a case. `rank ...` is a rank of such a job.
 
 use rma_tests::faults::case::{Case, Faults, WAYS, Way};
+use rma_tests::faults::cells::{Cell, DELAY};
 use rma_tests::faults::player::play;
 use rma_tests::faults::program::Calls;
 use rma_tests::faults::watch::{Verdict, run_all};
@@ -66,6 +67,10 @@ impl Asked<'_> {
     }
 
     fn case(&self) -> Result<Case, String> {
+        if let Some(word) = self.0.word("--cell") {
+            let cell = Cell::of(word).ok_or_else(|| format!("there is no cell {word:?}"))?;
+            return Ok(cell.case(self.ways()?[0], DELAY));
+        }
         Ok(Case::new(self.0.number("--seed", 0)?, self.ways()?[0], self.faults()?, self.calls()?))
     }
 }

@@ -1,5 +1,6 @@
 //! What a seed stands for: the job, the program, and who dies where.
 
+use super::cells::Cell;
 use super::diary::{Line, step_under_way};
 use super::program::{Calls, Program, RANKS_MAX, WINDOWS, generate};
 use crate::paths::{PATHS, SMALLEST};
@@ -82,6 +83,8 @@ pub enum Faults {
 pub struct Case {
     /// What it follows from.
     pub seed: u64,
+    /// The entry of the matrix that it is, if it is one.
+    pub cell: Option<Cell>,
     /// What happens.
     pub faults: Faults,
     /// Over which way.
@@ -104,6 +107,8 @@ pub struct Case {
     pub calls: Calls,
     /// So many ranks, the first ones, take part in collective calls, and have the window of fences.
     pub members: u32,
+    /// Steps, by rank and number, that must fail if they are called.
+    pub must_fail: Vec<(u32, usize)>,
 }
 
 impl Way {
@@ -171,6 +176,9 @@ impl Case {
 
     /// The words that a rank is started with, to draw the same case.
     pub fn words(&self) -> String {
+        if let Some(cell) = self.cell {
+            return format!("rank --cell {} --path {}", cell.word(), self.way.name());
+        }
         let faults = match self.faults {
             Faults::Death => "kills".to_owned(),
             Faults::Stop(time) => format!("stops --time {time}"),
@@ -210,9 +218,10 @@ impl Case {
             Faults::Stop(time) => stop = Some(draw_stop(&mut random, &program, time)),
             Faults::None => {}
         }
-        let members = ranks;
+        let (members, cell, must_fail) = (ranks, None, Vec::new());
         Self {
             seed,
+            cell,
             faults,
             way,
             ranks,
@@ -224,6 +233,7 @@ impl Case {
             stop,
             calls,
             members,
+            must_fail,
         }
     }
 }

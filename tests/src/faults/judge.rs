@@ -92,6 +92,7 @@ enum Progress {
 pub fn judge(case: &Case, end: &End) -> Vec<Fault> {
     let mut judge = Judge { case, end, faults: Vec::new() };
     judge.check_lines();
+    judge.check_failures();
     if case.goes_on || end.dead.is_empty() {
         if !case.ends_at_once() {
             judge.check_ends();
@@ -135,6 +136,16 @@ impl Judge<'_> {
                 }
                 Line::Torn(at) => self.check_torn(rank, *at),
                 _ => {}
+            }
+        }
+    }
+
+    /// Steps that cannot have been done without the dead.
+    fn check_failures(&mut self) {
+        for (rank, at) in self.case.must_fail.iter().copied() {
+            if self.end.diaries[rank as usize].contains(&Line::Done(at)) {
+                let step = &self.case.program.scripts[rank as usize][at];
+                self.find(Kind::Error, format!("rank {rank}, step {at}, {step:?}, has not failed"));
             }
         }
     }

@@ -5,11 +5,16 @@
 //! diaries ([`watch`]), sends the signals, tells the survivors who is dead by a file, and judges when all is over
 //! ([`judge`]): calls that must not have failed, memory that holds nothing but what was written, the launcher's words.
 //!
+//! The same programs run in virtual time as well ([`simulate`]), and those that are written by hand, one for each call and each
+//! part that the dead can have in it ([`cells`]).
+//!
 //! Nothing of the library under test decides who is dead, when all have ended, or what was written.
 
 pub mod case;
+pub mod cells;
 pub mod diary;
 pub mod judge;
+pub mod matrix;
 pub mod player;
 pub mod program;
 mod sheet;

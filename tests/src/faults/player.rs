@@ -30,6 +30,9 @@ struct Player<'a> {
     me: u32,
     at: usize,
     windows: Vec<Option<Window>>,
+    /// The window that a step has made, and its memory.
+    made: Option<Window>,
+    memory: Vec<Vec<u64>>,
     sheet: Sheet,
     diary: Diary,
 }
@@ -73,6 +76,8 @@ pub fn play(folder: &Path, case: &Case) -> Result<(), String> {
         me: rank,
         at: 0,
         windows,
+        made: None,
+        memory: Vec::new(),
         sheet: Sheet::new(rank),
         diary,
     };

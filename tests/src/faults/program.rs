@@ -133,6 +133,12 @@ pub enum Step {
         is_allocated: bool,
         elements: u64,
     },
+    /// A window that is kept until it is freed.
+    Create {
+        is_allocated: bool,
+        elements: u64,
+    },
+    Free,
     Collective {
         kind: Collective,
         elements: u64,
@@ -208,7 +214,11 @@ impl Step {
             | Self::Wait { group } => Concerns::Ranks(group),
             Self::Exchange { to, from, .. } => Concerns::Either(*to, *from),
             Self::LockAll { .. } | Self::UnlockAll { .. } | Self::FlushAll { .. } => Concerns::All,
-            Self::Fence | Self::CreateAndFree { .. } | Self::Collective { .. } => Concerns::Members,
+            Self::Fence
+            | Self::CreateAndFree { .. }
+            | Self::Create { .. }
+            | Self::Free
+            | Self::Collective { .. } => Concerns::Members,
             Self::Await { .. } | Self::AwaitDeath { .. } => Concerns::Ranks(&[]),
         }
     }

@@ -6,6 +6,7 @@
 //! Nobody may stand still for longer than [`BOUND`] of virtual time.
 
 use super::case::{Case, Death, Faults, How, Way, When};
+use super::cells::Cell;
 use super::diary::Line;
 use super::judge::{End, Fault, Kind, judge};
 use super::program::{Calls, WINDOWS, generate};
@@ -138,6 +139,7 @@ impl SimCase {
         let is_allocated = std::array::from_fn::<bool, WINDOWS, _>(|at| at == 0 || random.below(3) > 0);
         let case = Case {
             seed,
+            cell: None,
             faults: Faults::Death,
             way,
             ranks,
@@ -149,6 +151,7 @@ impl SimCase {
             stop: None,
             calls,
             members: ranks,
+            must_fail: Vec::new(),
         };
         let mut sim = simulation(&mut random, nodes);
         // Elements of a put that is cut off by a death are old or new, never half of each.
@@ -156,6 +159,26 @@ impl SimCase {
         let engine = engine(&mut random, Pools::Drawn);
         let latency = latency(&mut random);
         Self { case, deaths, cut, pauses, lateness, sim, engine, latency }
+    }
+
+    /// An entry of the matrix, with so many ranks on a node; sizes, delays and the moment of death follow from the seed.
+    pub fn of_cell(cell: Cell, way: Way, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let limit = random.pick(&[1, 20_000, 200_000]);
+        let delay = Duration::from_nanos(random.below(limit));
+        let case = Case { seed, ..cell.case(way, delay) };
+        let nodes = match way {
+            Way::Mapped => 0,
+            Way::Shm | Way::Tcp => 1,
+            Way::Nodes => 2,
+        };
+        let lateness = Duration::from_micros(random.pick(&[0, 20, 300]));
+        let mut sim = simulation(&mut random, nodes);
+        sim.body_step_bytes = sim.body_step_bytes.next_multiple_of(8);
+        let engine = engine(&mut random, Pools::Drawn);
+        let latency = latency(&mut random);
+        let (deaths, lateness) = (case.death.into_iter().collect(), vec![lateness; case.ranks as usize]);
+        Self { case, deaths, cut: None, pauses: Vec::new(), lateness, sim, engine, latency }
     }
 
     /// Runs the case and judges it.

@@ -35,6 +35,11 @@ impl Player<'_> {
             Step::Swap { window, target } => self.swap(*window, *target),
             Step::Increment { window, target } => self.increment(*window, *target),
             Step::CreateAndFree { is_allocated, elements } => self.create_and_free(*is_allocated, *elements),
+            Step::Create { is_allocated, elements } => {
+                self.made = Some(self.create(*is_allocated, *elements)?);
+                Ok(())
+            }
+            Step::Free => self.made.take().map_or(Ok(()), Window::free),
             Step::Collective { kind, elements } => self.collective(*kind, *elements),
             Step::Exchange { to, from, elements, tag } => self.exchange(*to, *from, *elements, *tag),
             Step::Await { rank, step } => {
@@ -125,17 +130,19 @@ impl Player<'_> {
     }
 
     fn create_and_free(&mut self, is_allocated: bool, elements: u64) -> Result<()> {
-        let mut memory = vec![0; elements as usize];
-        let spec = match is_allocated {
-            true => WindowSpec::Allocate { len: elements * 8, unit: 8 },
-            false => WindowSpec::Create { memory: into(&mut memory), unit: 8 },
-        };
-        let window = self.world.engine().create_window(self.members().group(), spec)?;
+        let window = self.create(is_allocated, elements)?;
         let used = self.use_neighbor(&window, elements);
-        let freed = window.free();
-        // A window that could not be freed may still be written to.
-        std::mem::forget(memory);
-        used.and(freed)
+        used.and(window.free())
+    }
+
+    fn create(&mut self, is_allocated: bool, elements: u64) -> Result<Window> {
+        // A window that cannot be freed may still be written to.
+        self.memory.push(vec![0; elements as usize]);
+        let spec = match (is_allocated, self.memory.last_mut()) {
+            (false, Some(memory)) => WindowSpec::Create { memory: into(memory), unit: 8 },
+            _ => WindowSpec::Allocate { len: elements * 8, unit: 8 },
+        };
+        self.world.engine().create_window(self.members().group(), spec)
     }
 
     /// Writes the last element of the next rank's window, and reads it again.

@@ -34,6 +34,8 @@ pub(super) struct Player {
     at: usize,
     /// In front of the buffers: the channel ends with them.
     windows: Vec<Option<Window>>,
+    /// The window that a step has made.
+    made: Option<Window>,
     sheet: Sheet,
     memory: Vec<Vec<u64>>,
 }
@@ -73,7 +75,8 @@ impl Player {
         let memory =
             case.is_allocated.iter().map(|is_allocated| vec![0; if *is_allocated { 0 } else { len }]);
         let memory = memory.collect();
-        Self { me, case, engine, host, board, at: 0, windows: Vec::new(), sheet: Sheet::new(me), memory }
+        let (windows, made, sheet) = (Vec::new(), None, Sheet::new(me));
+        Self { me, case, engine, host, board, at: 0, windows, made, sheet, memory }
     }
 
     pub(super) async fn play(mut self) {
@@ -123,7 +126,7 @@ impl Player {
 
     async fn begin(&mut self) -> Result<()> {
         let (all, members) = self.groups();
-        for at in 0..self.memory.len() {
+        for at in 0..self.case.is_allocated.len() {
             let group = if at == FENCED { members.clone() } else { Some(all.clone()) };
             let len = elements(self.case.ranks) * 8;
             let spec = match self.case.is_allocated[at] {
@@ -208,6 +211,13 @@ impl Player {
                 let window = self.window(POSTED);
                 end(window, window.begin_wait()).await
             }
+            other => self.call_in_epoch(other).await,
+        }
+    }
+
+    /// Calls that are no synchronization of one window.
+    async fn call_in_epoch(&mut self, step: &Step) -> Result<()> {
+        match step {
             Step::Put { window, target, part } => {
                 let source = self.sheet.put(self.at, *window, *target, *part);
                 let (to, at) = (Rank(*target), self.sheet.own(part.at));
@@ -228,6 +238,14 @@ impl Player {
             Step::CreateAndFree { is_allocated, elements } => {
                 self.create_and_free(*is_allocated, *elements).await
             }
+            Step::Create { is_allocated, elements } => {
+                self.made = Some(self.make(*is_allocated, *elements).await?);
+                Ok(())
+            }
+            Step::Free => match self.made.take() {
+                Some(window) => free(window).await,
+                None => Ok(()),
+            },
             // There are no messages, so what there is of collectives is the host's.
             Step::Collective { .. } => self.barrier(&self.members()).await,
             Step::Exchange { .. } => unreachable!("simulated ranks have no messages"),
@@ -247,7 +265,10 @@ impl Player {
             Step::LockInVain { window, target } => loop {
                 self.lock(*window, LockKind::Shared, *target).await?;
                 self.unlock(*window, *target).await?;
+                // Where memory is mapped both may be over at once.
+                give_way().await;
             },
+            other => unreachable!("{other:?} is a synchronization of one window"),
         }
     }
 
@@ -322,17 +343,19 @@ impl Player {
     }
 
     async fn create_and_free(&mut self, is_allocated: bool, elements: u64) -> Result<()> {
-        let mut memory = vec![0; elements as usize];
-        let spec = match is_allocated {
-            true => WindowSpec::Allocate { len: elements * 8, unit: 8 },
-            false => WindowSpec::Create { memory: into(&mut memory), unit: 8 },
-        };
-        let window = self.create(self.members(), spec).await?;
+        let window = self.make(is_allocated, elements).await?;
         let used = self.use_neighbor(&window, elements).await;
-        let freed = free(window).await;
-        // A window that could not be freed may still be written to.
-        self.memory.push(memory);
-        used.and(freed)
+        used.and(free(window).await)
+    }
+
+    async fn make(&mut self, is_allocated: bool, elements: u64) -> Result<Window> {
+        // A window that cannot be freed may still be written to.
+        self.memory.push(vec![0; elements as usize]);
+        let spec = match (is_allocated, self.memory.last_mut()) {
+            (false, Some(memory)) => WindowSpec::Create { memory: into(memory), unit: 8 },
+            _ => WindowSpec::Allocate { len: elements * 8, unit: 8 },
+        };
+        self.create(self.members(), spec).await
     }
 
     /// Writes the last element of the next rank's window, and reads it again.
