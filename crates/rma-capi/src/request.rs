@@ -15,7 +15,7 @@ mod status;
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::errors::Raiser;
 use crate::handle::Table;
-use crate::runtime::Process;
+use crate::runtime::{Process, Sought};
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -30,6 +30,11 @@ pub(crate) trait Pending: Send {
     /// How it ended, once, if it has. Called by threads that wait, under the engine's lock: it moves nothing and calls
     /// nothing that does.
     fn take_end(&mut self) -> Option<End>;
+
+    /// What a wait for it alone waits for.
+    fn sought(&self) -> Sought {
+        Sought::Any
+    }
 
     /// Takes it back, if it is a receive that nothing has matched. It ends then as cancelled.
     fn cancel(&mut self) {}
@@ -159,7 +164,7 @@ pub(crate) fn wait_for(
             process.end_short_call();
             end
         }
-        None => process.wait(|| Ok(pending.take_end()))?,
+        None => process.wait_for(pending.sought(), || Ok(pending.take_end()))?,
     };
     if let Some(place) = status {
         end.status.store(place);

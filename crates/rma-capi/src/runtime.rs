@@ -11,12 +11,23 @@ use crate::heap;
 use crate::window::near;
 use parking_lot::Mutex;
 use rma::config::Configuration;
-use rma::raw::{end_forked_child, is_forked_child, when_forked};
+use rma::raw::{MessageId, end_forked_child, is_forked_child, when_forked};
 use rma::{Error, ErrorClass, Result, World, log_to_stderr};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
+
+/// What a call waits for, as far as it can tell in a word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sought {
+    /// This message, in the call that sends or receives it.
+    Message(&'static str, MessageId),
+    /// A collective, of the call of this name.
+    Collective(&'static str),
+    /// Some request, or several.
+    Any,
+}
 
 /// What all calls share.
 pub(crate) struct Process {
@@ -38,11 +49,31 @@ impl Process {
     ///
     /// # Errors
     /// What `ready` answers.
-    pub(crate) fn wait<T>(&self, mut ready: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    pub(crate) fn wait<T>(&self, ready: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+        self.wait_for(Sought::Any, ready)
+    }
+
+    /// As [`Process::wait`], for what the caller knows.
+    ///
+    /// # Errors
+    /// What `ready` answers.
+    pub(crate) fn wait_for<T>(
+        &self,
+        sought: Sought,
+        mut ready: impl FnMut() -> Result<Option<T>>,
+    ) -> Result<T> {
         let runtime = self.world.inner.runtime();
         let _call = runtime.engine().trace_call("wait");
-        let describe = || "requests".to_owned();
-        runtime.wait_until("wait", &describe, &mut ready)
+        let call = match sought {
+            Sought::Message(call, _) | Sought::Collective(call) => call,
+            Sought::Any => "wait",
+        };
+        let describe = || match sought {
+            Sought::Message(_, message) => runtime.awaited("a message", Some(message)),
+            Sought::Collective(_) => runtime.awaited_collective(),
+            Sought::Any => runtime.awaited("requests", None),
+        };
+        runtime.wait_until(call, &describe, &mut ready)
     }
 
     /// A call on messages has ended at once: what it left to do is done, and other threads hear of it.

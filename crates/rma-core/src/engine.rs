@@ -3,10 +3,13 @@
 use crate::channel::{Channel, Closing};
 use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
-use crate::host::Host;
-use crate::progress::{Agent, Core, Doze, News, Patience, Quiet, State, Upper, Wait, Waiting, WakeHandle};
+use crate::host::{Awaited, HeldLock, Host};
+use crate::progress::{
+    Agent, Core, Doze, LastingWait, News, Patience, Quiet, State, Upper, Wait, Waiting, WakeHandle,
+};
 use crate::stats::{Counters, Elements};
 use crate::trace::{Observer, Sight};
+use crate::window::held_locks;
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -21,6 +24,23 @@ pub struct Engine(Arc<Inner>);
 /// Names an engine without keeping it.
 #[derive(Clone)]
 pub(crate) struct WeakEngine(Weak<Inner>);
+
+/// What [`Engine::inquire`] has found.
+#[derive(Clone, Debug, Default)]
+pub struct Inquiry {
+    /// The waits, in no order.
+    pub waits: Vec<LastingWait>,
+    /// Whether all of them have answered, and all locks are here.
+    pub is_complete: bool,
+    /// Locks held by this process, and locks of its own parts of windows held by others.
+    pub held: Vec<HeldLock>,
+    /// One-sided packets sent and received so far.
+    pub moved: u64,
+    /// How long the program has not been in a call that drives the engine, as far as the progress agent has seen.
+    pub away: Option<Duration>,
+    /// Whether one thread at a time calls ([`Engine::promise_one_caller`]).
+    pub has_one_caller: bool,
+}
 
 struct Inner {
     core: Mutex<Core>,
@@ -184,13 +204,13 @@ impl Engine {
     ///
     /// # Errors
     /// Whatever `ready` answers.
-    pub fn wait_until<T>(
+    pub fn wait_until<T, W: Into<Awaited>>(
         &self,
         call: &'static str,
-        describe: &dyn Fn() -> String,
+        describe: &dyn Fn() -> W,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        self.wait_for(call, true, &|_| describe(), &mut |_| ready())
+        self.wait_for(call, true, &|_| describe().into(), &mut |_| ready())
     }
 
     /// Wakes this engine's sleepers from another thread, for hosts whose collectives end elsewhere.
@@ -245,6 +265,23 @@ impl Engine {
     pub fn end_agent(&self) {
         self.0.waiting.agent.end();
         self.wake_handle().wake();
+    }
+
+    /// Asks all threads of this process that have waited in the engine for a moment what for, and which locks are held; answers by
+    /// the time `limit` at the latest, a moment more when the engine is busy. `most_locks` locks at most.
+    pub fn inquire(&self, limit: Duration, most_locks: usize) -> Inquiry {
+        let waiting = self.waiting();
+        let (waits, is_complete) = waiting.inquiries.ask(limit, || waiting.on_moved());
+        let Some(core) = self.0.core.try_lock_for(limit) else {
+            return Inquiry { waits, ..Inquiry::default() };
+        };
+        let (held, are_all) = held_locks(&core.state, self.sight(), most_locks);
+        drop(core);
+        let counters = self.counters();
+        let moved = counters.packets_sent + counters.packets_received;
+        let away = waiting.agent.away(self.host().now());
+        let has_one_caller = self.has_one_caller();
+        Inquiry { waits, is_complete: is_complete && are_all, held, moved, away, has_one_caller }
     }
 
     /// What the engine has done so far, for all windows together.
@@ -315,7 +352,7 @@ impl Engine {
     /// # Errors
     /// None now; the result is part of the signature because closing may come to need the host.
     pub fn close(&self) -> Result<()> {
-        self.wait("finalize", &|_| "goodbye to all peers".to_owned(), &mut |core| {
+        self.wait("finalize", &|_| "goodbye to all peers".into(), &mut |core| {
             Ok((core.channel.close() == Closing::Closed).then_some(()))
         })
     }
@@ -345,7 +382,7 @@ impl Engine {
     pub(crate) fn wait<T>(
         &self,
         call: &'static str,
-        describe: &dyn Fn(&State) -> String,
+        describe: &dyn Fn(&State) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         self.wait_for(call, false, describe, ready)
@@ -356,7 +393,7 @@ impl Engine {
         &self,
         call: &'static str,
         is_for_packets: bool,
-        describe: &dyn Fn(&State) -> String,
+        describe: &dyn Fn(&State) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let (spin_us, wait_report_s) = self.patience();

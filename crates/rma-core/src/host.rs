@@ -4,7 +4,10 @@
 //! time is begun, answered by a [`HostRequest`], and polled. They may be called from any thread, with or without the
 //! engine's lock held, so a host never calls the engine back.
 
+mod need;
 mod private;
+
+pub use need::{Awaited, HeldLock, Need, Place};
 
 use crate::error::Result;
 use crate::ids::{Peer, Rank};

@@ -27,5 +27,5 @@ pub mod trace;
 pub mod window;
 pub mod wire;
 
-pub use engine::Engine;
+pub use engine::{Engine, Inquiry};
 pub use error::{Error, ErrorClass, Result};

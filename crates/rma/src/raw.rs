@@ -8,7 +8,7 @@ pub use crate::collective::{
 pub use crate::fork::{end_forked_child, is_forked_child, when_forked};
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{
-    MatchedMessage, Messenger, Plane, ReceiveRequest, Received, ReceivedNow, Scope, SendMode, SendRequest,
-    Waiting,
+    MatchedMessage, MessageId, Messenger, Plane, ReceiveRequest, Received, ReceivedNow, Scope, SendMode,
+    SendRequest, Waiting,
 };
 pub use crate::runtime::Runtime;

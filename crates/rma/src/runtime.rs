@@ -5,13 +5,13 @@ use crate::collective::{CollectiveRequest, Machine};
 use crate::config::Configuration;
 use crate::fork;
 use crate::host::{Block, Siblings};
-use crate::message::{MessageUpper, Messenger, Plane, ReceivedNow, Scope};
+use crate::message::{MessageId, MessageUpper, Messenger, Plane, ReceivedNow, Scope};
 use crate::nobody::Nobody;
 use crate::progress::{Begun, RuntimeUpper};
 use crate::trace::Recorder;
 use parking_lot::Mutex;
 use rma_core::channel::{Channel, Tracer};
-use rma_core::host::{Host, Locality};
+use rma_core::host::{Awaited, Host, Locality, Need};
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::progress::WakeHandle;
@@ -175,7 +175,7 @@ impl Runtime {
                 Some(Ok(ReceivedNow::Message(waiting)))
             }
             Err(mut lent) => {
-                let describe = || "a message to arrive".to_owned();
+                let describe = || Awaited::one("a message to arrive".to_owned(), Need::Message(source));
                 // What it came to is asked for once, behind the wait: a result that every test hands through the layers of
                 // a wait costs more than the rest of the test.
                 let ended = self.wait_until("receive", &describe, &mut || Ok(lent.has_moved().then_some(())));
@@ -221,13 +221,13 @@ impl Runtime {
     ///
     /// # Errors
     /// Whatever `ready` answers, or that another rank of a world of threads has failed.
-    pub fn wait_until<T>(
+    pub fn wait_until<T, W: Into<Awaited>>(
         &self,
         call: &'static str,
-        describe: &dyn Fn() -> String,
+        describe: &dyn Fn() -> W,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        let describe = || describe() + &self.behind();
+        let describe = || self.with_behind(describe().into());
         self.engine.wait_until(call, &describe, &mut || {
             self.alarm.check()?;
             ready()
@@ -239,10 +239,10 @@ impl Runtime {
     pub(crate) fn wait_in_memory<T>(
         &self,
         call: &'static str,
-        describe: &dyn Fn() -> String,
+        describe: &dyn Fn() -> Awaited,
         ready: &mut dyn FnMut(bool) -> Result<Option<T>>,
     ) -> Result<T> {
-        let describe = || describe() + &self.behind();
+        let describe = || self.with_behind(describe());
         self.engine.wait_in_memory(call, &describe, &mut |may_sleep| {
             self.alarm.check()?;
             ready(may_sleep)

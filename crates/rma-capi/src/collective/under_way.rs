@@ -5,7 +5,7 @@ use crate::abi::MPI_Request;
 use crate::arguments::Out;
 use crate::errors::Raiser;
 use crate::request::{End, Pending, Status, enter, wait_for};
-use crate::runtime::Process;
+use crate::runtime::{Process, Sought};
 use rma::Result;
 use rma::raw::CollectiveRequest;
 
@@ -61,5 +61,9 @@ impl<T: Send, F: FnMut(T) -> Result<()> + Send> Pending for Storing<T, F> {
     fn take_end(&mut self) -> Option<End> {
         let stored = self.request.take()?.and_then(&mut self.store);
         Some(End::from(stored.map(|()| Status::EMPTY)))
+    }
+
+    fn sought(&self) -> Sought {
+        Sought::Collective(self.request.call())
     }
 }

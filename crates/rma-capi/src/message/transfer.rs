@@ -7,6 +7,7 @@ use crate::communicator::{Comm, Partners};
 use crate::datatype::{self, dense_bytes};
 use crate::overlap::{Touched, check_apart};
 use crate::request::{End, Pending, Status};
+use crate::runtime::Sought;
 use rma::Result;
 use rma::raw::{MatchedMessage, ReceiveRequest, ReceivedNow, SendMode, SendRequest};
 use rma_core::datatype::Scatter;
@@ -192,6 +193,10 @@ impl Pending for Sending {
             Some(request) => request.test().map(|end| End::from(end.map(|()| Status::EMPTY))),
         }
     }
+
+    fn sought(&self) -> Sought {
+        self.0.as_ref().map_or(Sought::Any, |request| Sought::Message("send", request.name()))
+    }
 }
 
 impl Pending for Receiving {
@@ -214,6 +219,13 @@ impl Pending for Receiving {
         };
         *self = Self::Over;
         Some(end)
+    }
+
+    fn sought(&self) -> Sought {
+        match self {
+            Self::Message { request, .. } => Sought::Message("receive", request.name()),
+            Self::Nothing | Self::Cancelled | Self::Over => Sought::Any,
+        }
     }
 
     fn cancel(&mut self) {

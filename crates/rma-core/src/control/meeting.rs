@@ -65,6 +65,11 @@ impl<'a> Meeting<'a> {
         ahead < ARRIVALS_MASK / 2
     }
 
+    /// The last meeting that the owner has come to.
+    pub(crate) fn last(self) -> u64 {
+        self.0.load(SeqCst) >> NAME_BITS
+    }
+
     /// Who is said to be dead, in the word of the first rank.
     pub fn broken_by(self) -> Option<Rank> {
         (self.0.load(SeqCst) & NAME_MASK).checked_sub(1).map(|dead| Rank(dead as u32))

@@ -34,7 +34,7 @@ use crate::pool::PoolKey;
 use crate::progress::{State, Vigil};
 use crate::table::Closing;
 use crate::target::locks;
-use crate::window::{Near, WindowState, request_of};
+use crate::window::{InLine, Near, WindowState, request_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
@@ -123,6 +123,12 @@ impl LockSync {
                 Ok(self.acquire(state, window))
             }
         }
+    }
+
+    /// In whose line the call stands, and how it asks.
+    pub(super) fn in_line(&self) -> InLine {
+        let is_in_line = matches!(self.phase, Phase::InLine(_));
+        InLine { rank: is_in_line.then_some(self.rank), kind: Some(self.kind) }
     }
 
     fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {

@@ -75,6 +75,14 @@ impl LockAllSync {
         Self { caller, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
     }
 
+    /// The rank in whose line the call stands.
+    pub(super) fn in_line(&self) -> Option<Rank> {
+        match self.phase {
+            Phase::InLine(rank, _) => Some(rank),
+            Phase::Earlier | Phase::Next(_) | Phase::Held => None,
+        }
+    }
+
     /// Answers whether the locks of all ranks of the node are held.
     ///
     /// # Errors

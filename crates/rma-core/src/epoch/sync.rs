@@ -4,10 +4,11 @@ use super::{
     Call, CompleteSync, FenceSync, FlushAllSync, FlushSync, LockAllSync, LockSync, StartSync, UnlockAllSync,
     UnlockSync, WaitSync,
 };
+use crate::control::LockKind;
 use crate::error::Result;
 use crate::host::Host;
 use crate::progress::State;
-use crate::window::{Guard, WindowState};
+use crate::window::{Guard, InLine, WindowState};
 
 /// A synchronization call under way: what `begin_…` gives and [`Window::poll_sync`](crate::window::Window::poll_sync)
 /// advances.
@@ -61,6 +62,15 @@ pub(crate) enum SyncStep {
 }
 
 impl SyncStep {
+    /// In whose line the call stands, if it is one for a lock.
+    pub(crate) fn in_line(&self) -> InLine {
+        match self {
+            Self::Lock(lock) => lock.in_line(),
+            Self::LockAll(lock) => InLine { rank: lock.in_line(), kind: Some(LockKind::Shared) },
+            _ => InLine::default(),
+        }
+    }
+
     /// Advances; answers whether the call is over.
     ///
     /// # Errors

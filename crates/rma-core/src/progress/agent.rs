@@ -30,7 +30,7 @@ use super::wait::Waiting;
 use crate::channel::Armed;
 use crate::host::Host;
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
 /// The longest pause between two looks at a program that steps the engine, in ticks.
@@ -45,6 +45,8 @@ pub(crate) struct AgentState {
     is_parked: AtomicBool,
     /// Steps of the application, modulo 2³². Changed under the engine's lock.
     steps: AtomicU32,
+    /// Since when the application is away, on the host's clock in milliseconds and 1; 0 while it is there, as far as looks tell.
+    away_since: AtomicU64,
     is_over: Mutex<bool>,
     bell: Condvar,
 }
@@ -62,6 +64,7 @@ impl AgentState {
         Self {
             is_parked: AtomicBool::new(false),
             steps: AtomicU32::new(0),
+            away_since: AtomicU64::new(0),
             is_over: Mutex::new(false),
             bell: Condvar::new(),
         }
@@ -82,6 +85,12 @@ impl AgentState {
     pub(crate) fn end(&self) {
         *self.is_over.lock() = true;
         self.bell.notify_one();
+    }
+
+    /// How long the application has been away by `now`, if it is and an agent looks.
+    pub(crate) fn away(&self, now: Duration) -> Option<Duration> {
+        let since = self.away_since.load(Relaxed).checked_sub(1)?;
+        Some(now.saturating_sub(Duration::from_millis(since)))
     }
 
     fn is_over(&self) -> bool {
@@ -106,6 +115,12 @@ impl Agent<'_> {
             drop(is_over);
             let steps = state.steps.load(Relaxed);
             let is_active = std::mem::replace(&mut seen, steps) != steps;
+            if is_active {
+                state.away_since.store(0, Relaxed);
+            } else if state.away_since.load(Relaxed) == 0 {
+                let since = self.host.now().saturating_sub(pause).as_millis() as u64;
+                state.away_since.store(since + 1, Relaxed);
+            }
             let token = if is_active { None } else { self.waiting.poller.try_lock() };
             pause = match token {
                 Some(poller) => {

@@ -3,7 +3,7 @@
 //! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, `spin`
 //! is how a wait for packets begins, `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the
 //! waits for what lies in shared memory. `sharing` guesses whether a wait should spin, and `quiet` says when calls that need no
-//! packet step too.
+//! packet step too. `reports` is what a long wait says of itself.
 //! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
@@ -16,6 +16,7 @@ mod outside;
 mod poller;
 mod protocol;
 mod quiet;
+mod reports;
 mod sharing;
 mod spin;
 mod state;
@@ -31,6 +32,7 @@ pub(crate) use poller::Poller;
 pub use poller::{Registrar, WakeHandle};
 pub use protocol::{NoUpper, UPPER_TOKEN, Upper};
 pub(crate) use quiet::Quiet;
+pub use reports::LastingWait;
 pub(crate) use state::{BulkOwner, Bulks, Pools, State};
 pub(crate) use step::Core;
 pub(crate) use vigil::Vigil;

@@ -8,6 +8,7 @@ use super::state::State;
 use super::step::Core;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::host::Awaited;
 use crate::ids::Peer;
 
 /// Looks in a row, and looks with a pause in between, of a process that has a core of its own: a few microseconds.
@@ -52,13 +53,13 @@ impl Engine {
     ///
     /// # Errors
     /// Whatever `ready` answers.
-    pub fn wait_in_memory<T>(
+    pub fn wait_in_memory<T, W: Into<Awaited>>(
         &self,
         call: &'static str,
-        describe: &dyn Fn() -> String,
+        describe: &dyn Fn() -> W,
         ready: &mut dyn FnMut(bool) -> Result<Option<T>>,
     ) -> Result<T> {
-        self.wait(call, &|_| describe(), &mut |core: &mut Core| ready(!core.state.is_spinning))
+        self.wait(call, &|_| describe().into(), &mut |core: &mut Core| ready(!core.state.is_spinning))
     }
 
     /// Makes other processes look again that sleep in [`Engine::wait_in_memory`]. They are told before this returns, since
@@ -68,7 +69,7 @@ impl Engine {
     /// None now; waits have errors.
     pub fn ring(&self, call: &'static str, peers: impl Iterator<Item = Peer>) -> Result<()> {
         self.nudge(peers);
-        let describe = |_: &State| "room to tell the processes that sleep".to_owned();
+        let describe = |_: &State| "room to tell the processes that sleep".into();
         self.wait(call, &describe, &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(())))
     }
 

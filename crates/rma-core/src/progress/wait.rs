@@ -29,13 +29,14 @@ use super::agent::AgentState;
 use super::doze::News;
 use super::naps::Naps;
 use super::poller::{Poller, Registrar};
+use super::reports::{Inquiries, Reports};
 use super::sharing::Sharing;
 use super::state::State;
 use super::step::Core;
 use super::turns::{Turn, Turns};
 use crate::channel::Armed;
 use crate::error::Result;
-use crate::host::{Host, LongWait};
+use crate::host::{Awaited, Host};
 use crate::trace::Sight;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -55,6 +56,7 @@ pub(crate) struct Waiting {
     /// Whether what this process waits for needs its core.
     pub(super) sharing: Sharing,
     naps: Naps,
+    pub(crate) inquiries: Inquiries,
     /// The thread that drives the engine while the application is away, if there is one.
     pub(crate) agent: AgentState,
 }
@@ -78,13 +80,6 @@ const LOOKS_BETWEEN_STEPS: u32 = 8;
 /// How long a wait spins between two turns that it gives away: short for who shares the core with what it waits for, long
 /// beside the system call.
 const SPIN_BETWEEN_TURNS: Duration = Duration::from_micros(6);
-
-/// When a wait reports: after the limit, then each time that it has lasted twice as long.
-struct Reports {
-    /// Zero is never.
-    after: Duration,
-    begun: Option<Duration>,
-}
 
 /// What a wait works on.
 pub(crate) struct Wait<'a> {
@@ -112,6 +107,7 @@ impl Waiting {
             turns: Turns::default(),
             sharing: Sharing::new(),
             naps: Naps::default(),
+            inquiries: Inquiries::default(),
             agent: AgentState::new(),
         }
     }
@@ -199,7 +195,7 @@ impl Wait<'_> {
     /// Drives the engine until `ready` has a value. `describe` says what is waited for, when it takes long.
     pub(crate) fn until<T>(
         &self,
-        describe: &dyn Fn(&State) -> String,
+        describe: &dyn Fn(&State) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         if !self.gives_turns_at_once() {
@@ -213,7 +209,7 @@ impl Wait<'_> {
     fn go_on_until<T>(
         &self,
         mut turn: Option<Turn>,
-        describe: &dyn Fn(&State) -> String,
+        describe: &dyn Fn(&State) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let mut yields = self.patience.yields;
@@ -221,7 +217,7 @@ impl Wait<'_> {
         // itself.
         let sleeps_at_once = self.patience.spin.is_zero() && self.patience.yields == 0;
         let mut is_last_round = sleeps_at_once;
-        let mut reports = Reports { after: self.patience.report, begun: None };
+        let mut reports = Reports::new(&self.waiting.inquiries, self.patience.report);
         let (mut idle_since, mut next_turn, mut span, mut rounds) = (None, None, None, 0u32);
         // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that; and the last sleep.
         let (mut held, mut slept) = (None, None);
@@ -238,7 +234,7 @@ impl Wait<'_> {
                 return Ok(value);
             }
             if self.sight.is_on() && span.is_none() {
-                span = Some(self.sight.wait(self.call, &describe(&core.state)));
+                span = Some(self.sight.wait(self.call, &describe(&core.state).text));
             }
             rounds = rounds.wrapping_add(1);
             if moved {
@@ -387,32 +383,5 @@ impl Wait<'_> {
 
     fn has_news(&self, seen: News) -> bool {
         self.waiting.news() != seen
-    }
-}
-
-impl Reports {
-    /// Reports if it is time to, and says how long it is until the next report. The wait counts from the first look, which
-    /// comes when it spins in vain.
-    fn look(
-        &mut self,
-        wait: &Wait<'_>,
-        state: &State,
-        now: Duration,
-        describe: &dyn Fn(&State) -> String,
-    ) -> Option<Duration> {
-        if self.after.is_zero() {
-            return None;
-        }
-        let waited = now.saturating_sub(*self.begun.get_or_insert(now));
-        if waited >= self.after {
-            let waits_for = describe(state);
-            // The host says it aloud.
-            tracing::info!(call = wait.call, waits_for, ?waited, "still waiting");
-            wait.host.report(&LongWait { call: wait.call, waited, waits_for: &waits_for });
-            while waited >= self.after {
-                self.after *= 2;
-            }
-        }
-        Some(self.after - waited)
     }
 }

@@ -60,6 +60,11 @@ impl TargetRole {
             || shared.own().control.lock_state().owner().is_some()
     }
 
+    /// Packet origins that hold a shared lock, in no order.
+    pub(crate) fn sharing(&self) -> impl Iterator<Item = Peer> + '_ {
+        self.shared_holders.keys().copied()
+    }
+
     /// Whether the engine waits for the lock in the name of others, or counts anew who holds it.
     pub(crate) fn has_waiters(&self) -> bool {
         !self.line.is_empty() || self.is_recounting

@@ -393,7 +393,7 @@ impl Window {
     ) -> Result<()> {
         let describe = |_: &_| {
             let window = self.engine.sight().describe_window(self.shared.id);
-            format!("earlier operations to end, to make room for one on rank {target} ({window})")
+            format!("earlier operations to end, to make room for one on rank {target} ({window})").into()
         };
         self.engine.wait(call, &describe, &mut |core| {
             let Some(mut window) = core.state.take_window(self.shared.id) else { return Err(gone(call)) };

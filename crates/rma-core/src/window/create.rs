@@ -122,8 +122,8 @@ impl WindowCreation {
         Ok(Self { engine, group, spec, hints, fault, number, phase })
     }
 
-    pub(super) fn group_size(&self) -> u32 {
-        self.group.size()
+    pub(super) fn group(&self) -> &Group {
+        &self.group
     }
 
     /// The creation's number in this process.

@@ -9,7 +9,7 @@
 
 use super::calls::{Window, gone};
 use super::quick::QuickCalls;
-use super::waits::waits_to_free;
+use super::waits::awaits_to_free;
 use crate::epoch::{Call, is_open};
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};
@@ -61,11 +61,9 @@ impl WindowFree {
     /// As [`WindowFree::poll`].
     pub fn wait(mut self) -> Result<()> {
         let engine = self.window.engine().clone();
-        let (id, host, sight) = (self.window.id(), engine.host(), engine.sight());
-        let _call = sight.call(CALL, Some(id), None);
-        let describe = |state: &State| {
-            format!("{} ({})", waits_to_free(state.windows.get(id), host), sight.describe_window(id))
-        };
+        let id = self.window.id();
+        let _call = engine.sight().call(CALL, Some(id), None);
+        let describe = |state: &State| awaits_to_free(state, id, &engine);
         engine.wait(CALL, &describe, &mut |core| Ok(self.poll_in(core)?.then_some(())))
     }
 

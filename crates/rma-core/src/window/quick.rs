@@ -216,7 +216,7 @@ impl Window {
             if shared.members.iter().any(|member| member.control.is_asleep(Sleep::Fence)) {
                 self.ring(|_| true, Sleep::Fence);
                 // They are told before this call returns, since nobody else tells them.
-                let describe = |_: &State| "room to tell the ranks that sleep in a fence".to_owned();
+                let describe = |_: &State| "room to tell the ranks that sleep in a fence".into();
                 let told = &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(()));
                 if let Err(error) = self.engine().wait("fence", &describe, told) {
                     return Some(Err(error));

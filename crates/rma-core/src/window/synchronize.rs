@@ -6,8 +6,9 @@
 
 use super::calls::{Window, gone};
 use super::free::WindowFree;
+use super::needs::InLine;
 use super::state::WindowState;
-use super::waits::{behind, waits_for};
+use super::waits::{awaits, awaits_creation};
 use crate::control::Wake;
 use crate::engine::Engine;
 use crate::epoch::{
@@ -20,6 +21,7 @@ use crate::progress::{Core, State};
 use crate::target::locks;
 use crate::trace::CallSpan;
 use crate::window::{Hints, WindowCreation, WindowSpec};
+use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Looks at a lock that another rank has before the call joins the line, and pauses after each: a few microseconds in all. More
@@ -73,11 +75,8 @@ impl Engine {
 
     fn await_window(&self, mut creation: WindowCreation) -> Result<Window> {
         let _call = self.sight().call("win_create", None, None);
-        let (size, number) = (creation.group_size(), creation.number());
-        let describe = |state: &State| match state.windows.is_behind(number) {
-            true => "the creations of windows by other threads that come before this one".to_owned(),
-            false => format!("all {size} ranks to create a window{}", behind(self.host())),
-        };
+        let (group, number) = (creation.group().clone(), creation.number());
+        let describe = |state: &State| awaits_creation(state, &group, number, self.host());
         self.wait("win_create", &describe, &mut |core| creation.poll_in(core))
     }
 }
@@ -416,16 +415,15 @@ impl Window {
     /// Drives the engine until a synchronization call is over.
     pub(super) fn finish(&self, name: &'static str, sync: &mut Sync) -> Result<()> {
         let (engine, id, call) = (self.engine(), self.id(), sync.1);
-        let describe = |state: &State| {
-            let window = engine.sight().describe_window(id);
-            match state.windows.get(id) {
-                Some(state_of) => format!("{} ({window})", waits_for(state, state_of, call, engine)),
-                None => window,
-            }
-        };
+        let in_line = Cell::new(InLine::default());
+        let describe = |state: &State| awaits(state, id, call, in_line.get(), engine);
         let is_for_packets = sync.waits_for_packets();
         engine.wait_for(name, is_for_packets, &describe, &mut |core| {
-            Ok(self.advance(core, sync, name)?.then_some(()))
+            let is_over = self.advance(core, sync, name)?;
+            if !is_over && matches!(sync.0, SyncStep::Lock(_) | SyncStep::LockAll(_)) {
+                in_line.set(sync.0.in_line());
+            }
+            Ok(is_over.then_some(()))
         })
     }
 

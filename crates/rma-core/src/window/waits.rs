@@ -4,12 +4,13 @@
 //! knows who is missing the sentence names them; a barrier of the host names those whose message it waits for next, who may
 //! be waiting themselves.
 
+use super::needs::{InLine, needs, needs_to_create, needs_to_free};
 use super::shared::Shared;
 use super::state::WindowState;
-use crate::control::Sleep;
+use crate::control::ControlBlock;
 use crate::engine::Engine;
 use crate::epoch::{Call, Caller};
-use crate::host::Host;
+use crate::host::{Awaited, Group, Host};
 use crate::ids::{Rank, WindowId};
 use crate::progress::State;
 use crate::trace::Sight;
@@ -18,8 +19,46 @@ use std::fmt::Write;
 /// Most ranks that a sentence names.
 const MOST_NAMED: usize = 8;
 
-/// What a call that has begun on a window waits for, as a clause that fits behind "for".
-pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -> String {
+/// Who has yet to come to a fence.
+fn come(window: &WindowState) -> Option<String> {
+    let absent = absent(window)?;
+    (!absent.is_empty()).then(|| format!("{} to enter the fence", list(&absent)))
+}
+
+/// What a call that has begun on a window waits for.
+pub(super) fn awaits(
+    state: &State,
+    window: WindowId,
+    call: Call,
+    in_line: InLine,
+    engine: &Engine,
+) -> Awaited {
+    let name = engine.sight().describe_window(window);
+    let Some(window) = state.windows.get(window) else { return name.into() };
+    let text = format!("{} ({name})", waits_for(state, window, call, engine));
+    let (needs, holds) = needs(state, window, call, in_line, engine.sight());
+    Awaited { text, needs, holds }
+}
+
+/// What a call that makes a window waits for, which was the process's `number`th.
+pub(super) fn awaits_creation(state: &State, group: &Group, number: u64, host: &dyn Host) -> Awaited {
+    if state.windows.is_behind(number) {
+        return "the creations of windows by other threads that come before this one".into();
+    }
+    let text = format!("all {} ranks to create a window{}", group.size(), behind(host));
+    Awaited { text, needs: needs_to_create(group), holds: Vec::new() }
+}
+
+/// What a free call waits for.
+pub(super) fn awaits_to_free(state: &State, window: WindowId, engine: &Engine) -> Awaited {
+    let name = engine.sight().describe_window(window);
+    let window = state.windows.get(window);
+    let text = format!("{} ({name})", waits_to_free(window, engine.host()));
+    Awaited { text, needs: needs_to_free(window, engine.sight()), holds: Vec::new() }
+}
+
+/// The clause that fits behind "for".
+fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -> String {
     let shared = &window.shared;
     let unfinished = || unfinished(state, window);
     let answers = |ranks: Vec<Rank>| match ranks.is_empty() {
@@ -27,7 +66,7 @@ pub(super) fn waits_for(state: &State, window: &WindowState, call: Call, engine:
         false => Some(format!("{} to complete operations", list(&ranks))),
     };
     let what = match call {
-        Call::Fence => answers(unfinished()).or_else(|| absent(window)).unwrap_or_else(|| {
+        Call::Fence => answers(unfinished()).or_else(|| come(window)).unwrap_or_else(|| {
             format!("all {} ranks to enter the fence{}", shared.group.size(), behind(engine.host()))
         }),
         Call::Lock(rank) => {
@@ -100,7 +139,7 @@ fn earlier_elsewhere(state: &State, here: WindowId, sight: &Sight) -> Option<Str
 }
 
 /// A free call's clause.
-pub(super) fn waits_to_free(window: Option<&WindowState>, host: &dyn Host) -> String {
+fn waits_to_free(window: Option<&WindowState>, host: &dyn Host) -> String {
     let Some(window) = window else { return "the end of the window".to_owned() };
     let locks =
         if window.target.is_locked(&window.shared) { ", and the release of this rank's lock" } else { "" };
@@ -108,12 +147,12 @@ pub(super) fn waits_to_free(window: Option<&WindowState>, host: &dyn Host) -> St
 }
 
 /// What the host's collectives wait for next, if it knows, as the end of a sentence.
-pub(super) fn behind(host: &dyn Host) -> String {
+fn behind(host: &dyn Host) -> String {
     host.waits_for().map_or_else(String::new, |whom| format!(", next for {whom}"))
 }
 
 /// Ranks with operations that are not complete.
-fn unfinished(state: &State, window: &WindowState) -> Vec<Rank> {
+pub(super) fn unfinished(state: &State, window: &WindowState) -> Vec<Rank> {
     let keys = window.table.keys(&state.pools.targets);
     let targets = keys.iter().map(|key| &state.pools.targets[*key]).filter(|target| !target.is_idle());
     let mut ranks: Vec<_> = targets.map(|target| target.rank).collect();
@@ -121,23 +160,19 @@ fn unfinished(state: &State, window: &WindowState) -> Vec<Rank> {
     ranks
 }
 
-/// Who is not in a fence, where that can be told: those who are in one that meets in shared memory sleep by the time that
-/// anybody asks.
-fn absent(window: &WindowState) -> Option<String> {
+/// Who is not in the fence that this rank is in, where that can be told.
+pub(super) fn absent(window: &WindowState) -> Option<Vec<Rank>> {
     let shared = &window.shared;
-    let absent: Vec<_> = match &window.target.arrivals {
-        Some(arrivals) => arrivals.missing().collect(),
-        None if shared.has_packet_targets() => return None,
+    match &window.target.arrivals {
+        Some(arrivals) => Some(arrivals.missing().collect()),
+        None if shared.has_packet_targets() => None,
         None => {
-            let others = (0..shared.members.len()).filter(|place| *place != shared.own);
-            let members = others.map(|place| &shared.members[place]);
-            members
-                .filter(|member| !member.control.is_asleep(Sleep::Fence))
-                .map(|member| member.rank)
-                .collect()
+            let number = shared.own().control.meeting().last();
+            let has_come = |control: &ControlBlock| control.meeting().has_come(number);
+            let absent = shared.members.iter().filter(|member| !has_come(&member.control));
+            Some(absent.map(|member| member.rank).collect())
         }
-    };
-    (!absent.is_empty()).then(|| format!("{} to enter the fence", list(&absent)))
+    }
 }
 
 /// The lock of a rank of the node, with its holder where the lock word names one.

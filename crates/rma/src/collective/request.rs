@@ -109,6 +109,11 @@ impl<T> CollectiveRequest<T> {
         Self { runtime: Arc::clone(runtime), call, task: active, is_taken: false }
     }
 
+    /// The call that has begun it.
+    pub fn call(&self) -> &'static str {
+        self.call
+    }
+
     /// Whether it has ended. Moves nothing, so that it can be asked inside [`crate::raw::Runtime::wait_until`].
     pub fn has_ended(&self) -> bool {
         self.task.has_ended()
@@ -141,7 +146,7 @@ impl<T> CollectiveRequest<T> {
         let Self { runtime, call, task, is_taken } = &self;
         let _call = runtime.engine.trace_call(call);
         assert!(!is_taken, "the result of this {call} has been taken");
-        let describe = || "the other ranks of the collective".to_owned();
+        let describe = || runtime.awaited_collective();
         let end = match task.take() {
             Some(end) => end,
             None => runtime.wait_until(call, &describe, &mut || task.take().transpose()),

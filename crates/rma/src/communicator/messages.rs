@@ -167,7 +167,8 @@ impl Sending {
     /// When the receiver is lost.
     pub fn wait(mut self) -> Result<()> {
         let _call = self.runtime.engine.trace_call("send");
-        let describe = || "a message to leave, or to be received".to_owned();
+        let (runtime, name) = (&self.runtime, self.request.name());
+        let describe = || runtime.awaited("a message to leave, or to be received", Some(name));
         self.runtime.wait_until("send", &describe, &mut || self.request.test().transpose())
     }
 }
@@ -190,7 +191,8 @@ impl<T: Element> Receiving<'_, T> {
     pub fn wait(mut self) -> Result<Message<T>> {
         let runtime = self.communicator.runtime();
         let _call = runtime.engine.trace_call("receive");
-        let describe = || "a message to arrive".to_owned();
+        let name = self.request.name();
+        let describe = || runtime.awaited("a message to arrive", Some(name));
         let received = runtime.wait_until("receive", &describe, &mut || self.request.test().transpose());
         let received = received.map_err(|error| match error.class() {
             // Nothing is pending when this has returned.

@@ -254,6 +254,15 @@ impl Matcher {
         of_planes.flat_map(|(_, queues)| queues.posted.iter().map(|(pattern, _)| pattern.source)).collect()
     }
 
+    /// Contexts and sources of the posted receives of a plane, ascending; `None` for one that takes any.
+    pub(super) fn awaited_in(&self, plane: Plane) -> BTreeSet<(u64, Option<Peer>)> {
+        let of_plane = self.all().filter(|(scope, _)| scope.plane == plane);
+        let sources = of_plane.flat_map(|(scope, queues)| {
+            queues.posted.iter().map(|(pattern, _)| (scope.context, pattern.source))
+        });
+        sources.collect()
+    }
+
     /// Number of messages kept, and of receives posted.
     pub(super) fn counts(&self) -> (usize, usize) {
         let queues = self.all().map(|(_, queues)| queues);

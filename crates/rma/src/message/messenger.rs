@@ -340,7 +340,6 @@ impl MatchedMessage {
 }
 
 impl SendRequest {
-    #[cfg(test)]
     pub(super) fn id(&self) -> RequestId {
         self.id
     }
@@ -368,7 +367,6 @@ impl ReceiveRequest {
         Self { state: Arc::clone(state), id, circle: None, is_over: false, refused: None }
     }
 
-    #[cfg(test)]
     pub(super) fn id(&self) -> RequestId {
         self.id
     }

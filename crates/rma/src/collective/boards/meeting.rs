@@ -4,7 +4,9 @@ use super::board::{BOARD_LEN, Board, Kind, Notice, Number, SLOTS, Want};
 use super::departures::Departures;
 use crate::message::{Plane, ReceiveRequest, Scope, left_error};
 use crate::runtime::Runtime;
-use rma_core::host::{Group, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet};
+use rma_core::host::{
+    Awaited, Group, Locality, Need, Outcome, Place, SegmentKind, SegmentRequest, SegmentSet,
+};
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
@@ -187,7 +189,7 @@ impl Boards {
         if runtime.engine.look_for(&mut look) {
             return Ok(());
         }
-        let describe = || "the other ranks of the collective".to_owned();
+        let describe = || self.awaited(want);
         loop {
             let (mut watches, mut says_asleep, mut looks) = (Watches::new(), false, 0);
             let end = runtime.wait_in_memory(call, &describe, &mut |may_sleep| {
@@ -234,6 +236,15 @@ impl Boards {
                 }
             }
         }
+    }
+
+    /// What such a wait awaits: those who have not come.
+    fn awaited(&self, want: Want) -> Awaited {
+        let wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
+        let absent = wanted.filter(|rank| !self.boards[*rank].has_joined(want.number));
+        let place = Place { context: self.group.context(), window: None, name: String::new() };
+        let need = Need::Collective(place, absent.map(|rank| self.peer(rank)).collect());
+        Awaited::one("the other ranks of the collective".to_owned(), need)
     }
 
     /// That no rank for which this one waits has left without coming.

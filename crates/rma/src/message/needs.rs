@@ -1,0 +1,76 @@
+//! What waits for messages need of whom, as facts ([`rma_core::host::Need`]).
+
+use super::messenger::{Messenger, ReceiveRequest, SendRequest};
+use super::packet::{Plane, Scope};
+use super::request::RequestId;
+use super::state::{Kind, Receive, SendStage};
+use rma_core::host::{Need, Place};
+use rma_core::ids::Peer;
+use std::collections::BTreeSet;
+
+/// A message under way, or waited for, as those name it who only ask what it needs. It may be over.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageId(RequestId);
+
+impl SendRequest {
+    /// Its name for [`Messenger::need_of`].
+    pub fn name(&self) -> MessageId {
+        MessageId(self.id())
+    }
+}
+
+impl ReceiveRequest {
+    /// Its name for [`Messenger::need_of`].
+    pub fn name(&self) -> MessageId {
+        MessageId(self.id())
+    }
+}
+
+impl Messenger {
+    /// What a message needs that another process has to do: `None` when nothing, or when it is over.
+    pub fn need_of(&self, message: MessageId) -> Option<Need> {
+        let mut state = self.state.lock();
+        let me = state.me;
+        match &state.requests.get_mut(message.0)?.kind {
+            Kind::Receive(Receive::Posted { pattern, .. }) => Some(Need::Message(pattern.source)),
+            // Whether it has left is the channels' business; that it was not taken, the receiver's.
+            Kind::Send(send) if send.stage == SendStage::Announced && send.to != me => {
+                Some(Need::Receipt(send.to))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a wait for whichever of the process's messages needs: those that may bring one.
+    pub(crate) fn needs_of_all(&self) -> Need {
+        let awaited = self.state.lock().matcher.awaited(&Plane::OF_USERS);
+        Need::Requests(awaited.into_iter().collect())
+    }
+
+    /// What a wait for a collective needs, if this process takes part in those of one communicator only.
+    pub(crate) fn need_of_collective(&self) -> Option<Need> {
+        let state = self.state.lock();
+        let mut awaited = state.matcher.awaited_in(Plane::Collective);
+        let last = state.matcher.awaited_in(Plane::Host).into_iter();
+        awaited.extend(last.filter(|(context, _)| *context == Scope::LAST.context));
+        drop(state);
+        let contexts: BTreeSet<u64> = awaited.iter().map(|(context, _)| *context).collect();
+        let (Some(context), 1) = (contexts.first(), contexts.len()) else { return None };
+        let sources: Vec<Peer> = awaited.iter().filter_map(|(_, source)| *source).collect();
+        let place = Place { context: *context, window: None, name: String::new() };
+        (!sources.is_empty()).then_some(Need::Collective(place, sources))
+    }
+
+    /// The groups in whose collectives, of whatever kind, this process takes part now, in a call that waits or not.
+    pub(crate) fn joined(&self) -> BTreeSet<u64> {
+        let state = self.state.lock();
+        let planes = [Plane::Collective, Plane::Host, Plane::Window];
+        let awaited = planes.into_iter().flat_map(|plane| state.matcher.awaited_in(plane));
+        awaited.map(|(context, _)| context).collect()
+    }
+
+    /// Whether something of this process waits to be sent: others may get what they wait for without a call of its own.
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.state.lock().active.is_empty()
+    }
+}
