@@ -17,6 +17,7 @@ use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::progress::WakeHandle;
 use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,6 +40,8 @@ pub struct Runtime {
     /// Contexts that this process has named so far.
     contexts: AtomicU64,
     pub(crate) alarm: Arc<Alarm>,
+    /// What users call communicators, by context.
+    names: Mutex<HashMap<u64, String>>,
     /// Who writes the timeline of this process.
     pub(crate) recorder: Option<Arc<Recorder>>,
     /// Whether the last collective failed here: then the ranks are out of step.
@@ -92,6 +95,7 @@ impl Runtime {
             departures: Arc::default(),
             contexts: AtomicU64::new(1),
             alarm,
+            names: Mutex::default(),
             recorder,
             is_out_of_step: AtomicBool::new(false),
         })
@@ -319,6 +323,40 @@ impl Runtime {
         if let Some(siblings) = &self.siblings {
             siblings.close();
         }
+    }
+
+    /// Names the communicator of a context, for reports; an empty name is none.
+    pub fn name_communicator(&self, context: u64, name: &str) {
+        let mut names = self.names.lock();
+        match name {
+            "" => drop(names.remove(&context)),
+            name => drop(names.insert(context, name.to_owned())),
+        }
+    }
+
+    /// What users call a communicator.
+    pub(crate) fn communicator_name(&self, context: u64) -> Option<String> {
+        self.names.lock().get(&context).cloned()
+    }
+
+    /// What the wait for a message awaits: `text`, and what the message needs. Without one it is a wait for any of this process's.
+    pub fn awaited(&self, text: &str, message: Option<MessageId>) -> Awaited {
+        let needs = match message {
+            Some(message) => self.messenger.need_of(message).into_iter().collect(),
+            None => vec![self.messenger.needs_of_all()],
+        };
+        Awaited { needs, ..Awaited::from(text) }
+    }
+
+    /// What the wait for a collective awaits.
+    pub fn awaited_collective(&self) -> Awaited {
+        let needs = self.messenger.need_of_collective().into_iter().collect();
+        Awaited { needs, ..Awaited::from("the other ranks of the collective") }
+    }
+
+    fn with_behind(&self, mut awaited: Awaited) -> Awaited {
+        awaited.text += &self.behind();
+        awaited
     }
 
     /// For whom messages and collectives of this process wait, as the end of a sentence.

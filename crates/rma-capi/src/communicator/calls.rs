@@ -50,7 +50,11 @@ entry! {
 
     /// `MPI_Comm_set_name` (§7.8): a long name is cut.
     fn MPI_Comm_set_name(comm: MPI_Comm, comm_name: Text) raises Raiser::Comm(comm); |process| {
-        get(process, comm)?.name.set("comm_name", comm_name)
+        let comm = get(process, comm)?;
+        comm.name.set("comm_name", comm_name)?;
+        let name = String::from_utf8_lossy(&comm.name.bytes()).into_owned();
+        comm.inner.runtime().name_communicator(comm.inner.context(), &name);
+        Ok(())
     }
 
     /// `MPI_Comm_get_name` (§7.8).

@@ -183,6 +183,7 @@ impl Drop for Communicator {
     fn drop(&mut self) {
         self.runtime.messenger.close(self.context());
         self.runtime.host().forget(self.context());
+        self.runtime.name_communicator(self.context(), "");
     }
 }
 
