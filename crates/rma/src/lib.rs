@@ -18,6 +18,7 @@
 //! from outside. [`config`] is the table of all variables.
 
 mod agent;
+mod answering;
 pub mod collective;
 mod communicator;
 pub mod config;

@@ -8,9 +8,10 @@
 //!   engine         on the channels
 //! ```
 
+use crate::answering;
 use crate::config::{Configuration, Listen};
 use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
-use crate::launch::{Client, ProcessMapping, SECRET_KEY, Secret, other_launcher};
+use crate::launch::{Client, Notice, ProcessMapping, SECRET_KEY, Secret, other_launcher};
 use crate::message::Messenger;
 use crate::nobody::Nobody;
 use crate::runtime::{Alarm, Parts, Runtime};
@@ -104,8 +105,13 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         messenger.set_crowded(launcher.get(CROWDED_KEY)?.as_deref() == Some("1"));
     }
     let direct = configuration.runtime.direct && !reach.forced;
-    let host =
-        RuntimeHost::new(messenger.clone(), HostSettings { places, siblings: siblings.clone(), direct });
+    let tells = launcher.as_ref().filter(|launcher| launcher.is_own()).map(Arc::downgrade);
+    let tell_stuck = tells.map(|launcher| {
+        let tell = move || launcher.upgrade().is_some_and(|launcher| launcher.tell_stuck());
+        Box::new(tell) as Box<dyn Fn() -> bool + Send + Sync>
+    });
+    let settings = HostSettings { places, siblings: siblings.clone(), direct, tell_stuck };
+    let host = RuntimeHost::new(messenger.clone(), settings);
     let runtime = Runtime::new(Parts {
         me: identity.me,
         size: identity.size,
@@ -117,14 +123,20 @@ pub(crate) fn start(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>
         alarm: Arc::new(Alarm::default()),
         job: identity.job,
     })?;
+    let runtime = Arc::new(runtime);
     if let Some(launcher) = &launcher {
         let (messenger, engine) = (runtime.messenger.clone(), runtime.engine.wake_handle());
-        launcher.watch(move |rank| {
-            messenger.hear_of_death(Peer(rank));
-            engine.wake();
+        // As above.
+        let (asked, asks) = (Arc::downgrade(&runtime), Arc::downgrade(launcher));
+        launcher.watch(move |notice| match notice {
+            Notice::Death(rank) => {
+                messenger.hear_of_death(Peer(rank));
+                engine.wake();
+            }
+            Notice::Report(number) => answering::begin(number, asked.clone(), asks.clone()),
         })?;
     }
-    Ok(Started { runtime: Arc::new(runtime), launcher })
+    Ok(Started { runtime, launcher })
 }
 
 impl Reach {

@@ -294,7 +294,7 @@ fn bad_usage_is_told_and_nothing_starts() {
 
 #[test]
 fn signals_reach_the_ranks() {
-    let script = "trap 'echo got usr1; exit 0' USR1; echo ready; while :; do sleep 0.01; done";
+    let script = "trap 'echo got usr2; exit 0' USR2; echo ready; while :; do sleep 0.01; done";
     let mut running = Running::start(rmarun(["-n", "2", "sh", "-c", script]));
     let launcher = running.child.id() as i32;
     let mut stdout = running.child.stdout.take().unwrap();
@@ -304,9 +304,9 @@ fn signals_reach_the_ranks() {
         assert_eq!(std::io::Read::read(&mut stdout, &mut byte).unwrap(), 1);
         text.push(char::from(byte[0]));
     }
-    send(launcher, Signal::USR1);
+    send(launcher, Signal::USR2);
     std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
-    assert_eq!(text.matches("got usr1\n").count(), 2);
+    assert_eq!(text.matches("got usr2\n").count(), 2);
     // `sleep` dies of the signal too, but it is no rank.
     assert_eq!(running.finish().code, Some(0));
 }

@@ -179,7 +179,7 @@ impl Window {
     fn wait_for_dropped(&self, name: &'static str) -> Result<()> {
         let (id, sight) = (self.id(), self.engine().sight());
         let describe = |_: &State| {
-            format!("the end of a call that was begun and dropped ({})", sight.describe_window(id))
+            format!("the end of a call that was begun and dropped ({})", sight.describe_window(id)).into()
         };
         self.engine().wait(name, &describe, &mut |core| match core.state.windows.get(id) {
             None => Err(gone(name)),

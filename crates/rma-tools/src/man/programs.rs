@@ -18,7 +18,8 @@ pub(super) fn rmarun() -> io::Result<Vec<u8>> {
     rest.control("SH", ["NOTES"]);
     rest.text([roman(
         "Lines of different ranks are never mixed. Rank 0 has the launcher's standard input, the others read its end. \
-         Signals that end, stop or continue the launcher, and SIGUSR1, SIGUSR2 and SIGWINCH, reach all ranks. Whatever the \
+         Signals that end, stop or continue the launcher, and SIGUSR2, reach all ranks; SIGUSR1 has the launcher say what they \
+         wait for. Whatever the \
          ranks have started ends with the job, also when the launcher is killed.",
     )]);
     see_also(&mut rest, &["rmacc(1)", "rma-info(1)", "rma(7)"]);

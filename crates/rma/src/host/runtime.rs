@@ -25,7 +25,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// What a host is made from.
-#[derive(Debug)]
 pub struct HostSettings {
     /// Where the processes are.
     pub places: Places,
@@ -33,6 +32,18 @@ pub struct HostSettings {
     pub siblings: Option<Arc<Siblings>>,
     /// Whether windows may be shared where they need not be.
     pub direct: bool,
+    /// Tells whoever watches the whole job that a wait lasts long; `false` when nobody does. Without it this process says it by itself.
+    pub tell_stuck: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+}
+
+impl fmt::Debug for HostSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostSettings")
+            .field("places", &self.places)
+            .field("direct", &self.direct)
+            .field("is_watched", &self.tell_stuck.is_some())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The host of one process.
@@ -42,6 +53,7 @@ pub struct RuntimeHost {
     pub(super) siblings: Option<Arc<Siblings>>,
     direct: bool,
     barriers: Barriers,
+    tell_stuck: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     running: Mutex<Running>,
 }
 
@@ -75,13 +87,14 @@ impl Collective {
 impl RuntimeHost {
     /// A host whose collectives go through `messenger`.
     pub fn new(messenger: Messenger, settings: HostSettings) -> Self {
-        let HostSettings { places, siblings, direct } = settings;
+        let HostSettings { places, siblings, direct, tell_stuck } = settings;
         Self {
             messenger,
             places,
             siblings,
             direct,
             barriers: super::barrier::register(),
+            tell_stuck,
             running: Mutex::default(),
         }
     }
@@ -210,6 +223,9 @@ impl Host for RuntimeHost {
     }
 
     fn report(&self, wait: &LongWait<'_>) {
+        if self.tell_stuck.as_ref().is_some_and(|tell| tell()) {
+            return;
+        }
         eprintln!("rma: rank {}: {wait}, since {} UTC", self.places.me(), time_of_day(wait.waited));
     }
 }

@@ -24,7 +24,10 @@ fn hosts(net: &Net, ranks_per_node: Option<u32>, direct: bool, config: &ShmConfi
         let places = Places::new(Peer(rank), size, mapping, ranks_per_node);
         let mailbox = Mailbox::open(Peer(rank), &job, [7; 32]).unwrap();
         let siblings = Some(Arc::new(Siblings::new(mailbox, config.clone())));
-        RuntimeHost::new(net.messengers[rank as usize].clone(), HostSettings { places, siblings, direct })
+        RuntimeHost::new(
+            net.messengers[rank as usize].clone(),
+            HostSettings { places, siblings, direct, tell_stuck: None },
+        )
     };
     (0..size).map(make).collect()
 }
@@ -385,7 +388,10 @@ fn one_rank_that_cannot_map_makes_all_fall_back() {
     let places = Places::new(Peer(1), 3, ProcessMapping::regular(3, 3), None);
     let mailbox = Mailbox::open(Peer(1), "another job of the host test", [8; 32]).unwrap();
     let siblings = Some(Arc::new(Siblings::new(mailbox, ShmConfig::default())));
-    hosts[1] = RuntimeHost::new(net.messengers[1].clone(), HostSettings { places, siblings, direct: true });
+    hosts[1] = RuntimeHost::new(
+        net.messengers[1].clone(),
+        HostSettings { places, siblings, direct: true, tell_stuck: None },
+    );
     let made = segments(&mut net, &hosts, SegmentKind::Separate, |_| 100, &mut dice);
     let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
     check_shared(&made, &[vec![0], vec![1], vec![2]], |_| 100);

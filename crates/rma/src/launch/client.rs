@@ -6,7 +6,7 @@
 
 use super::inherited;
 use super::line::{Line, is_legal};
-use super::notices::OnDeath;
+use super::notices::OnNotice;
 use super::wire::{Beside, Voice, Wire, failed, malformed};
 use parking_lot::Mutex;
 use rma_core::Result;
@@ -264,8 +264,16 @@ impl Client {
         }
     }
 
+    /// Tells the launcher that a thread of this rank has waited for long: it asks all ranks what for. Other launchers are told
+    /// nothing; says whether this one is.
+    pub fn tell_stuck(&self) -> bool {
+        /// The engine waits meanwhile, and a launcher that lives reads at once.
+        const LIMIT: Duration = Duration::from_millis(100);
+        self.is_own() && self.voice.send(&Line::new("stuck"), Instant::now() + LIMIT).is_ok()
+    }
+
     /// Says a line without waiting for whoever waits for an answer.
-    fn say(&self, line: &Line) -> Result<()> {
+    pub(crate) fn say(&self, line: &Line) -> Result<()> {
         self.voice.send(line, Instant::now() + self.limit)
     }
 
@@ -273,8 +281,8 @@ impl Client {
         Arc::clone(&self.voice.stream)
     }
 
-    pub(super) fn set_watch(&self, on_death: OnDeath) {
-        self.wire.lock().on_death = Some(on_death);
+    pub(super) fn set_watch(&self, on_notice: OnNotice) {
+        self.wire.lock().on_notice = Some(on_notice);
     }
 
     /// Reads what has come without being asked for; says whether more may come.

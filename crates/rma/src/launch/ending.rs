@@ -8,6 +8,7 @@ use super::job::Job;
 use super::options::OnFailure;
 use super::outcome::Failure;
 use super::server::Phase;
+use super::telling::DEADLOCKED;
 
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -104,7 +105,7 @@ impl Job {
     /// All ranks have ended: names who has failed, if that is still to be told.
     pub(super) fn conclude(&mut self) {
         let failed = self.blame.failed_ranks();
-        if failed.is_empty() || [TIMED_OUT, CANNOT_WRITE].contains(&self.exit_code) {
+        if failed.is_empty() || [TIMED_OUT, DEADLOCKED, CANNOT_WRITE].contains(&self.exit_code) {
             return;
         }
         if let Some((signal, _)) = self.wish.filter(|_| self.told.is_empty()) {
@@ -150,6 +151,14 @@ impl Job {
             }
         }
         true
+    }
+
+    /// The job has run for as long as it may.
+    pub(super) fn time_out(&mut self) {
+        let seconds = self.options.timeout.unwrap_or_default();
+        self.stderr.say(&format!("the job has run for {seconds} s (--timeout); ending it"));
+        self.exit_code = TIMED_OUT;
+        self.ask_to_end();
     }
 
     pub(super) fn ask_to_end(&mut self) {

@@ -6,7 +6,7 @@
 use super::blame::Blame;
 use super::child::{StartError, Template};
 use super::client::JOB_PREFIX;
-use super::ending::{State, TIMED_OUT};
+use super::ending::State;
 use super::guard::{Guard, ended_child};
 use super::line::LineError;
 use super::mapping::ProcessMapping;
@@ -19,6 +19,7 @@ use super::server::{Event, ON_FAILURE_KEY, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
 use super::stragglers::{self, Mark};
+use super::waits::report::{Reason, Reports};
 use crate::descriptors::raise_limit;
 use crate::trace::gather_rest;
 
@@ -68,6 +69,7 @@ pub(super) struct Job {
     /// It was said that output of the job cannot be written.
     pub(super) output_is_lost: bool,
     pub(super) exit_code: u8,
+    pub(super) reports: Reports,
 }
 
 /// The program `rmarun`: runs the job that the command line describes and answers its exit status.
@@ -130,6 +132,7 @@ impl Job {
             wish: None,
             output_is_lost: false,
             exit_code: 0,
+            reports: Reports::new(ranks),
         };
         if let Err(error) = job.start()? {
             job.stderr.say(&error.to_string());
@@ -199,6 +202,8 @@ impl Job {
                 self.handle(event.token())?;
             }
             self.reap_adopted();
+            // What it says is passed on at once.
+            self.go_on_reporting(Instant::now());
             self.pass_on_ready();
             self.judge(Instant::now());
             self.watch_the_clock();
@@ -244,6 +249,7 @@ impl Job {
                     self.signal(Signal::CONT);
                     self.copy_stdin();
                 }
+                Wish::Report => self.want_report(Reason::Signal, Instant::now()),
                 Wish::None => {
                     self.signal(signal);
                     self.copy_stdin(); // perhaps in the foreground again
@@ -270,6 +276,8 @@ impl Job {
                         return self.cannot_serve(to, &error);
                     }
                 }
+                Ok((_, Event::Stuck)) => self.want_report(Reason::Wait, Instant::now()),
+                Ok((_, Event::Said(said))) => self.reports.hear(rank as u32, said),
                 Ok((_, Event::Lost(other))) => self.blame.lost(rank, other as usize),
                 Ok((_, Event::Abort { code, because: Some(suspect), .. })) => {
                     let failure = Failure::Aborted(code);
@@ -290,7 +298,7 @@ impl Job {
         self.must_end = true;
     }
 
-    fn answer(&mut self, answers: super::server::Answers) -> Option<(usize, LineError)> {
+    pub(super) fn answer(&mut self, answers: super::server::Answers) -> Option<(usize, LineError)> {
         let mut failed = None;
         for (to, line) in answers {
             if let Err(error) = self.ranks[to as usize].answer(&line) {
@@ -304,6 +312,7 @@ impl Job {
     fn reap(&mut self, rank: usize) -> io::Result<()> {
         let Some(status) = self.ranks[rank].reap(self.poll.registry())? else { return Ok(()) };
         self.serve_pmi(rank); // what it said last counts
+        self.reports.gone(rank as u32);
         self.ranks[rank].pass_on_rest(Source::Stdout, &mut self.stdout);
         self.ranks[rank].pass_on_rest(Source::Stderr, &mut self.stderr);
         let failure = Failure::of(status, self.server.phase(rank as u32));
@@ -344,11 +353,10 @@ impl Job {
         }
         if self.ends_at.is_some_and(|at| now >= at) {
             self.ends_at = None;
-            if !matches!(self.state, State::Ending { .. }) {
-                let seconds = self.options.timeout.unwrap_or_default();
-                self.stderr.say(&format!("the job has run for {seconds} s (--timeout); ending it"));
-                self.exit_code = TIMED_OUT;
-                self.ask_to_end();
+            match self.state {
+                State::Ending { .. } => {}
+                State::Running if self.server.has_listeners() => self.want_report(Reason::Timeout, now),
+                State::Running => self.time_out(),
             }
         }
     }
@@ -361,7 +369,8 @@ impl Job {
             State::Running => None,
             State::Ending { kill_at, give_up_at } => Some(kill_at.unwrap_or(*give_up_at)),
         };
-        let next = [next, self.ends_at, self.judge_at].into_iter().flatten().min()?;
+        let next =
+            [next, self.ends_at, self.judge_at, self.reports.wakes_at()].into_iter().flatten().min()?;
         // A little longer than exact, so that the clock has passed the moment when the sleep ends.
         Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
     }

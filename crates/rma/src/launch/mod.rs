@@ -23,12 +23,15 @@ mod server;
 mod signals;
 mod stdin;
 mod stragglers;
+mod telling;
+pub(crate) mod waits;
 mod wire;
 
 pub use client::Client;
 pub use job::main;
 pub use line::{Line, LineError, LineReader};
 pub use mapping::ProcessMapping;
+pub use notices::Notice;
 pub use options::{OnFailure, Options, Program};
 pub use others::other_launcher;
 pub use secret::{SECRET_KEY, Secret};

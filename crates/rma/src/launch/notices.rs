@@ -1,32 +1,44 @@
-//! What the launcher tells a rank without being asked: who has died.
+//! What the launcher tells a rank without being asked: who has died, and that it wants to know what the rank waits for.
 //!
 //! Notices and answers share one connection. Whoever reads it under its lock, for an answer or for notices, hands the notices on
 //! ([`Client::watch`]); a thread reads while nobody asks. It sleeps in the system until there is something, and ends with the
-//! connection. Only `rmarun` tells, and only in jobs that go on when a rank dies.
+//! connection. Only `rmarun` tells; of deaths in jobs that go on when a rank dies.
 
 use super::client::Client;
 use super::line::Line;
-use super::server::{DEATH, ON_FAILURE_KEY};
+use super::server::{DEATH, ON_FAILURE_KEY, REPORT};
 use crate::agent::with_signals_blocked;
 use rma_core::Result;
 use std::sync::Arc;
 use std::thread::Builder;
 
-/// What is done about a death, by whichever thread reads of it: the engine's lock may be held.
-pub(super) type OnDeath = Box<dyn Fn(u32) + Send>;
+/// Something that nobody has asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// This rank has died.
+    Death(u32),
+    /// The launcher wants the facts of the report of this number.
+    Report(u64),
+}
+
+/// What is done about a notice, by whichever thread reads it: the engine's lock may be held.
+pub(super) type OnNotice = Box<dyn Fn(Notice) + Send>;
 
 impl Client {
-    /// Has `on_death` called with each rank that dies, or has died, if the launcher tells.
+    /// Has `on_notice` called with each rank that dies, or has died, and each request for a report, if the launcher tells.
     ///
     /// # Errors
     /// When the launcher does not answer as agreed.
-    pub fn watch(self: &Arc<Self>, on_death: impl Fn(u32) + Send + 'static) -> Result<()> {
+    pub fn watch(self: &Arc<Self>, on_notice: impl Fn(Notice) + Send + 'static) -> Result<()> {
         // Other launchers are asked nothing that they have not got.
-        if !self.is_own() || self.get(ON_FAILURE_KEY)?.is_none_or(|then| then != "continue") {
+        if !self.is_own() {
             return Ok(());
         }
-        self.set_watch(Box::new(on_death));
-        self.ask(&Line::new("watch"), "watching")?;
+        self.set_watch(Box::new(on_notice));
+        if self.get(ON_FAILURE_KEY)?.is_some_and(|then| then == "continue") {
+            self.ask(&Line::new("watch"), "watching")?;
+        }
+        self.ask(&Line::new("listen"), "listening")?;
         let client = Arc::downgrade(self);
         let stream = self.stream();
         let reads = move || {
@@ -43,9 +55,15 @@ impl Client {
     }
 }
 
-/// The rank that a line says is dead.
-pub(super) fn death_in(line: &Line) -> Option<u32> {
-    (line.command() == DEATH).then(|| line.number("rank").ok()).flatten()
+impl Notice {
+    /// The notice that a line is, if it is one.
+    pub(super) fn of(line: &Line) -> Option<Self> {
+        match line.command() {
+            DEATH => line.number("rank").ok().map(Self::Death),
+            REPORT => line.number("number").ok().map(Self::Report),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -61,12 +79,12 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let (mut wire, told) = (Wire::new(ours.into()), Arc::new(Mutex::new(Vec::new())));
         let tells = Arc::clone(&told);
-        wire.on_death = Some(Box::new(move |rank| tells.lock().push(rank)));
+        wire.on_notice = Some(Box::new(move |notice| tells.lock().push(notice)));
         theirs
             .write_all(b"cmd=death rank=4\ncmd=watching rc=0\ncmd=death rank=2\ncmd=death rank=7\n")
             .unwrap();
         wire.ask(&Line::new("watch"), "watching", None).unwrap();
         // Nothing is left to be read that would wake a reader.
-        assert_eq!(*told.lock(), [4, 2, 7]);
+        assert_eq!(*told.lock(), [4, 2, 7].map(Notice::Death));
     }
 }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Ranks have the environment of rmarun. More programs of the same job follow after a word ':', each with \
 its own -n, -x and --wdir.\n\nThe exit status is that of the first rank that failed: its exit code, 128 + the signal that \
-killed it, or 1 if it left without finalizing; 124 after --timeout, 74 if the output cannot be written, 127 if there is no \
+killed it, or 1 if it left without finalizing; 124 after --timeout, 125 after --on-deadlock=end, 74 if the output cannot be written, 127 if there is no \
 such program, 126 if it cannot be run, 2 for a wrong command line. Ranks other than 0 read end-of-file from their standard input."
 )]
 pub struct Options {
@@ -43,6 +43,10 @@ pub struct Options {
     /// What happens to the other ranks when one dies, or ends with a status other than 0
     #[arg(long, value_name = "WHAT", default_value = "end")]
     pub on_failure: OnFailure,
+
+    /// What happens when ranks wait for each other in a circle that cannot open
+    #[arg(long, value_name = "WHAT", default_value = "report")]
+    pub on_deadlock: OnDeadlock,
 
     /// Seconds between asking the ranks to end (SIGTERM) and killing them
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = value_parser!(u64).range(0..=3600))]
@@ -91,6 +95,15 @@ pub enum OnFailure {
     End,
     /// Let the other ranks go on
     Continue,
+}
+
+/// What the launcher does when it finds a deadlock.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDeadlock {
+    /// Say so, and go on
+    Report,
+    /// Say so, and end the job
+    End,
 }
 
 impl Options {

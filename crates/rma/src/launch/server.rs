@@ -4,6 +4,7 @@
 //! that the job ends with, never a guess.
 
 use super::line::{Line, LineError};
+use super::waits::facts::Said;
 use std::collections::HashMap;
 
 /// Under this key this project's launcher says what a rank's failure means for the others: `end` or `continue`.
@@ -19,6 +20,8 @@ const STORE_BYTES_PER_RANK: usize = 64 * 1024;
 
 /// The command that tells a rank that another one has died, without being asked for.
 pub(super) const DEATH: &str = "death";
+/// The command that asks a rank what it waits for.
+pub(super) const REPORT: &str = "report";
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,10 @@ pub enum Event {
     Lost(u32),
     /// The rank asks that the job goes on when ranks die; likewise.
     Outlive,
+    /// A thread of the rank has waited for long; likewise.
+    Stuck,
+    /// A part of the rank's answer to [`Server::ask_for_report`]; likewise.
+    Said(Said),
 }
 
 /// The server of one job.
@@ -64,6 +71,8 @@ pub struct Server {
     waiting: Vec<bool>,
     /// Ranks that want to be told who dies.
     watching: Vec<bool>,
+    /// Ranks that answer when they are asked what they wait for.
+    listening: Vec<bool>,
     dead: Vec<u32>,
     /// Ranks of each program of the job, in order.
     programs: Vec<u32>,
@@ -83,6 +92,7 @@ impl Server {
             phases: vec![Phase::Started; size as usize],
             waiting: vec![false; size as usize],
             watching: vec![false; size as usize],
+            listening: vec![false; size as usize],
             dead: Vec::new(),
             programs: vec![size],
         }
@@ -119,6 +129,12 @@ impl Server {
             ("lost", Phase::Running | Phase::Finalized) => {
                 return Ok((Vec::new(), Event::Lost(line.number("rank")?)));
             }
+            // Threads of a rank answer while another one ends its part.
+            ("stuck", Phase::Running | Phase::Finalized) => return Ok((Vec::new(), Event::Stuck)),
+            (command, Phase::Running | Phase::Finalized) if Said::is_one(command) => {
+                let said = Said::parse(&line, self.phases.len() as u32)?;
+                return Ok((Vec::new(), Event::Said(said)));
+            }
             (_, Phase::Running) => {}
             (command, _) => {
                 return Err(LineError::new(format!("command {command:?} {}", place(phase))));
@@ -135,6 +151,10 @@ impl Server {
             "get_universe_size" => Line::new("universe_size").with("rc", 0).with("size", self.universe),
             "put" => self.put(&line)?,
             "get" => self.get(&line)?,
+            "listen" => {
+                self.listening[rank as usize] = true;
+                Line::new("listening").with("rc", 0)
+            }
             "watch" => return Ok((self.watch(rank), Event::None)),
             "outlive" => {
                 self.pairs.insert(ON_FAILURE_KEY.to_owned(), "continue".to_owned());
@@ -164,6 +184,23 @@ impl Server {
         self.dead.push(rank);
         let is_told = |other: &u32| self.watching[*other as usize] && self.phase(*other) == Phase::Running;
         (0..self.phases.len() as u32).filter(is_told).map(|other| (other, death(rank))).collect()
+    }
+
+    /// Asks all ranks that answer what they wait for, in the report of this number.
+    pub fn ask_for_report(&self, number: u64) -> Answers {
+        let line = Line::new(REPORT).with("number", number);
+        let answers = |rank: &u32| self.listening[*rank as usize] && self.phase(*rank) == Phase::Running;
+        (0..self.phases.len() as u32).filter(answers).map(|rank| (rank, line.clone())).collect()
+    }
+
+    /// Whether a rank waits in a barrier of the launcher.
+    pub fn is_meeting(&self, rank: u32) -> bool {
+        self.waiting[rank as usize]
+    }
+
+    /// Whether any rank answers when it is asked.
+    pub fn has_listeners(&self) -> bool {
+        self.listening.contains(&true)
     }
 
     /// A rank wants to be told who dies, and who has died; an extension of this project.

@@ -10,8 +10,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
-/// Everything that is passed on to the ranks.
-const FORWARDED: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT];
+/// Everything that is taken; all but SIGUSR1 is passed on to the ranks.
+const TAKEN: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT];
 
 /// The signals that arrived.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(super) enum Wish {
     },
     /// A pause of the launcher too.
     Stop,
+    /// A report of what the ranks wait for. The ranks get no such signal: it would end those that do not expect it.
+    Report,
     /// Nothing.
     None,
 }
@@ -39,7 +41,7 @@ impl Signals {
     pub(super) fn take(registry: &Registry, token: Token) -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
         registry.register(&mut SourceFd(&read.as_raw_fd()), token, Interest::READABLE)?;
-        let taken = FORWARDED.into_iter().filter(|signal| !is_ignored(*signal)).chain([SIGCHLD]);
+        let taken = TAKEN.into_iter().filter(|signal| !is_ignored(*signal)).chain([SIGCHLD]);
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, taken)?;
         let handle = delivery.handle();
         Ok(Self { delivery, _handle: handle })
@@ -62,6 +64,7 @@ fn wish(number: i32) -> Wish {
         SIGTERM | SIGHUP => Wish::End { by_grace: true },
         SIGINT | SIGQUIT => Wish::End { by_grace: false },
         SIGTSTP => Wish::Stop,
+        SIGUSR1 => Wish::Report,
         _ => Wish::None,
     }
 }

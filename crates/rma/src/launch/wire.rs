@@ -4,7 +4,7 @@
 //! asked for. Several threads may speak at once ([`Voice`]), a whole line each. Knows no command but those that come unasked.
 
 use super::line::{Line, LineError, LineReader};
-use super::notices::{OnDeath, death_in};
+use super::notices::{Notice, OnNotice};
 use parking_lot::Mutex;
 use rma_core::{Error, ErrorClass, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,7 +23,7 @@ pub(super) struct Wire {
     lines: LineReader,
     /// What has become of a barrier whose end may come between other answers.
     pub(super) beside: Beside,
-    pub(super) on_death: Option<OnDeath>,
+    pub(super) on_notice: Option<OnNotice>,
 }
 
 /// A barrier beside other questions.
@@ -44,7 +44,7 @@ pub(super) struct Voice {
 impl Wire {
     pub(super) fn new(stream: OwnedFd) -> Self {
         let voice = Voice { stream: Arc::new(stream), turn: Arc::default() };
-        Self { voice, lines: LineReader::new(LINE_MAX), beside: Beside::None, on_death: None }
+        Self { voice, lines: LineReader::new(LINE_MAX), beside: Beside::None, on_notice: None }
     }
 
     pub(super) fn ask(&mut self, question: &Line, answer: &str, deadline: Option<Instant>) -> Result<Line> {
@@ -82,7 +82,7 @@ impl Wire {
                 }
                 // Notices that came along would wait here until there is more to read. Launchers without any may send answers
                 // ahead.
-                if self.on_death.is_some() {
+                if self.on_notice.is_some() {
                     self.take_notices()?;
                 }
                 return Ok(line);
@@ -103,8 +103,8 @@ impl Wire {
             self.beside = Beside::Over;
             return true;
         }
-        let (Some(on_death), Some(rank)) = (&self.on_death, death_in(line)) else { return false };
-        on_death(rank);
+        let (Some(on_notice), Some(notice)) = (&self.on_notice, Notice::of(line)) else { return false };
+        on_notice(notice);
         true
     }
 

@@ -1,0 +1,76 @@
+//! The launcher asks its ranks what they wait for, and tells.
+
+use super::ending::State;
+use super::job::Job;
+use super::options::OnDeadlock;
+use super::server::Phase;
+use super::waits::graph::{Part, Seen};
+use super::waits::processes::Process;
+use super::waits::report::{Reason, Step};
+use std::time::Instant;
+
+/// Exit status of a job that was ended because it was in a deadlock.
+pub(super) const DEADLOCKED: u8 = 125;
+
+impl Job {
+    /// Somebody wants to know what the job waits for. A job that is ending tells no more.
+    pub(super) fn want_report(&mut self, reason: Reason, now: Instant) {
+        if matches!(self.state, State::Running) {
+            let step = self.reports.want(reason, now);
+            self.act_on(step);
+        }
+    }
+
+    /// Goes on with a report, if one is under way.
+    pub(super) fn go_on_reporting(&mut self, now: Instant) {
+        let Self { reports, server, ranks, .. } = self;
+        let look = |rank: u32| {
+            let part = match server.phase(rank) {
+                _ if ranks[rank as usize].has_exited() => Part::Ended,
+                Phase::Started => Part::Starting,
+                Phase::Running if server.is_meeting(rank) => Part::Meeting,
+                Phase::Running => Part::Running,
+                Phase::Finalized => Part::Finalized,
+                Phase::Gone => Part::Ended,
+            };
+            Seen::from_outside(part, Process::of(ranks[rank as usize].pid))
+        };
+        let step = reports.step(now, &look);
+        self.act_on(step);
+    }
+
+    fn act_on(&mut self, step: Step) {
+        match step {
+            Step::Nothing => {}
+            Step::Ask(number) => self.ask_ranks(number),
+            Step::Tell { reason, lines, is_deadlock } => {
+                if matches!(self.state, State::Running) {
+                    self.tell(reason, &lines, is_deadlock);
+                }
+            }
+        }
+    }
+
+    fn ask_ranks(&mut self, number: u64) {
+        let questions = self.server.ask_for_report(number);
+        let is_stopped = |rank: u32| Process::of(self.ranks[rank as usize].pid) == Process::Stopped;
+        // Who is stopped is asked as well, and not waited for.
+        let asked: Vec<u32> =
+            questions.iter().map(|(rank, _)| *rank).filter(|rank| !is_stopped(*rank)).collect();
+        self.reports.asked(asked.into_iter());
+        // A rank that does not read is told off when it asks.
+        let _ = self.answer(questions);
+    }
+
+    fn tell(&mut self, reason: Reason, lines: &[String], is_deadlock: bool) {
+        let ends = is_deadlock && self.options.on_deadlock == OnDeadlock::End;
+        lines.iter().for_each(|line| self.stderr.say(line));
+        if ends {
+            self.stderr.say("the job is in a deadlock (--on-deadlock=end); ending it");
+            self.exit_code = DEADLOCKED;
+            self.ask_to_end();
+        } else if reason == Reason::Timeout {
+            self.time_out();
+        }
+    }
+}

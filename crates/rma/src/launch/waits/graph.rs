@@ -1,0 +1,328 @@
+//! Who waits for whom in a job, and why nobody goes on: circles, and ranks that have not come.
+//!
+//! Pure: from what two gatherings have told to findings. An edge leads from a rank that waits to one whose program has to do
+//! something for that wait to end. It counts only when both gatherings show it, in the same wait: then it was there all the time between
+//! them, also at the moment between the last answer of the first and the first answer of the second, and so all edges of a finding
+//! were there at once. What ranks give without a call of theirs (answers to operations) makes no edge.
+//!
+//! A circle is *closed* when, besides, no thread of its ranks can do anything but wait: then nothing but a signal or another
+//! process can open it. Whoever may get what it waits for from any of several has no edge.
+
+use super::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
+use super::processes::Process;
+use super::ranks::Ranks;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// Ranks that a call of many names as missing: enough to see who, and few enough for large jobs.
+const MOST_MISSING: usize = 64;
+
+/// What is known of one rank.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Seen {
+    pub(super) part: Part,
+    /// What it has told, if its answer is over.
+    pub(super) answer: Option<Answer>,
+    pub(super) process: Process,
+}
+
+/// How far a rank has come, as the launcher knows by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) enum Part {
+    /// Before `MPI_Init`.
+    Starting,
+    #[default]
+    Running,
+    /// In a barrier of the launcher, at the start or the end.
+    Meeting,
+    Finalized,
+    Ended,
+}
+
+/// The answer of one rank, as far as it has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) waits: Vec<Waiting>,
+    pub(super) holds: Vec<Hold>,
+    pub(super) summary: Summary,
+    lines: usize,
+}
+
+/// A wait with all that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) number: u64,
+    pub(super) call: String,
+    pub(super) seconds: u64,
+    pub(super) wants: Vec<Want>,
+    pub(super) text: String,
+}
+
+/// A rank waits for another one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Edge {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) what: What,
+    pub(super) site: Option<Site>,
+    /// Whose lock.
+    pub(super) target: Option<u32>,
+    wait: u64,
+    pub(super) call: String,
+    pub(super) name: String,
+}
+
+/// Why nobody goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// Each waits for the next, and the last one for the first.
+    Circle { edges: Vec<Edge>, is_closed: bool },
+    /// Ranks have not come to a call that others are in.
+    Missing { call: String, what: What, name: String, inside: Ranks, absent: Ranks },
+    /// A rank has not done what others wait for.
+    Idle { what: What, target: Option<u32>, name: String, waiting: Ranks, rank: u32 },
+}
+
+/// What a rank owes others: which, what, where, and whose lock.
+type Debt = (u32, What, Option<Site>, Option<u32>);
+
+impl Seen {
+    /// What the launcher knows by itself.
+    pub(in super::super) fn from_outside(part: Part, process: Process) -> Self {
+        Self { part, answer: None, process }
+    }
+}
+
+impl Answer {
+    /// Takes a fact; says whether it was the last one.
+    pub(super) fn add(&mut self, said: Said) -> bool {
+        self.lines += 1;
+        let has_room = self.lines <= 2 * MOST_LINES;
+        match said.fact {
+            Fact::Wait(wait) if has_room => self.add_wait(wait),
+            Fact::Hold(hold) if has_room => self.holds.push(hold),
+            Fact::Wait(_) | Fact::Hold(_) => {}
+            Fact::End(summary) => {
+                self.summary = Summary { is_complete: summary.is_complete && has_room, ..summary };
+                return true;
+            }
+        }
+        false
+    }
+
+    fn add_wait(&mut self, wait: Wait) {
+        let Wait { number, call, seconds, want, text } = wait;
+        match self.waits.iter_mut().find(|known| known.number == number) {
+            Some(known) => known.wants.extend(want),
+            None => {
+                self.waits.push(Waiting { number, call, seconds, wants: want.into_iter().collect(), text })
+            }
+        }
+    }
+
+    /// Whether a thread of the rank waits in such a call of many.
+    fn waits_in(&self, what: What, site: Option<Site>) -> bool {
+        let is_that = |want: &Want| want.what == what && want.site == site;
+        self.waits.iter().flat_map(|wait| &wait.wants).any(is_that)
+    }
+
+    /// Whether the rank takes part in such a call, waiting or not.
+    fn is_in(&self, what: What, site: Option<Site>) -> bool {
+        self.waits_in(what, site) || site.is_some_and(|site| self.summary.joined.contains(&site.context))
+    }
+
+    /// Whether the rank is in a call that gives this lock back, and needs no call more for that.
+    fn gives_back(&self, site: Site, target: u32) -> bool {
+        let is_here = |want: &Want| want.site == Some(site);
+        self.waits.iter().any(|wait| match wait.call.as_str() {
+            "unlock" => wait.wants.iter().any(|want| is_here(want) && want.ranks.contains(target)),
+            // It may give back each as soon as it can.
+            "unlock_all" => wait.wants.iter().any(is_here),
+            _ => false,
+        })
+    }
+
+    /// Whether no thread of the rank's program can do anything before one of its waits ends.
+    fn is_blocked(&self) -> bool {
+        self.summary.is_complete && self.summary.is_blocked && !self.waits.is_empty()
+    }
+}
+
+/// The edges of one gathering, in order.
+pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
+    let mut holders: HashMap<(Site, u32), BTreeSet<(u32, bool)>> = HashMap::new();
+    for hold in seen.iter().filter_map(|seen| seen.answer.as_ref()).flat_map(|answer| &answer.holds) {
+        holders.entry((hold.site, hold.target)).or_default().insert((hold.holder, hold.is_exclusive));
+    }
+    let mut edges = BTreeSet::new();
+    for (from, answer) in (0u32..).zip(seen).filter_map(|(rank, seen)| Some((rank, seen.answer.as_ref()?))) {
+        for wait in &answer.waits {
+            for want in &wait.wants {
+                let target = want.ranks.first().filter(|_| want.what.is_lock());
+                let to = |rank: u32| Edge {
+                    from,
+                    to: rank,
+                    what: want.what,
+                    site: want.site,
+                    target,
+                    wait: wait.number,
+                    call: wait.call.clone(),
+                    name: want.name.clone(),
+                };
+                match (want.what, want.site, target) {
+                    (What::ExclusiveLock | What::SharedLock, Some(site), Some(target)) => {
+                        let all = holders.get(&(site, target)).into_iter().flatten();
+                        let in_the_way = all.filter(|(holder, is_exclusive)| {
+                            let gives_back = seen
+                                .get(*holder as usize)
+                                .and_then(|seen| seen.answer.as_ref())
+                                .is_some_and(|answer| answer.gives_back(site, target));
+                            !gives_back && (*is_exclusive || want.what == What::ExclusiveLock)
+                        });
+                        edges.extend(in_the_way.map(|(holder, _)| to(*holder)));
+                    }
+                    (what, site, _) if what.is_collective() => {
+                        let is_absent = |rank: &u32| {
+                            let other = seen.get(*rank as usize).and_then(|seen| seen.answer.as_ref());
+                            *rank != from && !other.is_some_and(|answer| answer.is_in(what, site))
+                        };
+                        edges.extend(want.ranks.iter().filter(is_absent).take(MOST_MISSING).map(to));
+                    }
+                    (What::Posts | What::Completes | What::Message | What::Receipt, ..) => {
+                        edges.extend(want.ranks.iter().map(to));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    edges.into_iter().collect()
+}
+
+/// What follows from two gatherings, the later one second.
+pub(super) fn findings(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
+    let (first, second) = (edges(before), edges(now));
+    let is_old = |edge: &Edge| first.binary_search(edge).is_ok();
+    let waiting: BTreeSet<u32> = second.iter().map(|edge| edge.from).collect();
+    let edges: Vec<Edge> = second.into_iter().filter(is_old).collect();
+    let answer = |seen: &[Seen], rank: u32| seen.get(rank as usize)?.answer.clone();
+    let is_blocked = |rank: u32| match (answer(before, rank), answer(now, rank)) {
+        // Nor has anything come or gone meanwhile.
+        (Some(before), Some(now)) => {
+            before.is_blocked() && now.is_blocked() && before.summary.moved == now.summary.moved
+        }
+        _ => false,
+    };
+    let circles = circles(&edges).into_iter().map(|edges| {
+        let is_closed = edges.iter().all(|edge| is_blocked(edge.from));
+        Finding::Circle { edges, is_closed }
+    });
+    missing(&edges, now).into_iter().chain(circles).chain(idle(&edges, &waiting, now)).collect()
+}
+
+/// The calls of many that some are in and others are not.
+fn missing(edges: &[Edge], now: &[Seen]) -> Vec<Finding> {
+    let inside = |what, site| {
+        let is_inside = |seen: &Seen| seen.answer.as_ref().is_some_and(|answer| answer.waits_in(what, site));
+        (0u32..).zip(now).filter(|(_, seen)| is_inside(seen)).map(|(rank, _)| rank).collect()
+    };
+    let mut calls: BTreeMap<(What, Option<Site>), Vec<&Edge>> = BTreeMap::new();
+    for edge in edges.iter().filter(|edge| edge.what.is_collective()) {
+        calls.entry((edge.what, edge.site)).or_default().push(edge);
+    }
+    let finding = |((what, site), edges): ((What, Option<Site>), Vec<&Edge>)| Finding::Missing {
+        call: edges[0].call.clone(),
+        what,
+        name: edges[0].name.clone(),
+        inside: inside(what, site),
+        absent: edges.iter().map(|edge| edge.to).collect(),
+    };
+    calls.into_iter().map(finding).collect()
+}
+
+/// Ranks that others wait for and that wait for nobody themselves, as far as is known.
+fn idle(edges: &[Edge], waiting: &BTreeSet<u32>, now: &[Seen]) -> Vec<Finding> {
+    let mut owed: BTreeMap<Debt, Vec<(u32, &str)>> = BTreeMap::new();
+    for edge in edges.iter().filter(|edge| !edge.what.is_collective() && !waiting.contains(&edge.to)) {
+        let key = (edge.to, edge.what, edge.site, edge.target);
+        owed.entry(key).or_default().push((edge.from, &edge.name));
+    }
+    // Who is stopped gives no answers either, which are nobody's call.
+    let is_away = |rank: u32| {
+        now.get(rank as usize).is_some_and(|seen| {
+            seen.part == Part::Running && (seen.process == Process::Stopped || seen.answer.is_none())
+        })
+    };
+    for (from, seen) in (0u32..).zip(now) {
+        let wants = seen.answer.iter().flat_map(|answer| &answer.waits).flat_map(|wait| &wait.wants);
+        for want in wants.filter(|want| want.what == What::Answers) {
+            for rank in want.ranks.iter().filter(|rank| is_away(*rank)) {
+                owed.entry((rank, want.what, want.site, None)).or_default().push((from, &want.name));
+            }
+        }
+    }
+    let finding = |((rank, what, _, target), waiting): (Debt, Vec<(u32, &str)>)| Finding::Idle {
+        what,
+        target,
+        name: waiting[0].1.to_owned(),
+        waiting: waiting.iter().map(|(from, _)| *from).collect(),
+        rank,
+    };
+    owed.into_iter().map(finding).collect()
+}
+
+/// Circles that have no rank in common, short ones of low ranks first. A rank that waits for itself is one.
+fn circles(edges: &[Edge]) -> Vec<Vec<Edge>> {
+    let mut by_rank: BTreeMap<u32, Vec<&Edge>> = BTreeMap::new();
+    for edge in edges {
+        by_rank.entry(edge.from).or_default().push(edge);
+    }
+    let mut circles = Vec::new();
+    loop {
+        prune(&mut by_rank);
+        let Some(rank) = by_rank.keys().next().copied() else { return circles };
+        match circle_through(rank, &by_rank) {
+            None => drop(by_rank.remove(&rank)),
+            Some(circle) => {
+                circle.iter().for_each(|edge| drop(by_rank.remove(&edge.from)));
+                circles.push(circle);
+            }
+        }
+    }
+}
+
+/// Takes out ranks that wait for nobody who waits: they are on no circle.
+fn prune(by_rank: &mut BTreeMap<u32, Vec<&Edge>>) {
+    loop {
+        let waits: BTreeSet<u32> = by_rank.keys().copied().collect();
+        by_rank.values_mut().for_each(|edges| edges.retain(|edge| waits.contains(&edge.to)));
+        by_rank.retain(|_, edges| !edges.is_empty());
+        if by_rank.len() == waits.len() {
+            return;
+        }
+    }
+}
+
+/// A shortest circle through a rank.
+fn circle_through(start: u32, by_rank: &BTreeMap<u32, Vec<&Edge>>) -> Option<Vec<Edge>> {
+    let mut came_by: BTreeMap<u32, &Edge> = BTreeMap::new();
+    let mut next = VecDeque::from([start]);
+    while let Some(rank) = next.pop_front() {
+        for edge in by_rank.get(&rank).into_iter().flatten() {
+            if edge.to == start {
+                let mut circle = vec![(*edge).clone()];
+                let mut at = rank;
+                while at != start {
+                    circle.push(came_by[&at].clone());
+                    at = came_by[&at].from;
+                }
+                circle.reverse();
+                return Some(circle);
+            }
+            came_by.entry(edge.to).or_insert_with(|| {
+                next.push_back(edge.to);
+                edge
+            });
+        }
+    }
+    None
+}

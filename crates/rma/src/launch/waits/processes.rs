@@ -1,0 +1,50 @@
+//! A rank as the system sees it: whether it has a processor, sleeps, or is stopped.
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) enum Process {
+    /// It runs, or could.
+    Runs,
+    Sleeps,
+    /// By a signal, or under a debugger.
+    Stopped,
+    /// The system does not say.
+    #[default]
+    Unknown,
+}
+
+impl Process {
+    /// What a process does now: its first thread.
+    pub(in super::super) fn of(pid: u32) -> Self {
+        Self::read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default())
+    }
+
+    /// Reads `/proc/PID/stat` (proc(5)): the state stands behind the name, which may hold anything.
+    fn read(stat: &str) -> Self {
+        match stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next()) {
+            Some('R') => Self::Runs,
+            Some('S' | 'D' | 'I') => Self::Sleeps,
+            Some('T' | 't') => Self::Stopped,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_is_behind_the_name() {
+        for (stat, process) in [
+            ("12 (solver) R 1 2", Process::Runs),
+            ("12 (a) T (b) S 1 2", Process::Sleeps),
+            ("12 (solver) T 1 2", Process::Stopped),
+            ("12 (solver) Z 1 2", Process::Unknown),
+            ("", Process::Unknown),
+        ] {
+            assert_eq!(Process::read(stat), process, "{stat}");
+        }
+        assert_ne!(Process::of(std::process::id()), Process::Stopped);
+    }
+}

@@ -1,0 +1,216 @@
+//! When a job is told of, and what: asks the ranks, collects, asks again, and says once what follows.
+//!
+//! ```text
+//!            a rank waits too long, a signal, the time is over
+//!   Quiet ──────────────────────────────────────────────────▶ Asking ── all have answered, or have had 2 s
+//!     ▲                                                          ▲              │
+//!     │                                            after a pause │              ▼ the first time
+//!     └──────────── told, or nothing new ◀── the second time     └────────── Pausing
+//! ```
+//!
+//! Two gatherings, because a finding has to be in both ([`super::graph`]). What ranks do by themselves is told again only when it is
+//! something else, or has lasted twice as long. No I/O and no clock: [`super::super::job`] feeds it.
+
+use super::facts::Said;
+use super::graph::{Answer, Finding, Seen, findings};
+use super::words;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// How long a rank may take to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+/// From the first gathering to the second: what only passes by is over then.
+const PAUSE: Duration = Duration::from_millis(300);
+/// The shortest time between two gatherings that ranks ask for, when they have waited long.
+const LONGEST_GAP: Duration = Duration::from_secs(10);
+const SHORTEST_GAP: Duration = Duration::from_millis(500);
+
+/// Why a job is told of; who asks comes before who only waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum Reason {
+    /// A rank has waited too long.
+    Wait,
+    /// The launcher was asked.
+    Signal,
+    /// The job is about to be ended.
+    Timeout,
+}
+
+/// The reports of a job.
+#[derive(Debug)]
+pub(in super::super) struct Reports {
+    size: u32,
+    /// Number of the last gathering.
+    number: u64,
+    stage: Stage,
+    /// What was told last.
+    told: Option<Told>,
+    /// No gathering that ranks ask for before this.
+    not_before: Option<Instant>,
+    /// A rank has asked meanwhile.
+    is_due: bool,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Quiet,
+    Asking { reason: Reason, deadline: Instant, answers: Vec<Asked>, before: Option<Vec<Seen>> },
+    Pausing { reason: Reason, until: Instant, before: Vec<Seen> },
+}
+
+/// A rank in a gathering.
+#[derive(Clone, Debug)]
+enum Asked {
+    /// It cannot answer: it was not asked.
+    No,
+    Missing(Answer),
+    Over(Answer),
+}
+
+#[derive(Debug)]
+struct Told {
+    /// The waits, by rank and number.
+    waits: BTreeSet<(u32, u64)>,
+    longest: u64,
+}
+
+/// What there is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) enum Step {
+    Nothing,
+    /// Ask the ranks for the report of this number.
+    Ask(u64),
+    /// Tell.
+    Tell {
+        reason: Reason,
+        lines: Vec<String>,
+        /// Whether there is a circle that the ranks cannot open.
+        is_deadlock: bool,
+    },
+}
+
+impl Reports {
+    pub(in super::super) fn new(size: u32) -> Self {
+        Self { size, number: 0, stage: Stage::Quiet, told: None, not_before: None, is_due: false }
+    }
+
+    /// Somebody wants a report.
+    pub(in super::super) fn want(&mut self, reason: Reason, now: Instant) -> Step {
+        match &mut self.stage {
+            Stage::Quiet if reason == Reason::Wait && self.not_before.is_some_and(|at| now < at) => {
+                self.is_due = true;
+                Step::Nothing
+            }
+            Stage::Quiet => self.ask(reason, None, now),
+            Stage::Asking { reason: known, .. } | Stage::Pausing { reason: known, .. } => {
+                *known = reason.max(*known);
+                Step::Nothing
+            }
+        }
+    }
+
+    /// The ranks that were asked; the others cannot answer.
+    pub(in super::super) fn asked(&mut self, ranks: impl Iterator<Item = u32>) {
+        if let Stage::Asking { answers, .. } = &mut self.stage {
+            for rank in ranks {
+                answers[rank as usize] = Asked::Missing(Answer::default());
+            }
+        }
+    }
+
+    /// A rank has told something. Parts of other answers than those asked for now are too late.
+    pub(in super::super) fn hear(&mut self, rank: u32, said: Said) {
+        let Stage::Asking { answers, .. } = &mut self.stage else { return };
+        let place = &mut answers[rank as usize];
+        if said.report == self.number
+            && let Asked::Missing(answer) = place
+            && answer.add(said)
+        {
+            *place = Asked::Over(std::mem::take(answer));
+        }
+    }
+
+    /// A rank has ended: it answers no more.
+    pub(in super::super) fn gone(&mut self, rank: u32) {
+        if let Stage::Asking { answers, .. } = &mut self.stage {
+            answers[rank as usize] = Asked::No;
+        }
+    }
+
+    /// When to call [`Reports::step`] next, if nothing happens before.
+    pub(in super::super) fn wakes_at(&self) -> Option<Instant> {
+        match &self.stage {
+            Stage::Quiet => self.not_before.filter(|_| self.is_due),
+            Stage::Asking { deadline, .. } => Some(*deadline),
+            Stage::Pausing { until, .. } => Some(*until),
+        }
+    }
+
+    /// Goes on. `look` says what the launcher knows of each rank by itself.
+    pub(in super::super) fn step(&mut self, now: Instant, look: &dyn Fn(u32) -> Seen) -> Step {
+        match std::mem::replace(&mut self.stage, Stage::Quiet) {
+            Stage::Quiet if self.is_due && self.not_before.is_none_or(|at| now >= at) => {
+                self.ask(Reason::Wait, None, now)
+            }
+            Stage::Quiet => Step::Nothing,
+            Stage::Pausing { reason, until, before } if now < until => {
+                self.stage = Stage::Pausing { reason, until, before };
+                Step::Nothing
+            }
+            Stage::Pausing { reason, before, .. } => self.ask(reason, Some(before), now),
+            Stage::Asking { reason, deadline, answers, before } => {
+                if now < deadline && answers.iter().any(|asked| matches!(asked, Asked::Missing(_))) {
+                    self.stage = Stage::Asking { reason, deadline, answers, before };
+                    return Step::Nothing;
+                }
+                let seen = (0..).zip(answers).map(|(rank, asked)| {
+                    let answer = if let Asked::Over(answer) = asked { Some(answer) } else { None };
+                    Seen { answer, ..look(rank) }
+                });
+                let seen: Vec<Seen> = seen.collect();
+                match before {
+                    None => {
+                        self.stage = Stage::Pausing { reason, until: now + PAUSE, before: seen };
+                        Step::Nothing
+                    }
+                    Some(before) => self.conclude(reason, &before, &seen, now),
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, reason: Reason, before: Option<Vec<Seen>>, now: Instant) -> Step {
+        self.number += 1;
+        self.is_due = false;
+        let answers = vec![Asked::No; self.size as usize];
+        self.stage = Stage::Asking { reason, deadline: now + ANSWER_LIMIT, answers, before };
+        Step::Ask(self.number)
+    }
+
+    fn conclude(&mut self, reason: Reason, before: &[Seen], seen: &[Seen], now: Instant) -> Step {
+        let waits = || {
+            let ranks = (0u32..).zip(seen).filter_map(|(rank, seen)| Some((rank, seen.answer.as_ref()?)));
+            ranks.flat_map(|(rank, answer)| answer.waits.iter().map(move |wait| (rank, wait)))
+        };
+        let told = Told {
+            waits: waits().map(|(rank, wait)| (rank, wait.number)).collect(),
+            longest: waits().map(|(_, wait)| wait.seconds).max().unwrap_or(0),
+        };
+        let gap = Duration::from_secs(told.longest).clamp(SHORTEST_GAP, LONGEST_GAP);
+        self.not_before = Some(now + gap);
+        let findings = findings(before, seen);
+        let is_deadlock =
+            findings.iter().any(|found| matches!(found, Finding::Circle { is_closed: true, .. }));
+        let is_new = self
+            .told
+            .as_ref()
+            .is_none_or(|before| before.waits != told.waits || told.longest >= 2 * before.longest.max(1));
+        // A wait that has ended meanwhile is nobody's business.
+        let is_worth = reason != Reason::Wait || is_new && !told.waits.is_empty();
+        let lines = if is_worth { words::lines(seen, &findings) } else { Vec::new() };
+        if is_worth {
+            self.told = Some(told);
+        }
+        Step::Tell { reason, lines, is_deadlock }
+    }
+}
