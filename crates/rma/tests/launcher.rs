@@ -420,13 +420,13 @@ fn wait_for_sleepers(seconds: u32, count: usize) -> Vec<i32> {
 #[test]
 fn what_ranks_leave_running_out_of_the_group_ends_with_the_job() {
     const SECONDS: u32 = 13_131;
-    let script = format!("trap 'exit 0' USR1; {}\n while :; do sleep 0.01; done", leaving(SECONDS));
+    let script = format!("trap 'exit 0' USR2; {}\n while :; do sleep 0.01; done", leaving(SECONDS));
     let running = Running::start(rmarun(["-n", "2", "sh", "-c", &script]));
     wait_for_sleepers(SECONDS, 6);
-    send(running.child.id() as i32, Signal::USR1);
+    send(running.child.id() as i32, Signal::USR2);
     let run = running.finish();
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert_eq!(sleepers(SECONDS), [], "what has no mark is found by its parent");
+    assert_eq!(sleepers(SECONDS), Vec::<i32>::new(), "what has no mark is found by its parent");
 }
 
 #[test]
@@ -461,10 +461,10 @@ fn children_that_the_launcher_had_before_are_left_alone() {
 fn what_has_left_the_group_is_kept_on_request() {
     const SECONDS: u32 = 13_133;
     let leaves = format!("setsid env -i sleep {SECONDS} </dev/null >/dev/null 2>&1 &");
-    let script = format!("trap 'exit 0' USR1; {leaves}\n while :; do sleep 0.01; done");
+    let script = format!("trap 'exit 0' USR2; {leaves}\n while :; do sleep 0.01; done");
     let running = Running::start(rmarun(["-n", "1", "--keep-children", "sh", "-c", &script]));
     wait_for_sleepers(SECONDS, 1);
-    send(running.child.id() as i32, Signal::USR1);
+    send(running.child.id() as i32, Signal::USR2);
     assert_eq!(running.finish().code, Some(0));
     for pid in wait_for_sleepers(SECONDS, 1) {
         send(pid, Signal::KILL);
