@@ -214,8 +214,9 @@ impl Judge<'_> {
                     let does_part =
                         |step: &Step| matches!(step, Step::UnlockAll { .. } | Step::FlushAll { .. });
                     let is_over = match self.end.is_cut(origin, target) {
-                        // What the first call has lost no later one completes.
-                        true => completer.find_map(|(at, _)| ended[at]) == Some(true),
+                        // What the first call has lost no later one completes; the end of an active epoch does not say at the
+                        // origin that anything has arrived.
+                        true => window < FENCED && completer.find_map(|(at, _)| ended[at]) == Some(true),
                         false => completer
                             .any(|(at, step)| ended[at].is_some_and(|is_ok| is_ok || does_part(step))),
                     };
