@@ -28,7 +28,7 @@ fn run(scenario: &str, ranks: u32, heirs: [usize; 3], expected: impl Fn(u32) -> 
             let count = |word: &str| ended.stdout.lines().filter(|line| line.contains(word)).count();
             let counts = (count(": locked after "), count(": refused after "));
             assert_eq!(counts, expected(ranks), "{what}: {ended:#?}");
-            assert_eq!(counts.1, count("MPI_ERR_PROC_ABORTED"), "{what}: {ended:#?}");
+            assert_eq!(counts.1, count("MPIX_ERR_PROC_FAILED"), "{what}: {ended:#?}");
             assert_eq!(count(": inherits "), heirs, "{what}: {ended:#?}");
             // Locks of other nodes are promises.
             if path.variables.is_empty() {

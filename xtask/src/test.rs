@@ -106,7 +106,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     let mut install = xtask("install");
     install.arg("--dev").arg("--prefix").arg(workspace.target().join("prefix"));
     stages.push(Stage { is_needed: true, ..stage("install", 240, install) });
-    stages.push(stage("tests", 900, cargo("test", &["--workspace", "--no-fail-fast"])));
+    stages.push(stage("tests", 1200, cargo("test", &["--workspace", "--no-fail-fast"])));
     if args.quick {
         return stages;
     }

@@ -219,8 +219,9 @@ mod tests {
     #[test]
     fn the_newest_comes_first() {
         assert_eq!(picks(Adversary::NewestFirst, &[3, 0, 1], 2), [1, 1]);
-        let sent = [(0, packet(0, 1)), (10, packet(2, 1)), (199, packet(3, 1)), (200, packet(0, 1))];
-        let arrived = arrivals(Picker::new(Adversary::NewestFirst, 4, 1).mood(), &sent);
+        let sent = [(0, packet(0, 1)), (10, packet(2, 1)), (207, packet(3, 1)), (208, packet(0, 1))];
+        let mood = Mood { factor: 1, ..Picker::new(Adversary::NewestFirst, 4, 1).mood() };
+        let arrived = arrivals(mood, &sent);
         assert!(arrived[0] > arrived[1] && arrived[1] > arrived[2] && arrived[2] < arrived[3], "{arrived:?}");
         assert!(sent.iter().zip(&arrived).all(|((now, _), at)| at > now));
     }

@@ -340,7 +340,7 @@ static void lost_by(const char *text)
     int answer = rma_put(window, &origin, &target);
     if (answer == RMA_SUCCESS && (answer = rma_unlock(window, 1, &call)) == RMA_SUCCESS)
         answer = finish(call);
-    EXPECT(answer, RMA_ERR_PROC_ABORTED, text);
+    EXPECT(answer, RMA_ERR_PROC_FAILED, text);
 }
 
 static void tables(void)

@@ -380,6 +380,11 @@ fn what_ranks_leave_running_ends_with_the_job() {
     assert!(run.took < FIVE_SECONDS);
 }
 
+/// A time that nobody else sleeps for: not another test, and not what a run of these tests has left that was cut off.
+fn marked_seconds(test: u32) -> u32 {
+    test * 100_000_000 + std::process::id()
+}
+
 /// A script that starts three processes out of the job's group: in a session of their own, behind a parent that ends, and
 /// without the environment. `sleep` of this number of seconds tells them.
 fn leaving(seconds: u32) -> String {
@@ -419,27 +424,27 @@ fn wait_for_sleepers(seconds: u32, count: usize) -> Vec<i32> {
 
 #[test]
 fn what_ranks_leave_running_out_of_the_group_ends_with_the_job() {
-    const SECONDS: u32 = 13_131;
-    let script = format!("trap 'exit 0' USR2; {}\n while :; do sleep 0.01; done", leaving(SECONDS));
+    let seconds = marked_seconds(1);
+    let script = format!("trap 'exit 0' USR2; {}\n while :; do sleep 0.01; done", leaving(seconds));
     let running = Running::start(rmarun(["-n", "2", "sh", "-c", &script]));
-    wait_for_sleepers(SECONDS, 6);
+    wait_for_sleepers(seconds, 6);
     send(running.child.id() as i32, Signal::USR2);
     let run = running.finish();
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert_eq!(sleepers(SECONDS), Vec::<i32>::new(), "what has no mark is found by its parent");
+    assert_eq!(sleepers(seconds), Vec::<i32>::new(), "what has no mark is found by its parent");
 }
 
 #[test]
 fn what_has_left_the_group_ends_when_the_launcher_is_killed() {
-    const SECONDS: u32 = 13_132;
-    let script = format!("trap '' TERM HUP; {}\n sleep 1000", leaving(SECONDS));
+    let seconds = marked_seconds(2);
+    let script = format!("trap '' TERM HUP; {}\n sleep 1000", leaving(seconds));
     let mut running = Running::start(rmarun(["-n", "2", "sh", "-c", &script]));
-    wait_for_sleepers(SECONDS, 6);
+    wait_for_sleepers(seconds, 6);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     running.assert_nothing_is_left();
     // Those without an environment have lost every sign.
-    for pid in wait_for_sleepers(SECONDS, 2) {
+    for pid in wait_for_sleepers(seconds, 2) {
         send(pid, Signal::KILL);
     }
 }
@@ -447,26 +452,26 @@ fn what_has_left_the_group_ends_when_the_launcher_is_killed() {
 /// A shell that becomes the launcher may have children, which are no part of the job.
 #[test]
 fn children_that_the_launcher_had_before_are_left_alone() {
-    const SECONDS: u32 = 13_134;
-    let script = format!("sleep {SECONDS} </dev/null >/dev/null 2>&1 & exec \"$0\" -n 1 true");
+    let seconds = marked_seconds(4);
+    let script = format!("sleep {seconds} </dev/null >/dev/null 2>&1 & exec \"$0\" -n 1 true");
     let mut command = std::process::Command::new("sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_rmarun")]);
     assert!(command.status().unwrap().success());
-    for pid in wait_for_sleepers(SECONDS, 1) {
+    for pid in wait_for_sleepers(seconds, 1) {
         send(pid, Signal::KILL);
     }
 }
 
 #[test]
 fn what_has_left_the_group_is_kept_on_request() {
-    const SECONDS: u32 = 13_133;
-    let leaves = format!("setsid env -i sleep {SECONDS} </dev/null >/dev/null 2>&1 &");
+    let seconds = marked_seconds(3);
+    let leaves = format!("setsid env -i sleep {seconds} </dev/null >/dev/null 2>&1 &");
     let script = format!("trap 'exit 0' USR2; {leaves}\n while :; do sleep 0.01; done");
     let running = Running::start(rmarun(["-n", "1", "--keep-children", "sh", "-c", &script]));
-    wait_for_sleepers(SECONDS, 1);
+    wait_for_sleepers(seconds, 1);
     send(running.child.id() as i32, Signal::USR2);
     assert_eq!(running.finish().code, Some(0));
-    for pid in wait_for_sleepers(SECONDS, 1) {
+    for pid in wait_for_sleepers(seconds, 1) {
         send(pid, Signal::KILL);
     }
 }

@@ -263,7 +263,7 @@ impl<'a> Arena<'a> {
             }
             self.pump();
         }
-        panic!("{what} between the honest is not over after {ROUNDS} rounds: {window:?}");
+        panic!("{what} between the honest is not over after {ROUNDS} rounds: {window:?}, {sync:?}");
     }
 
     fn post(&mut self, what: &str, post: impl Fn() -> Result<bool>) {

@@ -280,11 +280,10 @@ pub(crate) fn forget_peer(
             }
         }
     }
-    // One of the node has taken locks by itself.
-    if recovery::begin(window, peer) {
-        return;
-    }
-    while let Ok(kind) = window.target.begin_release(&window.shared, peer) {
+    // One of the node takes locks by itself, and who holds them is counted anew. What a hostile one has by packets goes back here.
+    let is_of_node = recovery::begin(window, peer);
+    while !is_of_node || window.target.shared_holders.contains_key(&peer) {
+        let Ok(kind) = window.target.begin_release(&window.shared, peer) else { break };
         release(nudges, counters, window, peer, kind);
         if kind == LockKind::Exclusive {
             break;

@@ -1,20 +1,23 @@
 //! The clock of the machine, and the one that tells how long a thread has had a processor.
 
-use rustix::time::{ClockId, clock_gettime};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
 /// The machine's time, which goes on evenly and is the same to all of its processes.
 pub(super) fn node_time() -> Duration {
-    let time = clock_gettime(ClockId::Monotonic);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    time_of(libc::CLOCK_MONOTONIC).expect("Linux has this clock")
 }
 
 /// How long the calling thread has had a processor; `None` when the system does not say.
 pub(super) fn thread_time() -> Option<Duration> {
+    time_of(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// By the C library, whose way to the clock checkers of memory know.
+fn time_of(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the pointer leads to room for one value, which is this function's.
-    let outcome = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr()) };
+    let outcome = unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
     if outcome != 0 {
         return None;
     }

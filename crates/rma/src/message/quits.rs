@@ -253,7 +253,7 @@ pub(super) fn quit_error(call: &'static str, by: Peer, to: Peer) -> Error {
         true => format!("process {by} has left this collective because of an error"),
         false => format!("this process has left the collective before its message to process {to}"),
     };
-    Error::new(ErrorClass::Other, call, cause)
+    Error::new(ErrorClass::ProcAborted, call, cause)
 }
 
 #[cfg(test)]
