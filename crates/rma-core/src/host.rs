@@ -4,6 +4,7 @@
 //! time is begun, answered by a [`HostRequest`], and polled. They may be called from any thread, with or without the
 //! engine's lock held, so a host never calls the engine back.
 
+pub mod clock;
 mod need;
 mod private;
 

@@ -8,11 +8,10 @@ use crate::errors::of_host;
 use crate::segment::Making;
 use parking_lot::Mutex;
 use rma_core::host::{
-    Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet,
+    Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet, clock,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result};
-use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -234,15 +233,9 @@ impl Host for ForeignHost {
         match self.table.now_ns {
             // SAFETY: a function of the table with its context.
             Some(function) => Duration::from_nanos(outside(|| unsafe { function(self.context) })),
-            None => node_time(),
+            None => clock::machine_time(),
         }
     }
-}
-
-/// The system's monotonic clock, which is the same to all processes of a node.
-fn node_time() -> Duration {
-    let time = clock_gettime(ClockId::Monotonic);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 unsafe extern "C" fn peer(collective: *const Collective, rank: u32) -> u32 {

@@ -75,14 +75,9 @@ fn free_of_ended(word: &AtomicU64, has_ended: &dyn Fn(u64) -> bool) {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::host::clock::processor_time;
     use crate::ids::Peer;
-    use rustix::time::{ClockId, clock_gettime};
     use std::thread;
-
-    fn processor_time() -> Duration {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    }
 
     /// A holder that is stopped lives, so it is waited for, however long; but not by a busy core.
     #[test]
@@ -91,12 +86,12 @@ mod tests {
         let word = AtomicU64::new(stopped.code());
         let used = thread::scope(|scope| {
             let waiter = scope.spawn(|| {
-                let before = processor_time();
+                let before = processor_time().unwrap();
                 take(&word, waits, &|code| {
                     assert_eq!(code, stopped.code());
                     false
                 });
-                processor_time() - before
+                processor_time().unwrap() - before
             });
             thread::sleep(Duration::from_millis(500));
             word.store(0, Ordering::Release);

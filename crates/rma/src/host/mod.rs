@@ -5,7 +5,6 @@
 
 mod arena;
 mod barrier;
-mod clock;
 mod layout;
 mod memory;
 mod places;

@@ -4,7 +4,6 @@
 //! same order;
 //! a request is gone when it has been answered.
 
-use super::clock::{node_time, thread_time};
 use super::places::Places;
 use super::segment::{SegmentMachine, private};
 use super::siblings::Siblings;
@@ -14,7 +13,7 @@ use parking_lot::Mutex;
 use rma_core::datatype::BasicType;
 use rma_core::host::{
     Barriers, Combine, Group, Host, HostRequest, Locality, LongWait, Outcome, SegmentRequest, SegmentSet,
-    Vitals,
+    Vitals, clock,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
@@ -211,11 +210,11 @@ impl Host for RuntimeHost {
     }
 
     fn now(&self) -> Duration {
-        node_time()
+        clock::machine_time()
     }
 
     fn processor_time(&self) -> Option<Duration> {
-        thread_time()
+        clock::processor_time()
     }
 
     fn waits_for(&self) -> Option<String> {

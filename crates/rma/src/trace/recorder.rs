@@ -11,9 +11,9 @@ use super::sheet::Sheet;
 use parking_lot::Mutex;
 use rma_core::Engine;
 use rma_core::channel::Lane;
+use rma_core::host::clock;
 use rma_core::ids::{Peer, WindowId};
 use rma_core::trace::{Event, Observer, Packet};
-use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -245,8 +245,7 @@ fn since(event: &Event<'_>) -> u64 {
 
 /// The machine's monotonic clock, which its processes share.
 fn now() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    clock::machine_time().as_nanos() as u64
 }
 
 /// The machine's start, and its name. Without the former, ranks of one machine count as those of several.

@@ -1,15 +1,15 @@
-//! The clock of the machine, and the one that tells how long a thread has had a processor.
+//! The clock of the machine, and the one that tells how long a thread has had a processor: for hosts without others.
 
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// The machine's time, which goes on evenly and is the same to all of its processes.
-pub(super) fn node_time() -> Duration {
+/// The machine's time, which goes on evenly and is the same to all of its processes; as [`super::Host::now`].
+pub fn machine_time() -> Duration {
     time_of(libc::CLOCK_MONOTONIC).expect("Linux has this clock")
 }
 
-/// How long the calling thread has had a processor; `None` when the system does not say.
-pub(super) fn thread_time() -> Option<Duration> {
+/// How long the calling thread has had a processor; `None` when the system does not say. As [`super::Host::processor_time`].
+pub fn processor_time() -> Option<Duration> {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
@@ -33,16 +33,16 @@ mod tests {
     #[test]
     fn it_goes_on_while_the_thread_computes_and_stands_while_another_does() {
         const WORK: Duration = Duration::from_millis(20);
-        let start = thread_time().unwrap();
+        let start = processor_time().unwrap();
         // It ends when the clock says so: a clock that stood would not let it.
         let computes = || {
-            let begun = thread_time().unwrap();
-            while thread_time().unwrap() - begun < WORK {}
+            let begun = processor_time().unwrap();
+            while processor_time().unwrap() - begun < WORK {}
         };
         std::thread::spawn(computes).join().unwrap();
-        let waited = thread_time().unwrap() - start;
+        let waited = processor_time().unwrap() - start;
         assert!(waited < WORK / 2, "{waited:?} while another thread had {WORK:?}");
         computes();
-        assert!(thread_time().unwrap() - start >= WORK);
+        assert!(processor_time().unwrap() - start >= WORK);
     }
 }
