@@ -162,3 +162,18 @@ fn failures_are_told_and_acknowledged() {
         }
     }
 }
+
+#[test]
+fn one_who_gets_a_lock_of_the_dead_is_told_once() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("owner");
+    for path in paths() {
+        for case in ["shared", "exclusive"] {
+            let (what, ended) = run(&folder, &path, 4, case, 0);
+            assert_eq!(judge(&what, &ended, 4), 3, "{what}: {ended:#?}");
+            assert_eq!(ended.stdout.matches("inherits").count(), 1, "{what}: {ended:#?}");
+        }
+    }
+}

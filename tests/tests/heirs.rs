@@ -1,8 +1,9 @@
 //! Locks in shared memory whose holder, waiter or owner is killed, in jobs that go on: everybody who lives gets them, or an error
-//! where the owner is dead, on mapped memory and between virtual nodes, of windows in the library's memory and in the ranks' own.
+//! where the owner is dead, on mapped memory and between virtual nodes, of windows in the library's memory and in the ranks' own. Who
+//! gets a lock with which another one has died is told, also where the lock is asked for by packets.
 
 use rma_tests::job::{Job, is_second_pass, program};
-use rma_tests::paths::PATHS;
+use rma_tests::paths::{PATHS, Path};
 use std::time::Duration;
 
 /// A lock that a dead process had, or one whose owner is dead, is waited for no longer than this. On a machine with nothing else to do
@@ -10,14 +11,25 @@ use std::time::Duration;
 const BOUND: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs a scenario over all ways, whose survivors print as many lines with `locked` and `refused` as `expected` says, and of whom so
+/// Where locks of the node are words that it shares.
+const WORDS: [Path; 3] = [PATHS[0], PATHS[4], PATHS[5]];
+/// Where every lock of another rank is asked for by packets.
+const PACKETS: [Path; 2] = [PATHS[2], PATHS[3]];
+
+/// Runs a scenario over these ways, whose survivors print as many lines with `locked` and `refused` as `expected` says, and of whom so
 /// many are told that a holder has died.
-fn run(scenario: &str, ranks: u32, heirs: [usize; 3], expected: impl Fn(u32) -> (usize, usize)) {
+fn run<const N: usize>(
+    scenario: &str,
+    ranks: u32,
+    paths: [Path; N],
+    heirs: [usize; N],
+    expected: impl Fn(u32) -> (usize, usize),
+) {
     if is_second_pass() {
         return;
     }
     let mut slowest = 0;
-    for (path, heirs) in [PATHS[0], PATHS[4], PATHS[5]].into_iter().zip(heirs) {
+    for (path, heirs) in paths.into_iter().zip(heirs) {
         for memory in ["allocated", "own"] {
             let folder = tempfile::tempdir().unwrap();
             let words = ["--on-failure=continue", "-n", &ranks.to_string()].map(str::to_owned);
@@ -45,18 +57,20 @@ fn run(scenario: &str, ranks: u32, heirs: [usize; 3], expected: impl Fn(u32) -> 
 
 #[test]
 fn a_shared_lock_of_a_killed_rank_passes_on() {
-    run("shared", 6, [1; 3], |ranks| (2 * (ranks as usize - 1), 0));
+    run("shared", 6, WORDS, [1; 3], |ranks| (2 * (ranks as usize - 1), 0));
+    run("shared", 5, PACKETS, [1; 2], |ranks| (2 * (ranks as usize - 1), 0));
 }
 
 #[test]
 fn an_exclusive_lock_of_a_killed_rank_passes_on() {
-    run("exclusive", 6, [1; 3], |ranks| (2 * (ranks as usize - 1), 0));
+    run("exclusive", 6, WORDS, [1; 3], |ranks| (2 * (ranks as usize - 1), 0));
+    run("exclusive", 5, PACKETS, [1; 2], |ranks| (2 * (ranks as usize - 1), 0));
 }
 
 #[test]
 fn the_locks_of_lock_all_of_a_killed_rank_pass_on() {
     // Locks of ranks of other nodes have not been asked for.
-    run("all", 4, [3, 1, 2], |ranks| {
+    run("all", 4, WORDS, [3, 1, 2], |ranks| {
         let survivors = ranks as usize - 1;
         (survivors * survivors, survivors)
     });
@@ -64,15 +78,15 @@ fn the_locks_of_lock_all_of_a_killed_rank_pass_on() {
 
 #[test]
 fn the_lock_of_a_killed_rank_that_had_it_itself_is_an_error() {
-    run("self", 6, [0; 3], |ranks| (0, 2 * (ranks as usize - 1)));
+    run("self", 6, WORDS, [0; 3], |ranks| (0, 2 * (ranks as usize - 1)));
 }
 
 #[test]
 fn those_who_wait_for_the_lock_of_a_killed_rank_get_an_error() {
-    run("owner", 6, [0; 3], |ranks| (0, ranks as usize - 1));
+    run("owner", 6, WORDS, [0; 3], |ranks| (0, ranks as usize - 1));
 }
 
 #[test]
 fn a_line_of_many_goes_on_when_one_in_it_is_killed() {
-    run("line", 22, [0; 3], |ranks| (ranks as usize - 2, 0));
+    run("line", 22, WORDS, [0; 3], |ranks| (ranks as usize - 2, 0));
 }

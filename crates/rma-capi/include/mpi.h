@@ -1294,6 +1294,8 @@ int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
 int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int MPIX_Win_get_owner_died(MPI_Win win, int rank, int *flag);
+int PMPIX_Win_get_owner_died(MPI_Win win, int rank, int *flag);
 int MPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 int PMPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 

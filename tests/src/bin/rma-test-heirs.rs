@@ -138,8 +138,9 @@ impl Part<'_> {
     fn ask(&self, kind: LockKind, target: u32) {
         let begun = Instant::now();
         let taken = self.take(kind, target);
-        if taken.is_ok() && self.window.take_bequest(Rank(target)) {
+        if taken.is_ok() && self.window.take_bequest(Rank(target)).is_ok_and(|inherits| inherits) {
             println!("rank {}: inherits the lock of rank {target}", self.me);
+            assert!(!self.window.take_bequest(Rank(target)).unwrap(), "it is told once");
         }
         let took = begun.elapsed().as_millis();
         // Of a target elsewhere the lock is a promise, and there is an epoch to end in either case.

@@ -1,6 +1,7 @@
 //! `MPIX_Win_*`: what survivors do with a window whose ranks have died.
 
 use super::create::{Wish, make};
+use super::synchronize::target;
 use super::{Win, get};
 use crate::abi::*;
 use crate::arguments::Out;
@@ -9,6 +10,7 @@ use crate::errors::Raiser;
 use crate::group;
 use rma::{Error, ErrorClass};
 use rma_core::window::{Hints, WindowSpec};
+use std::ffi::c_int;
 
 entry! {
     /// `MPIX_Win_get_failed`: those of the window's ranks that have failed, as far as this process knows.
@@ -16,6 +18,15 @@ entry! {
         failedgrp.check("failedgrp")?;
         let failed = process.world.inner.runtime().failed_of(&get(win)?.members);
         failedgrp.set("failedgrp", group::enter(failed)?)
+    }
+
+    /// `MPIX_Win_get_owner_died`: whether a rank had died with the lock of `rank` when this one got it; told once. A lock that is asked
+    /// for with the first operation is asked for here.
+    fn MPIX_Win_get_owner_died(win: MPI_Win, rank: c_int, flag: Out<c_int>) raises Raiser::Win(win); |_| {
+        flag.check("flag")?;
+        let win = get(win)?;
+        let died = target(rank)?.map_or(Ok(false), |rank| win.inner.take_bequest(rank))?;
+        flag.set("flag", died.into())
     }
 
     /// `MPIX_Win_remake`: a window over the memory that this rank has in another one, among the ranks of `comm`, all of whom call

@@ -188,14 +188,19 @@ impl ControlBlock {
     #[inline]
     #[must_use]
     pub fn try_acquire(&self, request: LockRequest, holder: Holder) -> bool {
-        let entry = self.fields().lock.try_acquire(request, holder);
+        let entry = self.attempt(request, holder);
         if entry == Attempt::Bequeathed {
             self.bequeath();
         }
         entry.is_granted()
     }
 
-    /// Leaves it to the next who gets the lock to hear that a process had died with it: who has got it just now cannot be told.
+    /// [`ControlBlock::try_acquire`] for one who can be told that a process had died with the lock.
+    pub(crate) fn attempt(&self, request: LockRequest, holder: Holder) -> Attempt {
+        self.fields().lock.try_acquire(request, holder)
+    }
+
+    /// The next who gets the lock is to hear that a process had died with it.
     pub(crate) fn bequeath(&self) {
         self.fields().lock.bequeath();
     }

@@ -255,7 +255,7 @@ impl LockFields {
         }
     }
 
-    /// Whoever has just got the lock cannot be told that a process had died with it: the next one is.
+    /// The next who gets the lock is told that a process had died with it.
     #[cold]
     pub(super) fn bequeath(&self) {
         let noted = self.update_in_any(|state| Some(state.bequeath()));
@@ -296,8 +296,12 @@ impl LockFields {
             Place::Line { number, kind } => (number, kind),
             Place::AfterOwner => {
                 // SYNC POINT lock: as a grant; the owner's release is what made this word ownerless.
-                let is_owned = LockState::decode(self.word.0.load(Acquire)).is_owned();
-                return if is_owned { Err(ticket) } else { Ok(Grant::of(None)) };
+                let state = LockState::decode(self.word.0.load(Acquire));
+                if state.is_owned() {
+                    return Err(ticket);
+                }
+                let is_bequeathed = state.is_bequeathed() && self.update(LockState::inherit).is_ok();
+                return Ok(Grant { wake: None, is_bequeathed });
             }
             Place::Beside(beside) => return self.try_beside(ticket.holder, beside, None),
             Place::Outside { .. } => {

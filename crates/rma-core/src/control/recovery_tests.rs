@@ -313,26 +313,33 @@ fn a_lock_of_a_dead_owner_is_never_had_again() {
 
 #[test]
 fn a_word_says_that_a_holder_has_died_until_the_next_one_has_the_lock() {
-    for held in [R::Shared, R::Exclusive] {
-        for next in [R::Shared, R::Exclusive] {
-            for waits in [false, true] {
-                let mut world = World::new(3);
-                world.ask(VICTIM, held);
-                if waits {
-                    world.block.freeze();
-                    world.ask(2, next);
-                }
-                world.recover();
-                assert!(world.block.lock_state().is_bequeathed());
-                if waits {
-                    world.attempt(2);
-                } else {
-                    world.ask(2, next);
-                }
-                assert!(matches!(world.parts[2], Part::Holds(_)));
-                assert!(!world.block.lock_state().is_bequeathed());
-            }
+    let whens = ["before the death", "while the word is frozen", "behind it"];
+    for (held, next, when) in [R::Shared, R::Exclusive].into_iter().flat_map(|held| {
+        let nexts = [R::Shared, R::SharedHolding, R::Exclusive];
+        nexts.into_iter().flat_map(move |next| whens.map(|when| (held, next, when)))
+    }) {
+        let mut world = World::new(3);
+        world.ask(VICTIM, held);
+        if when == whens[1] {
+            world.block.freeze();
         }
+        if when != whens[2] {
+            world.ask(2, next);
+        }
+        let has_it = matches!(world.parts[2], Part::Holds(_));
+        world.recover();
+        assert!(world.block.lock_state().is_bequeathed());
+        if has_it {
+            // Together with the one that has died: the next one is told.
+            continue;
+        }
+        if when == whens[2] {
+            world.ask(2, next);
+        } else {
+            world.attempt(2);
+        }
+        assert!(matches!(world.parts[2], Part::Holds(_)), "{next:?} asks {when}");
+        assert!(!world.block.lock_state().is_bequeathed(), "{next:?} asks {when}");
     }
     // One that only waited had nothing to leave.
     let mut world = World::new(3);

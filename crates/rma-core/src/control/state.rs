@@ -257,6 +257,11 @@ impl LockState {
         Self { flags: self.flags & !BEQUEATHED, ..self }
     }
 
+    /// One who has the lock by now is told that a process had died with it, if that is still to be told.
+    pub(super) fn inherit(self) -> Option<Self> {
+        self.is_bequeathed().then(|| self.heir())
+    }
+
     /// One more shared holder, or one more to follow the owner.
     pub(super) fn more_shared(self) -> Self {
         Self { shared: saturate(self.shared, 1), ..self }

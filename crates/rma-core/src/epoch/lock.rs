@@ -266,16 +266,19 @@ fn are_held_here(state: &mut State, window: &mut WindowState, caller: Caller) ->
     let mut ungranted = window.epoch.ungranted_of(caller).collect::<SmallVec<[Rank; 4]>>();
     // Nobody will ever answer for a lost rank; its unlock says so.
     ungranted.retain(|rank| !state.lost.contains_key(&window.shared.group.peer(*rank)));
-    for rank in &ungranted {
-        let Some(lock) = window.epoch.lock_mut(*rank).filter(|lock| lock.state == LockState::Called) else {
-            continue;
-        };
-        window.dirty |= !std::mem::replace(&mut lock.wanted, true);
-        // The request needs an element to leave from; if none is to be had now, the next poll tries again.
-        let is_new = window.table.find(&state.pools.targets, *rank).is_none();
-        window.dirty |= ensure_target(state, window, *rank).is_some() && is_new;
-    }
+    ungranted.iter().for_each(|rank| want(state, window, *rank));
     ungranted.is_empty()
+}
+
+/// Has the lock of a rank elsewhere asked for without an operation, if it has not been asked for yet.
+pub(super) fn want(state: &mut State, window: &mut WindowState, rank: Rank) {
+    let Some(lock) = window.epoch.lock_mut(rank).filter(|lock| lock.state == LockState::Called) else {
+        return;
+    };
+    window.dirty |= !std::mem::replace(&mut lock.wanted, true);
+    // The request needs an element to leave from; if none is to be had now, the next poll tries again.
+    let is_new = window.table.find(&state.pools.targets, rank).is_none();
+    window.dirty |= ensure_target(state, window, rank).is_some() && is_new;
 }
 
 impl UnlockSync {

@@ -1,8 +1,8 @@
 //! A synchronization call as a value: one of the protocols, begun and not yet over.
 
 use super::{
-    Call, CompleteSync, FenceSync, FlushAllSync, FlushSync, LockAllSync, LockSync, StartSync, UnlockAllSync,
-    UnlockSync, WaitSync,
+    Call, CompleteSync, FenceSync, FlushAllSync, FlushSync, LockAllSync, LockSync, PromisedSync, StartSync,
+    UnlockAllSync, UnlockSync, WaitSync,
 };
 use crate::control::LockKind;
 use crate::error::Result;
@@ -33,11 +33,11 @@ impl Sync {
 
     /// Whether what is waited for mostly comes in packets, and not in memory that is shared.
     pub(crate) fn waits_for_packets(&self) -> bool {
-        use SyncStep::{Complete, Fence, Flush, FlushAll, Unlock, UnlockAll};
+        use SyncStep::{Complete, Fence, Flush, FlushAll, Promised, Unlock, UnlockAll};
         match &self.0 {
             Fence(fence) => fence.is_by_packets(),
             Complete(complete) => complete.waits_for_post(),
-            step => matches!(step, Flush(_) | FlushAll(_) | Unlock(_) | UnlockAll(_)),
+            step => matches!(step, Flush(_) | FlushAll(_) | Promised(_) | Unlock(_) | UnlockAll(_)),
         }
     }
 }
@@ -55,6 +55,7 @@ pub(crate) enum SyncStep {
     Start(StartSync),
     Complete(CompleteSync),
     Wait(WaitSync),
+    Promised(PromisedSync),
     /// The lock is held, or promised; the epoch is open.
     Held,
     /// The call had nothing to wait for, or is over.
@@ -93,6 +94,7 @@ impl SyncStep {
             Self::Start(start) => Ok(start.poll(state, window)),
             Self::Complete(complete) => complete.poll(state, window),
             Self::Wait(wait) => wait.poll(state, window),
+            Self::Promised(promised) => promised.poll(state, window),
         }
     }
 }

@@ -87,6 +87,8 @@ impl Settler<'_> {
             return self.note(from, response);
         }
         if self.is_round_grant(from, response) {
+            let rank = self.window.shared.group.rank(from).filter(|_| response.is_bequeathed());
+            self.window.bequests.extend(rank);
             self.window.dirty = true;
             return Ok(());
         }
@@ -226,7 +228,7 @@ impl Settler<'_> {
             return;
         }
         if response.flags.has(ResponseFlags::GRANT) {
-            self.on_grant(target);
+            self.on_grant(target, response.is_bequeathed());
         }
         let element = &mut self.pools.targets[target];
         element.on_acked(response.sequence);
@@ -235,9 +237,12 @@ impl Settler<'_> {
         self.retire(target);
     }
 
-    fn on_grant(&mut self, target: PoolKey) {
+    fn on_grant(&mut self, target: PoolKey, is_bequeathed: bool) {
         let element = &mut self.pools.targets[target];
         element.is_locking = false;
+        if is_bequeathed {
+            self.window.bequests.insert(element.rank);
+        }
         self.window.epoch.on_lock(element.rank, LockEvent::Grant);
         // Only the first packet of an epoch can have carried the lock, so the operation is at the head.
         if let Some(key) = element.issued.head() {

@@ -13,7 +13,7 @@ use super::recovery;
 use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs::{Bug, has};
 use crate::channel::Delivery;
-use crate::control::{Holder, LockKind, LockRequest, OfEngine, Ticket, Wake};
+use crate::control::{Attempt, Holder, LockKind, LockRequest, OfEngine, Ticket, Wake};
 use crate::ids::Peer;
 use crate::progress::State;
 use crate::stats::Counters;
@@ -169,9 +169,11 @@ pub(crate) fn request(
     };
     let asked = lock_request(request.flags);
     let control = &window.shared.own().control;
-    if control.try_acquire(asked, holder) {
+    let attempt = control.attempt(asked, holder);
+    if attempt.is_granted() {
         window.target.count_grant(asked.kind());
-        return granted(&mut state.replies, window, from, asked.kind(), packet, false);
+        let served = Served { was_queued: false, is_bequeathed: attempt == Attempt::Bequeathed };
+        return granted(&mut state.replies, window, from, asked.kind(), packet, served);
     }
     window.counters.on_locks_waited(1);
     // The lock will be the origin's, but it is this process that must be rung when its turn comes.
@@ -227,14 +229,14 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
         if waiter.is_void {
             continue;
         }
-        if grant.is_bequeathed {
-            control.bequeath();
-        }
         window.target.count_grant(waiter.kind);
         if waiter.is_lost {
+            if grant.is_bequeathed {
+                control.bequeath();
+            }
             release(nudges, counters, window, waiter.from, waiter.kind);
         } else {
-            serve(replies, window, waiter);
+            serve(replies, window, waiter, grant.is_bequeathed);
         }
     }
     if any {
@@ -284,6 +286,8 @@ pub(crate) fn forget_peer(
     let is_of_node = recovery::begin(window, peer);
     while !is_of_node || window.target.shared_holders.contains_key(&peer) {
         let Ok(kind) = window.target.begin_release(&window.shared, peer) else { break };
+        // Said before the lock can be had.
+        window.shared.own().control.bequeath();
         release(nudges, counters, window, peer, kind);
         if kind == LockKind::Exclusive {
             break;
@@ -309,7 +313,15 @@ pub(crate) fn ring(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Sha
     }
 }
 
-fn serve(replies: &mut Replies, window: &mut WindowState, waiter: Waiter) {
+/// How a packet origin has come to its lock.
+#[derive(Clone, Copy)]
+struct Served {
+    was_queued: bool,
+    /// A process had died with the lock, and this origin is the first to have it since.
+    is_bequeathed: bool,
+}
+
+fn serve(replies: &mut Replies, window: &mut WindowState, waiter: Waiter, is_bequeathed: bool) {
     let bare = Request {
         window: waiter.window,
         flags: match waiter.kind {
@@ -321,7 +333,8 @@ fn serve(replies: &mut Replies, window: &mut WindowState, waiter: Waiter) {
     };
     let packet = waiter.packet.unwrap_or_else(|| bare.emit().to_vec().into());
     // The packet was accepted when it came; it cannot be refused now.
-    let delivery = granted(replies, window, waiter.from, waiter.kind, &packet, true);
+    let served = Served { was_queued: true, is_bequeathed };
+    let delivery = granted(replies, window, waiter.from, waiter.kind, &packet, served);
     debug_assert_eq!(delivery, Delivery::Accepted);
 }
 
@@ -332,17 +345,21 @@ fn granted(
     from: Peer,
     kind: LockKind,
     packet: &[u8],
-    was_queued: bool,
+    served: Served,
 ) -> Delivery {
     if kind == LockKind::Shared {
         *window.target.shared_holders.entry(from).or_insert(0) += 1;
     }
     match Request::parse(packet) {
         Ok((request, data)) => {
-            if has(Bug::QueuedTwice) && was_queued && request.flags.has(RequestFlags::UNLOCK) {
+            if has(Bug::QueuedTwice) && served.was_queued && request.flags.has(RequestFlags::UNLOCK) {
                 let _ = apply::touch(&mut replies.buffers, window, &request, data);
             }
-            apply::apply(replies, window, from, &request, data, ResponseFlags::GRANT)
+            let flags = match served.is_bequeathed {
+                false => ResponseFlags::GRANT,
+                true => ResponseFlags::GRANT.with(ResponseFlags::BEQUEATHED),
+            };
+            apply::apply(replies, window, from, &request, data, flags)
         }
         Err(reason) => Delivery::Refused(reason),
     }

@@ -98,6 +98,7 @@ impl Guard {
                 | SyncStep::Held
                 | SyncStep::Flush(_)
                 | SyncStep::FlushAll(_)
+                | SyncStep::Promised(_)
                 | SyncStep::Wait(_) => {}
                 SyncStep::Lock(lock) => lock.give_up(&mut window),
                 SyncStep::LockAll(mut lock) => lock.give_up(&mut core.state, &mut window),

@@ -6,6 +6,7 @@
 
 mod active;
 mod agree;
+mod bequest;
 mod calls;
 mod calm;
 mod cells;

@@ -65,6 +65,11 @@ impl Near {
         turn
     }
 
+    /// Whether a process had died with its lock when this one got that; once.
+    pub(super) fn take_bequest(&self) -> bool {
+        self.is_bequeathed.swap(false, Relaxed)
+    }
+
     /// Joins the line for its lock.
     pub(crate) fn join(&self, request: LockRequest, holder: Holder) -> Ticket {
         self.control.join_own(&self.cell, request, holder)
@@ -173,12 +178,6 @@ enum Found {
 }
 
 impl Window {
-    /// Whether a process had died with the lock of a rank of this node when this process got that: what it was changing may be half
-    /// done. Says so once, to whoever asks first after a lock call; locks of ranks of other nodes do not tell.
-    pub fn take_bequest(&self, target: Rank) -> bool {
-        self.shared().near(target).is_some_and(|near| near.is_bequeathed.swap(false, Relaxed))
-    }
-
     /// [`Window::unlock`] of a neighbor, if no more is to be done than to wait for its operations; `None`, and nothing done,
     /// otherwise.
     pub(super) fn unlock_neighbor(&self, target: Rank) -> Option<Result<()>> {

@@ -20,6 +20,7 @@ use crate::progress::Pools;
 use crate::stats::Counters;
 use crate::table::Table;
 use crate::target::{Arrivals, TargetRole};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -40,6 +41,8 @@ pub(crate) struct WindowState {
     pub(crate) in_line: u32,
     /// What is left of calls that were given up.
     pub(crate) dropped: Dropped,
+    /// Ranks whose locks a process had died with when this one got them by packets, and nobody has asked yet.
+    pub(crate) bequests: BTreeSet<Rank>,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,
     /// A small store that waits for the next flush of its target, as no operation of the table.
@@ -86,6 +89,7 @@ impl WindowState {
             has_lost: false,
             in_line: 0,
             dropped: Dropped::default(),
+            bequests: BTreeSet::new(),
             dirty: false,
             lone: None,
             lone_fetch: None,

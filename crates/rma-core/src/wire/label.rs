@@ -43,6 +43,7 @@ mod tests {
         for (flags, name) in [
             (ResponseFlags::NONE, "ack"),
             (ResponseFlags::GRANT, "grant"),
+            (ResponseFlags::GRANT.with(ResponseFlags::BEQUEATHED), "grant"),
             (ResponseFlags::REFUSED, "refused"),
         ] {
             let response = Response { window: WINDOW, flags, sequence: Sequence(1), kind: ResponseKind::Ack };

@@ -21,6 +21,8 @@ impl ResponseFlags {
     pub const REFUSED: Self = Self(2);
     /// An error that acknowledges nothing, since nobody asked: no operation has to wait for it.
     pub const NOTE: Self = Self(4);
+    /// With a grant: a process had died with the lock, and this origin is the first to have it since.
+    pub const BEQUEATHED: Self = Self(8);
 
     /// Any bits: for names, which need no legal packet.
     pub(super) fn from_bits(bits: u8) -> Self {
@@ -46,6 +48,7 @@ impl fmt::Debug for ResponseFlags {
             1 => "grant",
             2 => "refused",
             4 => "note",
+            9 => "grant, bequeathed",
             _ => "several",
         })
     }
@@ -130,6 +133,11 @@ impl Response {
         head
     }
 
+    /// Whether it grants a lock with which a process had died.
+    pub(crate) fn is_bequeathed(&self) -> bool {
+        self.flags.has(ResponseFlags::BEQUEATHED)
+    }
+
     /// Whether a packet of the response lane is a nudge, which is a request by form.
     pub fn is_nudge(packet: &[u8]) -> bool {
         packet.get(HEADER_LEN) == Some(&super::request::NUDGE)
@@ -143,7 +151,7 @@ impl Response {
         let mut fields = Reader::new(packet);
         let Start { code, flags, window, sequence } = fields.start()?;
         let flags = ResponseFlags(flags);
-        if !matches!(flags.0, 0 | 1 | 2 | 4) {
+        if !matches!(flags.0, 0 | 1 | 2 | 4 | 9) {
             return Err("unknown response flag");
         }
         if flags == ResponseFlags::REFUSED && code != ACK {
@@ -209,6 +217,12 @@ mod tests {
                 sequence: Sequence(4),
                 kind: ResponseKind::NotPosted,
             }])
+            .chain([Response {
+                window,
+                flags: ResponseFlags::GRANT.with(ResponseFlags::BEQUEATHED),
+                sequence: Sequence(5),
+                kind: ResponseKind::Ack,
+            }])
             .collect()
     }
 
@@ -226,9 +240,12 @@ mod tests {
 
     #[test]
     fn unknown_flags_and_stray_data_are_refused() {
-        let mut head = samples()[0].emit();
-        head[3] = 3;
-        assert!(Response::parse(&head).is_err());
+        // A bequest is of a grant.
+        for flags in [3, 5, 8, 10, 11] {
+            let mut head = samples()[0].emit();
+            head[3] = flags;
+            assert!(Response::parse(&head).is_err(), "flags {flags}");
+        }
         let mut head = samples()[0].emit();
         head.push(0);
         assert!(Response::parse(&head).is_err());
@@ -240,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_refusal_brings_nothing() {
-        for (response, is_legal) in samples().into_iter().zip([true, false, false, false, false]) {
+        for (response, is_legal) in samples().into_iter().zip([true, false, false, false, false, true]) {
             let refusal = Response { flags: ResponseFlags::REFUSED, ..response };
             assert_eq!(Response::parse(&refusal.emit()).is_ok(), is_legal, "{refusal:?}");
         }

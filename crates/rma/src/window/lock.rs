@@ -127,6 +127,30 @@ impl<'scope, T: Element> Locked<'scope, T> {
         self.target
     }
 
+    /// Whether a rank had died with this lock when this one got it: what it was changing may be half done. As with a poisoned mutex,
+    /// but the lock is held all the same, and it is told once: to one who gets the lock, who asks for it here.
+    ///
+    /// ```no_run
+    /// # fn main() -> rma::Result<()> {
+    /// # let world = rma::World::init()?;
+    /// # let mut window = world.allocate::<u64>(2)?;
+    /// // The second number is the square of the first, when nobody is in between.
+    /// window.exclusive(0, |rank0| {
+    ///     if rank0.is_poisoned()? {
+    ///         let root = rank0.load(0)?;
+    ///         rank0.store(1, root * root)?;
+    ///     }
+    ///     Ok(())
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::take_bequest`].
+    pub fn is_poisoned(&self) -> Result<bool> {
+        self.access.window().take_bequest(Rank(self.target))
+    }
+
     /// Stores `origin` at displacement `disp`.
     ///
     /// # Errors
