@@ -58,6 +58,57 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// Every class, in the order of the values.
+    const ALL: [Self; 42] = [
+        Self::Buffer,
+        Self::Count,
+        Self::Type,
+        Self::Tag,
+        Self::Comm,
+        Self::Rank,
+        Self::Request,
+        Self::Root,
+        Self::Group,
+        Self::Op,
+        Self::Arg,
+        Self::Unknown,
+        Self::Truncate,
+        Self::Other,
+        Self::Intern,
+        Self::Pending,
+        Self::InStatus,
+        Self::Assert,
+        Self::Base,
+        Self::Disp,
+        Self::InfoKey,
+        Self::InfoNokey,
+        Self::InfoValue,
+        Self::Info,
+        Self::Keyval,
+        Self::Locktype,
+        Self::NoMem,
+        Self::RmaAttach,
+        Self::RmaConflict,
+        Self::RmaRange,
+        Self::RmaShared,
+        Self::RmaSync,
+        Self::Size,
+        Self::UnsupportedOperation,
+        Self::Win,
+        Self::RmaFlavor,
+        Self::ProcAborted,
+        Self::ValueTooLarge,
+        Self::Errhandler,
+        Self::ProcFailed,
+        Self::ProcFailedPending,
+        Self::Revoked,
+    ];
+
+    /// The class with this value, if it is one of these.
+    pub fn with_value(value: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| *class as i32 == value)
+    }
+
     /// The constant's name in the standard.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use crate::message::{Messenger, ReceiveRequest, Received, Scope, SendRequest, ta
 use rma_core::datatype::Scatter;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
-use rma_core::{Error, Result};
+use rma_core::{Error, ErrorClass, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn drive<M: Machine>(machine: &mut M) -> Result<Option<M::Output>> {
     match (&outcome, machine.link()) {
         (Ok(None), _) | (_, None) => {}
         (Ok(Some(_)), Some(link)) => link.leave(),
-        (Err(_), Some(link)) => link.quit(),
+        (Err(error), Some(link)) => link.quit(error.class()),
     }
     outcome
 }
@@ -96,15 +96,15 @@ impl Link {
         Self { messenger, group, whole, scope, number, step: 0, is_wide: false, root: 0 }
     }
 
-    /// Says that this rank leaves the collective with an error, to those that may wait for it; takes and sends nothing of it
+    /// Says that this rank leaves the collective with an error of class `why`, to those that may wait for it; takes and sends nothing of it
     /// any more. The second time nothing is done.
-    pub fn quit(&self) {
+    pub fn quit(&self, why: ErrorClass) {
         let (size, whole) = (self.whole.size(), &self.whole);
         let tell = match self.is_wide || size <= FEW {
             true => (0..size).map(|rank| whole.peer(Rank(rank))).collect(),
             false => self.partners(),
         };
-        self.messenger.quit(self.scope, self.number, &self.whole, tell.into_iter());
+        self.messenger.quit(self.scope, self.number, &self.whole, why, tell.into_iter());
     }
 
     /// That no rank of the collective has died, and its communicator was not revoked: also where it has no messages.

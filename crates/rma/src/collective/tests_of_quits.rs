@@ -35,7 +35,7 @@ fn ends_without<M: Machine>(
     let mut ends: Vec<_> = (0..size).map(|_| None).collect();
     for at in 0..400_000 {
         if at == leaves_after {
-            link(net, quitter, number).quit();
+            link(net, quitter, number).quit(ErrorClass::Size);
         }
         if (0..size).all(|rank| rank == quitter || ends[rank as usize].is_some()) {
             assert!(at >= leaves_after, "nobody can be through");
@@ -66,7 +66,7 @@ fn xor(is_commutative: bool) -> Arc<dyn Combine> {
 fn all_have_left<T>(ends: Vec<Result<T>>, what: &str) {
     for end in ends {
         let class = end.map(drop).map_err(|error| error.class());
-        assert_eq!(class, Err(ErrorClass::Other), "{what}");
+        assert_eq!(class, Err(ErrorClass::Size), "{what}");
     }
 }
 

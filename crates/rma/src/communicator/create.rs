@@ -46,8 +46,8 @@ impl Communicator {
         const CALL: &str = "comm_create";
         let link = self.link();
         // The others of the group get an error, and the collectives that follow have the same number on all.
-        let checked = self.checked(CALL, group).inspect_err(|_| {
-            link.quit();
+        let checked = self.checked(CALL, group).inspect_err(|error| {
+            link.quit(error.class());
             self.engine().poll();
         });
         let group = self.runtime().noted(checked)?;

@@ -174,7 +174,7 @@ impl Host for RuntimeHost {
     fn abandon(&self, request: HostRequest) {
         let Some(collective) = self.running.lock().collectives.remove(&request.0) else { return };
         if let Some(link) = collective.link() {
-            link.quit();
+            link.quit(ErrorClass::ProcAborted);
         }
     }
 

@@ -90,8 +90,8 @@ impl State {
                 None => {}
             }
         }
-        let has_quit = self.quits.are_of_peer(source, pattern.scope, pattern.tag?);
-        has_quit.then(|| quit_error("receive", source, source))
+        let why = self.quits.why_of_peer(source, pattern.scope, pattern.tag?)?;
+        Some(quit_error("receive", source, source, why))
     }
 
     /// Takes a small packet.
@@ -115,8 +115,10 @@ impl State {
             }
             (Packet::Accept { sender, receiver }, Lane::Response) => self.on_accept(from, sender, receiver),
             (Packet::Credit { credit }, Lane::Response) => self.on_credit(from, credit),
-            (Packet::Decline { sender, dead }, Lane::Response) => self.on_decline(from, sender, dead),
-            (Packet::Quit { scope, number }, Lane::Request) => self.on_quit(from, scope, number),
+            (Packet::Decline { sender, dead, why }, Lane::Response) => {
+                self.on_decline(from, sender, dead, why)
+            }
+            (Packet::Quit { scope, number, why }, Lane::Request) => self.on_quit(from, scope, number, why),
             (Packet::Death { peer }, Lane::Request) => {
                 self.on_told_death(peer);
                 Ok(())
@@ -182,7 +184,7 @@ impl State {
                     self.accept(id, from, label.tag, sender, len, sink);
                 }
             }
-            None if self.quits.are_of(label) => self.decline(from, label.scope, sender),
+            None if self.quits.are_of(label) => self.decline(from, label, sender),
             None => self.keep(from, label, Content::Announced { sender, len }),
         }
     }

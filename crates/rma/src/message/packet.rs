@@ -20,6 +20,7 @@
 //! to that peer, and travels alone only when nothing does.
 
 use super::request::RequestId;
+use rma_core::ErrorClass;
 use rma_core::ids::Peer;
 use rma_core::wire::{HEADER_LEN, Protocol, header};
 
@@ -96,12 +97,13 @@ pub(super) enum Packet {
     Credit { credit: u32 },
     /// The sender will begin no message any more, but for the last meeting of all.
     Farewell,
-    /// The receiver has left the collective of an announced message, perhaps because a process has died.
-    Decline { sender: RequestId, dead: Option<Peer> },
+    /// The receiver has left the collective of an announced message with an error of this class, perhaps because a process has
+    /// died.
+    Decline { sender: RequestId, dead: Option<Peer>, why: ErrorClass },
     /// A process has died, as the sender has found or was told.
     Death { peer: Peer },
-    /// The sender has left a collective.
-    Quit { scope: Scope, number: u64 },
+    /// The sender has left a collective with an error of this class.
+    Quit { scope: Scope, number: u64, why: ErrorClass },
     /// Something about a communicator in trouble.
     Notice,
 }
@@ -139,10 +141,11 @@ impl Packet {
             7 => Self::Decline {
                 sender: RequestId::from_bits(fields.long()?),
                 dead: Some(fields.number()?).filter(|dead| *dead != NOBODY).map(Peer),
+                why: fields.class()?,
             },
             8 => {
                 let Label { scope, tag } = fields.label(plane)?;
-                Self::Quit { scope, number: tag }
+                Self::Quit { scope, number: tag, why: fields.class()? }
             }
             9 => Self::Death { peer: Peer(fields.number()?) },
             NOTICE => Self::Notice,
@@ -190,12 +193,16 @@ impl Packet {
             Self::Body { receiver } => head.put(&receiver.to_bits().to_le_bytes()),
             Self::Credit { credit } => head.put(&credit.to_le_bytes()),
             Self::Farewell | Self::Notice => {}
-            Self::Decline { sender, dead } => {
+            Self::Decline { sender, dead, why } => {
                 head.put(&sender.to_bits().to_le_bytes());
                 head.put(&dead.map_or(NOBODY, |dead| dead.0).to_le_bytes());
+                head.put(&(why as i32).to_le_bytes());
             }
             Self::Death { peer } => head.put(&peer.0.to_le_bytes()),
-            Self::Quit { scope, number } => head.put_label(Label { scope, tag: number }),
+            Self::Quit { scope, number, why } => {
+                head.put_label(Label { scope, tag: number });
+                head.put(&(why as i32).to_le_bytes());
+            }
         }
         head
     }
@@ -253,6 +260,10 @@ impl Fields<'_> {
         self.take().map(u64::from_le_bytes)
     }
 
+    fn class(&mut self) -> Result<ErrorClass, &'static str> {
+        ErrorClass::with_value(self.number()? as i32).ok_or("unknown class of an error")
+    }
+
     fn label(&mut self, plane: u8) -> Result<Label, &'static str> {
         let plane = Plane::from_code(plane).ok_or("unknown plane of a message")?;
         Ok(Label { scope: Scope { context: self.long()?, plane }, tag: self.long()? })
@@ -278,9 +289,9 @@ mod tests {
                 Packet::Body { receiver: b },
                 Packet::Credit { credit: number as u32 },
                 Packet::Farewell,
-                Packet::Decline { sender: a, dead: None },
-                Packet::Decline { sender: a, dead: Some(Peer(7)) },
-                Packet::Quit { scope: label.scope, number },
+                Packet::Decline { sender: a, dead: None, why: ErrorClass::Truncate },
+                Packet::Decline { sender: a, dead: Some(Peer(7)), why: ErrorClass::ProcFailed },
+                Packet::Quit { scope: label.scope, number, why: ErrorClass::ProcAborted },
                 Packet::Death { peer: Peer(number as u32) },
             ]);
         }

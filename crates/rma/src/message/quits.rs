@@ -48,9 +48,9 @@ pub(super) struct Quits {
     of_peers: FxHashMap<(Peer, Scope), Numbers>,
 }
 
-/// Numbers of collectives, as ranges from the first to the last.
+/// Numbers of collectives, as ranges from the first to the last that were quit with errors of one class.
 #[derive(Debug, Default)]
-struct Numbers(BTreeMap<u64, u64>);
+struct Numbers(BTreeMap<u64, (u64, ErrorClass)>);
 
 impl Quits {
     /// Whether this process has quit the collective of a message.
@@ -59,10 +59,12 @@ impl Quits {
             && self.own.get(&label.scope).is_some_and(|numbers| numbers.has(label.tag >> PARTS))
     }
 
-    /// Whether a peer has quit the collective of a message that it might send.
-    pub(super) fn are_of_peer(&self, peer: Peer, scope: Scope, tag: u64) -> bool {
-        !self.of_peers.is_empty()
-            && self.of_peers.get(&(peer, scope)).is_some_and(|numbers| numbers.has(tag >> PARTS))
+    /// With which error a peer has quit the collective of a message that it might send, if it has.
+    pub(super) fn why_of_peer(&self, peer: Peer, scope: Scope, tag: u64) -> Option<ErrorClass> {
+        if self.of_peers.is_empty() {
+            return None;
+        }
+        self.of_peers.get(&(peer, scope))?.why(tag >> PARTS)
     }
 
     fn forget(&mut self, scope: Scope, number: u64) {
@@ -76,9 +78,13 @@ impl Quits {
 }
 
 impl Numbers {
-    fn range_of(&self, number: u64) -> Option<(u64, u64)> {
-        let (first, last) = self.0.range(..=number).next_back()?;
-        (number <= *last).then_some((*first, *last))
+    fn range_of(&self, number: u64) -> Option<(u64, u64, ErrorClass)> {
+        let (first, (last, why)) = self.0.range(..=number).next_back()?;
+        (number <= *last).then_some((*first, *last, *why))
+    }
+
+    fn why(&self, number: u64) -> Option<ErrorClass> {
+        self.range_of(number).map(|(_, _, why)| why)
     }
 
     fn has(&self, number: u64) -> bool {
@@ -86,35 +92,40 @@ impl Numbers {
     }
 
     /// Whether it was not among them.
-    fn add(&mut self, number: u64) -> bool {
+    fn add(&mut self, number: u64, why: ErrorClass) -> bool {
         if self.has(number) {
             return false;
         }
-        let before = number.checked_sub(1).and_then(|before| self.range_of(before));
-        let after = number.checked_add(1).and_then(|after| self.0.remove(&after));
-        let first = before.map_or(number, |(first, _)| first);
-        self.0.insert(first, after.unwrap_or(number));
+        let of_the_same = |range: Option<(u64, u64, ErrorClass)>| range.filter(|(_, _, of)| *of == why);
+        let before = of_the_same(number.checked_sub(1).and_then(|before| self.range_of(before)));
+        let after = of_the_same(number.checked_add(1).and_then(|after| self.range_of(after)));
+        if let Some((first, ..)) = after {
+            self.0.remove(&first);
+        }
+        let first = before.map_or(number, |(first, ..)| first);
+        let last = after.map_or(number, |(_, last, _)| last);
+        self.0.insert(first, (last, why));
         true
     }
 
     fn remove(&mut self, number: u64) {
-        let Some((first, last)) = self.range_of(number) else { return };
+        let Some((first, last, why)) = self.range_of(number) else { return };
         self.0.remove(&first);
         if first < number {
-            self.0.insert(first, number - 1);
+            self.0.insert(first, (number - 1, why));
         }
         if number < last {
-            self.0.insert(number + 1, last);
+            self.0.insert(number + 1, (last, why));
         }
     }
 }
 
 impl State {
     /// Leaves a collective, and tells these peers; nothing is done the second time.
-    fn quit(&mut self, scope: Scope, number: u64, tell: impl Iterator<Item = Peer>) {
+    fn quit(&mut self, scope: Scope, number: u64, why: ErrorClass, tell: impl Iterator<Item = Peer>) {
         self.signs.has_quits.store(true, Relaxed);
         self.quits.forget(scope, number);
-        if !self.quits.own.entry(scope).or_default().add(number) {
+        if !self.quits.own.entry(scope).or_default().add(number, why) {
             return;
         }
         let is_of = |tag: u64| tag >> PARTS == number;
@@ -134,7 +145,7 @@ impl State {
             })
             .collect::<Vec<_>>()
         {
-            self.finish(id, Kind::Sent(Err(quit_error("send", self.me, to))));
+            self.finish(id, Kind::Sent(Err(quit_error("send", self.me, to, why))));
         }
         let me = self.me;
         for peer in tell.filter(|peer| *peer != me) {
@@ -142,38 +153,45 @@ impl State {
             if state.lost.is_some() || state.has_left {
                 continue;
             }
-            state.requests.push_back(Outgoing::Quit { scope, number });
+            state.requests.push_back(Outgoing::Quit { scope, number, why });
             self.activate(peer);
         }
     }
 
     /// Drops a message that was kept for a collective which is quit now, or a communicator that is revoked.
-    pub(super) fn drop_arrived(&mut self, scope: Scope, Arrived { source, content, .. }: Arrived) {
+    pub(super) fn drop_arrived(&mut self, scope: Scope, Arrived { source, content, tag, .. }: Arrived) {
         match content {
             Content::Kept(bytes) if source != self.me => self.on_taken(source, bytes.len()),
             Content::Kept(_) => {}
-            Content::Announced { sender, .. } => self.decline(source, scope, sender),
+            Content::Announced { sender, .. } => self.decline(source, Label { scope, tag }, sender),
             Content::Own { send, .. } => {
-                let error = self.leaving_error("send", scope, source);
+                let why = self.why_left(Label { scope, tag });
+                let error = self.leaving_error("send", scope, source, why);
                 self.finish(send, Kind::Sent(Err(error)));
             }
         }
     }
 
+    /// With which error this process has left the collective of a message.
+    fn why_left(&self, label: Label) -> ErrorClass {
+        let numbers = self.quits.own.get(&label.scope);
+        numbers.and_then(|numbers| numbers.why(label.tag >> PARTS)).unwrap_or(ErrorClass::ProcAborted)
+    }
+
     /// What a call answers whose message another process does not take any more.
-    fn leaving_error(&self, call: &'static str, scope: Scope, by: Peer) -> Error {
+    fn leaving_error(&self, call: &'static str, scope: Scope, by: Peer, why: ErrorClass) -> Error {
         // Messages of users are declined for no other reason, which may be known there first.
         match scope.plane == Plane::User || self.is_revoked(scope) {
             true => revoked_error(call),
-            false => quit_error(call, by, by),
+            false => quit_error(call, by, by, why),
         }
     }
 
     /// Takes no message that was announced.
-    pub(super) fn decline(&mut self, source: Peer, scope: Scope, sender: RequestId) {
+    pub(super) fn decline(&mut self, source: Peer, label: Label, sender: RequestId) {
         if self.peer(source).lost.is_none() {
-            let dead = self.quits.dead.get(&scope).copied();
-            self.peer(source).responses.push_back(Packet::Decline { sender, dead });
+            let (dead, why) = (self.quits.dead.get(&label.scope).copied(), self.why_left(label));
+            self.peer(source).responses.push_back(Packet::Decline { sender, dead, why });
             self.activate(source);
         }
     }
@@ -184,6 +202,7 @@ impl State {
         from: Peer,
         sender: RequestId,
         dead: Option<Peer>,
+        why: ErrorClass,
     ) -> Result<(), &'static str> {
         let send = self.send_mut(sender).filter(|send| send.to == from && send.stage == SendStage::Announced);
         let Some(scope) = send.map(|send| send.label.scope) else {
@@ -194,14 +213,20 @@ impl State {
                 self.on_told_death(dead);
                 self.death_error("collective", dead)
             }
-            None => self.leaving_error("send", scope, from),
+            None => self.leaving_error("send", scope, from, why),
         };
         self.finish(sender, Kind::Sent(Err(error)));
         Ok(())
     }
 
     /// A peer has left a collective: who waits for a message of it waits in vain.
-    pub(super) fn on_quit(&mut self, from: Peer, scope: Scope, number: u64) -> Result<(), &'static str> {
+    pub(super) fn on_quit(
+        &mut self,
+        from: Peer,
+        scope: Scope,
+        number: u64,
+        why: ErrorClass,
+    ) -> Result<(), &'static str> {
         if scope.plane == Plane::User {
             return Err("quits what is no collective");
         }
@@ -209,9 +234,9 @@ impl State {
             return Ok(());
         }
         self.signs.has_quits.store(true, Relaxed);
-        self.quits.of_peers.entry((from, scope)).or_default().add(number);
+        self.quits.of_peers.entry((from, scope)).or_default().add(number, why);
         for id in self.matcher.take_posted_of(scope, from, |tag| tag >> PARTS == number) {
-            self.finish(id, Kind::Received(Err(quit_error("receive", from, from))));
+            self.finish(id, Kind::Received(Err(quit_error("receive", from, from, why))));
         }
         Ok(())
     }
@@ -227,8 +252,15 @@ impl Messenger {
         }
     }
 
-    /// This process leaves a collective of `circle` with an error; `tell` are those that may wait for it.
-    pub(crate) fn quit(&self, scope: Scope, number: u64, circle: &Group, tell: impl Iterator<Item = Peer>) {
+    /// This process leaves a collective of `circle` with an error of class `why`; `tell` are those that may wait for it.
+    pub(crate) fn quit(
+        &self,
+        scope: Scope,
+        number: u64,
+        circle: &Group,
+        why: ErrorClass,
+        tell: impl Iterator<Item = Peer>,
+    ) {
         let mut state = self.state.lock();
         // Of a death all hear by themselves, and of a revocation.
         let dead = state.dead_in(circle);
@@ -236,7 +268,7 @@ impl Messenger {
             state.quits.dead.insert(scope, dead);
         }
         let must_tell = dead.is_none() && !state.is_revoked(scope);
-        state.quit(scope, number, tell.filter(|_| must_tell));
+        state.quit(scope, number, why, tell.filter(|_| must_tell));
     }
 
     /// This process is through with a collective.
@@ -247,24 +279,23 @@ impl Messenger {
     }
 }
 
-/// What a call of a collective answers when another rank has left it.
-pub(super) fn quit_error(call: &'static str, by: Peer, to: Peer) -> Error {
+/// What a call of a collective answers when another rank has left it: all of its ranks learn the same class.
+pub(super) fn quit_error(call: &'static str, by: Peer, to: Peer, why: ErrorClass) -> Error {
     let cause = match by == to {
-        true => format!("process {by} has left this collective because of an error"),
+        true => format!("process {by} has left this collective because of an error of class {why}"),
         false => format!("this process has left the collective before its message to process {to}"),
     };
-    Error::new(ErrorClass::ProcAborted, call, cause)
+    Error::new(why, call, cause)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn ranges_hold_what_a_set_of_numbers_does() {
         let mut dice = crate::testing::Dice::new(7);
-        let (mut numbers, mut set) = (Numbers::default(), BTreeSet::new());
+        let (mut numbers, mut set) = (Numbers::default(), BTreeMap::new());
         for _ in 0..5000 {
             let number = match dice.below(12) as u64 {
                 11 => u64::MAX,
@@ -272,18 +303,21 @@ mod tests {
                 small => small,
             };
             if dice.below(2) == 0 {
-                assert_eq!(numbers.add(number), set.insert(number));
+                let why = [ErrorClass::Truncate, ErrorClass::Other][dice.below(2)];
+                assert_eq!(numbers.add(number, why), !set.contains_key(&number));
+                set.entry(number).or_insert(why);
             } else {
                 numbers.remove(number);
                 set.remove(&number);
             }
             for at in (0..12).chain([u64::MAX - 2, u64::MAX - 1, u64::MAX]) {
-                assert_eq!(numbers.has(at), set.contains(&at), "{at} in {numbers:?}");
+                assert_eq!(numbers.why(at), set.get(&at).copied(), "{at} in {numbers:?}");
             }
         }
+        let mut numbers = Numbers::default();
         (0..1000).for_each(|number| {
-            numbers.add(number);
+            numbers.add(number, ErrorClass::Other);
         });
-        assert!(numbers.0.len() <= 2, "{numbers:?}");
+        assert!(numbers.0.len() == 1, "{numbers:?}");
     }
 }

@@ -242,8 +242,8 @@ impl State {
             Outgoing::Death(dead) => {
                 send_small(channel, peer, Lane::Request, &Packet::Death { peer: dead }, None)
             }
-            Outgoing::Quit { scope, number } => {
-                send_small(channel, peer, Lane::Request, &Packet::Quit { scope, number }, None)
+            Outgoing::Quit { scope, number, why } => {
+                send_small(channel, peer, Lane::Request, &Packet::Quit { scope, number, why }, None)
             }
         };
         if let Step::Sent = step {

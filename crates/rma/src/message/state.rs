@@ -140,7 +140,7 @@ pub(super) enum Outgoing {
     /// That this process has died.
     Death(Peer),
     /// That this process has left a collective.
-    Quit { scope: Scope, number: u64 },
+    Quit { scope: Scope, number: u64, why: ErrorClass },
 }
 
 #[derive(Debug)]
