@@ -145,9 +145,11 @@ fn judge(source: &Source, is_ours: bool, ended: &Ended) -> Result<(), String> {
     }
 }
 
-/// Nothing but the one line. What a memory checker says is no complaint: it has a status for those.
+/// Nothing but the one line. What a memory checker says, of itself (`--`) or of the program (`==`), is no complaint: it has a
+/// status for those.
 fn is_quiet(ended: &Ended) -> bool {
-    ended.stdout == "no errors\n" && ended.stderr.lines().all(|line| line.starts_with("=="))
+    ended.stdout == "no errors\n"
+        && ended.stderr.lines().all(|line| line.starts_with("==") || line.starts_with("--"))
 }
 
 fn said(panic: &(dyn std::any::Any + Send)) -> String {

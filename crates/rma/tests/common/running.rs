@@ -1,8 +1,11 @@
 //! Running the launcher in tests: with a time limit, and with a look at what it leaves behind.
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -61,6 +64,14 @@ impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        static SIGNALS: Once = Once::new();
+        // Whoever runs the tests may ignore some, as nohup does: a process that is started inherits that, but no handler.
+        SIGNALS.call_once(|| {
+            for signal in [SIGHUP, SIGINT, SIGTERM] {
+                let always = Arc::new(AtomicBool::new(true));
+                signal_hook::flag::register_conditional_default(signal, always).unwrap();
+            }
+        });
         let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let named = format!("{command:?}");
         if command.get_envs().all(|(name, _)| name != WAIT_REPORT.0) {
