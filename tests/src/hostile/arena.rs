@@ -125,6 +125,8 @@ impl<'a> Arena<'a> {
             1 => self.post_to_a_villain(),
             _ => self.work(),
         }
+        // Calls may be over at once, also those that concern a villain that nobody can reach any more.
+        self.pump();
     }
 
     /// Whether there is a villain left.

@@ -26,7 +26,7 @@ fn programs_bring_what_they_must() {
 
 #[test]
 fn seeds_that_failed_once_do_not_fail() {
-    for line in include_str!("../seeds.txt").lines().filter(|line| !line.starts_with('#')) {
+    for line in include_str!("../../seeds.txt").lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
         let mut word = || words.next().expect("seed, pools, threads and schedule");
         let seed = word().parse().expect("a seed");

@@ -1,0 +1,6 @@
+//! The C library as programs and their builders meet it.
+
+mod installed;
+mod programs;
+mod sight;
+mod surroundings;

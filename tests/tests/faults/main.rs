@@ -1,0 +1,15 @@
+//! Ranks that die, stop or never come.
+
+mod calls;
+mod deaths;
+mod deaths_told;
+mod first_death;
+mod hangs;
+mod heirs;
+mod kills;
+mod matrix_mapped;
+mod matrix_nodes;
+mod matrix_packets;
+mod matrix_tcp;
+mod survivors;
+mod survivors_calls;

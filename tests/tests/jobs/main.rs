@@ -1,0 +1,11 @@
+//! Jobs of real processes that nothing goes wrong in, or that say what does.
+
+mod accumulates;
+mod contention;
+mod demos;
+mod descriptors;
+mod epochs;
+mod memory;
+mod refusals;
+mod squatters;
+mod waiting;
