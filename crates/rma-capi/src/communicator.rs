@@ -65,8 +65,7 @@ impl Comm {
     /// # Errors
     /// `MPI_ERR_NO_MEM` when no handle is left.
     pub(crate) fn enter_inter(&self, inter: Intercommunicator, hints: Hints) -> Result<MPI_Comm> {
-        let local = Arc::new(inter.local_ranks());
-        self.offspring(hints).enter_itself(local, Some(Arc::new(inter)))
+        self.offspring(hints).enter_inter(inter)
     }
 
     /// What a communicator made from this one has before its ranks are known.
@@ -109,6 +108,11 @@ struct Offspring {
 }
 
 impl Offspring {
+    fn enter_inter(self, inter: Intercommunicator) -> Result<MPI_Comm> {
+        let local = Arc::new(inter.local_ranks());
+        self.enter_itself(local, Some(Arc::new(inter)))
+    }
+
     fn enter_itself(
         self,
         inner: Arc<Communicator>,

@@ -177,3 +177,24 @@ fn one_who_gets_a_lock_of_the_dead_is_told_once() {
         }
     }
 }
+
+#[test]
+fn two_groups_agree_and_shrink_whoever_dies_meanwhile() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("inter");
+    for path in paths() {
+        for seed in 0..seeds(3) {
+            let case = if seed % 2 == 0 { "waits" } else { "background" };
+            let ranks = 3 + (seed as u32 * 3) % 6;
+            let (what, ended) = run(&folder, &path, ranks, case, seed);
+            assert!(judge(&what, &ended, ranks) >= 1);
+            let mut agreed = BTreeMap::new();
+            for line in ended.stdout.lines().filter_map(|line| line.strip_prefix("agreed ")) {
+                let (round, value) = line.split_once(' ').unwrap();
+                assert_eq!(*agreed.entry(round).or_insert(value), value, "{what}, {round}: {ended:#?}");
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! `MPIX_Comm_*`: what survivors do with a communicator whose members have died. Names and meaning are those of the MPI Forum's
 //! fault chapter to be, and of ULFM, of which `MPIX_Comm_failure_ack` and `MPIX_Comm_failure_get_acked` are the older names.
 //!
-//! All but agreements and shrinking are local, and work on intercommunicators as well.
+//! All but agreements and shrinking are local; all work on intercommunicators as well.
 
 use super::hints::Hints;
 use super::{Comm, Offspring, get};
@@ -12,7 +12,7 @@ use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;
 use crate::request::{End, Pending, Status, enter};
-use rma::raw::CollectiveRequest;
+use rma::raw::{CollectiveRequest, Intercommunicator};
 use rma::{Agreed, Communicator, Error, ErrorClass, Result};
 use rma_core::host;
 use std::ffi::c_int;
@@ -76,7 +76,7 @@ entry! {
     fn MPIX_Comm_agree(comm: MPI_Comm, flag: Out<c_int>) raises Raiser::Comm(comm); |process| {
         let comm = get(process, comm)?;
         let given = flag.current().one("flag")?;
-        let agreed = comm.intra()?.agree(given as u32)?;
+        let agreed = begin_agree(comm, given).wait()?;
         tell(&agreed, flag)
     }
 
@@ -89,16 +89,22 @@ entry! {
         request.check("request")?;
         let given = flag.current().one("flag")?;
         let found = get(process, comm)?;
-        let agreeing = Agreeing { request: found.intra()?.begin_agree(given as u32), flag };
+        let agreeing = Agreeing { request: begin_agree(found, given), flag };
         request.set("request", enter(Box::new(agreeing), found.raiser(comm))?)
     }
 
-    /// `MPIX_Comm_shrink`.
+    /// `MPIX_Comm_shrink`: between two groups of which one is all dead, `MPI_COMM_NULL`.
     fn MPIX_Comm_shrink(comm: MPI_Comm, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
         newcomm.check("newcomm")?;
         let old = get(process, comm)?;
-        let made = old.intra()?.shrink()?;
-        newcomm.set("newcomm", old.enter(made, Hints::default())?)
+        let made = match &old.inter {
+            None => old.enter(old.inner.shrink()?, Hints::default())?,
+            Some(inter) => match inter.shrink()? {
+                Some(made) => old.enter_inter(made, Hints::default())?,
+                None => MPI_COMM_NULL,
+            },
+        };
+        newcomm.set("newcomm", made)
     }
 
     /// `MPIX_Comm_ishrink`.
@@ -110,10 +116,12 @@ entry! {
         newcomm.check("newcomm")?;
         request.check("request")?;
         let old = get(process, comm)?;
-        let under_way = old.intra()?.begin_shrink();
         let offspring = Some(old.offspring(Hints::default()));
-        let shrinking = Shrinking { request: under_way, offspring, newcomm };
-        request.set("request", enter(Box::new(shrinking), old.raiser(comm))?)
+        let under_way: Box<dyn Pending> = match &old.inter {
+            None => Box::new(Shrinking { request: old.inner.begin_shrink(), offspring, newcomm }),
+            Some(inter) => Box::new(Shrinking { request: inter.begin_shrink(), offspring, newcomm }),
+        };
+        request.set("request", enter(under_way, old.raiser(comm))?)
     }
 }
 
@@ -122,8 +130,8 @@ struct Agreeing {
     flag: Out<c_int>,
 }
 
-struct Shrinking {
-    request: CollectiveRequest<Communicator>,
+struct Shrinking<T> {
+    request: CollectiveRequest<T>,
     /// Until it has ended.
     offspring: Option<Offspring>,
     newcomm: Out<MPI_Comm>,
@@ -136,15 +144,39 @@ impl Pending for Agreeing {
     }
 }
 
-impl Pending for Shrinking {
+impl<T: Shrunk> Pending for Shrinking<T> {
     fn take_end(&mut self) -> Option<End> {
         let made = self.request.take()?;
         let Some(offspring) = self.offspring.take() else { return Some(End::done()) };
         let entered = made.and_then(|made| {
-            let enter = || offspring.enter_itself(Arc::new(made), None);
+            let enter = || made.enter(offspring);
             self.newcomm.set("newcomm", debug::on_behalf_of("MPIX_Comm_ishrink", enter)?)
         });
         Some(End::from(entered.map(|()| Status::EMPTY)))
+    }
+}
+
+/// What a communicator is shrunk to.
+trait Shrunk {
+    fn enter(self, offspring: Offspring) -> Result<MPI_Comm>;
+}
+
+impl Shrunk for Communicator {
+    fn enter(self, offspring: Offspring) -> Result<MPI_Comm> {
+        offspring.enter_itself(Arc::new(self), None)
+    }
+}
+
+impl Shrunk for Option<Intercommunicator> {
+    fn enter(self, offspring: Offspring) -> Result<MPI_Comm> {
+        self.map_or(Ok(MPI_COMM_NULL), |inter| offspring.enter_inter(inter))
+    }
+}
+
+fn begin_agree(comm: &Comm, flag: c_int) -> CollectiveRequest<Agreed> {
+    match &comm.inter {
+        None => comm.inner.begin_agree(flag as u32),
+        Some(inter) => inter.begin_agree(flag as u32),
     }
 }
 

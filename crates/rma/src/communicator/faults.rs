@@ -24,9 +24,9 @@ pub struct Agreed {
     pub unacknowledged: Group,
 }
 
-/// An agreement under way: one ballot for each 64 ranks.
+/// An agreement under way: one ballot for each 64 ranks at least.
 #[derive(Debug)]
-struct Agreeing {
+pub(crate) struct Agreeing {
     messenger: Messenger,
     group: host::Group,
     first: u64,
@@ -104,25 +104,49 @@ impl Communicator {
     }
 
     fn vote(&self, flags: u32, context: u64) -> Agreeing {
-        let group = self.group();
-        let blocks = group.size().div_ceil(Ballot::RANKS);
+        let blocks = Agreeing::blocks(&self.group());
         let first = self.agreements.fetch_add(blocks.into(), Relaxed);
-        let messenger = self.runtime().messenger().clone();
-        for block in 0..blocks {
-            let ranks = block * Ballot::RANKS;
-            messenger.vote(&group, first + u64::from(block), ranks, Ballot::new(flags, context));
-        }
-        Agreeing { messenger, group, first, ballots: vec![None; blocks as usize] }
+        Agreeing::begin(self.runtime(), self.group(), first, blocks, |_| Ballot::new(flags, context))
     }
 }
 
 impl Agreeing {
+    /// How many ballots there are at least.
+    pub(crate) fn blocks(group: &host::Group) -> u32 {
+        group.size().div_ceil(Ballot::RANKS)
+    }
+
+    /// Gives this process's votes in so many ballots of a group, which have the numbers from `first` on.
+    pub(crate) fn begin(
+        runtime: &Runtime,
+        group: host::Group,
+        first: u64,
+        ballots: u32,
+        vote: impl Fn(u32) -> Ballot,
+    ) -> Self {
+        let messenger = runtime.messenger().clone();
+        for at in 0..ballots {
+            messenger.vote(&group, first + u64::from(at), at * Ballot::RANKS, vote(at));
+        }
+        Self { messenger, group, first, ballots: vec![None; ballots as usize] }
+    }
+
     /// All ballots, once they are decided.
-    fn step(&mut self) -> Option<&[Option<Ballot>]> {
+    pub(crate) fn step(&mut self) -> Option<Vec<Ballot>> {
         for (number, ballot) in (self.first..).zip(&mut self.ballots) {
             *ballot = ballot.or_else(|| self.messenger.take_agreed(self.group.context(), number));
         }
-        self.ballots.iter().all(Option::is_some).then_some(&self.ballots)
+        self.ballots.iter().copied().collect()
+    }
+
+    /// Those of the processes that have failed, as one of them knows.
+    pub(crate) fn failed(&self) -> Group {
+        Group::of(self.peers(|ballot| ballot.failed))
+    }
+
+    /// Those of them whose failure not all have acknowledged.
+    pub(crate) fn unacknowledged(&self) -> Group {
+        Group::of(self.peers(|ballot| ballot.failed & !ballot.acknowledged))
     }
 
     /// The processes whose bits `of` answers for a ballot.
@@ -142,9 +166,8 @@ impl Machine for Flags {
 
     fn step(&mut self) -> Result<Option<Agreed>> {
         let Some(ballots) = self.0.step() else { return Ok(None) };
-        let flags = ballots.iter().flatten().fold(u32::MAX, |flags, ballot| flags & ballot.flags);
-        let unacknowledged = Group::of(self.0.peers(|ballot| ballot.failed & !ballot.acknowledged));
-        Ok(Some(Agreed { flags, unacknowledged }))
+        let flags = ballots.iter().fold(u32::MAX, |flags, ballot| flags & ballot.flags);
+        Ok(Some(Agreed { flags, unacknowledged: self.0.unacknowledged() }))
     }
 
     fn link(&self) -> Option<&Link> {
@@ -157,23 +180,26 @@ impl Machine for Shrinking {
 
     fn step(&mut self) -> Result<Option<Communicator>> {
         let Some(ballots) = self.agreeing.step() else { return Ok(None) };
-        let context = ballots.iter().flatten().next().map_or(0, |ballot| ballot.context);
-        let context = accept(context)?;
-        let failed = Group::of(self.agreeing.peers(|ballot| ballot.failed));
-        let living = Group::from(&self.agreeing.group).difference(&failed);
-        let ended =
-            || Error::new(ErrorClass::Intern, "comm_shrink", "the process has ended its part in the job");
-        let runtime = self.runtime.upgrade().ok_or_else(ended)?;
-        let me = living.rank(runtime.me()).ok_or_else(|| {
-            let cause = "the other ranks hold this process for dead";
-            Error::new(ErrorClass::ProcFailed, "comm_shrink", cause)
-        })?;
+        let context = accept(ballots.first().map_or(0, |ballot| ballot.context))?;
+        let living = Group::from(&self.agreeing.group).difference(&self.agreeing.failed());
+        let runtime = self.runtime.upgrade().ok_or_else(has_ended)?;
+        let me = living.rank(runtime.me()).ok_or_else(is_held_for_dead)?;
         Ok(Some(Communicator::new(runtime, living.with_context(context, me))))
     }
 
     fn link(&self) -> Option<&Link> {
         None
     }
+}
+
+/// The error of a process that shrinks a communicator when it ends its part in the job.
+pub(crate) fn has_ended() -> Error {
+    Error::new(ErrorClass::Intern, "comm_shrink", "the process has ended its part in the job")
+}
+
+/// The error of one that the others take for dead.
+pub(crate) fn is_held_for_dead() -> Error {
+    Error::new(ErrorClass::ProcFailed, "comm_shrink", "the other ranks hold this process for dead")
 }
 
 impl Runtime {

@@ -19,6 +19,7 @@ mod tests_of_boards;
 
 pub(crate) use context::{accept, propose};
 pub use faults::Agreed;
+pub(crate) use faults::{Agreeing, has_ended, is_held_for_dead};
 pub use handle::Communicator;
 pub use messages::{Envelope, Message, Receiving, Sending};
 pub(crate) use wish::Wish;

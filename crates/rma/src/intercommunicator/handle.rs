@@ -22,6 +22,8 @@ pub struct Intercommunicator {
     is_first: bool,
     /// Collectives begun so far.
     begun: AtomicU64,
+    /// Ballots of agreements begun so far.
+    pub(super) agreements: AtomicU64,
 }
 
 /// What the ranks of both groups know of each other.
@@ -51,7 +53,14 @@ impl Intercommunicator {
             |group: &Group| group.rank(me).map(|rank| group.with_context(context, rank)).ok_or_else(outside);
         let (local, both) = (known(&local)?, known(&both)?);
         runtime.messenger.open(&both);
-        Ok(Self { runtime, local, remote, both, is_first, begun: AtomicU64::new(0) })
+        let (begun, agreements) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { runtime, local, remote, both, is_first, begun, agreements })
+    }
+
+    /// What it is made of.
+    pub(super) fn sides(&self) -> Sides {
+        let (context, local, remote) = (self.context(), self.members(), self.remote.clone());
+        Sides { context, local, remote, is_first: self.is_first }
     }
 
     /// The caller's rank in the local group.

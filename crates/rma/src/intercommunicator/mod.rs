@@ -8,6 +8,7 @@
 
 mod collectives;
 mod create;
+mod faults;
 mod handle;
 mod split;
 

@@ -222,3 +222,23 @@ fn a_root_has_the_other_group_before_it() {
         Ok(())
     });
 }
+
+#[test]
+fn each_group_agrees_on_what_the_other_one_gives() {
+    between(|world, local, inter, is_one| {
+        for round in 0..3u32 {
+            // All but one flag, of each rank another; the second half is that of the other group.
+            let flag = |is_one: bool, rank: u32| !(1 << (rank + if is_one { 0 } else { 16 } + round));
+            let background = inter.begin_agree(!0);
+            let agreed = inter.agree(flag(is_one, local.rank()))?;
+            let expected = (0..inter.remote().size()).fold(!0, |flags, rank| flags & flag(!is_one, rank));
+            assert_eq!((agreed.flags, agreed.unacknowledged.size()), (expected, 0));
+            assert_eq!(background.wait()?.flags, !0);
+        }
+        inter.runtime().revoke(inter.context());
+        let shrunk = inter.shrink()?.expect("nobody has died");
+        assert_eq!(shrunk.compare(inter), Comparison::Congruent);
+        assert_eq!(shrunk.merge(is_one)?.size(), world.size());
+        Ok(())
+    });
+}
