@@ -41,11 +41,12 @@ pub(crate) static COMMS: Table<MPI_Comm, Comm> = Table::new();
 impl Comm {
     /// One of the two that are there from the start.
     pub(crate) fn predefined(inner: Arc<Communicator>, name: &str) -> Self {
+        let initial = &inner.runtime().configuration().runtime.initial_errhandler;
         Self {
+            handler: Arc::new(Attached::initial(initial)),
             partners: Partners::Own(Arc::clone(&inner)),
             inner,
             inter: None,
-            handler: Arc::new(Attached::fatal()),
             name: Name::of(name),
             attributes: Attributes::new(),
             hints: Hints::default(),

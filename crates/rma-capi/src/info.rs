@@ -5,6 +5,7 @@
 
 mod calls;
 mod environment;
+pub(crate) mod failure;
 
 use crate::abi::{MPI_INFO_ENV, MPI_INFO_NULL, MPI_Info};
 use crate::handle::Table;

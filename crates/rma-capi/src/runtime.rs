@@ -14,8 +14,10 @@ use rma::config::Configuration;
 use rma::raw::{MessageId, end_forked_child, is_forked_child, when_forked};
 use rma::{Error, ErrorClass, Result, World, log_to_stderr};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicI32, AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 use std::thread::ThreadId;
 
 /// What a call waits for, as far as it can tell in a word.
@@ -40,8 +42,8 @@ pub(crate) struct Process {
     pub(crate) main_thread: ThreadId,
     /// The attribute `MPI_UNIVERSE_SIZE`: as many processes as the job has, since there is no way to start more.
     pub(crate) universe_size: i32,
-    /// The attribute `MPIX_FT`: whether the job goes on when a rank dies.
-    survives: OnceLock<i32>,
+    /// The attribute `MPIX_FT`: whether the job goes on when a rank dies, as far as this rank has heard.
+    survives: AtomicI32,
 }
 
 impl Process {
@@ -81,9 +83,24 @@ impl Process {
         self.world.inner.runtime().end_short_call();
     }
 
-    /// Whether the job goes on when a rank dies, as a number at an address that stays.
-    pub(crate) fn survives(&self) -> &i32 {
-        self.survives.get_or_init(|| self.job.lock().as_ref().is_some_and(World::outlives_ranks).into())
+    /// Whether the job goes on when a rank dies, as a number at an address that stays. It may begin to do so at any time, and goes on
+    /// then for good.
+    pub(crate) fn survives(&self) -> &AtomicI32 {
+        if self.survives.load(Relaxed) == 0 {
+            let survives = self.job.lock().as_ref().is_some_and(World::outlives_ranks);
+            self.survives.store(survives.into(), Relaxed);
+        }
+        &self.survives
+    }
+
+    /// Asks that the job goes on when a rank dies.
+    pub(crate) fn outlive_ranks(&self) -> Result<()> {
+        if self.survives().load(Relaxed) == 0
+            && let Some(job) = &*self.job.lock()
+        {
+            job.outlive_ranks()?;
+        }
+        Ok(())
     }
 
     /// Whether one thread at a time calls, each after the one before.
@@ -200,7 +217,7 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     }
     let universe_size = i32::try_from(world.inner.size()).unwrap_or(i32::MAX);
     let main_thread = std::thread::current().id();
-    let survives = OnceLock::new();
+    let survives = AtomicI32::new(0);
     let process =
         Process { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size, survives };
     let is_watched = process.world.inner.runtime().configuration().runtime.debug;

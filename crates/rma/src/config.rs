@@ -16,6 +16,9 @@ pub use crate::trace::{SightConfig, TraceFile};
 /// What `RMA_ON_FAILURE` may be.
 pub const ON_FAILURE: &[&str] = &["launcher", "continue"];
 
+/// What `RMA_INITIAL_ERRHANDLER` may be, as the standard has these names.
+pub const ERRHANDLERS: &[&str] = &["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
+
 /// What `RMA_CHANNEL` may be.
 pub const CHANNELS: &[&str] = &["auto", "shm", "tcp"];
 
@@ -58,6 +61,10 @@ rma_core::variables! {
         on_failure: String = "launcher", "RMA_ON_FAILURE", Choice, ON_FAILURE,
             "launcher: what rmarun --on-failure says, which is that the job ends; continue: a rank that starts with it asks rmarun to let the job go on",
             "a program that does not look for errors is not to go on without a rank";
+        /// The error handler that a C program has at first.
+        initial_errhandler: String = "mpi_errors_are_fatal", "RMA_INITIAL_ERRHANDLER", Choice, ERRHANDLERS,
+            "error handler that MPI_COMM_WORLD and MPI_COMM_SELF have at first; rmarun --initial-errhandler sets it",
+            "what the standard has where the program does not say otherwise";
         /// Whether forgotten objects are listed at the end.
         debug: bool = false, "RMA_DEBUG", Switch, (),
             "1: MPI_Finalize lists what the program has not freed, with the calls that made it",

@@ -95,6 +95,15 @@ impl World {
         self.launcher.as_deref().is_some_and(|launcher| is_survivable(launcher).unwrap_or(false))
     }
 
+    /// Asks the launcher that the job goes on when a rank dies, from now on, as `RMA_ON_FAILURE=continue` does from the start; says
+    /// whether it does. It does not when a rank has begun to end its part, or under launchers that are not `rmarun`.
+    ///
+    /// # Errors
+    /// When the launcher does not answer.
+    pub fn outlive_ranks(&self) -> Result<bool> {
+        self.launcher.as_deref().map_or(Ok(false), Client::outlive)
+    }
+
     /// Ends this process's part in the job in order: waits for the other ranks, says goodbye, tells the launcher. Dropping
     /// the world does the same, but can only print what goes wrong.
     ///
@@ -154,7 +163,7 @@ impl World {
     /// Meets all ranks, or those that live where ranks may outlive each other.
     fn meet_last(&self) -> Result<()> {
         match &self.launcher {
-            Some(launcher) if self.size() > 1 && is_survivable(launcher)? => {
+            Some(launcher) if self.size() > 1 && launcher.leave()? => {
                 // One that cannot be told is gone.
                 let _ = self.communicator.say_farewell();
                 meet_survivors(self.runtime(), launcher)

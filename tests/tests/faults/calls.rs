@@ -198,3 +198,37 @@ fn two_groups_agree_and_shrink_whoever_dies_meanwhile() {
         }
     }
 }
+
+#[test]
+fn a_program_asks_by_an_info_key_that_the_job_goes_on() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("asked");
+    for path in [PATHS[0], PATHS[3]] {
+        for way in 0..5 {
+            let (what, ended) = run(&folder, &path, 4, &way.to_string(), 0);
+            assert_eq!(judge(&what, &ended, 4), 3, "{what}: {ended:#?}");
+            assert_eq!(ended.code(), 137, "{what}: {ended:#?}");
+        }
+    }
+}
+
+#[test]
+fn the_launcher_says_which_error_handler_there_is_at_first() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("handler");
+    for (name, options) in [
+        ("mpi_errors_are_fatal", &[][..]),
+        ("mpi_errors_return", &["--initial-errhandler", "MPI_ERRORS_RETURN"]),
+        ("mpi_errors_abort", &["-initial-errhandler", "mpi_errors_abort"]),
+    ] {
+        let (what, ended) = run_with(&folder, &PATHS[0], options, 2, name, 0);
+        assert!(!ended.stderr.contains("not so:"), "{what}: {ended:#?}");
+        let is_over = ended.stderr.contains("the error handler ends the job");
+        assert_eq!(is_over, name != "mpi_errors_return", "{what}: {ended:#?}");
+        assert_eq!(ended.code() == 0, !is_over, "{what}: {ended:#?}");
+    }
+}

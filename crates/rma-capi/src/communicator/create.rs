@@ -1,6 +1,6 @@
 //! Making and freeing communicators (MPI 5.0 §7.4.2, §7.4.3).
 
-use super::hints::Hints;
+use super::hints::{Hints, given};
 use super::{COMMS, Comm, get, owner};
 use crate::abi::*;
 use crate::arguments::{Out, negative};
@@ -24,7 +24,7 @@ entry! {
         info: MPI_Info,
         newcomm: Out<MPI_Comm>,
     ) raises Raiser::Comm(comm); |process| {
-        duplicate(process, comm, info::get_optional(info).map(Hints::from), newcomm)
+        duplicate(process, comm, given(info), newcomm)
     }
 
     /// `MPI_Comm_create`: between two groups, all ranks of a group name the same part of it.

@@ -1,15 +1,16 @@
 //! Hints on communicators (MPI 5.0 §7.4.4).
 //!
 //! The library needs none of them. It keeps those that the standard names, so that a program can see what it has promised,
-//! and relies on none.
+//! and relies on none. One of its own is about the job ([`failure`]).
 
 use super::get;
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::info::{self, Info};
+use crate::info::{self, Info, failure};
 use parking_lot::Mutex;
+use rma::Result;
 
 const NAMES: [&str; 4] = [
     "mpi_assert_no_any_tag",
@@ -42,25 +43,29 @@ impl Hints {
     }
 }
 
-impl From<Option<&Info>> for Hints {
-    fn from(info: Option<&Info>) -> Self {
-        let hints = Self::default();
-        info.inspect(|info| hints.update(info));
-        hints
+/// The hints of a new communicator, as far as they are for that.
+pub(super) fn given(info: MPI_Info) -> Result<Hints> {
+    let hints = Hints::default();
+    if let Some(info) = info::get_optional(info)? {
+        failure::heed(info)?;
+        hints.update(info);
     }
+    Ok(hints)
 }
 
 entry! {
     /// `MPI_Comm_set_info`.
     fn MPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) raises Raiser::Comm(comm); |process| {
-        get(process, comm)?.hints.update(info::get(info)?);
-        Ok(())
+        let (comm, info) = (get(process, comm)?, info::get(info)?);
+        comm.hints.update(info);
+        failure::heed(info)
     }
 
     /// `MPI_Comm_get_info`.
     fn MPI_Comm_get_info(comm: MPI_Comm, info_used: Out<MPI_Info>) raises Raiser::Comm(comm); |process| {
         info_used.check("info_used")?;
-        info_used.set("info_used", info::enter(get(process, comm)?.hints.to_info())?)
+        let known = failure::tell(process, get(process, comm)?.hints.to_info());
+        info_used.set("info_used", info::enter(known)?)
     }
 }
 
@@ -74,7 +79,7 @@ mod tests {
             let pairs = [("mpi_assert_no_any_tag", value), ("no_such_hint", "true")];
             Info::of(pairs.map(|(key, value)| (key, value.to_owned())))
         };
-        let hints = Hints::from(None);
+        let hints = Hints::default();
         hints.update(&info("yes"));
         assert_eq!(hints.to_info().text("mpi_assert_no_any_tag"), None);
         hints.update(&info("true"));

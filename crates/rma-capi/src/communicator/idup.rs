@@ -1,13 +1,12 @@
 //! `MPI_Comm_idup` (MPI 5.0 §7.4.2): a duplicate that other calls move.
 
-use super::hints::Hints;
+use super::hints::{Hints, given};
 use super::{Offspring, get, owner};
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::debug;
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::info;
 use crate::request::{End, Pending, Status, enter};
 use crate::runtime::Process;
 use rma::raw::{CollectiveRequest, Intercommunicator};
@@ -31,7 +30,7 @@ entry! {
         newcomm: Out<MPI_Comm>,
         request: Out<MPI_Request>,
     ) raises Raiser::Comm(comm); |process| {
-        duplicate(process, comm, info::get_optional(info).map(Hints::from), newcomm, request)
+        duplicate(process, comm, given(info), newcomm, request)
     }
 }
 

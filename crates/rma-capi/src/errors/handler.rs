@@ -9,6 +9,7 @@ use crate::abi::{
 };
 use crate::handle::Table;
 use parking_lot::Mutex;
+use rma::config::Configuration;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
@@ -78,9 +79,14 @@ impl Function {
 }
 
 impl Attached {
-    /// The handler that objects have at first.
+    /// The handler that windows have at first.
     pub(crate) const fn fatal() -> Self {
         Self(Mutex::new(MPI_ERRORS_ARE_FATAL))
+    }
+
+    /// The handler of this name, which the predefined communicators have at first (MPI 5.0 §9.3).
+    pub(crate) fn initial(name: &str) -> Self {
+        Self(Mutex::new(predefined(name)))
     }
 
     /// What a new communicator has: the handler of the one it was made from.
@@ -125,6 +131,21 @@ impl Drop for Attached {
     fn drop(&mut self) {
         release(*self.0.get_mut());
     }
+}
+
+/// The predefined handler of a name.
+fn predefined(name: &str) -> MPI_Errhandler {
+    match name {
+        "mpi_errors_return" => MPI_ERRORS_RETURN,
+        "mpi_errors_abort" => MPI_ERRORS_ABORT,
+        _ => MPI_ERRORS_ARE_FATAL,
+    }
+}
+
+/// The handler of calls outside of `MPI_Init` … `MPI_Finalize`, which belong to no object: the initial one.
+pub(super) fn outside() -> Handler {
+    let name = Configuration::of_environment("RMA_INITIAL_ERRHANDLER");
+    Attached::initial(name.as_deref().unwrap_or_default()).get()
 }
 
 /// Makes a handler of the program; the caller has its one use.

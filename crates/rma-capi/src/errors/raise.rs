@@ -1,6 +1,6 @@
 //! What happens to an error: it is noted for the thread, and the handler of the object it belongs to decides.
 
-use super::handler::{Attached, Handler, Subject};
+use super::handler::{Attached, Handler, Subject, outside};
 use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm, MPI_Win};
 use crate::arguments::Out;
 use crate::runtime::{Process, abort_by_error, running};
@@ -93,7 +93,7 @@ fn handler_of(raiser: Raiser) -> (Handler, Subject) {
     if let Raiser::Known(handler, subject) = raiser {
         return (handler.get(), subject);
     }
-    let Some(process) = running() else { return (Handler::Fatal, Subject::Comm(MPI_COMM_WORLD)) };
+    let Some(process) = running() else { return (outside(), Subject::Comm(MPI_COMM_WORLD)) };
     let found = match raiser {
         Raiser::Nobody | Raiser::Known(..) => None,
         Raiser::Comm(comm) => {

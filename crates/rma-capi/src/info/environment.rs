@@ -16,6 +16,8 @@ pub(super) fn of_process() -> &'static Info {
             let info = describe(arguments());
             info.set(b"maxprocs".to_vec(), process.world.inner.size().to_string().into_bytes());
             info.set(b"thread_level".to_vec(), level(process.asked_level).into());
+            let handler = process.world.inner.runtime().configuration().runtime.initial_errhandler.clone();
+            info.set(b"mpi_initial_errhandler".to_vec(), handler.into_bytes());
             info
         }),
     }

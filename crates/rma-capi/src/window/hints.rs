@@ -5,7 +5,7 @@ use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::info::{self, Info};
+use crate::info::{self, Info, failure};
 use rma::Result;
 use rma_core::window::Hints;
 
@@ -19,10 +19,11 @@ entry! {
     }
 
     /// `MPI_Win_get_info` (§12.2.7).
-    fn MPI_Win_get_info(win: MPI_Win, info_used: Out<MPI_Info>) raises Raiser::Win(win); |_| {
+    fn MPI_Win_get_info(win: MPI_Win, info_used: Out<MPI_Info>) raises Raiser::Win(win); |process| {
         let window = get(win)?;
         info_used.check("info_used")?;
-        info_used.set("info_used", info::enter(Info::of(window.inner.hints()))?)
+        let known = failure::tell(process, Info::of(window.inner.hints()));
+        info_used.set("info_used", info::enter(known)?)
     }
 }
 
@@ -30,6 +31,7 @@ entry! {
 pub(super) fn hints(info: MPI_Info) -> Result<Hints> {
     let mut hints = Hints::default();
     if let Some(info) = info::get_optional(info)? {
+        failure::heed(info)?;
         for key in Hints::keys() {
             if let Some(value) = info.text(key) {
                 // A value that says nothing is ignored, like an unknown key (§12.2.1).

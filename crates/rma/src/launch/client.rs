@@ -253,14 +253,28 @@ impl Client {
         self.say(&Line::new("abort").with("exitcode", code).with("because", because))
     }
 
-    /// Asks the launcher to let the job go on when a rank dies. Other launchers have their own way, and are asked nothing.
+    /// Asks the launcher to let the job go on when a rank dies; says whether it will. Other launchers have their own way, and are
+    /// asked nothing.
     ///
     /// # Errors
     /// When the launcher does not answer as agreed.
-    pub fn outlive(&self) -> Result<()> {
+    pub fn outlive(&self) -> Result<bool> {
+        self.ask_what_then("outlive", "outliving")
+    }
+
+    /// Tells the launcher that this rank is about to meet the others for the last time; says whether it does so as one of those who
+    /// live, in a job that goes on when a rank dies. All ranks of a job are told the same.
+    ///
+    /// # Errors
+    /// As for [`Client::outlive`].
+    pub(crate) fn leave(&self) -> Result<bool> {
+        self.ask_what_then("leave", "leaving")
+    }
+
+    fn ask_what_then(&self, question: &str, answer: &str) -> Result<bool> {
         match self.is_own() {
-            true => self.ask(&Line::new("outlive"), "outliving").map(drop),
-            false => Ok(()),
+            true => Ok(self.ask(&Line::new(question), answer)?.get("then") == Some("continue")),
+            false => Ok(false),
         }
     }
 

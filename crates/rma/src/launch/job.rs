@@ -152,6 +152,8 @@ impl Job {
         };
         set("RMA_CHANNEL", self.options.channel.clone());
         set("RMA_RANKS_PER_NODE", self.options.ranks_per_node.map(|k| k.to_string()));
+        let handler = self.options.initial_errhandler.as_ref();
+        set("RMA_INITIAL_ERRHANDLER", handler.map(|name| name.to_ascii_lowercase()));
         let programs: Vec<_> = self.options.programs().cloned().collect();
         for program in &programs {
             let template = Template {

@@ -2,11 +2,11 @@
 //!
 //! Notices and answers share one connection. Whoever reads it under its lock, for an answer or for notices, hands the notices on
 //! ([`Client::watch`]); a thread reads while nobody asks. It sleeps in the system until there is something, and ends with the
-//! connection. Only `rmarun` tells; of deaths in jobs that go on when a rank dies.
+//! connection. Only `rmarun` tells; of deaths in jobs that go on when a rank dies, which a job may be asked to do at any time.
 
 use super::client::Client;
 use super::line::Line;
-use super::server::{DEATH, ON_FAILURE_KEY, REPORT};
+use super::server::{DEATH, REPORT};
 use crate::agent::with_signals_blocked;
 use rma_core::Result;
 use std::sync::Arc;
@@ -35,9 +35,7 @@ impl Client {
             return Ok(());
         }
         self.set_watch(Box::new(on_notice));
-        if self.get(ON_FAILURE_KEY)?.is_some_and(|then| then == "continue") {
-            self.ask(&Line::new("watch"), "watching")?;
-        }
+        self.ask(&Line::new("watch"), "watching")?;
         self.ask(&Line::new("listen"), "listening")?;
         let client = Arc::downgrade(self);
         let stream = self.stream();

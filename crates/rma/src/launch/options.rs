@@ -3,6 +3,8 @@
 //! A job is one program or several, each with its number of ranks, separated by a word `:`. What concerns the whole job
 //! stands before the first program.
 
+use crate::config::ERRHANDLERS;
+use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -47,6 +49,10 @@ pub struct Options {
     /// What happens when ranks wait for each other in a circle that cannot open
     #[arg(long, value_name = "WHAT", default_value = "report")]
     pub on_deadlock: OnDeadlock,
+
+    /// Error handler that MPI_COMM_WORLD and MPI_COMM_SELF have at first (also -initial-errhandler; sets RMA_INITIAL_ERRHANDLER)
+    #[arg(long, value_name = "NAME", ignore_case = true, value_parser = PossibleValuesParser::new(ERRHANDLERS))]
+    pub initial_errhandler: Option<String>,
 
     /// Seconds between asking the ranks to end (SIGTERM) and killing them
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = value_parser!(u64).range(0..=3600))]
@@ -107,7 +113,8 @@ pub enum OnDeadlock {
 }
 
 impl Options {
-    /// Reads a command line, the program's name first; also takes `-np` for `-n` and `-wdir` for `--wdir`.
+    /// Reads a command line, the program's name first; also takes `-np` for `-n`, and `-wdir` and `-initial-errhandler` for what they
+    /// are with two dashes.
     ///
     /// # Errors
     /// The usage error, or the help or version text, as clap has them.
@@ -188,6 +195,7 @@ fn mark_program(mut arguments: Vec<OsString>) -> Vec<OsString> {
         match argument.to_str() {
             Some("-np") => *argument = "-n".into(),
             Some("-wdir" | "-wd") => *argument = "--wdir".into(),
+            Some("-initial-errhandler") => *argument = "--initial-errhandler".into(),
             _ => {}
         }
         match argument.to_str() {
@@ -227,6 +235,8 @@ mod tests {
             ("rmarun --ranks=2 -- -np x", 2, "-np x"),
             ("rmarun -x A=1 --env B=2 -n 2 a -x C", 2, "a -x C"),
             ("rmarun -wdir / -n 2 a", 2, "a"),
+            ("rmarun -initial-errhandler mpi_errors_return -n 2 a", 2, "a"),
+            ("rmarun --initial-errhandler MPI_ERRORS_ABORT -n 2 a", 2, "a"),
         ] {
             let options = read(line).unwrap_or_else(|error| panic!("{line}: {error}"));
             assert_eq!((options.ranks(), words(&options.first).as_str()), (ranks, program), "{line}");
@@ -256,6 +266,7 @@ mod tests {
             ("rmarun -n 65537 a", "1..=65536"),
             ("rmarun -n 65536 a : b", "65537 ranks in all"),
             ("rmarun --channel smoke a", "auto, shm, tcp"),
+            ("rmarun --initial-errhandler none a", "mpi_errors_return"),
             ("rmarun --timeout 0 a", "1..=1000000000"),
             ("rmarun --no-such-option a", "--no-such-option"),
             ("rmarun -x =1 a", "a name is needed"),

@@ -74,6 +74,8 @@ pub struct Server {
     /// Ranks that answer when they are asked what they wait for.
     listening: Vec<bool>,
     dead: Vec<u32>,
+    /// A rank has begun to leave a job that ends with the first death: all of them leave so.
+    has_to_end: bool,
     /// Ranks of each program of the job, in order.
     programs: Vec<u32>,
 }
@@ -94,6 +96,7 @@ impl Server {
             watching: vec![false; size as usize],
             listening: vec![false; size as usize],
             dead: Vec::new(),
+            has_to_end: false,
             programs: vec![size],
         }
     }
@@ -157,8 +160,17 @@ impl Server {
             }
             "watch" => return Ok((self.watch(rank), Event::None)),
             "outlive" => {
-                self.pairs.insert(ON_FAILURE_KEY.to_owned(), "continue".to_owned());
-                return Ok((vec![(rank, Line::new("outliving").with("rc", 0))], Event::Outlive));
+                let event = if self.has_to_end { Event::None } else { Event::Outlive };
+                if event == Event::Outlive {
+                    self.pairs.insert(ON_FAILURE_KEY.to_owned(), "continue".to_owned());
+                }
+                return Ok((vec![(rank, self.then("outliving"))], event));
+            }
+            // The ranks leave by one meeting, of a kind that this decides.
+            "leave" => {
+                let answer = self.then("leaving");
+                self.has_to_end |= answer.get("then") != Some("continue");
+                answer
             }
             "barrier_in" => return Ok((self.enter_barrier(rank)?, Event::None)),
             "finalize" => {
@@ -170,6 +182,12 @@ impl Server {
             other => return Err(LineError::new(format!("unknown command {other:?}"))),
         };
         Ok((vec![(rank, answer)], Event::None))
+    }
+
+    /// An answer that says what the death of a rank means for the others.
+    fn then(&self, command: &str) -> Line {
+        let then = self.pairs.get(ON_FAILURE_KEY).map_or("end", String::as_str);
+        Line::new(command).with("rc", 0).with("then", then)
     }
 
     /// Takes note that a rank's process is gone: barriers do not wait for it any more.
@@ -377,6 +395,17 @@ mod tests {
         assert_eq!((answers.len(), answers[0].0, event), (1, 1, Event::Outlive));
         let get = format!("cmd=get kvsname=kvs key={ON_FAILURE_KEY}");
         assert!(ask(&mut server, 0, &get).contains("value=continue"));
+        assert_eq!(ask(&mut server, 0, "cmd=leave"), "0:cmd=leaving rc=0 then=continue;");
+    }
+
+    #[test]
+    fn who_asks_for_it_when_a_rank_leaves_comes_too_late() {
+        let mut server = Server::new("kvs", 2, [(ON_FAILURE_KEY.to_owned(), "end".to_owned())]);
+        (0..2).for_each(|rank| drop(ask(&mut server, rank, INIT)));
+        assert_eq!(ask(&mut server, 0, "cmd=leave"), "0:cmd=leaving rc=0 then=end;");
+        let (answers, event) = server.handle(1, b"cmd=outlive").unwrap();
+        assert_eq!((answers[0].1.get("then"), event), (Some("end"), Event::None));
+        assert_eq!(ask(&mut server, 1, "cmd=leave"), "1:cmd=leaving rc=0 then=end;");
     }
 
     #[test]
