@@ -57,3 +57,75 @@ pub(crate) const LEFT_ALONE: &[&str] = &[
     // What a trace may hold, not the engine.
     "RMA_TRACE_BYTES",
 ];
+
+/// The test programs that run a second time, beside the tests within the crates.
+pub(crate) const PROGRAMS: &[&str] = &[
+    "conformance",
+    "crowd",
+    "dropped_bodies",
+    "tiny_channel",
+    "wrappers",
+    "processes",
+    "quiet",
+    "watch",
+    "death",
+    "world",
+    "direct_path",
+    "flush_order",
+    "progress",
+    "scopes",
+    "short_ways",
+    "threads",
+    "turns",
+    "programs",
+    "standard",
+    "engine",
+    "seeds",
+    "jobs",
+    "faults",
+    "c_library",
+];
+
+/// Those that do not: sizes decide nothing in them.
+#[cfg(test)]
+const SPARED: &[&str] = &[
+    "agent",
+    "bugs",
+    "compile_fail",
+    "contact",
+    "hangs",
+    "header",
+    "host",
+    "hydra",
+    "launcher",
+    "page",
+    "scale",
+    "sight",
+    "sleep",
+    "strangers",
+    "suite_catches",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{Package, Workspace};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_test_program_is_on_one_of_the_lists() {
+        let workspace = Workspace::find().unwrap();
+        let mut found = BTreeSet::new();
+        let tests = |package: &Package| workspace.root().join(&package.manifest).with_file_name("tests");
+        let folders = workspace.packages().iter().map(tests);
+        for entry in folders.filter_map(|folder| folder.read_dir().ok()).flatten() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists() {
+                found.insert(path.file_stem().unwrap().to_str().unwrap().to_owned());
+            }
+        }
+        let listed = PROGRAMS.iter().chain(SPARED).map(|name| (*name).to_owned());
+        assert_eq!(listed.clone().count(), found.len());
+        assert_eq!(listed.collect::<BTreeSet<_>>(), found);
+    }
+}
