@@ -23,49 +23,11 @@ const TARGETS: [&str; 5] = ["wire", "frames", "layouts", "locks", "engine"];
 
 /// What runs under AddressSanitizer: all packages with `unsafe` whose tests start no processes of their own, and of the others
 /// the tests that do not. Each is one run of `cargo test`.
-const RUNS: [&[&str]; 3] = [
+const RUNS: [&[&str]; 4] = [
     &["--lib", "--tests", "-p", "rma-core", "-p", "rma-ch-sim", "-p", "rma-ch-tcp", "-p", "rma-ch-shm"],
     &["--lib", "-p", "rma"],
-    &[
-        "-p",
-        "rma-tests",
-        "--test",
-        "active",
-        "--test",
-        "fence",
-        "--test",
-        "fuzzing",
-        "--test",
-        "lock_all",
-        "--test",
-        "lock_order",
-        "--test",
-        "locks",
-        "--test",
-        "lone_fetches",
-        "--test",
-        "lone_stores",
-        "--test",
-        "neighbors",
-        "--test",
-        "null",
-        "--test",
-        "packets",
-        "--test",
-        "packs",
-        "--test",
-        "requests",
-        "--test",
-        "rules",
-        "--test",
-        "stepped",
-        "--test",
-        "threads",
-        "--test",
-        "typed_calls",
-        "--test",
-        "windows",
-    ],
+    &["-p", "rma-tests", "--test", "standard", "--test", "engine"],
+    &["-p", "rma-tests", "--test", "seeds", "fuzzing"],
 ];
 
 /// Run the fuzzers, one after the other.
