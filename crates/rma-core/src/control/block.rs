@@ -253,8 +253,7 @@ impl ControlBlock {
 
     /// Releases a lock that nobody else holds or waits for, so that nobody is to be rung; `false`, and nothing done, when it is
     /// not so.
-    #[inline]
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
         self.fields().lock.release_alone(kind, holder)
     }
