@@ -15,9 +15,10 @@ mod status;
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::errors::Raiser;
 use crate::handle::Table;
-use crate::runtime::{Process, Sought};
+use crate::runtime::{Process, Seek, Sought};
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
+use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,9 +32,14 @@ pub(crate) trait Pending: Send {
     /// nothing that does.
     fn take_end(&mut self) -> Option<End>;
 
-    /// What a wait for it alone waits for.
-    fn sought(&self) -> Sought {
-        Sought::Any
+    /// Tells what has to come for its end: all of it.
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+        each(Sought::Any);
+    }
+
+    /// The call that waits for it where the program has no request of it.
+    fn call(&self) -> &'static str {
+        "wait"
     }
 
     /// Takes it back, if it is a receive that nothing has matched. It ends then as cancelled.
@@ -90,6 +96,24 @@ impl Request {
             State::Ended(end) => Some(end.clone()),
             State::Active(_) => None,
         }
+    }
+
+    /// Tells what has to come for its end, unless it has ended.
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+        if let State::Active(pending) = &*self.state.lock() {
+            pending.seek(each);
+        }
+    }
+
+    /// The call that a wait for it alone is a part of: other ranks are to enter that of a collective.
+    fn call(&self) -> &'static str {
+        let mut call = "wait";
+        self.seek(&mut |sought| {
+            if let Sought::Collective(of) = sought {
+                call = of;
+            }
+        });
+        call
     }
 
     fn cancel(&self) {
@@ -158,13 +182,34 @@ pub(crate) fn wait_for(
     pending: &mut dyn Pending,
     status: Option<StatusOut>,
 ) -> Result<()> {
+    wait_within(process, pending.call(), pending, &|_| {}, status)
+}
+
+/// As [`wait_for`], in a call that seeks something besides.
+///
+/// # Errors
+/// As [`wait_for`].
+pub(crate) fn wait_within(
+    process: &'static Process,
+    call: &'static str,
+    pending: &mut dyn Pending,
+    beside: &Seek<'_>,
+    status: Option<StatusOut>,
+) -> Result<()> {
     let end = match pending.take_end() {
         // What need not be waited for serves the others all the same.
         Some(end) => {
             process.end_short_call();
             end
         }
-        None => process.wait_for(pending.sought(), || Ok(pending.take_end()))?,
+        None => {
+            let pending = RefCell::new(pending);
+            let seek = |each: &mut dyn FnMut(Sought)| {
+                pending.borrow().seek(each);
+                beside(each);
+            };
+            process.wait_for(call, &seek, || Ok(pending.borrow_mut().take_end()))?
+        }
     };
     if let Some(place) = status {
         end.status.store(place);

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use rma::config::Configuration;
 use rma::raw::{MessageId, end_forked_child, is_forked_child, when_forked};
 use rma::{Error, ErrorClass, Result, World, log_to_stderr};
+use rma_core::host::Awaited;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -20,16 +21,19 @@ use std::sync::atomic::{
 };
 use std::thread::ThreadId;
 
-/// What a call waits for, as far as it can tell in a word.
+/// What has to come for a wait to end, as far as it can tell in a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sought {
-    /// This message, in the call that sends or receives it.
-    Message(&'static str, MessageId),
-    /// A collective, of the call of this name.
+    /// This message.
+    Message(MessageId),
+    /// The other ranks, in a collective of the call of this name.
     Collective(&'static str),
-    /// Some request, or several.
+    /// Something else, or one of several.
     Any,
 }
+
+/// Tells each of the things that have to come.
+pub(crate) type Seek<'a> = dyn Fn(&mut dyn FnMut(Sought)) + 'a;
 
 /// What all calls share.
 pub(crate) struct Process {
@@ -52,30 +56,48 @@ impl Process {
     /// # Errors
     /// What `ready` answers.
     pub(crate) fn wait<T>(&self, ready: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-        self.wait_for(Sought::Any, ready)
+        self.wait_for("wait", &|each| each(Sought::Any), ready)
     }
 
-    /// As [`Process::wait`], for what the caller knows.
+    /// As [`Process::wait`], in this call, for all that `seek` tells. It is asked when somebody wants to know, and not while `ready`
+    /// looks.
     ///
     /// # Errors
     /// What `ready` answers.
     pub(crate) fn wait_for<T>(
         &self,
-        sought: Sought,
+        call: &'static str,
+        seek: &Seek<'_>,
         mut ready: impl FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
         let runtime = self.world.inner.runtime();
         let _call = runtime.engine().trace_call("wait");
-        let call = match sought {
-            Sought::Message(call, _) | Sought::Collective(call) => call,
-            Sought::Any => "wait",
-        };
-        let describe = || match sought {
-            Sought::Message(_, message) => runtime.awaited("a message", Some(message)),
-            Sought::Collective(_) => runtime.awaited_collective(),
-            Sought::Any => runtime.awaited("requests", None),
-        };
-        runtime.wait_until(call, &describe, &mut ready)
+        runtime.wait_until(call, &|| self.describe(seek), &mut ready)
+    }
+
+    /// Facts about what is sought. Of several things only messages are told: what is owed for them is owed whatever else is sought.
+    fn describe(&self, seek: &Seek<'_>) -> Awaited {
+        let runtime = self.world.inner.runtime();
+        let (mut messages, mut collectives, mut others) = (Vec::new(), 0, 0);
+        seek(&mut |sought| match sought {
+            Sought::Message(message) => messages.push(message),
+            Sought::Collective(_) => collectives += 1,
+            Sought::Any => others += 1,
+        });
+        match (&messages[..], collectives, others) {
+            ([], 1, 0) => runtime.awaited_collective(),
+            ([message], 0, 0) => runtime.awaited("a message", Some(*message)),
+            _ => {
+                let needs = messages.into_iter().flat_map(|message| {
+                    let Awaited { needs, .. } = runtime.awaited("", Some(message));
+                    needs
+                });
+                match needs.collect::<Vec<_>>() {
+                    needs if needs.is_empty() => runtime.awaited("requests", None),
+                    needs => Awaited { needs, ..Awaited::from("requests") },
+                }
+            }
+        }
     }
 
     /// A call on messages has ended at once: what it left to do is done, and other threads hear of it.

@@ -131,7 +131,7 @@ fn site(place: &Place) -> Site {
 fn name(place: &Place, runtime: &Runtime) -> String {
     match (place.window, runtime.communicator_name(place.context)) {
         (Some(_), _) => place.name.clone(),
-        (None, Some(name)) => format!("communicator {name:?}"),
+        (None, Some(name)) => name,
         (None, None) if place.context == 0 => "MPI_COMM_WORLD".to_owned(),
         (None, None) => String::new(),
     }

@@ -41,11 +41,20 @@ pub struct Runtime {
     contexts: AtomicU64,
     pub(crate) alarm: Arc<Alarm>,
     /// What users call communicators, by context.
-    names: Mutex<HashMap<u64, String>>,
+    names: Mutex<HashMap<u64, Names>>,
     /// Who writes the timeline of this process.
     pub(crate) recorder: Option<Arc<Recorder>>,
     /// Whether the last collective failed here: then the ranks are out of step.
     pub(crate) is_out_of_step: AtomicBool,
+}
+
+/// What a communicator is called.
+#[derive(Debug, Default)]
+struct Names {
+    /// By the program; empty if it has not said.
+    given: String,
+    /// The call that has made it.
+    maker: &'static str,
 }
 
 /// What a runtime is made from.
@@ -327,16 +336,22 @@ impl Runtime {
 
     /// Names the communicator of a context, for reports; an empty name is none.
     pub fn name_communicator(&self, context: u64, name: &str) {
-        let mut names = self.names.lock();
-        match name {
-            "" => drop(names.remove(&context)),
-            name => drop(names.insert(context, name.to_owned())),
-        }
+        self.names.lock().entry(context).or_default().given = name.to_owned();
+    }
+
+    /// Notes the call that makes the communicator of a context, for reports of those that have no name.
+    pub(crate) fn note_maker(&self, context: u64, call: &'static str) {
+        self.names.lock().entry(context).or_default().maker = call;
+    }
+
+    /// A communicator is gone.
+    pub(crate) fn forget_names(&self, context: u64) {
+        self.names.lock().remove(&context);
     }
 
     /// What users call a communicator.
     pub(crate) fn communicator_name(&self, context: u64) -> Option<String> {
-        self.names.lock().get(&context).cloned()
+        self.names.lock().get(&context)?.text(context)
     }
 
     /// What the wait for a message awaits: `text`, and what the message needs. Without one it is a wait for any of this process's.
@@ -370,6 +385,24 @@ impl Runtime {
     pub(crate) fn end_trace(&self) {
         if let Some(recorder) = &self.recorder {
             recorder.finish(&self.engine);
+        }
+    }
+}
+
+impl Names {
+    /// Contexts that a process names before those of its communicators: that of its own.
+    const BEFORE: u64 = 1;
+
+    /// The same on all ranks, where they have given the same name or none: the first rank has named the context, and counted.
+    fn text(&self, context: u64) -> Option<String> {
+        let (rank, number) = (context >> 32, context & u64::from(u32::MAX));
+        match (&self.given[..], self.maker) {
+            ("", "") => None,
+            ("", maker) => {
+                let of = if rank == 0 { String::new() } else { format!(" of rank {rank}") };
+                Some(format!("communicator {}{of} made by {maker}", number.saturating_sub(Self::BEFORE)))
+            }
+            (given, _) => Some(format!("communicator {given:?}")),
         }
     }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const LIMIT: Duration = Duration::from_secs(60);
+/// Far above what a job takes that waits for nothing but calls that end by themselves.
+const BOUND: Duration = Duration::from_secs(10);
 
 /// The programs of `tests/c-faults`, built.
 fn build(name: &str) -> TempDir {
@@ -145,6 +147,24 @@ fn the_example_of_the_documentation_goes_on_with_exact_data() {
             let ends = ended.stdout.lines().filter(|line| line.contains(": 200 steps, ")).count() as u32;
             assert_eq!(ends, ranks - deaths, "{what}: {ended:#?}");
             assert!(!ended.stderr.contains(": step "), "{what}: {ended:#?}");
+        }
+    }
+}
+
+#[test]
+fn duplications_beside_agreements_end_whoever_dies_in_them() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("dup");
+    for path in paths() {
+        for seed in 0..seeds(2) {
+            for case in ["agree", "iagree", "ishrink"] {
+                let ranks = 3 + (seed as u32 * 5) % 7;
+                let (what, ended) = run(&folder, &path, ranks, case, seed);
+                assert!(judge(&what, &ended, ranks) >= 1);
+                assert!(ended.took < BOUND, "{what}: {ended:#?}");
+            }
         }
     }
 }

@@ -63,7 +63,11 @@ impl<T: Send, F: FnMut(T) -> Result<()> + Send> Pending for Storing<T, F> {
         Some(End::from(stored.map(|()| Status::EMPTY)))
     }
 
-    fn sought(&self) -> Sought {
-        Sought::Collective(self.request.call())
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+        each(Sought::Collective(self.request.call()));
+    }
+
+    fn call(&self) -> &'static str {
+        self.request.call()
     }
 }

@@ -7,7 +7,8 @@ use crate::arguments::{Memory, Out};
 use crate::communicator::get;
 use crate::entry::forms;
 use crate::errors::Raiser;
-use crate::request::{End, Pending, StatusOut, enter, wait_for};
+use crate::request::{End, Pending, StatusOut, enter, wait_within};
+use crate::runtime::Sought;
 use rma::raw::SendMode;
 use std::ffi::c_int;
 
@@ -31,8 +32,8 @@ forms! {
         let mut receiving = begin_receive(comm, wanted, incoming)?;
         let mut sending = begin_send(comm, address, outgoing, SendMode::Standard)?;
         // Both end, whatever the other does, before the program has its memory back.
-        let sent = wait_for(process, &mut sending, None);
-        wait_for(process, &mut receiving, Some(status))?;
+        let sent = wait_within(process, "sendrecv", &mut sending, &|each| receiving.seek(each), None);
+        wait_within(process, "sendrecv", &mut receiving, &|_| {}, Some(status))?;
         sent
     }
 
@@ -49,8 +50,8 @@ forms! {
         // The copy is made before a message can come in.
         let mut sending = begin_send_of(comm, address, buffer)?;
         let mut receiving = begin_receive(comm, wanted, buffer)?;
-        let sent = wait_for(process, &mut sending, None);
-        wait_for(process, &mut receiving, Some(status))?;
+        let sent = wait_within(process, "sendrecv_replace", &mut sending, &|each| receiving.seek(each), None);
+        wait_within(process, "sendrecv_replace", &mut receiving, &|_| {}, Some(status))?;
         sent
     }
 
@@ -123,5 +124,14 @@ impl Pending for Exchange {
         let (sent, received) = (self.sent.as_ref()?, self.received.as_ref()?);
         // The status is the receive's; the first error is the one to tell of.
         Some(if received.error.is_some() || sent.error.is_none() { received } else { sent }.clone())
+    }
+
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+        if self.sent.is_none() {
+            self.sending.seek(each);
+        }
+        if self.received.is_none() {
+            self.receiving.seek(each);
+        }
     }
 }

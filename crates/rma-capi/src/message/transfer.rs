@@ -194,8 +194,12 @@ impl Pending for Sending {
         }
     }
 
-    fn sought(&self) -> Sought {
-        self.0.as_ref().map_or(Sought::Any, |request| Sought::Message("send", request.name()))
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+        self.0.iter().for_each(|request| each(Sought::Message(request.name())));
+    }
+
+    fn call(&self) -> &'static str {
+        "send"
     }
 }
 
@@ -221,11 +225,15 @@ impl Pending for Receiving {
         Some(end)
     }
 
-    fn sought(&self) -> Sought {
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
         match self {
-            Self::Message { request, .. } => Sought::Message("receive", request.name()),
-            Self::Nothing | Self::Cancelled | Self::Over => Sought::Any,
+            Self::Message { request, .. } => each(Sought::Message(request.name())),
+            Self::Nothing | Self::Cancelled | Self::Over => {}
         }
+    }
+
+    fn call(&self) -> &'static str {
+        "receive"
     }
 
     fn cancel(&mut self) {

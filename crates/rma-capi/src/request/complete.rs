@@ -21,7 +21,7 @@ entry_of_any! {
             return complete(request, handle, End::done(), status);
         }
         let found = get(handle)?;
-        let end = process.wait(|| Ok(found.look()))?;
+        let end = process.wait_for(found.call(), &|each| found.seek(each), || Ok(found.look()))?;
         complete(request, handle, end, status)
     }
 

@@ -10,6 +10,7 @@ use crate::abi::*;
 use crate::arguments::{In, Out, len};
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
+use crate::runtime::Sought;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ entry_of_any! {
         let list = List::to_complete(count, array_of_requests.current())?;
         let mut ends = vec![None; list.0.len()];
         let mut left = list.active();
-        process.wait(|| {
+        process.wait_for("waitall", &|each| list.seek(each), || {
             let mut has_failed = false;
             left.retain(|index| match list.look(*index) {
                 None => true,
@@ -64,7 +65,7 @@ entry_of_any! {
         let active = list.active();
         let found = match active.is_empty() {
             true => None,
-            false => Some(process.wait(|| Ok(list.first(&active)))?),
+            false => Some(process.wait_for("waitany", &|each| each(Sought::Any), || Ok(list.first(&active)))?),
         };
         list.complete_any(found, array_of_requests, indx, status)
     }
@@ -101,7 +102,9 @@ entry_of_any! {
         let list = List::to_complete(incount, array_of_requests.current())?;
         outcount.check("outcount")?;
         list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
-            process.wait(|| Ok(Some(list.ended(active)).filter(|ends| !ends.is_empty())))
+            process.wait_for("waitsome", &|each| each(Sought::Any), || {
+                Ok(Some(list.ended(active)).filter(|ends| !ends.is_empty()))
+            })
         })
     }
 
@@ -219,6 +222,11 @@ impl List {
     /// The places of those that are not null.
     fn active(&self) -> Vec<usize> {
         (0..self.0.len()).filter(|index| self.0[*index].is_some()).collect()
+    }
+
+    /// Tells what has to come for the end of all.
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+        self.0.iter().flatten().for_each(|(_, request)| request.seek(each));
     }
 
     fn look(&self, index: usize) -> Option<End> {

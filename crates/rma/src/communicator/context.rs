@@ -20,18 +20,19 @@ pub(super) struct Creation {
     members: Group,
     me: u32,
     broadcast: Broadcast,
+    maker: &'static str,
 }
 
 /// What a rank 0 that has no context left tells the others.
 pub(super) const NO_CONTEXT: u64 = u64::MAX;
 
 impl Creation {
-    /// Begins among the members, whose ranks are those of `link`.
-    pub(super) fn new(runtime: &Arc<Runtime>, members: Group, link: Link) -> Self {
+    /// Begins among the members, whose ranks are those of `link`, in the call of C that is called `maker`.
+    pub(super) fn new(runtime: &Arc<Runtime>, members: Group, link: Link, maker: &'static str) -> Self {
         let me = link.me();
         let named = (me == 0).then(|| propose(runtime).to_le_bytes().to_vec());
         let broadcast = Broadcast::new(link, 0, named, size_of::<u64>() as u64);
-        Self { runtime: Arc::downgrade(runtime), members, me, broadcast }
+        Self { runtime: Arc::downgrade(runtime), members, me, broadcast, maker }
     }
 }
 
@@ -48,7 +49,8 @@ impl Machine for Creation {
         let runtime = self.runtime.upgrade().ok_or_else(|| {
             Error::new(ErrorClass::Intern, "comm_create", "the process has ended its part in the job")
         })?;
-        Ok(Some(Communicator::new(runtime, self.members.with_context(context, self.me))))
+        let made = Communicator::new(runtime, self.members.with_context(context, self.me));
+        Ok(Some(made.made_by(self.maker)))
     }
 
     fn link(&self) -> Option<&Link> {

@@ -17,16 +17,16 @@ impl Communicator {
     /// # Errors
     /// When a rank is lost.
     pub fn duplicate(&self) -> Result<Self> {
-        self.runtime().run("comm_dup", self.duplication())
+        self.runtime().run("comm_dup", self.duplication("MPI_Comm_dup"))
     }
 
     /// Begins to make a communicator of the same ranks.
     pub fn begin_duplicate(&self) -> CollectiveRequest<Self> {
-        self.runtime().begin("comm_idup", self.duplication())
+        self.runtime().begin("comm_idup", self.duplication("MPI_Comm_idup"))
     }
 
-    fn duplication(&self) -> Creation {
-        Creation::new(self.runtime(), self.members(), self.link())
+    fn duplication(&self, maker: &'static str) -> Creation {
+        Creation::new(self.runtime(), self.members(), self.link(), maker)
     }
 
     /// The communicator of this process alone (`MPI_COMM_SELF`). All that this gives on one process share a context, and
@@ -54,7 +54,8 @@ impl Communicator {
         match group.rank(self.runtime().me) {
             Some(me) => {
                 let link = link.apart(group.with_context(self.context(), me));
-                self.runtime().run(CALL, Creation::new(self.runtime(), group.clone(), link)).map(Some)
+                let creation = Creation::new(self.runtime(), group.clone(), link, "MPI_Comm_create");
+                self.runtime().run(CALL, creation).map(Some)
             }
             None => {
                 self.engine().poll();
@@ -79,7 +80,8 @@ impl Communicator {
         let known = group.with_context(self.context(), self.runtime().noted(me)?);
         let messenger = self.runtime().messenger.clone();
         let link = Link::new(messenger, known, self.scope(Plane::Creation), u64::from(tag));
-        self.runtime().run(CALL, Creation::new(self.runtime(), group.clone(), link))
+        let creation = Creation::new(self.runtime(), group.clone(), link, "MPI_Comm_create_group");
+        self.runtime().run(CALL, creation)
     }
 
     /// Makes a communicator for each color, of the ranks that give it, ordered by `key` and then by rank. A rank that gives
@@ -128,7 +130,8 @@ impl Communicator {
         let own = self.group();
         let peers: Vec<Peer> = members.iter().map(|rank| own.peer(Rank(*rank))).collect();
         let group = host::Group::of(context, Rank(me as u32), &peers);
-        Ok(Some(Self::new(Arc::clone(self.runtime()), group)))
+        let maker = if call == "comm_split" { "MPI_Comm_split" } else { "MPI_Comm_split_type" };
+        Ok(Some(Self::new(Arc::clone(self.runtime()), group).made_by(maker)))
     }
 
     /// What every rank says.

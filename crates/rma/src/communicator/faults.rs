@@ -184,7 +184,7 @@ impl Machine for Shrinking {
         let living = Group::from(&self.agreeing.group).difference(&self.agreeing.failed());
         let runtime = self.runtime.upgrade().ok_or_else(has_ended)?;
         let me = living.rank(runtime.me()).ok_or_else(is_held_for_dead)?;
-        Ok(Some(Communicator::new(runtime, living.with_context(context, me))))
+        Ok(Some(Communicator::new(runtime, living.with_context(context, me)).made_by("MPIX_Comm_shrink")))
     }
 
     fn link(&self) -> Option<&Link> {

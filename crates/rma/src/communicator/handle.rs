@@ -65,6 +65,12 @@ impl Communicator {
         Self { runtime, group, ranks, begun, agreements: AtomicU64::new(0), shared: Shared::default() }
     }
 
+    /// Notes the call that has made it, as reports have it.
+    pub(crate) fn made_by(self, call: &'static str) -> Self {
+        self.runtime.note_maker(self.context(), call);
+        self
+    }
+
     /// The caller's rank, from 0.
     pub fn rank(&self) -> u32 {
         self.group.me().0
@@ -183,7 +189,7 @@ impl Drop for Communicator {
     fn drop(&mut self) {
         self.runtime.messenger.close(self.context());
         self.runtime.host().forget(self.context());
-        self.runtime.name_communicator(self.context(), "");
+        self.runtime.forget_names(self.context());
     }
 }
 

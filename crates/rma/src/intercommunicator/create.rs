@@ -60,7 +60,7 @@ impl Communicator {
             let context = accept(if is_first { ours.context } else { theirs.context })?;
             let remote = Group::read(&theirs.rest).ok_or_else(|| malformed(call))?;
             let sides = Sides { context, local: local.clone(), remote, is_first };
-            Intercommunicator::new(upgrade(&runtime)?, sides)
+            Ok(Intercommunicator::new(upgrade(&runtime)?, sides)?.made_by("MPI_Intercomm_create"))
         });
         self.runtime().run(CALL, machine)
     }
@@ -114,7 +114,8 @@ impl Intercommunicator {
             let all = if is_first { local.union(&remote) } else { remote.union(&local) };
             let runtime = upgrade(&weak)?;
             let me = all.rank(runtime.me).ok_or_else(|| malformed(CALL))?;
-            Ok(Communicator::new(runtime, all.with_context(context, me)))
+            let made = Communicator::new(runtime, all.with_context(context, me));
+            Ok(made.made_by("MPI_Intercomm_merge"))
         });
         self.runtime().run(CALL, machine)
     }
@@ -134,7 +135,7 @@ impl Intercommunicator {
         let machine = Mapped::new(self.proposals(Vec::new()), move |[ours, theirs]: [Proposal; 2]| {
             let context = accept(if is_first { ours.context } else { theirs.context })?;
             let sides = Sides { context, local: local.clone(), remote: remote.clone(), is_first };
-            Self::new(upgrade(&weak)?, sides)
+            Ok(Self::new(upgrade(&weak)?, sides)?.made_by("MPI_Comm_dup"))
         });
         self.runtime().begin("comm_dup", machine)
     }

@@ -94,7 +94,7 @@ impl Machine for Shrinking {
             return Ok(Some(None));
         }
         let sides = Sides { context, local, remote, is_first: *is_first };
-        Intercommunicator::new(runtime, sides).map(|made| Some(Some(made)))
+        Ok(Some(Some(Intercommunicator::new(runtime, sides)?.made_by("MPIX_Comm_shrink"))))
     }
 
     fn link(&self) -> Option<&Link> {

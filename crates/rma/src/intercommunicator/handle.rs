@@ -57,6 +57,12 @@ impl Intercommunicator {
         Ok(Self { runtime, local, remote, both, is_first, begun, agreements })
     }
 
+    /// Notes the call that has made it, as reports have it.
+    pub(super) fn made_by(self, call: &'static str) -> Self {
+        self.runtime.note_maker(self.context(), call);
+        self
+    }
+
     /// What it is made of.
     pub(super) fn sides(&self) -> Sides {
         let (context, local, remote) = (self.context(), self.members(), self.remote.clone());
@@ -165,6 +171,7 @@ impl Intercommunicator {
 impl Drop for Intercommunicator {
     fn drop(&mut self) {
         self.runtime.messenger.close(self.context());
+        self.runtime.forget_names(self.context());
     }
 }
 

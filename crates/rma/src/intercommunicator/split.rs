@@ -61,7 +61,7 @@ impl Intercommunicator {
         let context = self.runtime().noted(accept(first.context()))?;
         let (local, remote) = (self.members().incl(&ours)?, self.remote().incl(&theirs)?);
         let sides = Sides { context, local, remote, is_first: self.is_first() };
-        Self::new(Arc::clone(self.runtime()), sides).map(Some)
+        Ok(Some(Self::new(Arc::clone(self.runtime()), sides)?.made_by("MPI_Comm_split")))
     }
 
     /// What the ranks of the local group wish, and those of the remote one.
