@@ -138,12 +138,14 @@ pub fn run(case: &Case, bound: Duration) -> Verdict {
     let folder = tempfile::Builder::new().prefix("deaths-").tempdir().expect("a folder for the diaries");
     let mode = if case.goes_on { "continue" } else { "end" };
     let ranks = case.ranks.to_string();
+    // What a stopped rank keeps waiting is no fault to tell of.
+    let report = (case.stop.map_or(0, |stop| stop.time.as_secs()) + 3).to_string();
     let job = Job::launcher(["-n", &ranks, "--on-failure", mode])
         .words([program(PROGRAM)])
         .line(&case.words())
         .words(["--folder".as_ref(), folder.path().as_os_str()])
         .variables(&case.variables)
-        .variables(&[("RMA_WAIT_REPORT", "3")])
+        .variables(&[("RMA_WAIT_REPORT", &report)])
         .limit(Duration::from_secs(600));
     let watched = |rank| Watched { diary: Reader::new(folder.path(), rank), process: None, is_gone: false };
     let watch = Watch {
