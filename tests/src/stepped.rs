@@ -126,6 +126,11 @@ impl Stepped {
         (0..300).for_each(|_| self.pump());
     }
 
+    /// Breaks the connection of two ranks, which both live.
+    pub fn cut(&self, a: Peer, b: Peer) {
+        self.net.cut(a, b);
+    }
+
     /// Lets all ranks step until `done`.
     ///
     /// # Panics

@@ -1,6 +1,7 @@
 //! What the engine does beside the standard's text: packets, orders of events, fast paths and who is woken, on simulated ranks.
 
 mod creations;
+mod cut_off;
 mod dropped;
 mod fence_of_two;
 mod handlers;

@@ -149,7 +149,7 @@ impl LockState {
 
     /// Whether nothing but releases may change the word.
     #[inline]
-    pub(super) fn is_frozen(self) -> bool {
+    pub(crate) fn is_frozen(self) -> bool {
         self.flags & (RUNG | CLAIMED) == FROZEN
     }
 

@@ -3,13 +3,13 @@
 //! A death is told by the launcher, or found by a channel that has contact; a lock in shared memory needs neither. So whoever stands in
 //! its line asks the host now and then ([`crate::host::Vitals`]), makes contact with those that have ended, so that its channel finds
 //! out, and rings the lock's owner. An owner that is rung while others hold its lock or wait for it asks too, and takes the lock from
-//! the dead ([`crate::target::recovery`]). Hosts that cannot be asked cost nothing.
+//! the dead ([`crate::target::recovery`]). So does one whose lock was frozen by a process that took it for dead, while it lives.
 
 use super::state::State;
 use crate::host::Vitals;
 use crate::ids::{Peer, Rank};
-use crate::target::locks;
-use crate::window::{Near, Shared};
+use crate::target::{locks, recovery};
+use crate::window::{Near, Shared, WindowState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,13 +36,18 @@ impl Vigil {
         let now = state.host.now();
         if self.0.is_none_or(|at| at <= now) {
             let vitals = state.host.vitals();
-            if vitals.own == 0 {
+            let is_frozen = shared.near(target).is_some_and(|near| near.control.lock_state().is_frozen());
+            if vitals.own == 0 && !is_frozen {
                 return;
             }
             let is_first = self.0.replace(now + PAUSE).is_none();
-            if !is_first && state.suspect(shared, &vitals) {
+            if !is_first && (state.suspect(shared, &vitals) || is_frozen) {
+                let owner = shared.group.peer(target);
+                if owner == shared.holder.peer() {
+                    state.suspicion.on_rung();
+                }
                 let State { nudges, counters, .. } = &mut *state;
-                locks::ring(nudges, counters, shared, shared.group.peer(target));
+                locks::ring(nudges, counters, shared, owner);
             }
         }
         state.look_again_by(self.0);
@@ -61,6 +66,14 @@ impl State {
     pub(super) fn ask_if_rung(&mut self) {
         if !self.suspicion.is_rung {
             return;
+        }
+        let is_frozen = |window: &&WindowState| window.shared.own().control.lock_state().is_frozen();
+        let frozen: Vec<_> = self.windows.iter().filter(is_frozen).map(|window| window.shared.id).collect();
+        for id in frozen {
+            if let Some(mut window) = self.windows.take_out(id) {
+                recovery::reopen(&mut window);
+                self.windows.put_back(window);
+            }
         }
         let is_used = |shared: &Shared| !shared.own().control.lock_state().is_idle();
         let used = self.windows.iter().filter(|window| is_used(&window.shared));

@@ -1,6 +1,9 @@
 //! What a window's owner does for its lock when a process of its node has died: it counts anew ([`crate::control::ControlBlock::recount`]),
 //! in steps that never wait, and its engine takes the places of the dead in the line.
 //!
+//! A process that cannot reach a living owner any more takes it for dead, and freezes its lock. The owner finds that out when it waits
+//! for the lock, or is rung by another that does, and counts anew as well ([`reopen`]).
+//!
 //! Invariant: while a recount is under way the own lock word is frozen, and requests that arrive wait outside of the line, in the
 //! order in which they came; they join it when the word thaws.
 
@@ -24,6 +27,11 @@ pub(super) fn begin(window: &mut WindowState, dead: Peer) -> bool {
     shared.own().control.freeze();
     window.target.is_recounting = true;
     true
+}
+
+/// Has the own lock counted anew where another process has frozen it: one that took this process for dead, while it lives.
+pub(crate) fn reopen(window: &mut WindowState) {
+    window.target.is_recounting |= window.shared.own().control.lock_state().is_frozen();
 }
 
 /// Goes on with a recount; answers whether it is over now.
