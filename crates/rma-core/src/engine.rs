@@ -343,7 +343,13 @@ impl Engine {
 
     /// Number of windows that have not been freed.
     pub fn live_windows(&self) -> usize {
-        self.with(|core| core.state.windows.len())
+        self.with(|core| core.state.windows.iter().filter(|window| !window.has_left()).count())
+    }
+
+    /// Number of windows that this process has freed and others may still use; for tests.
+    #[doc(hidden)]
+    pub fn ghost_windows(&self) -> usize {
+        self.with(|core| core.state.windows.iter().filter(|window| window.has_left()).count())
     }
 
     /// Sends what is queued, says goodbye to all peers and closes the channel. Windows must have been freed; collective in

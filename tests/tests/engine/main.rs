@@ -17,6 +17,7 @@ mod lone_stores;
 mod neighbors;
 mod packets;
 mod packs;
+mod partings;
 mod quick_active;
 mod quick_lock_all;
 mod spin;

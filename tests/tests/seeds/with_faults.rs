@@ -23,11 +23,6 @@ fn run(kinds: Kinds, seeds: u64, deaths: u64, cuts: u64) {
 }
 
 #[test]
-fn survivors_go_on_where_ranks_are_apart() {
-    run(Kinds::Apart, 200, 50, 10);
-}
-
-#[test]
-fn ranks_that_share_nodes_outlast_pauses_and_lost_connections() {
-    run(Kinds::Alive, 200, 10, 10);
+fn survivors_go_on_wherever_ranks_are() {
+    run(Kinds::All, 400, 50, 10);
 }

@@ -13,6 +13,17 @@ use rma_core::window::{Hints, WindowSpec};
 use std::ffi::c_int;
 
 entry! {
+    /// `MPIX_Win_revoke`.
+    fn MPIX_Win_revoke(win: MPI_Win) raises Raiser::Win(win); |_| {
+        get(win)?.inner.revoke();
+        Ok(())
+    }
+
+    /// `MPIX_Win_is_revoked`.
+    fn MPIX_Win_is_revoked(win: MPI_Win, flag: Out<c_int>) raises Raiser::Win(win); |_| {
+        flag.set("flag", get(win)?.inner.is_revoked().into())
+    }
+
     /// `MPIX_Win_get_failed`: those of the window's ranks that have failed, as far as this process knows.
     fn MPIX_Win_get_failed(win: MPI_Win, failedgrp: Out<MPI_Group>) raises Raiser::Win(win); |process| {
         failedgrp.check("failedgrp")?;

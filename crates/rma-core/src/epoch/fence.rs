@@ -159,6 +159,13 @@ impl FenceSync {
         Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false } }
     }
 
+    /// Leaves the fence of a window that was revoked.
+    pub(crate) fn abandon(&self, host: &dyn Host) {
+        if let Phase::Meeting(request) = self.phase {
+            host.abandon(request);
+        }
+    }
+
     /// Whether the others are told by packets, and tell so themselves.
     pub(crate) fn is_by_packets(&self) -> bool {
         matches!(self.phase, Phase::Telling(_) | Phase::MeetingByPackets(_))

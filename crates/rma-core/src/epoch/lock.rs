@@ -391,6 +391,13 @@ impl UnlockSync {
         self.target = Some(key);
     }
 
+    /// Gives up a call on a revoked window: the lock of a neighbor goes back, others when the window is freed.
+    pub(crate) fn give_up(&mut self, state: &mut State, window: &mut WindowState) {
+        if self.neighbor.is_some() {
+            self.finish(state, window);
+        }
+    }
+
     fn finish(&mut self, state: &mut State, window: &mut WindowState) {
         let shared = Arc::clone(&window.shared);
         if let Some(near) = shared.neighbor(self.rank) {

@@ -30,7 +30,7 @@ pub(crate) use lock::{LockSync, UnlockSync};
 pub(crate) use lock_all::{LockAllSync, UnlockAllSync};
 pub(crate) use promised::PromisedSync;
 pub(crate) use start::{CompleteSync, StartSync, on_posted};
-pub(crate) use state::{Stage, WindowEpoch};
+pub(crate) use state::{Lock, Stage, WindowEpoch};
 pub use sync::Sync;
 pub(crate) use sync::SyncStep;
 pub(crate) use transition::{Epoch, LockEvent, LockState};

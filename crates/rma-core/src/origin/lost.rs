@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, Rank};
 use crate::pool::PoolKey;
 use crate::progress::Pools;
+use crate::table::OpList;
 use crate::window::WindowState;
 
 /// Ends everything that `window` has under way to `peer`. The channel has promised not to touch its buffers any more.
@@ -46,6 +47,22 @@ pub(crate) fn abandon_unopened(window: &mut WindowState, pools: &mut Pools) {
             Error::new(ErrorClass::RmaSync, "request", "the epoch was never opened")
         });
     }
+}
+
+/// Ends all operations of a window whose calls all fail, but for those to a target that a channel has buffers of in hand; answers
+/// whether none is left.
+pub(crate) fn abandon_all(window: &mut WindowState, pools: &mut Pools, reason: &dyn Fn() -> Error) -> bool {
+    let mut are_ended = true;
+    for key in window.table.keys(&pools.targets) {
+        let (target, ops) = (&pools.targets[key], &pools.ops);
+        let is_in_hand = |list: &OpList| list.iter(ops).any(|op| ops[op].outstanding.bulks > 0);
+        if is_in_hand(&target.pending) || is_in_hand(&target.issued) {
+            are_ended = false;
+        } else {
+            drop_target(window, pools, key, reason);
+        }
+    }
+    are_ended
 }
 
 /// The error of a call that depends on a lost rank.

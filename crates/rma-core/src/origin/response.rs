@@ -99,7 +99,7 @@ impl Settler<'_> {
         self.check_grant(target, response)?;
         match response.kind {
             ResponseKind::Ack => {}
-            ResponseKind::NotPosted => return Err("error without a note's flag"),
+            ResponseKind::NotPosted | ResponseKind::Over => return Err("error without a note's flag"),
             ResponseKind::Data { to: REPLY_TO } => {
                 let len = data.len() as u64;
                 let fetch = LoneFetch::of(self.window, target, response.sequence, Some(len))?;
@@ -155,7 +155,10 @@ impl Settler<'_> {
                 let cause = format!("rank {rank} had not called post for this rank's epoch of start");
                 Error::new(ErrorClass::RmaSync, "complete", cause)
             }
-            ResponseKind::Ack | ResponseKind::Data { .. } | ResponseKind::Error { to: Some(_), .. } => {
+            ResponseKind::Ack
+            | ResponseKind::Data { .. }
+            | ResponseKind::Error { to: Some(_), .. }
+            | ResponseKind::Over => {
                 return Err("note that is not an error");
             }
         });

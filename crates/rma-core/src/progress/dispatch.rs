@@ -5,11 +5,13 @@
 use super::protocol::{UPPER_TOKEN, Upper};
 use super::state::{BulkOwner, Receiving, State};
 use crate::channel::{BulkToken, Delivery, Failure, Lane, Placement, Sink};
+use crate::datatype::Scatter;
 use crate::ids::Peer;
 use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
 use crate::target::{apply, bulk, locks};
 use crate::window::WindowState;
+use crate::window::parting::push_over;
 use crate::wire::{
     Protocol, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, check_header,
 };
@@ -74,6 +76,7 @@ impl Sink for Dispatch<'_> {
             Some(Receiving::Data { response, op }) => {
                 let Some(mut window) = self.state.take_window(response.window) else { return };
                 self.settler(&mut window).on_bulk_data(from, &response, op);
+                window.dirty |= window.is_closed();
                 self.state.windows.put_back(window);
             }
         }
@@ -89,6 +92,7 @@ impl Sink for Dispatch<'_> {
             Some(BulkOwner::Operation { window, target, op }) => {
                 let Some(mut window) = self.state.take_window(window) else { return };
                 self.settler(&mut window).on_bulk_sent(target, op);
+                window.dirty |= window.is_closed();
                 self.state.windows.put_back(window);
             }
         }
@@ -136,11 +140,17 @@ impl Dispatch<'_> {
         if is_plain && request.flags.without(plain) == RequestFlags::NONE {
             return self.plain_request(from, &request, data);
         }
+        if matches!(request.kind, RequestKind::Left | RequestKind::Revoked) {
+            return self.word(from, &request);
+        }
         if matches!(request.kind, RequestKind::Post)
             && data.is_empty()
             && let Some(delivery) = self.post_of_neighbor(from, request.window)
         {
             return Ok(delivery);
+        }
+        if self.is_too_late(from, &request) {
+            return Ok(Delivery::Accepted);
         }
         let mut window = self.take_window(from, request.window)?;
         window.counters.on_packets_received(1);
@@ -172,7 +182,9 @@ impl Dispatch<'_> {
     ) -> Result<Delivery, &'static str> {
         self.check_replies(from)?;
         let State { windows, replies, config, .. } = &mut *self.state;
-        let window = windows.get_mut(request.window).ok_or(NO_WINDOW)?;
+        let Some(window) = windows.get_mut(request.window) else {
+            return if self.is_too_late(from, request) { Ok(Delivery::Accepted) } else { Err(NO_WINDOW) };
+        };
         if window.shared.group.rank(from).is_none() {
             return Err(OUTSIDE);
         }
@@ -180,23 +192,67 @@ impl Dispatch<'_> {
         Ok(apply::handle_access(config, replies, window, from, request, data))
     }
 
+    /// A word about the end of a window.
+    fn word(&mut self, from: Peer, request: &Request) -> Result<Delivery, &'static str> {
+        if request.kind == RequestKind::Left {
+            self.check_replies(from)?;
+            self.state.on_left(from, request.window)?;
+        } else if !self.state.windows.has_been(request.window) {
+            let mut window = self.take_window(from, request.window)?;
+            window.counters.on_packets_received(1);
+            self.state.revoke(&mut window);
+            self.state.windows.put_back(window);
+        }
+        Ok(Delivery::Accepted)
+    }
+
+    /// Whether a request is for a window that all ranks have left which live: its origin waits for nothing. One that has not left,
+    /// though this process is told so, hears of it if it asks for anything.
+    fn is_too_late(&mut self, from: Peer, request: &Request) -> bool {
+        let has_been = self.state.windows.has_been(request.window);
+        let asks = request.flags.has(RequestFlags::ACK) || request.flags.locks();
+        if has_been && (asks || request.kind.reply_to().is_some()) {
+            push_over(&mut self.state.replies, from, request.window);
+        }
+        has_been
+    }
+
+    /// An answer to what a call has sent that was given up, because its window was revoked.
+    fn late_response(&mut self, window: &mut WindowState, from: Peer, response: &Response) {
+        let Some(rank) = window.shared.group.rank(from) else { return };
+        if response.flags.has(ResponseFlags::GRANT) {
+            if let Some(key) = window.table.find(&self.state.pools.targets, rank) {
+                self.state.pools.targets[key].is_locking = false;
+            }
+            window.on_late_grant(rank);
+        }
+    }
+
     fn response(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (response, data) = Response::parse(bytes)?;
+        if response.kind == ResponseKind::Over {
+            return self.state.on_over(from, response.window).map(|()| Delivery::Accepted);
+        }
         if response.flags == ResponseFlags::NONE
             && matches!(response.kind, ResponseKind::Ack | ResponseKind::Data { .. })
         {
             return self.plain_response(from, &response, data);
         }
         let Some(mut window) = self.state.take_window(response.window) else {
-            // A note may be on its way when its origin frees the window.
-            return if response.flags.has(ResponseFlags::NOTE) {
+            // It may be on its way when its origin leaves the window.
+            return if self.state.windows.has_been(response.window) {
                 Ok(Delivery::Accepted)
             } else {
                 Err(NO_WINDOW)
             };
         };
         window.counters.on_packets_received(1);
-        let delivery = self.settler(&mut window).handle(from, &response, data);
+        let delivery = if window.is_closed() {
+            self.late_response(&mut window, from, &response);
+            Delivery::Accepted
+        } else {
+            self.settler(&mut window).handle(from, &response, data)
+        };
         window.counters.on_bytes_received(data.len() as u64);
         self.state.windows.put_back(window);
         Ok(delivery)
@@ -210,9 +266,15 @@ impl Dispatch<'_> {
         data: &[u8],
     ) -> Result<Delivery, &'static str> {
         let State { windows, pools, .. } = &mut *self.state;
-        let window = windows.get_mut(response.window).ok_or(NO_WINDOW)?;
+        let Some(window) = windows.get_mut(response.window) else {
+            let has_been = windows.has_been(response.window);
+            return if has_been { Ok(Delivery::Accepted) } else { Err(NO_WINDOW) };
+        };
         window.counters.on_packets_received(1);
-        let delivery = Settler { window, pools }.handle(from, response, data);
+        let mut delivery = Settler { window, pools }.handle(from, response, data);
+        if matches!(delivery, Delivery::Refused(_)) && window.is_closed() {
+            delivery = Delivery::Accepted;
+        }
         window.counters.on_bytes_received(data.len() as u64);
         if window.is_active() {
             windows.note_active(response.window);
@@ -224,6 +286,9 @@ impl Dispatch<'_> {
         let (request, rest) = Request::parse(head)?;
         if !rest.is_empty() {
             return Err("data behind the head of a bulk request");
+        }
+        if self.is_too_late(from, &request) {
+            return Ok(Placement::Into(Scatter::discard(len)));
         }
         let mut window = self.take_window(from, request.window)?;
         window.counters.on_packets_received(1);
@@ -239,9 +304,17 @@ impl Dispatch<'_> {
         if !rest.is_empty() {
             return Err("data behind the head of a bulk response");
         }
+        if self.state.windows.has_been(response.window) {
+            return Ok(Placement::Into(Scatter::discard(len)));
+        }
         let mut window = self.state.take_window(response.window).ok_or(NO_WINDOW)?;
         window.counters.on_packets_received(1);
-        let (placement, op) = self.settler(&mut window).place_bulk(from, &response, len);
+        let (placement, op) = if window.is_closed() {
+            self.late_response(&mut window, from, &response);
+            (Placement::Into(Scatter::discard(len)), None)
+        } else {
+            self.settler(&mut window).place_bulk(from, &response, len)
+        };
         window.counters.on_bytes_received(if op.is_some() { len } else { 0 });
         self.state.windows.put_back(window);
         if let Some(op) = op {

@@ -12,7 +12,7 @@ use crate::pool::{GlobalPool, PoolKey};
 use crate::stats::Counters;
 use crate::table::{OpPool, TargetPool};
 use crate::target::{Replies, ReplyBody, bulk::Incoming};
-use crate::window::{Shared, WindowState, Windows};
+use crate::window::{WindowState, Windows};
 use crate::wire::Response;
 use slab::Slab;
 use std::collections::HashMap;
@@ -48,8 +48,8 @@ pub(crate) struct State {
     pub(crate) is_pack_full: bool,
     /// A call has done what other threads of this process may wait for, and no step will tell them.
     pub(crate) told: bool,
-    /// Windows that ended without a meeting: others may still access their memory.
-    kept: Vec<Arc<Shared>>,
+    /// Ranks that have left windows that may be being made here.
+    pub(crate) early: Vec<(WindowId, Peer)>,
 }
 
 /// The two element pools of the design note.
@@ -80,11 +80,10 @@ pub(crate) enum Receiving {
 }
 
 impl State {
-    /// Keeps what a window has mapped as long as the engine lives, because not everybody is known to have left it.
-    pub(crate) fn keep(&mut self, shared: &Arc<Shared>) {
-        if shared.maps_others() || !shared.neighbors.is_empty() {
-            self.kept.push(Arc::clone(shared));
-        }
+    /// Whether the body of an answer to an operation of the window is being received.
+    pub(crate) fn is_receiving_data(&self, id: WindowId) -> bool {
+        let is_of = |receiving: &Receiving| matches!(receiving, Receiving::Data { response, .. } if response.window == id);
+        self.receiving.values().any(is_of)
     }
 
     /// Takes a window out of the table to work on it beside the rest of the state; [`Windows::put_back`] must follow. Whatever
@@ -140,7 +139,7 @@ impl State {
             told: false,
             begun: false,
             is_pack_full: false,
-            kept: Vec::new(),
+            early: Vec::new(),
             config,
         }
     }

@@ -11,7 +11,7 @@ use crate::ids::WindowId;
 use crate::origin::issue::Issuer;
 use crate::origin::{Outbox, Sent};
 use crate::target::{locks, recovery};
-use crate::window::dropped;
+use crate::window::{dropped, parting};
 use crate::wire::{Request, RequestFlags, RequestKind};
 
 /// The engine under its lock.
@@ -89,6 +89,9 @@ impl Core {
         let mut moved = false;
         self.state.forget_past();
         self.state.ask_if_rung();
+        if !self.state.early.is_empty() {
+            self.state.hear_early();
+        }
         for peer in std::mem::take(&mut self.state.suspicion.suspects) {
             // The channel finds out, behind everything that the process had sent; one that refuses has told why before.
             let _ = self.channel.connect(peer);
@@ -120,6 +123,14 @@ impl Core {
         moved |= locks::advance(&mut self.state, &mut window);
         self.state.look_again_by(window.target.due());
         moved |= dropped::advance(&mut self.state, &mut window, host);
+        if window.is_closed() {
+            let came = parting::advance(&mut self.state, &mut window, &mut *self.channel);
+            self.state.windows.put_back(window);
+            if came.is_over {
+                self.state.end_ghost(id, None);
+            }
+            return moved | came.moved | came.is_over;
+        }
         let State { pools, bulks, by_channel, config, lost, .. } = &mut self.state;
         if window.dirty {
             // Issuing changes the whole window, so its counters step aside.

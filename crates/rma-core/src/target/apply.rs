@@ -122,6 +122,8 @@ pub(crate) fn answer(
             Err(_) if bugs::has(bugs::Bug::UncheckedForgotten) => {
                 window.target.release_anybody(&window.shared);
             }
+            // A lock that goes back in any case may have gone back with an unlock that was on its way.
+            Err(_) if window.is_revoked() => {}
             Err(reason) => return Delivery::Refused(reason),
         }
     }
@@ -187,7 +189,11 @@ pub(crate) fn longest_piece(config: &EngineConfig) -> u64 {
 pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<(), &'static str> {
     const BAD_LENGTH: &str = "data of a length that the request cannot have";
     let covered = match &request.kind {
-        RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => {
+        RequestKind::Sync
+        | RequestKind::Post
+        | RequestKind::Left
+        | RequestKind::Revoked
+        | RequestKind::Nudge => {
             return if len == 0 { Ok(()) } else { Err(BAD_LENGTH) };
         }
         RequestKind::Put(_)
@@ -198,7 +204,12 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         RequestKind::CompareSwap { .. } => len / 2,
     };
     let fits = match &request.kind {
-        RequestKind::Sync | RequestKind::Get { .. } | RequestKind::Post | RequestKind::Nudge => len == 0,
+        RequestKind::Sync
+        | RequestKind::Post
+        | RequestKind::Left
+        | RequestKind::Revoked
+        | RequestKind::Nudge
+        | RequestKind::Get { .. } => len == 0,
         RequestKind::Put(_) | RequestKind::Pack => len > 0,
         RequestKind::Accumulate { kernel, place } => len > 0 && is_elements(*kernel, place, len),
         RequestKind::FetchOp { kernel, .. } => len == kernel.ty().size() as u64,
@@ -236,6 +247,9 @@ pub(super) fn touch(
     request: &Request,
     data: &[u8],
 ) -> Result<Option<ReplyBody>, OutOfRange> {
+    if request.kind.place().is_some() || request.kind == RequestKind::Pack {
+        window.check_memory()?;
+    }
     let own = window.shared.own();
     let exclusion = &window.shared.domain(own);
     match &request.kind {
@@ -295,7 +309,11 @@ pub(super) fn touch(
             Ok(Some(ReplyBody::Bytes(old)))
         }
         RequestKind::Pack => store_all(own, exclusion, data),
-        RequestKind::Sync | RequestKind::Post | RequestKind::Nudge => Ok(None),
+        RequestKind::Sync
+        | RequestKind::Post
+        | RequestKind::Left
+        | RequestKind::Revoked
+        | RequestKind::Nudge => Ok(None),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::datatype::Scatter;
 use crate::ids::Peer;
 use crate::progress::State;
 use crate::window::{Held, OutOfRange, WindowState};
-use crate::wire::{Request, RequestKind, ResponseFlags};
+use crate::wire::{Place, Request, RequestKind, ResponseFlags};
 
 /// A request whose body is on its way.
 pub(crate) struct Incoming {
@@ -38,7 +38,7 @@ pub(crate) fn begin(
     check_data(&request, len, longest)?;
     window.counters.on_bytes_received(len);
     let (placement, body) = match &request.kind {
-        RequestKind::Put(place) => match window.shared.own().locate_place(place, len) {
+        RequestKind::Put(place) => match locate(window, place, len) {
             Ok(target) => (target, Body::Window { _memory: window.shared.hold() }),
             Err(range) => (Scatter::discard(len), Body::Dropped(range)),
         },
@@ -46,7 +46,7 @@ pub(crate) fn begin(
             if len > longest {
                 return Err("accumulate piece longer than a unit");
             }
-            match window.shared.own().locate_place(place, len) {
+            match locate(window, place, len) {
                 Ok(_) => {
                     let mut buffer = state.replies.buffers.take(len as usize);
                     // SAFETY: the buffer is kept in `Incoming`, and nobody looks at it, until the channel has reported the
@@ -61,6 +61,12 @@ pub(crate) fn begin(
     };
     window.target.receiving += 1;
     Ok((Placement::Into(placement), Incoming { request, body }))
+}
+
+/// The bytes at a place of the window, if its memory is there.
+fn locate(window: &WindowState, place: &Place, len: u64) -> Result<Scatter, OutOfRange> {
+    window.check_memory()?;
+    window.shared.own().locate_place(place, len)
 }
 
 impl Incoming {

@@ -16,4 +16,4 @@ pub(crate) mod replies;
 
 pub(crate) use arrivals::Arrivals;
 pub(crate) use locks::TargetRole;
-pub(crate) use replies::{Replies, ReplyBody};
+pub(crate) use replies::{Replies, Reply, ReplyBody};

@@ -318,7 +318,8 @@ fn can_merge(last: &Response, next: &Response) -> bool {
     };
     if last.flags == ResponseFlags::NOTE && next.flags == ResponseFlags::NOTE {
         // The first error of a window is the one that is raised.
-        return last.window == next.window;
+        let is_over = [last, next].into_iter().any(|response| response.kind == ResponseKind::Over);
+        return last.window == next.window && !is_over;
     }
     let loses_error = last.kind == ResponseKind::Ack && next.kind != ResponseKind::Ack;
     is_plain(last) && is_plain(next) && last.window == next.window && !loses_error

@@ -399,7 +399,9 @@ impl Window {
             let Some(mut window) = core.state.take_window(self.shared.id) else { return Err(gone(call)) };
             // Only what this attempt gave the engine to do keeps the caller from sleeping.
             let was_dirty = std::mem::replace(&mut window.dirty, false);
-            let posted = post(&mut core.state, &mut window, &*core.channel, target, &mut rest, call);
+            let posted = window
+                .check_open(call)
+                .and_then(|()| post(&mut core.state, &mut window, &*core.channel, target, &mut rest, call));
             core.state.begun |= window.dirty;
             window.dirty |= was_dirty;
             core.state.windows.put_back(window);

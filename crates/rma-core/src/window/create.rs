@@ -438,10 +438,11 @@ fn used_up() -> Error {
 
 /// Ends a meeting that has failed: others may have been told its end, and have the window.
 fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
-    if let Some(shared) = shared {
-        core.state.keep(shared);
+    if shared.is_some() {
+        let _ = core.state.leave_window(id);
+    } else {
+        discard(core, id, false);
     }
-    discard(core, id, shared.is_some());
 }
 
 /// Gives back the id that was agreed on, and the window if it has been entered.

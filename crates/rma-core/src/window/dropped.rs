@@ -14,6 +14,7 @@
 //! not polled, is a call that has not returned: it keeps its place.
 
 use super::calls::{Window, gone};
+use super::parting;
 use super::shared::Shared;
 use super::state::WindowState;
 use crate::control::Ticket;
@@ -58,6 +59,11 @@ impl Dropped {
         self.tickets.iter().any(|(of, _)| *of == rank)
     }
 
+    /// The calls that go on, which nobody drives from here on.
+    pub(super) fn take_steps(&mut self) -> Vec<SyncStep> {
+        std::mem::take(&mut self.steps)
+    }
+
     /// Takes over a place in the line of a rank of the node, unless it is none.
     pub(crate) fn keep_place(&mut self, rank: Rank, ticket: Ticket) {
         if !ticket.is_beside() && !ticket.is_outside() {
@@ -100,6 +106,7 @@ impl Guard {
                 | SyncStep::FlushAll(_)
                 | SyncStep::Promised(_)
                 | SyncStep::Wait(_) => {}
+                step if window.is_revoked() => parting::give_up(step, &mut core.state, &mut window),
                 SyncStep::Lock(lock) => lock.give_up(&mut window),
                 SyncStep::LockAll(mut lock) => lock.give_up(&mut core.state, &mut window),
                 SyncStep::Start(_) => StartSync::give_up(&mut window),

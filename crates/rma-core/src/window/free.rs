@@ -5,10 +5,11 @@
 //! others and overtake it; and it must not find the window gone.
 //!
 //! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this rank's memory
-//! without asking: then the engine keeps it, so that no later window gets it.
+//! without asking: then the window stays, as a ghost ([`super::parting`]). So it does when it was revoked, and nobody is waited for.
 
 use super::calls::{Window, gone};
 use super::quick::QuickCalls;
+use super::state::WindowState;
 use super::waits::awaits_to_free;
 use crate::epoch::{Call, is_open};
 use crate::error::{Error, Result};
@@ -29,6 +30,8 @@ enum Phase {
     Releasing,
     /// Over but for what others still do with the memory.
     Failing(Error),
+    /// The window was revoked: what is in a channel's hands is waited for, and nobody else.
+    Leaving,
     Over,
 }
 
@@ -37,20 +40,26 @@ const CALL: &str = "win_free";
 impl WindowFree {
     /// Begins; hands the window back when freeing it is not legal now.
     pub(crate) fn begin(window: Window) -> Result<Self, (Window, Error)> {
-        let legal = window.engine().with(|core| {
+        let phase = window.engine().with(|core| {
             core.state.begun = true;
             match core.state.take_window(window.id()) {
                 None => Err(gone(CALL)),
                 Some(mut state) => {
                     state.absorb();
-                    let legal = state.check(&core.state.pools, Call::Free, CALL);
+                    let phase = match state.is_revoked() {
+                        true if !state.has_left() => Ok(Phase::Leaving),
+                        _ => state
+                            .check_open(CALL)
+                            .and_then(|()| state.check(&core.state.pools, Call::Free, CALL))
+                            .map(|()| Phase::Draining),
+                    };
                     core.state.windows.put_back(state);
-                    legal
+                    phase
                 }
             }
         });
-        match legal {
-            Ok(()) => Ok(Self { window, phase: Phase::Draining }),
+        match phase {
+            Ok(phase) => Ok(Self { window, phase }),
             Err(error) => Err((window, error)),
         }
     }
@@ -79,6 +88,9 @@ impl WindowFree {
 
     pub(crate) fn poll_in(&mut self, core: &mut Core) -> Result<bool> {
         let host = self.window.engine().host();
+        if core.state.windows.get(self.window.id()).is_some_and(WindowState::is_revoked) {
+            self.phase = leave(std::mem::replace(&mut self.phase, Phase::Over), host);
+        }
         loop {
             self.phase = match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Draining => match is_drained(core, &self.window, host) {
@@ -117,6 +129,14 @@ impl WindowFree {
                     }
                     return self.end(core, Some(error));
                 }
+                Phase::Leaving => {
+                    if !core.state.leave_revoked(self.window.id()) {
+                        self.phase = Phase::Leaving;
+                        return Ok(false);
+                    }
+                    self.window.engine().sight().forget_window(self.window.id());
+                    return Ok(true);
+                }
                 Phase::Over => return Ok(true),
             };
         }
@@ -124,20 +144,35 @@ impl WindowFree {
 
     fn end(&mut self, core: &mut Core, error: Option<Error>) -> Result<bool> {
         let shared = self.window.shared();
-        shared.door.set_open(false);
-        // No lock call gets past this any more, nor any other that needs no engine's lock.
-        shared.latch.close();
-        shared.active.set_calls(QuickCalls::default());
-        if error.is_some() {
-            core.state.keep(shared);
-        }
         // Operations to lost ranks have been abandoned, so every element is idle.
-        let late = core.state.remove_window(shared.id);
+        let late = if error.is_some() {
+            core.state.leave_window(shared.id)
+        } else {
+            shared.door.set_open(false);
+            // No lock call gets past this any more, nor any other that needs no engine's lock.
+            shared.latch.close();
+            shared.active.set_calls(QuickCalls::default());
+            // Those who could not come to the meeting's end have told so.
+            core.state.tell_over(shared.id, None);
+            core.state.remove_window(shared.id)
+        };
         self.window.engine().sight().forget_window(shared.id);
         match error.or(late) {
             None => Ok(true),
             Some(error) => Err(error.in_call(CALL)),
         }
+    }
+}
+
+/// Goes on when the window was revoked meanwhile: the others are not waited for any more.
+fn leave(phase: Phase, host: &dyn Host) -> Phase {
+    match phase {
+        Phase::Over => Phase::Over,
+        Phase::Meeting(request) => {
+            host.abandon(request);
+            Phase::Leaving
+        }
+        Phase::Draining | Phase::Releasing | Phase::Failing(_) | Phase::Leaving => Phase::Leaving,
     }
 }
 

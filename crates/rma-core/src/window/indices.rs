@@ -106,6 +106,11 @@ impl Indices {
             .all(|other| other.place > mine && other.promised.is_none())
     }
 
+    /// Whether there is a creation that has no index.
+    pub(crate) fn is_asked(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
     /// Whether a creation has a place and others come before it.
     pub(crate) fn is_behind(&self, creation: u64) -> bool {
         let claim = self.claims.iter().find(|claim| claim.creation == creation);

@@ -280,11 +280,14 @@ pub(crate) struct Gate(AtomicU8);
 const CLOSED: u8 = 0;
 const TAKING: u8 = 1;
 const LEAVING: u8 = 2;
-const STARTED: u8 = 3;
-const LOCKED_WITH_ALL: u8 = 4;
-const EXCLUSIVE: u8 = 5;
-const SHARED: u8 = 6;
-const UNCHECKED: u8 = 7;
+const BARRED_EXCLUSIVE: u8 = 3;
+const BARRED_SHARED: u8 = 4;
+const BARRED_UNCHECKED: u8 = 5;
+const STARTED: u8 = 6;
+const LOCKED_WITH_ALL: u8 = 7;
+const EXCLUSIVE: u8 = 8;
+const SHARED: u8 = 9;
+const UNCHECKED: u8 = 10;
 
 /// A single lock as a gate tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,6 +313,20 @@ impl Gate {
 
     pub(crate) fn close(&self) {
         self.0.store(CLOSED, Relaxed);
+    }
+
+    /// Lets no call go ahead any more; a lock that is held stays so. Any thread may do so, beside the one that calls: what that
+    /// changes meanwhile counts.
+    pub(crate) fn bar(&self) {
+        let code = self.0.load(Relaxed);
+        let barred = match code {
+            STARTED | LOCKED_WITH_ALL => CLOSED,
+            EXCLUSIVE => BARRED_EXCLUSIVE,
+            SHARED => BARRED_SHARED,
+            UNCHECKED => BARRED_UNCHECKED,
+            _ => return,
+        };
+        let _ = self.0.compare_exchange(code, barred, AcqRel, Relaxed);
     }
 
     /// Begins a single lock; `false` when the rank is locked, or an epoch open to it.
@@ -380,9 +397,9 @@ impl Gate {
 #[inline]
 fn single(code: u8) -> Single {
     match code {
-        EXCLUSIVE => Single::Held(Some(LockKind::Exclusive)),
-        SHARED => Single::Held(Some(LockKind::Shared)),
-        UNCHECKED => Single::Held(None),
+        EXCLUSIVE | BARRED_EXCLUSIVE => Single::Held(Some(LockKind::Exclusive)),
+        SHARED | BARRED_SHARED => Single::Held(Some(LockKind::Shared)),
+        UNCHECKED | BARRED_UNCHECKED => Single::Held(None),
         TAKING | LEAVING => Single::Changing,
         _ => Single::No,
     }
@@ -480,6 +497,22 @@ mod tests {
             assert_eq!(gate.begin_release(callers), Some(kind));
             assert!(!gate.is_open() && gate.begin_release(callers).is_none());
             gate.close();
+        }
+        for kind in [Some(LockKind::Exclusive), Some(LockKind::Shared), None] {
+            assert!(gate.begin(callers));
+            gate.bar();
+            assert_eq!(gate.single(), Single::Changing, "its call goes on");
+            gate.set_held(kind);
+            gate.bar();
+            assert_eq!((gate.is_open(), gate.is_locked(), gate.may_send()), (false, false, false));
+            assert_eq!((gate.single(), gate.begin(callers)), (Single::Held(kind), false));
+            assert_eq!(gate.begin_release(callers), Some(kind));
+            gate.close();
+        }
+        for open in [Gate::set_started, Gate::set_locked_with_all] {
+            open(&gate);
+            gate.bar();
+            assert!(!gate.is_open() && gate.single() == Single::No);
         }
         gate.set_started();
         assert!(

@@ -20,6 +20,7 @@ mod latch;
 mod near;
 mod needs;
 mod now;
+pub(crate) mod parting;
 mod passive;
 mod pending;
 mod query;

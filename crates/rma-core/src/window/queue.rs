@@ -64,7 +64,10 @@ impl Window {
         self.shared().check_rank(target, call)?;
         let Some(mut window) = core.state.take_window(self.shared().id) else { return Err(gone(call)) };
         window.absorb();
-        let posted = match self.check_operation(&core.state.pools, &window, target, call, op) {
+        let legal = window
+            .check_open(call)
+            .and_then(|()| self.check_operation(&core.state.pools, &window, target, call, op));
+        let posted = match legal {
             Err(error) => Err(error),
             // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
             Ok(()) if op.len == 0 => {

@@ -264,7 +264,9 @@ impl Window {
             };
             window.absorb();
             let (state, opened_by) = (window.epoch.state(), window.epoch.opened_by());
+            let is_open = window.check_open(call);
             core.state.windows.put_back(window);
+            is_open?;
             if state.is_pscw() || (state.is_fence_or_unset() && state != Epoch::Unset) {
                 let cause = format!("in the epoch that {opened_by} opened: requests are for epochs of lock");
                 return Err(Error::new(ErrorClass::RmaSync, call, cause));

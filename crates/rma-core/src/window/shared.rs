@@ -216,6 +216,9 @@ pub(crate) fn request_of(kind: LockKind, holds_another: bool) -> LockRequest {
     }
 }
 
+/// In the place of its size: the window was freed there, and its memory was the program's.
+const HAS_LEFT: u64 = u64::MAX - 1;
+
 /// An access outside a window: first byte (saturated), number of bytes, and the window's size ([`NO_SIZE`] for a dynamic
 /// window).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,6 +229,9 @@ pub(crate) struct OutOfRange {
 }
 
 impl OutOfRange {
+    /// An access to a window that has been freed, and had memory of the program.
+    pub(crate) const LEFT: Self = Self { start: 0, len: 0, size: HAS_LEFT };
+
     /// The error of a layout's bytes, counted from byte `start`, or from one past 2^64.
     #[cold]
     pub(crate) fn of_layout(start: Option<u64>, layout: &Layout, size: u64) -> Self {
@@ -237,6 +243,10 @@ impl OutOfRange {
     #[cold]
     pub(crate) fn into_error(self, call: &'static str, target: impl std::fmt::Display) -> Error {
         let Self { start, len, size } = self;
+        if size == HAS_LEFT {
+            let cause = format!("rank {target} has freed the window, and its memory may be gone");
+            return Error::new(ErrorClass::ProcAborted, call, cause);
+        }
         let cause = match (start, size) {
             (_, NO_SIZE) => {
                 format!("{len} bytes from address {start:#x} are not attached to the window of rank {target}")

@@ -6,6 +6,7 @@
 use super::dropped::Dropped;
 use super::latch::Single;
 use super::near::Near;
+use super::parting::Parting;
 use super::shared::Shared;
 use crate::bugs::{Bug, has};
 use crate::epoch::{Call, Epoch, Facts, LockState, Opening, RankLock, Stage, WindowEpoch, check};
@@ -62,6 +63,8 @@ pub(crate) struct WindowState {
     /// A rank of the group is lost.
     pub(crate) has_lost: bool,
     pub(crate) target: TargetRole,
+    /// What there is of the window's end, if its ranks do not leave it together.
+    pub(crate) parting: Option<Box<Parting>>,
     /// What was done for this window alone; the engine's own have the rest.
     pub(crate) counters: Counters,
 }
@@ -99,6 +102,7 @@ impl WindowState {
             error: None,
             lost: None,
             target: TargetRole::new(arrivals),
+            parting: None,
             counters: Counters::default(),
         }
     }

@@ -7,6 +7,7 @@
 use super::calls::{Window, gone};
 use super::free::WindowFree;
 use super::needs::InLine;
+use super::parting;
 use super::state::WindowState;
 use super::waits::{awaits, awaits_creation};
 use crate::control::Wake;
@@ -369,7 +370,8 @@ impl Window {
             window.shared.latch.close();
             window.absorb();
             let begun = window
-                .check_dropped(name)
+                .check_open(name)
+                .and_then(|()| window.check_dropped(name))
                 .and_then(|()| check_hints(&window, call, name))
                 .and_then(|()| window.check(&core.state.pools, call, name))
                 .and_then(|()| start(&mut core.state, &mut window));
@@ -394,6 +396,13 @@ impl Window {
             window.absorb();
         }
         let state = &mut core.state;
+        if window.is_revoked() {
+            parting::give_up(std::mem::replace(&mut sync.0, SyncStep::Done), state, &mut window);
+            let revoked = window.check_open(name);
+            state.windows.put_back(window);
+            state.begun = true;
+            return revoked.map(|()| true);
+        }
         let was_dirty = std::mem::replace(&mut window.dirty, false);
         let over = sync.0.poll(state, &mut window, self.engine().host());
         let over = match over {

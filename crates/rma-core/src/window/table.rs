@@ -156,6 +156,17 @@ impl Windows {
         }
     }
 
+    /// Whether there was a window of this id, which is gone.
+    pub(crate) fn has_been(&self, id: WindowId) -> bool {
+        let entry = self.entries.get(usize::from(id.index));
+        entry.is_some_and(|entry| entry.generation == id.generation && entry.window.is_none())
+    }
+
+    /// Whether windows are being made that have no index yet.
+    pub(crate) fn is_making(&self) -> bool {
+        self.indices.is_asked()
+    }
+
     /// Whether the creation of this number waits for others of this process.
     pub(super) fn is_behind(&self, creation: u64) -> bool {
         self.indices.is_behind(creation)

@@ -164,6 +164,10 @@ pub enum RequestKind {
     Pack,
     /// The sender has opened an exposure epoch to the receiver.
     Post,
+    /// The sender has freed the window, and not together with all ranks; who gets it says when all have left.
+    Left,
+    /// The window was revoked.
+    Revoked,
     /// Look again: a lock that this process may wait for has been released. Travels in the response lane.
     Nudge,
 }
@@ -184,6 +188,8 @@ const COMPARE_SWAP: u8 = 6;
 const POST: u8 = 7;
 const GET_ACCUMULATE: u8 = 8;
 const PACK: u8 = 9;
+const LEFT: u8 = 10;
+const REVOKED: u8 = 11;
 /// Set in the code of a request whose place has a shape.
 const SHAPED: u8 = 0x40;
 /// Code of a nudge; responses have other codes, because both travel in the response lane.
@@ -268,6 +274,11 @@ impl Request {
             PACK if flags.locks() => return Err("a pack that asks for a lock"),
             PACK => RequestKind::Pack,
             POST => RequestKind::Post,
+            LEFT | REVOKED if flags != RequestFlags::NONE => {
+                return Err("a word about the end of a window that asks for something");
+            }
+            LEFT => RequestKind::Left,
+            REVOKED => RequestKind::Revoked,
             NUDGE => RequestKind::Nudge,
             _ => return Err("unknown request kind"),
         };
@@ -289,7 +300,8 @@ impl RequestKind {
         let mut tail = [0; TAIL];
         let mut put = |at: usize, field: u64| tail[at..at + 8].copy_from_slice(&field.to_le_bytes());
         let len = match self {
-            Self::Sync | Self::Pack | Self::Post | Self::Nudge | Self::Put(_) => 0,
+            Self::Put(_) => 0,
+            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::Nudge => 0,
             Self::Get { len, reply_to, .. } => {
                 put(0, *len);
                 put(8, reply_to.to_bits());
@@ -321,7 +333,7 @@ impl RequestKind {
 
     /// Whether data follows the head.
     pub fn takes_data(&self) -> bool {
-        !matches!(self, Self::Sync | Self::Get { .. } | Self::Post | Self::Nudge)
+        !matches!(self, Self::Get { .. }) && !self.is_bare()
     }
 
     /// The request of the origin that waits for data, for those that send some back.
@@ -331,9 +343,8 @@ impl RequestKind {
             | Self::FetchOp { reply_to, .. }
             | Self::GetAccumulate { reply_to, .. }
             | Self::CompareSwap { reply_to, .. } => Some(*reply_to),
-            Self::Sync | Self::Put(_) | Self::Accumulate { .. } | Self::Pack | Self::Post | Self::Nudge => {
-                None
-            }
+            Self::Put(_) | Self::Accumulate { .. } | Self::Pack => None,
+            Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Nudge => None,
         }
     }
 
@@ -346,8 +357,13 @@ impl RequestKind {
             | Self::FetchOp { place, .. }
             | Self::GetAccumulate { place, .. }
             | Self::CompareSwap { place, .. } => Some(place),
-            Self::Sync | Self::Pack | Self::Post | Self::Nudge => None,
+            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::Nudge => None,
         }
+    }
+
+    /// Whether there is nothing but the head.
+    pub(crate) fn is_bare(&self) -> bool {
+        matches!(self, Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Nudge)
     }
 
     /// Whether the request may access more than one run of bytes.
@@ -366,6 +382,8 @@ impl RequestKind {
             Self::CompareSwap { .. } => COMPARE_SWAP,
             Self::Pack => PACK,
             Self::Post => POST,
+            Self::Left => LEFT,
+            Self::Revoked => REVOKED,
             Self::Nudge => NUDGE,
         };
         if self.place().is_some_and(Place::is_shaped) { code | SHAPED } else { code }
@@ -394,6 +412,8 @@ pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
         COMPARE_SWAP => "compare_and_swap",
         PACK => "pack",
         POST => "post",
+        LEFT => "left",
+        REVOKED => "revoked",
         _ => "unknown",
     }
 }
@@ -449,12 +469,10 @@ mod tests {
         }
         let flags = [RequestFlags::NONE, RequestFlags::LOCK_EXCLUSIVE.with(RequestFlags::UNLOCK)];
         let window = WindowId { index: 300, generation: 9 };
-        kinds
-            .into_iter()
-            .flat_map(|kind| {
-                flags.map(|flags| Request { window, flags, sequence: Sequence(1 << 50), kind: kind.clone() })
-            })
-            .collect()
+        let request = |flags, kind| Request { window, flags, sequence: Sequence(1 << 50), kind };
+        let words = [RequestKind::Left, RequestKind::Revoked].map(|kind| request(RequestFlags::NONE, kind));
+        let all = kinds.into_iter().flat_map(|kind| flags.map(|flags| request(flags, kind.clone())));
+        all.chain(words).collect()
     }
 
     #[test]
@@ -492,6 +510,14 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn words_about_the_end_of_a_window_ask_for_nothing() {
+        for kind in [RequestKind::Left, RequestKind::Revoked] {
+            let request = Request { kind, flags: RequestFlags::ACK, ..samples().remove(0) };
+            assert!(Request::parse(&request.emit()).is_err(), "{request}");
         }
     }
 

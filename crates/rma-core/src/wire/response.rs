@@ -90,6 +90,8 @@ pub enum ResponseKind {
     },
     /// The request ended an access epoch of start, but no exposure epoch was open to its sender. Always a note.
     NotPosted,
+    /// All ranks that live have left the window. Always a note.
+    Over,
 }
 
 /// Longest head of an acknowledgement or of data.
@@ -99,6 +101,7 @@ const ACK: u8 = 1;
 const DATA: u8 = 2;
 const ERROR: u8 = 3;
 const NOT_POSTED: u8 = 4;
+const OVER: u8 = 5;
 const NO_REQUEST: u64 = u64::MAX;
 
 impl Response {
@@ -110,7 +113,7 @@ impl Response {
         let (code, to, len) = match kind {
             ResponseKind::Ack => (ACK, 0, FIXED),
             ResponseKind::Data { to } => (DATA, to.to_bits(), SHORT_HEAD),
-            ResponseKind::Error { .. } | ResponseKind::NotPosted => return None,
+            ResponseKind::Error { .. } | ResponseKind::NotPosted | ResponseKind::Over => return None,
         };
         packet[..FIXED].copy_from_slice(&fixed(code, flags.0, window, sequence));
         packet[FIXED..].copy_from_slice(&to.to_le_bytes());
@@ -124,7 +127,8 @@ impl Response {
             return Head::from_slice(&short[..len]);
         }
         let ResponseKind::Error { to, start, len, size } = self.kind else {
-            return head(NOT_POSTED, self.flags.0, self.window, self.sequence);
+            let code = if self.kind == ResponseKind::Over { OVER } else { NOT_POSTED };
+            return head(code, self.flags.0, self.window, self.sequence);
         };
         let mut head = head(ERROR, self.flags.0, self.window, self.sequence);
         for field in [to.map_or(NO_REQUEST, RequestId::to_bits), start, len, size] {
@@ -167,6 +171,7 @@ impl Response {
                 size: fields.u64()?,
             },
             NOT_POSTED if flags == ResponseFlags::NOTE => ResponseKind::NotPosted,
+            OVER if flags == ResponseFlags::NOTE => ResponseKind::Over,
             _ => return Err("unknown response kind"),
         };
         let data = fields.rest();
@@ -185,6 +190,7 @@ pub(super) fn name_of(code: u8, flags: ResponseFlags) -> &'static str {
         ACK => "ack",
         DATA => "data",
         ERROR => "error",
+        OVER => "over",
         _ => "unknown",
     }
 }
@@ -211,12 +217,12 @@ mod tests {
         kinds
             .into_iter()
             .map(|kind| Response { window, flags: ResponseFlags::GRANT, sequence: Sequence(3), kind })
-            .chain([Response {
+            .chain([ResponseKind::NotPosted, ResponseKind::Over].map(|kind| Response {
                 window,
                 flags: ResponseFlags::NOTE,
                 sequence: Sequence(4),
-                kind: ResponseKind::NotPosted,
-            }])
+                kind,
+            }))
             .chain([Response {
                 window,
                 flags: ResponseFlags::GRANT.with(ResponseFlags::BEQUEATHED),
@@ -250,14 +256,17 @@ mod tests {
         head.push(0);
         assert!(Response::parse(&head).is_err());
         for flags in [ResponseFlags::NONE, ResponseFlags::GRANT] {
-            let unasked = Response { flags, kind: ResponseKind::NotPosted, ..samples()[0] };
-            assert!(Response::parse(&unasked.emit()).is_err(), "it acknowledges nothing");
+            for kind in [ResponseKind::NotPosted, ResponseKind::Over] {
+                let unasked = Response { flags, kind, ..samples()[0] };
+                assert!(Response::parse(&unasked.emit()).is_err(), "it acknowledges nothing");
+            }
         }
     }
 
     #[test]
     fn a_refusal_brings_nothing() {
-        for (response, is_legal) in samples().into_iter().zip([true, false, false, false, false, true]) {
+        for (response, is_legal) in samples().into_iter().zip([true, false, false, false, false, false, true])
+        {
             let refusal = Response { flags: ResponseFlags::REFUSED, ..response };
             assert_eq!(Response::parse(&refusal.emit()).is_ok(), is_legal, "{refusal:?}");
         }

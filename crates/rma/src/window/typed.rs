@@ -82,6 +82,17 @@ impl<T: Element> Window<'_, T> {
         self.core.free()
     }
 
+    /// Makes every call on this window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait, and those to come, but for
+    /// [`Window::free`], which waits for nobody then, and succeeds. Returns at once, and cannot be taken back.
+    pub fn revoke(&self) {
+        self.core.revoke();
+    }
+
+    /// Whether it was revoked, as far as this process has heard.
+    pub fn is_revoked(&self) -> bool {
+        self.core.is_revoked()
+    }
+
     pub(super) fn core(&self) -> &rma_core::window::Window {
         &self.core
     }

@@ -150,10 +150,11 @@ impl Player<'_> {
         let to = Rank((self.me + 1) % self.case.members);
         let (value, mut got) = ([stamp(self.me, self.at)], [0]);
         window.lock(LockKind::Shared, to, Assert::NONE)?;
-        window.put(from(&value), to, Disp(elements - 1))?;
-        window.flush(to)?;
-        window.get(into(&mut got), to, Disp(elements - 1))?;
-        window.unlock(to)?;
+        let put = window.put(from(&value), to, Disp(elements - 1)).and_then(|()| window.flush(to));
+        let accessed = put.and_then(|()| window.get(into(&mut got), to, Disp(elements - 1)));
+        // Whatever has become of the accesses: a window with a lock cannot be freed.
+        let ended = window.unlock(to);
+        accessed.and(ended)?;
         if got != value {
             let why = format!("step {}: {got:x?} instead of {value:x?} in a new window", self.at);
             self.diary.add(&Line::Wrong(why));

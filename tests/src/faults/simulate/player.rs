@@ -364,10 +364,15 @@ impl Player {
         let (value, mut got) = (Box::new([stamp(self.me, self.at)]), Box::new([0]));
         let (source, result) = (from(&*value), into(&mut *got));
         end(window, window.begin_lock(LockKind::Shared, to, Assert::NONE)).await?;
-        post(|| window.try_put(source, to, last)).await?;
-        end(window, window.begin_flush(to)).await?;
-        post(|| window.try_get(result, to, last)).await?;
-        end(window, window.begin_unlock(to)).await?;
+        let access = async {
+            post(|| window.try_put(source, to, last)).await?;
+            end(window, window.begin_flush(to)).await?;
+            post(|| window.try_get(result, to, last)).await
+        };
+        let accessed = access.await;
+        // Whatever has become of the accesses: a window with a lock cannot be freed.
+        let ended = end(window, window.begin_unlock(to)).await;
+        accessed.and(ended)?;
         if got != value {
             let why = format!("step {}: {got:x?} instead of {value:x?} in a new window", self.at);
             self.note(Line::Wrong(why));
