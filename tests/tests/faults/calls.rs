@@ -170,6 +170,23 @@ fn duplications_beside_agreements_end_whoever_dies_in_them() {
 }
 
 #[test]
+fn a_communicator_that_not_all_have_got_keeps_nobody_waiting() {
+    if is_second_pass() {
+        return;
+    }
+    let (folder, mut have) = (build("dup"), 0);
+    for path in paths() {
+        for ranks in [4, 6, 9] {
+            let (what, ended) = run(&folder, &path, ranks, "unequal", 0);
+            assert_eq!(judge(&what, &ended, ranks) as u32, ranks - 1, "{what}: {ended:#?}");
+            assert!(ended.took < BOUND, "{what}: {ended:#?}");
+            have += ended.stdout.matches("has got it").count();
+        }
+    }
+    assert!(have > 0, "nobody has got it before the death");
+}
+
+#[test]
 fn failures_are_told_and_acknowledged() {
     if is_second_pass() {
         return;

@@ -2,7 +2,7 @@
 
 use super::doubling::Doubling;
 use super::given::Given;
-use crate::message::{Messenger, ReceiveRequest, Received, Scope, SendRequest, tag_of};
+use crate::message::{Making, Messenger, Plane, ReceiveRequest, Received, Scope, SendRequest, tag_of};
 use rma_core::datatype::Scatter;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
@@ -110,6 +110,27 @@ impl Link {
     /// That no rank of the collective has died, and its communicator was not revoked: also where it has no messages.
     pub(crate) fn check(&self) -> Result<()> {
         self.messenger.check_circle(&self.whole)
+    }
+
+    /// This rank has made the communicator of this context in the collective.
+    pub(crate) fn note_made(&self, context: u64) {
+        if let Some(making) = self.making() {
+            self.messenger.note_made(making, context);
+        }
+    }
+
+    /// This rank does not get the communicator that the collective makes, which the others are told.
+    pub(crate) fn fail_making(&self) {
+        let members = (0..self.whole.size()).map(|rank| self.whole.peer(Rank(rank)));
+        if let Some(making) = self.making() {
+            self.messenger.fail_making(making, members);
+        }
+    }
+
+    /// Collectives of other planes are not told apart by their numbers alone.
+    fn making(&self) -> Option<Making> {
+        let Scope { context: parent, plane } = self.scope;
+        (plane == Plane::Collective).then_some(Making { parent, number: self.number })
     }
 
     /// This rank is through with the collective.

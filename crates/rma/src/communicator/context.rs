@@ -40,6 +40,22 @@ impl Machine for Creation {
     type Output = Communicator;
 
     fn step(&mut self) -> Result<Option<Communicator>> {
+        let made = self.advance();
+        match (&made, self.link()) {
+            (Ok(Some(made)), Some(link)) => link.note_made(made.context()),
+            (Err(_), Some(link)) => link.fail_making(),
+            (Ok(_), _) | (_, None) => {}
+        }
+        made
+    }
+
+    fn link(&self) -> Option<&Link> {
+        self.broadcast.link()
+    }
+}
+
+impl Creation {
+    fn advance(&mut self) -> Result<Option<Communicator>> {
         if let Some(link) = self.link() {
             link.check()?;
         }
@@ -51,10 +67,6 @@ impl Machine for Creation {
         })?;
         let made = Communicator::new(runtime, self.members.with_context(context, self.me));
         Ok(Some(made.made_by(self.maker)))
-    }
-
-    fn link(&self) -> Option<&Link> {
-        self.broadcast.link()
     }
 }
 

@@ -17,7 +17,11 @@ impl Communicator {
     /// # Errors
     /// When a rank is lost.
     pub fn duplicate(&self) -> Result<Self> {
-        self.runtime().run("comm_dup", self.duplication("MPI_Comm_dup"))
+        let made = self.runtime().run("comm_dup", self.duplication("MPI_Comm_dup"));
+        // Others hear of it now: the caller may not come back for long.
+        made.inspect_err(|_| {
+            self.engine().poll();
+        })
     }
 
     /// Begins to make a communicator of the same ranks.
@@ -48,6 +52,7 @@ impl Communicator {
         // The others of the group get an error, and the collectives that follow have the same number on all.
         let checked = self.checked(CALL, group).inspect_err(|error| {
             link.quit(error.class());
+            link.fail_making();
             self.engine().poll();
         });
         let group = self.runtime().noted(checked)?;
@@ -113,14 +118,15 @@ impl Communicator {
     /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
     pub fn refuse_split(&self, fault: Error) -> Error {
         const CALL: &str = "comm_split";
-        match self.wishes(CALL, Wish::refused(self.runtime())) {
+        match self.wishes(CALL, Wish::refused(self.runtime()), &self.link()) {
             Ok(_) => fault.in_call(CALL),
             Err(error) => error,
         }
     }
 
     fn split_by(&self, call: &'static str, mine: Wish) -> Result<Option<Self>> {
-        let all = self.wishes(call, mine)?;
+        let link = self.link();
+        let all = self.wishes(call, mine, &link)?;
         Wish::none_refused(&all, call, "")?;
         let Some(color) = mine.color() else { return Ok(None) };
         let members = Wish::chosen(&all, color);
@@ -131,13 +137,19 @@ impl Communicator {
         let peers: Vec<Peer> = members.iter().map(|rank| own.peer(Rank(*rank))).collect();
         let group = host::Group::of(context, Rank(me as u32), &peers);
         let maker = if call == "comm_split" { "MPI_Comm_split" } else { "MPI_Comm_split_type" };
-        Ok(Some(Self::new(Arc::clone(self.runtime()), group).made_by(maker)))
+        let made = Self::new(Arc::clone(self.runtime()), group).made_by(maker);
+        link.note_made(context);
+        Ok(Some(made))
     }
 
     /// What every rank says.
-    fn wishes(&self, call: &'static str, mine: Wish) -> Result<Vec<Wish>> {
-        self.check_members(call)?;
-        let blocks = self.runtime().run(call, AllGather::new(self.link(), mine.emit()))?;
+    fn wishes(&self, call: &'static str, mine: Wish, link: &Link) -> Result<Vec<Wish>> {
+        let checked = self.check_members(call);
+        let told = checked.and_then(|()| self.runtime().run(call, AllGather::new(link.clone(), mine.emit())));
+        let blocks = told.inspect_err(|_| {
+            link.fail_making();
+            self.engine().poll();
+        })?;
         self.runtime().noted(blocks.iter().map(|block| Wish::parse(block, call)).collect())
     }
 

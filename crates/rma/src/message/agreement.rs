@@ -227,6 +227,11 @@ impl State {
         self.deaths.is_known(peer) || self.peers.get(&peer).is_some_and(is_away)
     }
 
+    /// As [`State::is_gone`], of a communicator, which it may not have.
+    fn is_gone_from(&self, context: u64, peer: Peer) -> bool {
+        self.is_gone(peer) || self.absences.has(context, peer)
+    }
+
     /// Brings an agreement as far as it comes, and tells what there is to tell.
     fn advance_agreement(&mut self, name: Name, heard: Option<(Peer, Word)>) {
         let mut one = self.agreements.of.remove(&name).unwrap_or_default();
@@ -234,7 +239,7 @@ impl State {
         if let Some((from, word)) = heard {
             one.hear(from, word, &mut out);
         }
-        let leads = one.advance(&|peer| self.is_gone(peer), &mut out);
+        let leads = one.advance(&|peer| self.is_gone_from(name.context, peer), &mut out);
         // One that has died unnoticed, and was never in contact, is found by contact.
         let awaited: Vec<_> = match &one.own {
             Some(own) if leads && one.decided.is_none() => {
@@ -279,7 +284,7 @@ impl Messenger {
         let name = Name { context: group.context(), number };
         let vote = Ballot {
             acknowledged: bits(group, first, &|peer| state.has_acknowledged(group, peer)),
-            failed: bits(group, first, &|peer| state.is_gone(peer)),
+            failed: bits(group, first, &|peer| state.is_gone_from(name.context, peer)),
             floor: state.agreements.floor(name.context, number),
             ..vote
         };

@@ -167,22 +167,24 @@ impl State {
     }
 
     fn fault_of(&mut self, id: RequestId, circle: Option<&Group>) -> Option<Error> {
-        let (scope, is_of_any) = match self.requests.get(id).map(|request| &request.kind) {
-            Some(Kind::Send(send)) => (Some(send.label.scope), false),
-            Some(Kind::Receive(Receive::Posted { pattern, .. })) => {
-                (Some(pattern.scope), pattern.source.is_none())
-            }
+        let (scope, partner) = match self.requests.get(id).map(|request| &request.kind) {
+            Some(Kind::Send(send)) => (Some(send.label.scope), Some(send.to)),
+            Some(Kind::Receive(Receive::Posted { pattern, .. })) => (Some(pattern.scope), pattern.source),
             // What is asked for comes, or its sender is lost.
-            _ => (None, false),
+            _ => (None, Some(self.me)),
         };
         if scope.is_some_and(|scope| self.is_revoked(scope)) {
             return self.give_up(id, revoked_error("message"));
         }
-        if is_of_any {
+        let Some(partner) = partner else {
             return self.dead_source(scope?.context, ErrorClass::ProcFailedPending);
-        }
-        let error = self.death_in(circle?)?;
-        self.give_up(id, error)
+        };
+        let absence = scope.and_then(|scope| self.absence_of(scope.context, partner));
+        let fault = absence.or_else(|| {
+            let circle = circle?;
+            self.death_in(circle).or_else(|| self.absence_in(circle.context()))
+        });
+        self.give_up(id, fault?)
     }
 
     /// Gives a request up, unless a channel has its memory now.
@@ -269,6 +271,7 @@ impl Messenger {
             if entry.get().1 == 0 {
                 entry.remove();
                 state.deaths.acknowledged.remove(&context);
+                state.absences.forget(context);
             }
         }
     }
@@ -320,7 +323,8 @@ impl Messenger {
         if state.revoked.contains(&circle.context()) {
             return Err(revoked_error("collective"));
         }
-        state.death_in(circle).map_or(Ok(()), Err)
+        let fault = state.death_in(circle).or_else(|| state.absence_in(circle.context()));
+        fault.map_or(Ok(()), Err)
     }
 
     /// That a message of this process may still come; without one, of any of the communicator.
@@ -335,7 +339,8 @@ impl Messenger {
         let fault = state.revocation(scope, "probe").or_else(|| match source {
             Some(source) => {
                 let why = state.peers.get(&source).and_then(|peer| peer.lost.as_deref());
-                why.map(|why| lost_error("probe", source, why))
+                let lost = why.map(|why| lost_error("probe", source, why));
+                lost.or_else(|| state.absence_of(scope.context, source))
             }
             None => state.dead_source(scope.context, ErrorClass::ProcFailed),
         });

@@ -9,6 +9,7 @@
 //! for messages nobody has asked for yet is bounded per contacted peer, except for one small entry per announced message,
 //! which the sender pays for as well.
 
+mod absent;
 mod agreement;
 mod config;
 mod credit;
@@ -31,6 +32,8 @@ mod upper;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_of_absent;
+#[cfg(test)]
 mod tests_of_deaths;
 #[cfg(test)]
 mod tests_of_lent;
@@ -43,6 +46,7 @@ mod tests_of_revoked;
 #[cfg(test)]
 mod tests_of_short_way;
 
+pub(crate) use absent::Making;
 pub(crate) use agreement::Ballot;
 pub use config::MessageConfig;
 pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, ReceivedNow, SendRequest};

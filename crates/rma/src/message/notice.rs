@@ -10,9 +10,11 @@
 //! | vote, decided | context u64, number u64, ballot |
 //! | propose | context u64, number u64, ballot, leader u32 |
 //! | accept | context u64, number u64, leader u32 |
+//! | absent | context u64, number u64 |
 //!
 //! A ballot is flags u32, acknowledged u64, failed u64, context u64, floor u64 ([`super::agreement`]).
 
+use super::absent::Making;
 use super::agreement::{Ballot, Name, Word};
 use super::packet::NOTICE;
 use super::state::State;
@@ -27,6 +29,8 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) enum Notice {
     /// A communicator was revoked.
     Revoked { context: u64 },
+    /// The sender has failed in the making of a communicator ([`super::absent`]).
+    Absent(Making),
     /// A word of an agreement.
     Agreement { name: Name, word: Word },
 }
@@ -47,6 +51,11 @@ impl Notice {
             Self::Revoked { context } => {
                 bytes.push(1);
                 bytes.extend_from_slice(&context.to_le_bytes());
+            }
+            Self::Absent(Making { parent, number }) => {
+                bytes.push(6);
+                bytes.extend_from_slice(&parent.to_le_bytes());
+                bytes.extend_from_slice(&number.to_le_bytes());
             }
             Self::Agreement { name, word } => {
                 bytes.push(match word {
@@ -87,6 +96,7 @@ impl Notice {
                 };
                 Self::Agreement { name, word }
             }
+            6 => Self::Absent(Making { parent: fields.long()?, number: fields.long()? }),
             _ => return Err("unknown kind of notice"),
         };
         if fields.0.is_empty() { Ok(notice) } else { Err("notice longer than its kind") }
@@ -145,6 +155,7 @@ impl State {
     pub(super) fn on_notice(&mut self, from: Peer, bytes: &[u8]) -> Result<(), &'static str> {
         match Notice::parse(bytes)? {
             Notice::Revoked { context } => self.revoke(context),
+            Notice::Absent(making) => self.on_absent(from, making),
             Notice::Agreement { name, word } => self.on_word(from, name, word),
         }
         Ok(())
@@ -212,6 +223,7 @@ mod tests {
             ];
             samples.extend(words.map(|word| Notice::Agreement { name, word }));
             samples.push(Notice::Revoked { context: number });
+            samples.push(Notice::Absent(Making { parent: number, number: !number }));
         }
         samples
     }
@@ -224,7 +236,7 @@ mod tests {
             assert!((0..bytes.len()).all(|len| Notice::parse(&bytes[..len]).is_err()), "{notice:?}");
             assert!(Notice::parse(&[&bytes[..], b"x"].concat()).is_err());
             let mut other = bytes.clone();
-            other[HEADER_LEN + 1] = 6;
+            other[HEADER_LEN + 1] = 7;
             assert!(Notice::parse(&other).is_err());
         }
     }

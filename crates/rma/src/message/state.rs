@@ -4,6 +4,7 @@
 //! done), named by its stage; so does a receive request. Requests whose handle was dropped end like others and then free
 //! themselves. [`super::sending`] and [`super::delivery`] change the state; this file holds what both need.
 
+use super::absent::Absences;
 use super::agreement::Agreements;
 use super::config::MessageConfig;
 use super::credit::Credit;
@@ -80,6 +81,8 @@ pub(super) struct State {
     pub(super) quits: Quits,
     /// Contexts of communicators that were revoked.
     pub(super) revoked: FxHashSet<u64>,
+    /// Communicators that some of their ranks have not got.
+    pub(super) absences: Absences,
     /// Agreements that others may still ask about.
     pub(super) agreements: Agreements,
     /// What the next step tells others of these.
@@ -229,6 +232,7 @@ impl State {
             deaths: Deaths::default(),
             quits: Quits::default(),
             revoked: FxHashSet::default(),
+            absences: Absences::default(),
             agreements: Agreements::default(),
             notices: VecDeque::new(),
             signs: Arc::default(),
