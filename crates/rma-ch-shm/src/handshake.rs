@@ -14,9 +14,10 @@
 use crate::identity::{Identity, PROOF_LEN};
 use crate::layout::Geometry;
 use rma_core::ids::Peer;
+use rma_core::processor::Processor;
 
 const MAGIC: [u8; 4] = *b"RMAs";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Bytes of the messages without a proof.
 const SHORT: usize = 8;
@@ -68,6 +69,7 @@ refusals! {
     Packet = 8, "a packet was not understood";
     Resources = 9, "the system refused memory or a descriptor";
     Files = 10, "its limit of open files is reached (RLIMIT_NOFILE, ulimit -n)";
+    Processor = 11, "the two processes are built for processors of different kinds, whose numbers have different bytes";
 }
 
 /// A message as it was read.
@@ -88,6 +90,7 @@ pub(crate) struct Introduction {
     me: Peer,
     size: u32,
     geometry: Geometry,
+    processor: Processor,
 }
 
 #[derive(Clone, Copy)]
@@ -102,7 +105,7 @@ enum Code {
 
 impl Introduction {
     pub(crate) fn new(identity: Identity, me: Peer, size: u32, geometry: Geometry) -> Self {
-        Self { identity, me, size, geometry }
+        Self { identity, me, size, geometry, processor: Processor::HERE }
     }
 
     pub(crate) fn identity(&self) -> &Identity {
@@ -158,6 +161,7 @@ impl Introduction {
         bytes[8..12].copy_from_slice(&self.me.0.to_le_bytes());
         bytes[12..16].copy_from_slice(&to.0.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.size.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.processor.word().to_le_bytes());
         bytes[24..32].copy_from_slice(&self.geometry.ring_bytes().to_le_bytes());
         bytes[32..40].copy_from_slice(&(self.geometry.max_packet() as u64).to_le_bytes());
         let proof = self.identity.proof(&bytes[..PROVEN]);
@@ -173,6 +177,9 @@ impl Introduction {
         let names = (u32_at(bytes, 12), u32_at(bytes, 16));
         if names != (self.me.0, self.size) || from.0 >= self.size || from == self.me {
             return Err(Refusal::Number);
+        }
+        if Processor::of_word(u32_at(bytes, 20)) != self.processor {
+            return Err(Refusal::Processor);
         }
         if Geometry::announced(u64_at(bytes, 24), u64_at(bytes, 32)) != self.geometry {
             return Err(Refusal::Sizes);
@@ -250,6 +257,9 @@ mod tests {
         ] {
             assert_eq!(two.read(&other.hello(Peer(to))), Err(reason), "{other:?}");
         }
+        let foreign = Processor::of_word(Processor::HERE.word() ^ 3 << 16);
+        let other = Introduction { processor: foreign, ..introduction(1, 4, 9, 4096) };
+        assert_eq!(two.read(&other.hello(Peer(2))), Err(Refusal::Processor));
         let mut newer = introduction(1, 4, 9, 4096).hello(Peer(2));
         newer[4] = VERSION + 1;
         assert_eq!(two.read(&newer), Err(Refusal::Version));

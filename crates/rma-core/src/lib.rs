@@ -19,6 +19,7 @@ pub mod kernel;
 pub mod mem;
 mod origin;
 pub mod pool;
+pub mod processor;
 pub mod progress;
 pub mod stats;
 mod table;

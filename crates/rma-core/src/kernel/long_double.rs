@@ -23,6 +23,14 @@ pub(super) const FORMAT: Format = match format_of(std::env::consts::ARCH) {
     ),
 };
 
+/// The format as a number that other processes know: 1 x87, 2 quadruple precision.
+pub(crate) const fn long_double_code() -> u8 {
+    match FORMAT {
+        Format::X87 => 1,
+        Format::Quad => 2,
+    }
+}
+
 /// What `long double` is on a processor, as Rust names it, under Linux.
 const fn format_of(arch: &str) -> Option<Format> {
     match arch.as_bytes() {

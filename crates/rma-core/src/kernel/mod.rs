@@ -33,6 +33,7 @@ pub(crate) use apply::{Class, with_function};
 pub use exclusion::{Admission, Exclusion, Sole};
 pub(crate) use function::{Function, Number};
 pub(crate) use long::combine_run;
+pub(crate) use long_double::long_double_code;
 pub use op::ReduceOp;
 pub(crate) use operand::Nowhere;
 pub use operand::{Sink, Source};
