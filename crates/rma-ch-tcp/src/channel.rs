@@ -8,11 +8,12 @@
 
 use crate::agenda::Agenda;
 use crate::config::{Directory, Limits, TcpSettings};
-use crate::handshake::Identity;
+use crate::handshake::{Identity, Terms};
 use crate::inbox::{Halt, Turn};
 use crate::peers::{Connection, Link, PeerState, Peers};
 use crate::queue::{STAGE, SendQueue};
 use crate::readiness::{Readiness, Source as ReadySource};
+use crate::seal::RECORD;
 use crate::strangers::Strangers;
 use crate::watch::Questions;
 use crate::{socket, sys};
@@ -22,6 +23,7 @@ use rma_core::channel::{
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
+use rma_core::processor::Processor;
 use rma_core::progress::Registrar;
 use std::fmt;
 use std::io;
@@ -104,11 +106,16 @@ impl TcpChannel {
     pub fn bind(settings: TcpSettings) -> io::Result<Self> {
         let TcpSettings { me, size, job, secret, listen, config, directory } = settings;
         let limits = Limits::new(&config);
+        let terms = Terms {
+            packet: limits.packet as u32,
+            processor: Processor::HERE,
+            authenticate: limits.authenticate,
+        };
         let (listening, address) = socket::listen(listen, &limits)?;
         let readiness = Readiness::new()?;
         readiness.add(listening.as_fd(), ReadySource::Listener)?;
         Ok(Self {
-            identity: Identity::new(me, size, &job, secret, limits.packet as u32),
+            identity: Identity::new(me, size, &job, secret, terms),
             limits,
             directory,
             address,
@@ -158,13 +165,19 @@ impl TcpChannel {
         }
         let agenda = &mut self.agenda;
         let socket = connection.socket.as_fd();
-        match queue.write(socket, &self.limits, &mut self.stage, most, |token| agenda.note_sent(token)) {
+        let sent = |token| agenda.note_sent(token);
+        let written = match &mut connection.sealer {
+            None => queue.write(socket, &self.limits, &mut self.stage, most, sent),
+            Some(sealer) => queue.write_sealed(socket, &self.limits, sealer, most, sent),
+        };
+        match written {
             Ok(written) => {
                 connection.blocked = written.blocked;
                 if !queue.is_empty() && !written.blocked {
                     agenda.write.push(place);
                 }
-                if queue.is_empty() && self.closing && !connection.finished {
+                // A sealed record may be left when the queue is empty; it is blocked then.
+                if queue.is_empty() && !written.blocked && self.closing && !connection.finished {
                     socket::finish(socket);
                     connection.finished = true;
                 }
@@ -444,13 +457,15 @@ unsafe impl Channel for TcpChannel {
     fn usage(&self) -> Usage {
         let shared = |strangers| STAGE + strangers * Strangers::BYTES;
         let peer = |state: &PeerState| {
-            let inbox = match &state.link {
-                Link::Connected(connection) => connection.inbox.allocated(),
+            let connection = match &state.link {
+                Link::Connected(connection) => connection.allocated(),
                 Link::Dialing(_) | Link::Left | Link::Failed(_) => 0,
             };
-            size_of::<PeerState>() + state.queue.allocated() + inbox
+            size_of::<PeerState>() + state.queue.allocated() + connection
         };
-        let per_peer = size_of::<PeerState>() + SendQueue::most_allocated(&self.limits) + self.limits.receive;
+        let records = if self.limits.authenticate { 2 * RECORD } else { 0 };
+        let per_peer =
+            size_of::<PeerState>() + SendQueue::most_allocated(&self.limits) + self.limits.receive + records;
         Usage {
             peers: self.peers.len(),
             bytes: self.peers.iter().map(peer).sum::<usize>()

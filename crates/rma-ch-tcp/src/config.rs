@@ -60,6 +60,10 @@ rma_core::variables! {
         strangers: u64 = 64u64, "RMA_TCP_STRANGERS", Count, 1..=1 << 16,
             "incoming connections that may be authenticating at one time; for more, those that are silent make way",
             "a whole node of peers at once, at a cost of a few hundred bytes each";
+        /// Proof of every byte behind the handshake.
+        authenticate: bool = false, "RMA_TCP_AUTHENTICATE", Switch, (),
+            "what is sent carries a proof that it comes from the peer, whole and in order; the same in all processes of a job",
+            "a network that only the job's machines are on needs none, and it costs each byte a copy and a hash on both sides";
         /// Silence after which the system asks whether the peer's system is there; 0 turns it off.
         keepalive_s: u64 = 60u64, "RMA_TCP_KEEPALIVE", Seconds, 0..=32_767,
             "silence after which the peer's system is asked for a sign of life; 0 turns that off",
@@ -115,6 +119,7 @@ pub(crate) struct Limits {
     pub(crate) connect_timeout: Duration,
     pub(crate) handshake_timeout: Duration,
     pub(crate) strangers: usize,
+    pub(crate) authenticate: bool,
     pub(crate) keepalive: Option<Duration>,
 }
 
@@ -134,6 +139,7 @@ impl Limits {
             connect_timeout: Duration::from_secs(config.connect_timeout_s),
             handshake_timeout: Duration::from_secs(config.handshake_timeout_s),
             strangers: as_len(config.strangers).max(1),
+            authenticate: config.authenticate,
             keepalive: (config.keepalive_s > 0).then(|| Duration::from_secs(config.keepalive_s)),
         }
     }
@@ -154,7 +160,10 @@ mod tests {
             Some(
                 match name {
                     "RMA_TCP_PACKET_BYTES" => "192",
-                    "RMA_TCP_SOCKET_BYTES" | "RMA_TCP_DIRECT_READS" | "RMA_TCP_KEEPALIVE" => "0",
+                    "RMA_TCP_SOCKET_BYTES"
+                    | "RMA_TCP_DIRECT_READS"
+                    | "RMA_TCP_AUTHENTICATE"
+                    | "RMA_TCP_KEEPALIVE" => "0",
                     _ => "1",
                 }
                 .to_owned(),

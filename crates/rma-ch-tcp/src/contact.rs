@@ -10,6 +10,7 @@ use crate::handshake::{HELLO, Verdict, turned_away};
 use crate::inbox::{Broken, Inbox};
 use crate::peers::{Connection, Link, judge};
 use crate::readiness::Source;
+use crate::seal::Keys;
 use crate::socket;
 use crate::strangers::Heard;
 use rma_core::channel::{Failure, FailureKind};
@@ -101,7 +102,7 @@ impl TcpChannel {
                 self.readiness.set_deadline(deadline, Source::Stranger(index));
                 self.agenda.strangers.push(index);
             }
-            Heard::Known(peer, exchange) => self.meet(peer, exchange),
+            Heard::Known(peer, exchange, keys) => self.meet(peer, exchange, keys),
         }
         false
     }
@@ -228,7 +229,7 @@ impl TcpChannel {
                 // A failure is noted by then.
                 let _ = self.watch_dial(place);
             }
-            Dialed::Connected(socket) => self.establish(place, socket),
+            Dialed::Connected(socket, keys) => self.establish(place, socket, keys),
             Dialed::Failed(failure) => self.fail(place, failure),
         }
     }
@@ -257,7 +258,7 @@ impl TcpChannel {
     }
 
     /// Gives its verdict to a peer that has proven itself.
-    fn meet(&mut self, peer: Peer, exchange: Exchange) {
+    fn meet(&mut self, peer: Peer, exchange: Exchange, keys: Option<Keys>) {
         let place = self.peers.find(peer);
         let verdict = judge(self.identity.me, peer, place.map(|place| &self.peers[place].link));
         if let Err(error) = exchange.send(&verdict.emit()) {
@@ -271,7 +272,7 @@ impl TcpChannel {
                     Some(place) => place,
                     None => self.peers.add(peer, Link::Left),
                 };
-                self.establish(place, exchange.into_socket());
+                self.establish(place, exchange.into_socket(), keys);
             }
             Verdict::Mine => {
                 if let Some(place) = place
@@ -285,7 +286,7 @@ impl TcpChannel {
     }
 
     /// Makes an authenticated connection the one with a peer. Replaces a dial, which ends with that.
-    fn establish(&mut self, place: usize, socket: OwnedFd) {
+    fn establish(&mut self, place: usize, socket: OwnedFd, keys: Option<Keys>) {
         if let Err(error) = self.readiness.rename(socket.as_fd(), Source::Peer(place)) {
             return self.fail(
                 place,
@@ -300,7 +301,8 @@ impl TcpChannel {
         }
         let state = &mut self.peers[place];
         tracing::debug!(peer = %state.peer, "connected");
-        state.link = Link::Connected(Connection::new(socket, Inbox::new(&self.limits)));
+        state.link =
+            Link::Connected(Connection::new(socket, Inbox::new(&self.limits, keys.as_ref()), keys.as_ref()));
         if self.closing {
             state.queue.say_goodbye();
         }
@@ -316,8 +318,7 @@ impl TcpChannel {
             Link::Connected(Connection { write_error: Some(error), .. }) => {
                 format!("process {peer} is gone: nothing can be sent to it: {error}")
             }
-            _ if broken.kind == FailureKind::Dead => format!("process {peer} is gone: {}", broken.cause),
-            _ => format!("process {peer} broke the protocol: {}", broken.cause),
+            _ => format!("process {peer} {}", broken.cause),
         };
         self.fail(place, Failure { kind: broken.kind, detail });
     }

@@ -15,6 +15,7 @@
 use crate::config::Limits;
 use crate::exchange::Exchange;
 use crate::handshake::{Dialer, Identity, Nonce, Reason, Verdict};
+use crate::seal::Keys;
 use crate::socket;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
@@ -47,7 +48,7 @@ enum Stage {
     Pausing,
     Connecting(OwnedFd),
     Answer(Exchange, Dialer),
-    Verdict(Exchange),
+    Verdict(Exchange, Option<Keys>),
     Yielded(Exchange),
 }
 
@@ -61,7 +62,7 @@ pub(crate) enum Dialed {
     /// A new attempt has begun: there is a new socket to watch, and a new deadline.
     Begun,
     /// Both sides know each other; frames may follow.
-    Connected(OwnedFd),
+    Connected(OwnedFd, Option<Keys>),
     Failed(Failure),
 }
 
@@ -90,7 +91,7 @@ impl Dial {
         match &self.stage {
             Stage::Pausing => None,
             Stage::Connecting(socket) => Some(socket.as_fd()),
-            Stage::Answer(exchange, _) | Stage::Verdict(exchange) | Stage::Yielded(exchange) => {
+            Stage::Answer(exchange, _) | Stage::Verdict(exchange, _) | Stage::Yielded(exchange) => {
                 Some(exchange.socket())
             }
         }
@@ -104,7 +105,7 @@ impl Dial {
     /// Whether the peer may accept an attempt that is under way, so that its own would be the second connection.
     pub(crate) fn is_under_way(&self) -> bool {
         match self.stage {
-            Stage::Connecting(_) | Stage::Answer(..) | Stage::Verdict(_) => true,
+            Stage::Connecting(_) | Stage::Answer(..) | Stage::Verdict(..) => true,
             Stage::Pausing | Stage::Yielded(_) => false,
         }
     }
@@ -135,7 +136,10 @@ impl Dial {
                     Ok(None) => return self.wait_in(Stage::Answer(exchange, dialer)),
                     Ok(Some(answer)) => match identity.prove(&dialer, &answer) {
                         Ok(proof) => match exchange.send(&proof) {
-                            Ok(()) => self.stage = Stage::Verdict(exchange),
+                            Ok(()) => {
+                                let keys = identity.keys_of_dialer(&dialer, &answer);
+                                self.stage = Stage::Verdict(exchange, keys);
+                            }
                             Err(error) => return self.lost(&error),
                         },
                         Err(reason @ Reason::Files) => {
@@ -159,10 +163,10 @@ impl Dial {
                     },
                     Err(error) => return self.lost(&error),
                 },
-                Stage::Verdict(mut exchange) => match exchange.receive() {
-                    Ok(None) => return self.wait_in(Stage::Verdict(exchange)),
+                Stage::Verdict(mut exchange, keys) => match exchange.receive() {
+                    Ok(None) => return self.wait_in(Stage::Verdict(exchange, keys)),
                     Ok(Some(bytes)) => match Verdict::parse(&bytes) {
-                        Ok(Verdict::Accepted) => return Dialed::Connected(exchange.into_socket()),
+                        Ok(Verdict::Accepted) => return Dialed::Connected(exchange.into_socket(), keys),
                         Ok(Verdict::Mine) => self.stage = Stage::Yielded(exchange),
                         Ok(Verdict::Refused) => {
                             return Dialed::Failed(Failure {
@@ -202,7 +206,7 @@ impl Dial {
                 Err(failure) => Dialed::Failed(failure),
             },
             Stage::Connecting(_) => self.unreachable(&io::ErrorKind::TimedOut.into()),
-            Stage::Answer(..) | Stage::Verdict(_) | Stage::Yielded(_) => Dialed::Waiting,
+            Stage::Answer(..) | Stage::Verdict(..) | Stage::Yielded(_) => Dialed::Waiting,
         }
     }
 

@@ -15,15 +15,17 @@
 //! Invariants: no message has a variable length; proofs are compared in constant time; nothing is believed before the
 //! proof (a hello is only a claim). Frames may follow the verdict at once. `docs/wire-tcp.md` has the bytes.
 
+use crate::seal::Keys;
 use hmac::{Hmac, KeyInit, Mac};
 use rma_core::ids::Peer;
+use rma_core::processor::Processor;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// Length of a hello.
-pub(crate) const HELLO: usize = 96;
+pub(crate) const HELLO: usize = 104;
 /// Length of an answer.
-pub(crate) const ANSWER: usize = 80;
+pub(crate) const ANSWER: usize = 84;
 /// Length of a proof.
 pub(crate) const PROOF: usize = 32;
 /// Length of a verdict.
@@ -33,13 +35,19 @@ pub(crate) const LONGEST: usize = HELLO;
 /// Bytes at the start of hello and answer that are the same in all versions: magic, version, byte order.
 pub(crate) const PREFIX: usize = 12;
 
+/// What stands before the proof in an answer.
+const UNPROVEN: usize = ANSWER - 32;
+
 const MAGIC: [u8; 8] = *b"\x89rmatcp\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 /// Written in the order of the machine's bytes, so that the other kind of machine reads another number.
 const ORDER: u16 = 0x0102;
 
-const ANSWERER_LABEL: &[u8] = b"rma tcp 1 answerer";
-const DIALER_LABEL: &[u8] = b"rma tcp 1 dialer";
+const ANSWERER_LABEL: &[u8] = b"rma tcp 2 answerer";
+const DIALER_LABEL: &[u8] = b"rma tcp 2 dialer";
+/// For the keys of what follows the handshake.
+const ANSWERER_FRAMES_LABEL: &[u8] = b"rma tcp 2 frames of the answerer";
+const DIALER_FRAMES_LABEL: &[u8] = b"rma tcp 2 frames of the dialer";
 
 /// A random number that is used once.
 pub(crate) type Nonce = [u8; 32];
@@ -48,9 +56,19 @@ pub(crate) type Nonce = [u8; 32];
 pub(crate) struct Identity {
     pub(crate) me: Peer,
     pub(crate) size: u32,
-    pub(crate) packet: u32,
+    terms: Terms,
     job: [u8; 32],
     secret: [u8; 32],
+}
+
+/// What has to be the same on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// The longest packet.
+    pub(crate) packet: u32,
+    pub(crate) processor: Processor,
+    /// Whether what follows the handshake is sealed.
+    pub(crate) authenticate: bool,
 }
 
 /// Why a handshake goes no further: the codes that an answer carries instead of a proof.
@@ -68,6 +86,10 @@ pub(crate) enum Reason {
     From(Peer),
     /// The two processes differ in the longest packet.
     Packet(u32),
+    /// The other side is built for this kind of processor.
+    Processor(Processor),
+    /// The two processes differ in whether frames are authenticated.
+    Authenticate(bool),
     Proof,
     /// Bits that are always zero, or a code that nobody sends.
     Reserved,
@@ -108,8 +130,8 @@ pub(crate) struct Answerer {
 }
 
 impl Identity {
-    pub(crate) fn new(me: Peer, size: u32, job: &str, secret: [u8; 32], packet: u32) -> Self {
-        Self { me, size, packet, job: Sha256::digest(job.as_bytes()).into(), secret }
+    pub(crate) fn new(me: Peer, size: u32, job: &str, secret: [u8; 32], terms: Terms) -> Self {
+        Self { me, size, terms, job: Sha256::digest(job.as_bytes()).into(), secret }
     }
 
     /// Starts a handshake with `to`: the state, and the hello to send.
@@ -120,7 +142,9 @@ impl Identity {
         out.put(&self.size.to_le_bytes());
         out.put(&self.me.0.to_le_bytes());
         out.put(&to.0.to_le_bytes());
-        out.put(&self.packet.to_le_bytes());
+        out.put(&self.terms.packet.to_le_bytes());
+        out.put(&self.terms.processor.word().to_le_bytes());
+        out.put(&u32::from(self.terms.authenticate).to_le_bytes());
         out.put(&[0; 4]);
         out.put(&self.job);
         out.put(&nonce);
@@ -138,13 +162,14 @@ impl Identity {
         nonce: Nonce,
     ) -> Result<(Answerer, [u8; ANSWER]), Refusal> {
         let from = self.check_hello(hello).map_err(|reason| {
-            let answer = (reason != Reason::Magic).then(|| emit_answer(reason.code(), &[0; 32], &[0; 32]));
+            let answer =
+                (reason != Reason::Magic).then(|| emit_answer(reason.code(), self.terms.processor, &[0; 32]));
             Refusal { reason, answer }
         })?;
-        let mut answer = emit_answer(0, &nonce, &[0; 32]);
+        let mut answer = emit_answer(0, self.terms.processor, &nonce);
         let proof: [u8; 32] =
-            self.mac(ANSWERER_LABEL, &[hello, &answer[..48]]).finalize().into_bytes().into();
-        answer[48..].copy_from_slice(&proof);
+            self.mac(ANSWERER_LABEL, &[hello, &answer[..UNPROVEN]]).finalize().into_bytes().into();
+        answer[UNPROVEN..].copy_from_slice(&proof);
         Ok((Answerer { from, hello: *hello, answer }, answer))
     }
 
@@ -155,12 +180,13 @@ impl Identity {
     pub(crate) fn prove(&self, dialer: &Dialer, answer: &[u8; ANSWER]) -> Result<[u8; PROOF], Reason> {
         check_prefix(answer)?;
         let mut input = Reader(&answer[PREFIX..]);
-        match u32::from_le_bytes(input.take()) {
-            0 => {}
-            code => return Err(self.refused(dialer, code)),
+        let code = u32::from_le_bytes(input.take());
+        let processor = Processor::of_word(u32::from_le_bytes(input.take()));
+        if code != 0 {
+            return Err(self.refused(dialer, code, processor));
         }
-        self.mac(ANSWERER_LABEL, &[&dialer.hello, &answer[..48]])
-            .verify_slice(&answer[48..])
+        self.mac(ANSWERER_LABEL, &[&dialer.hello, &answer[..UNPROVEN]])
+            .verify_slice(&answer[UNPROVEN..])
             .map_err(|_| Reason::Proof)?;
         Ok(self.mac(DIALER_LABEL, &[&dialer.hello, answer]).finalize().into_bytes().into())
     }
@@ -176,6 +202,24 @@ impl Identity {
         Ok(answerer.from)
     }
 
+    /// The dialer's keys for what follows a proven answer, if it is to be sealed.
+    pub(crate) fn keys_of_dialer(&self, dialer: &Dialer, answer: &[u8; ANSWER]) -> Option<Keys> {
+        let (send, receive) = self.keys(&dialer.hello, answer)?;
+        Some(Keys { send, receive })
+    }
+
+    /// The answerer's keys for what follows a verified proof, if it is to be sealed.
+    pub(crate) fn keys_of_answerer(&self, answerer: &Answerer) -> Option<Keys> {
+        let (receive, send) = self.keys(&answerer.hello, &answerer.answer)?;
+        Some(Keys { send, receive })
+    }
+
+    /// Keys of the dialer's and of the answerer's frames: of this secret, and of this connection by both random numbers.
+    fn keys(&self, hello: &[u8; HELLO], answer: &[u8; ANSWER]) -> Option<([u8; 32], [u8; 32])> {
+        let key = |label| self.mac(label, &[hello, answer]).finalize().into_bytes().into();
+        self.terms.authenticate.then(|| (key(DIALER_FRAMES_LABEL), key(ANSWERER_FRAMES_LABEL)))
+    }
+
     fn check_hello(&self, hello: &[u8; HELLO]) -> Result<Peer, Reason> {
         check_prefix(hello)?;
         let mut input = Reader(&hello[PREFIX..]);
@@ -183,6 +227,12 @@ impl Identity {
         let from = Peer(u32::from_le_bytes(input.take()));
         let to = Peer(u32::from_le_bytes(input.take()));
         let packet = u32::from_le_bytes(input.take());
+        let processor = Processor::of_word(u32::from_le_bytes(input.take()));
+        let authenticate = match u32::from_le_bytes(input.take()) {
+            0 => false,
+            1 => true,
+            _ => return Err(Reason::Reserved),
+        };
         if input.take::<4>() != [0; 4] {
             return Err(Reason::Reserved);
         }
@@ -198,14 +248,20 @@ impl Identity {
         if from == self.me || from.0 >= self.size {
             return Err(Reason::From(from));
         }
-        if packet != self.packet {
+        if processor != self.terms.processor {
+            return Err(Reason::Processor(processor));
+        }
+        if packet != self.terms.packet {
             return Err(Reason::Packet(packet));
+        }
+        if authenticate != self.terms.authenticate {
+            return Err(Reason::Authenticate(authenticate));
         }
         Ok(from)
     }
 
-    /// What a code in an answer means to the dialer, who knows what it said.
-    fn refused(&self, dialer: &Dialer, code: u32) -> Reason {
+    /// What a code in an answer means to the dialer, who knows what it said; the answerer has said what its processor is.
+    fn refused(&self, dialer: &Dialer, code: u32, processor: Processor) -> Reason {
         let all = [
             Reason::Version(VERSION),
             Reason::ByteOrder,
@@ -213,7 +269,9 @@ impl Identity {
             Reason::Size(self.size),
             Reason::NotMe(dialer.to),
             Reason::From(self.me),
-            Reason::Packet(self.packet),
+            Reason::Packet(self.terms.packet),
+            Reason::Processor(processor),
+            Reason::Authenticate(self.terms.authenticate),
             Reason::Files,
         ];
         all.into_iter().find(|reason| reason.code() == code).unwrap_or(Reason::Reserved)
@@ -280,6 +338,8 @@ impl Reason {
             Self::Proof => 9,
             Self::Reserved => 10,
             Self::Files => 11,
+            Self::Processor(_) => 12,
+            Self::Authenticate(_) => 13,
         }
     }
 }
@@ -297,6 +357,15 @@ impl fmt::Display for Reason {
             Self::Packet(bytes) => {
                 write!(f, "RMA_TCP_PACKET_BYTES is {bytes} and not as on the other side")
             }
+            Self::Processor(theirs) => write!(
+                f,
+                "the other side is built for another kind of processor ({theirs}) than this one ({}), and numbers have other bytes \
+                 there",
+                Processor::HERE
+            ),
+            Self::Authenticate(switch) => {
+                write!(f, "RMA_TCP_AUTHENTICATE is {} and not as on the other side", u8::from(*switch))
+            }
             Self::Proof => f.write_str("it does not know the job's secret"),
             Self::Reserved => f.write_str("a handshake message with a value that nobody sends"),
             Self::Files => f.write_str("its limit of open files is reached (RLIMIT_NOFILE, ulimit -n)"),
@@ -306,7 +375,7 @@ impl fmt::Display for Reason {
 
 /// The answer to whoever has connected and cannot be taken in, whatever it says.
 pub(crate) fn turned_away() -> [u8; ANSWER] {
-    emit_answer(Reason::Files.code(), &[0; 32], &[0; 32])
+    emit_answer(Reason::Files.code(), Processor::HERE, &[0; 32])
 }
 
 fn prefix() -> [u8; PREFIX] {
@@ -330,13 +399,14 @@ fn check_prefix(bytes: &[u8]) -> Result<(), Reason> {
     if u16::from_ne_bytes(input.take()) == ORDER { Ok(()) } else { Err(Reason::ByteOrder) }
 }
 
-fn emit_answer(code: u32, nonce: &Nonce, proof: &[u8; 32]) -> [u8; ANSWER] {
+/// An answer without its proof.
+fn emit_answer(code: u32, processor: Processor, nonce: &Nonce) -> [u8; ANSWER] {
     let mut answer = [0; ANSWER];
     let mut out = Writer(&mut answer);
     out.put(&prefix());
     out.put(&code.to_le_bytes());
+    out.put(&processor.word().to_le_bytes());
     out.put(nonce);
-    out.put(proof);
     answer
 }
 
@@ -384,8 +454,10 @@ impl fmt::Debug for Answerer {
 mod tests {
     use super::*;
 
+    const TERMS: Terms = Terms { packet: 4096, processor: Processor::HERE, authenticate: false };
+
     fn identity(me: u32) -> Identity {
-        Identity::new(Peer(me), 4, "job", [7; 32], 4096)
+        Identity::new(Peer(me), 4, "job", [7; 32], TERMS)
     }
 
     #[test]
@@ -406,14 +478,14 @@ mod tests {
     #[test]
     fn the_secret_decides() {
         let (a, b) = (identity(0), identity(3));
-        let stranger = Identity::new(Peer(0), 4, "job", [8; 32], 4096);
+        let stranger = Identity::new(Peer(0), 4, "job", [8; 32], TERMS);
         let (dialer, hello) = stranger.dial(Peer(3), [1; 32]);
         let (answerer, answer) = b.answer(&hello, [2; 32]).unwrap();
         assert_eq!(stranger.prove(&dialer, &answer), Err(Reason::Proof));
         let blind = stranger.mac(DIALER_LABEL, &[&hello, &answer]).finalize().into_bytes().into();
         assert_eq!(b.verify(&answerer, &blind), Err(Reason::Proof));
         // What the answerer proves cannot be sent back as the dialer's proof.
-        let mirrored = answer[48..].try_into().unwrap();
+        let mirrored = answer[UNPROVEN..].try_into().unwrap();
         assert_eq!(b.verify(&answerer, &mirrored), Err(Reason::Proof));
         // A proof is for one pair of numbers.
         let (dialer, hello) = a.dial(Peer(3), [1; 32]);
@@ -454,20 +526,51 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_of_one_connection_and_one_direction() {
+        let with = |authenticate| {
+            let terms = Terms { authenticate, ..TERMS };
+            [0, 3].map(|me| Identity::new(Peer(me), 4, "job", [7; 32], terms))
+        };
+        let meet = |[a, b]: &[Identity; 2], nonce| {
+            let (dialer, hello) = a.dial(Peer(3), [1; 32]);
+            let (answerer, answer) = b.answer(&hello, nonce).unwrap();
+            (a.keys_of_dialer(&dialer, &answer), b.keys_of_answerer(&answerer))
+        };
+        let (Some(a), Some(b)) = meet(&with(true), [2; 32]) else { panic!("no keys") };
+        assert_eq!((a.send, a.receive), (b.receive, b.send));
+        let (Some(c), Some(_)) = meet(&with(true), [3; 32]) else { panic!("no keys") };
+        let mut all = [a.send, a.receive, c.send, c.receive];
+        all.sort_unstable();
+        assert!(all.windows(2).all(|two| two[0] != two[1]), "a key serves twice");
+        assert!(matches!(meet(&with(false), [2; 32]), (None, None)));
+    }
+
+    #[test]
     fn who_is_wrong_is_told_why_and_who_speaks_something_else_nothing() {
         let b = identity(3);
-        let with = |me: u32, size: u32, job: &str, packet: u32, to: u32| {
-            let who = Identity::new(Peer(me), size, job, [7; 32], packet);
+        let with = |me: u32, size: u32, job: &str, terms: Terms, to: u32| {
+            let who = Identity::new(Peer(me), size, job, [7; 32], terms);
             let (dialer, hello) = who.dial(Peer(to), [1; 32]);
             let Refusal { reason, answer } = b.answer(&hello, [2; 32]).expect_err("refused");
             (reason, who.prove(&dialer, &answer.unwrap()).unwrap_err())
         };
-        assert_eq!(with(0, 4, "jab", 4096, 3), (Reason::Job, Reason::Job));
-        assert_eq!(with(0, 5, "job", 4096, 3), (Reason::Size(5), Reason::Size(5)));
-        assert_eq!(with(0, 4, "job", 4096, 2), (Reason::NotMe(Peer(2)), Reason::NotMe(Peer(2))));
-        assert_eq!(with(3, 4, "job", 4096, 3), (Reason::From(Peer(3)), Reason::From(Peer(3))));
-        assert_eq!(with(4, 4, "job", 4096, 3), (Reason::From(Peer(4)), Reason::From(Peer(4))));
-        assert_eq!(with(0, 4, "job", 512, 3), (Reason::Packet(512), Reason::Packet(512)));
+        assert_eq!(with(0, 4, "jab", TERMS, 3), (Reason::Job, Reason::Job));
+        assert_eq!(with(0, 5, "job", TERMS, 3), (Reason::Size(5), Reason::Size(5)));
+        assert_eq!(with(0, 4, "job", TERMS, 2), (Reason::NotMe(Peer(2)), Reason::NotMe(Peer(2))));
+        assert_eq!(with(3, 4, "job", TERMS, 3), (Reason::From(Peer(3)), Reason::From(Peer(3))));
+        assert_eq!(with(4, 4, "job", TERMS, 3), (Reason::From(Peer(4)), Reason::From(Peer(4))));
+        let packet = Terms { packet: 512, ..TERMS };
+        assert_eq!(with(0, 4, "job", packet, 3), (Reason::Packet(512), Reason::Packet(512)));
+        // Each side names the other's kind, and its own switch.
+        let foreign = Processor::of_word(TERMS.processor.word() ^ 3 << 16);
+        let processor = Terms { processor: foreign, ..TERMS };
+        let both = (Reason::Processor(foreign), Reason::Processor(Processor::HERE));
+        assert_eq!(with(0, 4, "job", processor, 3), both);
+        let authenticate = Terms { authenticate: true, ..TERMS };
+        assert_eq!(
+            with(0, 4, "job", authenticate, 3),
+            (Reason::Authenticate(true), Reason::Authenticate(true))
+        );
 
         let (_, hello) = identity(0).dial(Peer(3), [1; 32]);
         let mut http = hello;
@@ -476,8 +579,8 @@ mod tests {
         assert_eq!(b.answer(&http, [2; 32]).err(), Some(nothing));
         assert_eq!(check_start(b"GE"), Err(Reason::Magic));
         let mut newer = hello;
-        newer[8] = 2;
-        assert_eq!(check_start(&newer[..PREFIX]), Err(Reason::Version(2)));
+        newer[8] = 3;
+        assert_eq!(check_start(&newer[..PREFIX]), Err(Reason::Version(3)));
         let mut turned = hello;
         turned.swap(10, 11);
         assert_eq!(check_start(&turned), Err(Reason::ByteOrder));

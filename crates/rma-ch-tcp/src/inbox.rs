@@ -4,10 +4,12 @@
 //! goes to the memory that the sink named, and only what lies behind the body's piece to the buffer. Invariants: the
 //! buffer always has room for the rest of the longest frame; the memory of a placement is written only between the head
 //! and the end of its body (clause C4); nothing is read while something that was read can still be handed over, so the
-//! end of the stream is seen after the last packet (clause C7).
+//! end of the stream is seen after the last packet (clause C7). Where the stream is sealed, everything goes by way of the opener's
+//! buffer, and only what is proven leaves it.
 
 use crate::config::Limits;
 use crate::frame::{self, Decoder, Step};
+use crate::seal::{Forged, Keys, Opener, RECORD};
 use crate::sys::ReceiveVec;
 use rma_core::channel::{Budget, Delivery, FailureKind, Lane, Placement, Sink};
 use rma_core::datatype::Scatter;
@@ -55,6 +57,7 @@ pub(crate) enum Halt {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) kind: FailureKind,
+    /// The rest of a sentence about the peer.
     pub(crate) cause: String,
 }
 
@@ -62,6 +65,8 @@ pub(crate) struct Broken {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     decoder: Decoder,
+    /// Opens what arrives, if it is sealed.
+    opener: Option<Box<Opener>>,
     buffer: Vec<u8>,
     /// The part of the buffer that has arrived and is not handed over: `start .. end`.
     start: usize,
@@ -99,9 +104,10 @@ impl<'a> Turn<'a> {
 }
 
 impl Inbox {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, keys: Option<&Keys>) -> Self {
         Self {
             decoder: Decoder::new(limits.packet as u32),
+            opener: keys.map(|keys| Box::new(Opener::new(&keys.receive))),
             buffer: vec![0; limits.receive],
             start: 0,
             end: 0,
@@ -112,7 +118,7 @@ impl Inbox {
 
     /// Memory allocated; does not change.
     pub(crate) fn allocated(&self) -> usize {
-        self.buffer.len()
+        self.buffer.len() + if self.opener.is_some() { RECORD } else { 0 }
     }
 
     /// Whether the peer has closed in order.
@@ -140,7 +146,6 @@ impl Inbox {
             if drained {
                 return Ok(Halt::Drained);
             }
-            turn.reads += 1;
             match self.read(socket, from, turn) {
                 // The system gave less than there was room for, so there is no more; what comes now is reported.
                 Ok(Read { len, full: false }) if len > 0 => drained = !closed,
@@ -149,15 +154,23 @@ impl Inbox {
                 Ok(_) => {
                     return Err(Broken {
                         kind: FailureKind::Dead,
-                        cause: "the connection ended without a goodbye".to_owned(),
+                        cause: "is gone: the connection ended without a goodbye".to_owned(),
                     });
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Halt::Drained),
+                Err(Unread::Forged(forged)) => {
+                    return Err(Broken {
+                        kind: FailureKind::Protocol,
+                        cause: format!("cannot be told from somebody else: {forged}"),
+                    });
+                }
+                Err(Unread::Failed(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Halt::Drained);
+                }
                 Err(_) if self.said_goodbye() => return Ok(Halt::Left),
-                Err(error) => {
+                Err(Unread::Failed(error)) => {
                     return Err(Broken {
                         kind: FailureKind::Dead,
-                        cause: format!("the connection is lost: {error}"),
+                        cause: format!("is gone: the connection is lost: {error}"),
                     });
                 }
             }
@@ -187,7 +200,7 @@ impl Inbox {
             let step = self
                 .decoder
                 .decode(&self.buffer[self.start..self.end])
-                .map_err(|error| Broken { kind: FailureKind::Protocol, cause: format!("it sent {error}") })?;
+                .map_err(|error| broke_the_protocol(&format!("it sent {error}")))?;
             match step {
                 Step::Need(len) => {
                     debug_assert!(len <= self.buffer.len());
@@ -224,9 +237,13 @@ impl Inbox {
     }
 
     /// Reads once, into the place of the body under way and into the buffer.
-    fn read(&mut self, socket: BorrowedFd<'_>, from: Peer, turn: &mut Turn<'_>) -> io::Result<Read> {
+    fn read(&mut self, socket: BorrowedFd<'_>, from: Peer, turn: &mut Turn<'_>) -> Result<Read, Unread> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
+        if self.opener.is_some() {
+            return self.read_sealed(socket, from, turn);
+        }
+        turn.reads += 1;
         let room = &mut self.buffer[self.end..];
         let Some(body) = self.decoder.body() else {
             let mut vector = ReceiveVec::new();
@@ -267,6 +284,44 @@ impl Inbox {
         Ok(Read { len, full: len == full })
     }
 
+    /// [`Inbox::read`] where the stream is sealed: what was proven and had no room before, else what the system has.
+    fn read_sealed(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        from: Peer,
+        turn: &mut Turn<'_>,
+    ) -> Result<Read, Unread> {
+        let Some(opener) = &mut self.opener else { return Ok(Read { len: 0, full: false }) };
+        let mut arrived = 0;
+        if opener.opened()?.is_empty() {
+            turn.reads += 1;
+            arrived = opener.receive(socket)?;
+        }
+        let opened = opener.opened()?;
+        if opened.is_empty() {
+            // The end of the stream, or the beginning of a record.
+            return Ok(Read { len: arrived, full: !opener.is_drained() });
+        }
+        let Some(body) = self.decoder.body() else {
+            let room = &mut self.buffer[self.end..];
+            let len = room.len().min(opened.len());
+            room[..len].copy_from_slice(&opened[..len]);
+            self.end += len;
+            opener.took(len);
+            return Ok(Read { len, full: opener.may_have_more() });
+        };
+        debug_assert_eq!(self.end, 0, "what was read of a body has been stored");
+        let len = opened.len().min(body.chunk_left as usize);
+        if let Some(place) = &mut self.places[body.lane as usize] {
+            place.write(&opened[..len]);
+        }
+        opener.took(len);
+        let full = opener.may_have_more();
+        turn.stored(len);
+        self.body_arrived(from, body.lane, len, turn);
+        Ok(Read { len, full })
+    }
+
     /// Counts stored bytes of a body, and reports its end.
     fn body_arrived(&mut self, from: Peer, lane: Lane, len: usize, turn: &mut Turn<'_>) {
         // At most what was left of the chunk, which is such a number.
@@ -281,6 +336,24 @@ impl Inbox {
 struct Read {
     len: usize,
     full: bool,
+}
+
+/// Why nothing was read.
+enum Unread {
+    Failed(io::Error),
+    Forged(Forged),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Forged> for Unread {
+    fn from(forged: Forged) -> Self {
+        Self::Forged(forged)
+    }
 }
 
 /// Adds the next `len` bytes of a place, as far as they lie in long pieces.
@@ -303,5 +376,9 @@ fn add_place(vector: &mut ReceiveVec<'_>, place: &Scatter, len: usize) {
 }
 
 fn refused(reason: &'static str) -> Broken {
-    Broken { kind: FailureKind::Protocol, cause: format!("it sent a packet that was refused: {reason}") }
+    broke_the_protocol(&format!("it sent a packet that was refused: {reason}"))
+}
+
+fn broke_the_protocol(how: &str) -> Broken {
+    Broken { kind: FailureKind::Protocol, cause: format!("broke the protocol: {how}") }
 }

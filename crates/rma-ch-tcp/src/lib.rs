@@ -34,6 +34,7 @@ mod peers;
 mod queue;
 mod readiness;
 mod ring;
+mod seal;
 mod socket;
 mod strangers;
 mod sys;

@@ -8,6 +8,7 @@ use crate::dial::Dial;
 use crate::handshake::Verdict;
 use crate::inbox::Inbox;
 use crate::queue::SendQueue;
+use crate::seal::{Keys, RECORD, Sealer};
 use rma_core::channel::Failure;
 use rma_core::ids::Peer;
 use std::collections::HashMap;
@@ -47,6 +48,8 @@ pub(crate) enum Link {
 pub(crate) struct Connection {
     pub(crate) socket: OwnedFd,
     pub(crate) inbox: Inbox,
+    /// Seals what is sent, if that is asked for.
+    pub(crate) sealer: Option<Box<Sealer>>,
     /// The system takes no more bytes until it says so.
     pub(crate) blocked: bool,
     /// The system reports on the socket. It need not while the socket is read directly.
@@ -65,10 +68,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: OwnedFd, inbox: Inbox) -> Self {
+    pub(crate) fn new(socket: OwnedFd, inbox: Inbox, keys: Option<&Keys>) -> Self {
         Self {
             socket,
             inbox,
+            sealer: keys.map(|keys| Box::new(Sealer::new(&keys.send))),
             blocked: false,
             is_watched: true,
             reads_awake: 0,
@@ -77,6 +81,11 @@ impl Connection {
             write_error: None,
             finished: false,
         }
+    }
+
+    /// Memory allocated; does not change.
+    pub(crate) fn allocated(&self) -> usize {
+        self.inbox.allocated() + if self.sealer.is_some() { RECORD } else { 0 }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::config::Limits;
 use crate::dial::nonce;
 use crate::exchange::Exchange;
 use crate::handshake::{Answerer, Identity, Refusal, check_start};
+use crate::seal::Keys;
 use rma_core::ids::Peer;
 use slab::Slab;
 use std::io;
@@ -52,7 +53,7 @@ pub(crate) enum Heard {
     /// Waiting anew: for the next message, until this time.
     Until(Instant),
     /// This peer has proven itself, and awaits the verdict.
-    Known(Peer, Exchange),
+    Known(Peer, Exchange, Option<Keys>),
     /// Not of this job, or gone; already reported.
     Dropped,
 }
@@ -116,7 +117,7 @@ impl Strangers {
                 stranger.makes_way_at = now + BEFORE_PROOF;
                 Heard::Until(stranger.deadline)
             }
-            Ok(Progress::Known(peer)) => Heard::Known(peer, self.slots.remove(index).exchange),
+            Ok(Progress::Known(peer, keys)) => Heard::Known(peer, self.slots.remove(index).exchange, keys),
             Err(Leaving::Ended) => {
                 let stranger = self.slots.remove(index);
                 // Also what a peer does that has found another way.
@@ -146,7 +147,7 @@ impl Strangers {
 enum Progress {
     None,
     Message,
-    Known(Peer),
+    Known(Peer, Option<Keys>),
 }
 
 enum Leaving {
@@ -183,7 +184,7 @@ impl Stranger {
             Stage::Proof(answerer) => match self.exchange.receive()? {
                 None => Ok(Progress::None),
                 Some(proof) => match identity.verify(answerer, &proof) {
-                    Ok(peer) => Ok(Progress::Known(peer)),
+                    Ok(peer) => Ok(Progress::Known(peer, identity.keys_of_answerer(answerer))),
                     Err(reason) => Err(Leaving::Wrong(reason.to_string())),
                 },
             },

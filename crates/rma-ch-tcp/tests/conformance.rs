@@ -55,3 +55,24 @@ mod odd {
 
     rma_core::channel_conformance!(Job { config: config(), largest_body: (1 << 20) + 3 });
 }
+
+/// What is sent goes by way of sealed records.
+mod authenticated {
+    use super::{Job, TcpConfig};
+
+    fn config() -> TcpConfig {
+        TcpConfig { authenticate: true, ..TcpConfig::default() }
+    }
+
+    rma_core::channel_conformance!(Job { config: config(), largest_body: (4 << 20) + 3 });
+}
+
+mod authenticated_smallest {
+    use super::{Job, TcpConfig, common};
+
+    fn config() -> TcpConfig {
+        TcpConfig { authenticate: true, ..common::smallest() }
+    }
+
+    rma_core::channel_conformance!(Job { config: config(), largest_body: 30_000 });
+}

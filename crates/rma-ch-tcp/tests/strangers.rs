@@ -105,11 +105,11 @@ fn a_stranger_at_a_peers_address_is_not_the_peer() {
     ranks[0].send(1, Lane::Request, b"for one only");
     let (mut stranger, _) = listener.accept().unwrap();
     drive(&mut ranks, "the connection", |r| {
-        let mut hello = [0; 96];
+        let mut hello = [0; 104];
         let _ = r[0].poll();
-        stranger.peek(&mut hello).unwrap() == 96
+        stranger.peek(&mut hello).unwrap() == 104
     });
-    stranger.write_all(&[0x89; 80]).unwrap();
+    stranger.write_all(&[0x89; 84]).unwrap();
     drive(&mut ranks, "the failure", |r| !r[0].log.failed.is_empty());
     let failure = &ranks[0].log.failed[0].1;
     assert_eq!(failure.kind, FailureKind::Protocol, "{failure}");
@@ -147,7 +147,7 @@ fn silent_strangers_make_room_in_time() {
 }
 
 /// A hello of process 0 to process 1, as anybody can make it who knows the job's name.
-fn hello() -> [u8; 96] {
+fn hello() -> [u8; 104] {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let book = Book::default();
     *book.lock().unwrap() = vec![String::new(), listener.local_addr().unwrap().to_string()];
@@ -155,8 +155,8 @@ fn hello() -> [u8; 96] {
     ranks[0].send(1, Lane::Request, b"hello");
     let (stranger, _) = listener.accept().unwrap();
     stranger.set_nonblocking(true).unwrap();
-    let mut hello = [0; 96];
-    drive(&mut ranks, "the hello", |_| stranger.peek(&mut hello).is_ok_and(|len| len == 96));
+    let mut hello = [0; 104];
+    drive(&mut ranks, "the hello", |_| stranger.peek(&mut hello).is_ok_and(|len| len == 104));
     hello
 }
 

@@ -63,6 +63,7 @@ pub fn smallest() -> TcpConfig {
         connect_timeout_s: 1,
         handshake_timeout_s: 1,
         strangers: 1,
+        authenticate: false,
         keepalive_s: 0,
     }
 }
