@@ -1,12 +1,13 @@
 //! The frame of every entry point: what happens around the body of a call, and the twin with the profiling name.
 //!
-//! An entry point checks that MPI is running, runs its body, keeps panics from crossing into C, and hands an error to the
+//! An entry point checks that MPI is running, runs its body with cancellation of the thread put off, keeps panics from crossing into C, and hands an error to the
 //! handler of the communicator or window that the call belongs to. Bodies are safe code: the types of their arguments
 //! ([`crate::arguments`]) carry what a C caller promises.
 //!
 //! `MPI_X` and `PMPI_X` are two functions with one body. A tool may define `MPI_X` itself and call `PMPI_X`; nothing in
 //! this library calls either.
 
+use crate::cancel::Uncancelled;
 use crate::debug;
 use crate::errors::{Failure, Raiser, raise};
 use crate::runtime::{Process, enter, not_running};
@@ -139,6 +140,7 @@ pub(crate) fn call(
     raiser: impl FnOnce() -> Raiser,
     body: impl FnOnce(&'static Process) -> Result<()>,
 ) -> c_int {
+    let _uncancelled = Uncancelled::begin();
     let Some(process) = enter(name) else { return raise(not_running(name), Raiser::Nobody) };
     // Asked for before the body, which may put another handle in the place of the one that the call was made with.
     let raiser = raiser();
@@ -156,6 +158,7 @@ pub(crate) fn call_of_any(
     name: &'static str,
     body: impl FnOnce(&'static Process) -> std::result::Result<(), Failure>,
 ) -> c_int {
+    let _uncancelled = Uncancelled::begin();
     let Some(process) = enter(name) else { return raise(not_running(name), Raiser::Nobody) };
     // As in `call`.
     match catch_unwind(AssertUnwindSafe(|| body(process))) {
@@ -172,6 +175,7 @@ pub(crate) fn call_any_time(name: &'static str, body: impl FnOnce() -> Result<()
 
 /// As [`call_any_time`], with errors that belong to this object.
 pub(crate) fn call_for(name: &'static str, raiser: Raiser, body: impl FnOnce() -> Result<()>) -> c_int {
+    let _uncancelled = Uncancelled::begin();
     debug::note(name);
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,

@@ -16,6 +16,7 @@
 mod abi;
 mod arguments;
 mod attributes;
+mod cancel;
 mod collective;
 mod communicator;
 mod conversion;

@@ -9,6 +9,7 @@ use super::near::find_near;
 use super::transfer::{Origin, Target, alike, dense, elements, is_same, otherwise};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
+use crate::cancel::Uncancelled;
 use crate::datatype::{self, dense_size};
 use crate::op;
 use crate::overlap::are_apart;
@@ -236,6 +237,8 @@ pub(super) fn put_joins_with_request<C: Wide>(
     let window = super::find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     let from = origin.address.readable_at_all(len)?;
+    // A full pack is sent, by a system call.
+    let _uncancelled = Uncancelled::begin();
     ended_by(request, || window.inner.rput_joins(from, rank, disp).then_some(()))
 }
 
@@ -252,6 +255,7 @@ pub(super) fn accumulate_joins_with_request<C: Wide>(
     let (op, basic) = one_element(origin, target, op)?;
     let (kernel, (rank, disp)) = (Kernel::new(op, basic)?, target.place()?);
     let from = origin.address.readable_at_all(dense_size(target.datatype))?;
+    let _uncancelled = Uncancelled::begin();
     ended_by(request, || window.inner.raccumulate_joins(from, kernel, rank, disp).then_some(()))
 }
 
