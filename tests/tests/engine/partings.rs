@@ -189,22 +189,23 @@ fn a_release_may_fail_on_some_ranks_and_succeed_on_others() {
         let wrap =
             |host| Arc::new(Faulty { host, fails: Arc::clone(hosts.next().unwrap()) }) as Arc<dyn Host>;
         let world = &Stepped::with_hosts(&Setup::mixed(3), 24, wrap);
-        let mut windows = allocate(world);
+        // Several, of which all is said at once.
+        let mut windows = [(); 3].map(|()| allocate(world));
         failing.iter().for_each(|rank| fails[*rank].store(1, Relaxed));
-        let mut frees = (0..3).map(|rank| begin_free(&mut windows, rank)).collect::<Vec<_>>();
-        let mut outcomes = vec![None; 3];
+        let mut frees = windows
+            .iter_mut()
+            .flat_map(|windows| (0..3).map(|rank| (rank, begin_free(windows, rank))).collect::<Vec<_>>())
+            .collect::<Vec<_>>();
         world.until("the end of free", || {
-            for (free, outcome) in
-                frees.iter_mut().zip(&mut outcomes).filter(|(_, outcome)| outcome.is_none())
-            {
-                *outcome =
-                    free.poll().map_or_else(|error| Some(Err(error)), |is_over| is_over.then_some(Ok(())));
-            }
-            outcomes.iter().all(Option::is_some)
+            frees.retain_mut(|(rank, free)| match free.poll() {
+                Ok(false) => true,
+                outcome => {
+                    assert_eq!(outcome.is_err(), failing.contains(rank), "rank {rank}");
+                    false
+                }
+            });
+            frees.is_empty()
         });
-        for (rank, outcome) in outcomes.into_iter().flatten().enumerate() {
-            assert_eq!(outcome.is_err(), failing.contains(&rank), "rank {rank}");
-        }
         are_gone(world);
         // The indices are free again, and nobody has lost anybody.
         failing.iter().for_each(|rank| fails[*rank].store(0, Relaxed));

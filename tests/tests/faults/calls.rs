@@ -82,6 +82,23 @@ fn a_revoked_communicator_ends_every_call_everywhere() {
 }
 
 #[test]
+fn a_revoked_window_ends_every_call_and_is_freed_by_each_rank_alone() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("win_revoke");
+    for path in paths() {
+        for seed in 0..seeds(2) {
+            for (case, dead) in [("lives", 0), ("dies", 1)] {
+                let ranks = 3 + (seed as u32 * 3) % 6;
+                let (what, ended) = run(&folder, &path, ranks, case, seed);
+                assert_eq!(judge(&what, &ended, ranks) as u32, ranks - dead, "{what}: {ended:#?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn survivors_agree_alike_whoever_dies_meanwhile() {
     if is_second_pass() {
         return;

@@ -10,8 +10,8 @@ use crate::ids::Peer;
 use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
 use crate::target::{apply, bulk, locks};
-use crate::window::WindowState;
 use crate::window::parting::push_over;
+use crate::window::{MAX_WINDOWS, WindowState};
 use crate::wire::{
     Protocol, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, check_header,
 };
@@ -340,7 +340,8 @@ impl Dispatch<'_> {
 
     /// Whether the peer has not more replies outstanding than any origin would.
     fn check_replies(&self, from: Peer) -> Result<(), &'static str> {
-        let most = self.state.windows.len() * (4 * self.state.config.credits as usize + 16);
+        // Words about the end of windows that are gone are answered too, one for each.
+        let most = self.state.windows.len() * (4 * self.state.config.credits as usize + 16) + MAX_WINDOWS;
         if self.state.replies.len(from) > most {
             return Err("more requests under way than credits allow");
         }

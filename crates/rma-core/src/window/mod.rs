@@ -46,6 +46,7 @@ pub(crate) use dropped::Guard;
 pub use dynamic::Detaching;
 pub use free::WindowFree;
 pub use hints::Hints;
+pub(crate) use indices::MAX_WINDOWS;
 pub(crate) use latch::Single;
 pub(crate) use near::Near;
 pub(crate) use needs::{InLine, held_locks};
