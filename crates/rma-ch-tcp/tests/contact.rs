@@ -76,17 +76,18 @@ fn two_that_connect_at_once_end_on_one_connection_and_lose_nothing() {
             assert_eq!(rank.log.failed, [], "round {round}");
         }
         let mut ranks = ranks;
-        for _ in 0..20 {
+        // One that is given up may take a while to be closed on a busy machine.
+        let limit = Instant::now() + LIMIT;
+        let counts = loop {
             ranks.iter_mut().for_each(|rank| {
                 let _ = rank.poll();
             });
-        }
-        let counts: Vec<_> = addresses.iter().map(|address| established(address)).collect();
-        assert_eq!(
-            counts.iter().sum::<usize>(),
-            1,
-            "round {round}: connections at the listeners: {counts:?}"
-        );
+            let counts: Vec<_> = addresses.iter().map(|address| established(address)).collect();
+            if counts.iter().sum::<usize>() == 1 {
+                break counts;
+            }
+            assert!(Instant::now() < limit, "round {round}: connections at the listeners: {counts:?}");
+        };
         chosen[usize::from(counts[0] == 1)] += 1;
     }
     assert!(chosen[0] > 0, "no connection of the lower rank was ever the one: {chosen:?}");
