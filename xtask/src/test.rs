@@ -97,8 +97,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
         stages.push(stage("lints", 420, cargo("clippy", &lints)));
     }
     // Tests that start processes find the launcher and their helpers beside themselves, in the target directory.
-    let build = cargo("build", &["--workspace", "--bins", "--examples"]);
-    stages.push(Stage { is_needed: true, ..stage("build", 420, build) });
+    stages.push(Stage { is_needed: true, ..stage("build", 420, workspace.build_all()) });
     if args.name.is_none() {
         stages.push(stage("abi", 240, xtask("abi")));
     }

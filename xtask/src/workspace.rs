@@ -86,6 +86,14 @@ impl Workspace {
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         cargo(&self.root, subcommand)
     }
+
+    /// Builds all that is not a test, for development. What is built of one package alone has other features of its dependencies, and
+    /// so has all of them built once more.
+    pub(crate) fn build_all(&self) -> Command {
+        let mut build = self.cargo("build");
+        build.args(["--workspace", "--lib", "--bins", "--examples"]);
+        build
+    }
 }
 
 impl Package {

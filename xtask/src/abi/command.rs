@@ -57,7 +57,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let mut findings = Vec::new();
     findings.extend(settle(&places.constants, &constants::generate(&tables), args.write)?);
     findings.extend(settle(&places.unsupported, &unsupported::generate(&unsupported), args.write)?);
-    let status = workspace.cargo("build").args(["--package", PACKAGE, "--lib"]).status();
+    let status = workspace.build_all().status();
     if !status.map_err(|error| format!("cargo build could not be started: {error}"))?.success() {
         return Ok(ExitCode::FAILURE);
     }

@@ -48,8 +48,7 @@ const MPI_NAMES: [(&str, &str); 4] =
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let prefix = std::path::absolute(&args.prefix)
         .map_err(|error| format!("--prefix {}: {error}", args.prefix.display()))?;
-    let profile = if args.dev { "dev" } else { PROFILE };
-    let status = build(workspace, profile).status();
+    let status = if args.dev { workspace.build_all().status() } else { build(workspace).status() };
     if !status.map_err(|error| format!("cargo build could not be started: {error}"))?.success() {
         return Ok(ExitCode::FAILURE);
     }
@@ -67,9 +66,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn build(workspace: &Workspace, profile: &str) -> Command {
+fn build(workspace: &Workspace) -> Command {
     let mut build = workspace.cargo("build");
-    build.args(["--profile", profile, "--lib"]);
+    build.args(["--profile", PROFILE, "--lib"]);
     build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     build.args(PROGRAMS.iter().chain([&MANUAL]).flat_map(|program| ["--bin", program]));
     build
