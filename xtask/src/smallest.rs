@@ -60,6 +60,7 @@ pub(crate) const LEFT_ALONE: &[&str] = &[
 
 /// The test programs that run a second time, beside the tests within the crates.
 pub(crate) const PROGRAMS: &[&str] = &[
+    "authenticate",
     "conformance",
     "crowd",
     "dropped_bodies",
