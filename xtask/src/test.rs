@@ -115,7 +115,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
     stages.push(stage("tests, smallest sizes", 600, smallest));
     stages.extend(
-        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 420, command)),
+        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 600, command)),
     );
     stages
 }
