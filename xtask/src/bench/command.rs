@@ -45,6 +45,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     prefix: Vec<PathBuf>,
 
+    /// An older build of this library, installed below DIR, as one of the others; whatever --peers says.
+    #[arg(long, value_name = "DIR")]
+    beside: Option<PathBuf>,
+
     /// How often everything is measured, however long that takes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     repetitions: Option<u32>,
@@ -54,7 +58,7 @@ pub(crate) struct Args {
     check: Option<PathBuf>,
 
     /// Measure nothing: make the report, or the comparison, from saved results.
-    #[arg(long, value_name = "RESULTS.json", conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "repetitions"])]
+    #[arg(long, value_name = "RESULTS.json", conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "beside", "repetitions"])]
     from: Option<PathBuf>,
 
     /// Put the table of budgets into docs/performance.md as well; with --sweep, plots and tables into docs/tuning.md.
@@ -139,11 +143,16 @@ fn measure(workspace: &Workspace, args: &Args, directory: &Path) -> Result<Resul
     let mut prefixes = with_ours(args, directory)?;
     prefixes.extend(peers::installed(workspace.target()));
     let runner = Runner::new(directory.join("work"))?;
-    let mut libraries = libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes)?;
+    let mut libraries = libraries::find(
+        &runner,
+        &workspace.root().join("crates/rma-bench/c"),
+        &prefixes,
+        args.beside.as_deref(),
+    )?;
     if let Some(names) = &args.peers {
         libraries.retain(|library| is_wanted(library, names));
     }
-    if !libraries.iter().any(|library| library.family == Family::Ours) {
+    if !libraries.iter().any(|library| library.is_ours) {
         eprintln!("Our library is left out.");
     }
     let plan = plan(args);
@@ -160,8 +169,8 @@ fn measure(workspace: &Workspace, args: &Args, directory: &Path) -> Result<Resul
 fn sweep_variables(workspace: &Workspace, args: &Args, directory: &Path) -> Outcome {
     let prefixes = with_ours(args, directory)?;
     let runner = Runner::new(directory.join("work"))?;
-    let libraries = libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes)?;
-    let ours = libraries.iter().find(|library| library.family == Family::Ours);
+    let libraries = libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes, None)?;
+    let ours = libraries.iter().find(|library| library.is_ours);
     let ours = ours.ok_or("our library does not build, so there is nothing to vary")?;
     let Args { sweep, values, only, repetitions, .. } = args;
     let page = workspace.root().join(vary::PAGE);

@@ -2,7 +2,8 @@
 //!
 //! A library is a compiler wrapper and a launcher. Known places: our own `rmacc` and `rmarun`, Debian's `mpicc.mpich` and
 //! `mpicc.openmpi`, an `mpicc` in the path that is neither, what `--install-peers` has installed, and directories named on
-//! the command line. What does not build or start is left out with a line that says so.
+//! the command line. What does not build or start is left out with a line that says so. An older build of this library
+//! (`--beside`) is started as ours is, and counts as another library.
 
 use super::job::Runner;
 use std::fs;
@@ -30,6 +31,8 @@ pub(crate) struct Library {
     /// For people: `MPICH 5.0.2`.
     pub(crate) name: String,
     pub(crate) family: Family,
+    /// Not an older build of ours either: what is measured, not what it is measured beside.
+    pub(crate) is_ours: bool,
     /// What it says it is.
     pub(crate) version: String,
     pub(crate) compiler: PathBuf,
@@ -58,7 +61,12 @@ const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-Wall", "-pthread"];
 
 /// Finds the libraries below these prefixes and in the path, and builds the program with each of them; ours comes
 /// first, then by name and version.
-pub(crate) fn find(runner: &Runner, sources: &Path, prefixes: &[PathBuf]) -> Result<Vec<Library>, String> {
+pub(crate) fn find(
+    runner: &Runner,
+    sources: &Path,
+    prefixes: &[PathBuf],
+    older: Option<&Path>,
+) -> Result<Vec<Library>, String> {
     let mut places: Vec<PathBuf> = prefixes.iter().map(|prefix| prefix.join("bin")).collect();
     places.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let mut libraries: Vec<Library> = Vec::new();
@@ -70,8 +78,27 @@ pub(crate) fn find(runner: &Runner, sources: &Path, prefixes: &[PathBuf]) -> Res
             Err(reason) => eprintln!("{} is left out: {reason}", candidate.compiler.display()),
         }
     }
-    libraries.sort_by_key(|library| (library.family != Family::Ours, library.key.clone()));
+    if let Some(prefix) = older {
+        libraries.push(find_older(runner, sources, prefix)?);
+    }
+    libraries.sort_by_key(|library| (!library.is_ours, library.key.clone()));
     Ok(libraries)
+}
+
+/// The older build of ours below this prefix.
+fn find_older(runner: &Runner, sources: &Path, prefix: &Path) -> Result<Library, String> {
+    let fails = |reason: String| format!("--beside {}: {reason}", prefix.display());
+    let found =
+        candidates(&[prefix.join("bin")]).into_iter().find(|candidate| candidate.compiler.ends_with("rmacc"));
+    let candidate = found.ok_or_else(|| fails("bin/rmacc and bin/rmarun are not there".to_owned()))?;
+    let library =
+        build(runner, sources, &candidate, runner.directory().join("rma-bench-older"))?.map_err(fails)?;
+    Ok(Library {
+        key: format!("{}-before", library.key),
+        name: format!("{} before", library.name),
+        is_ours: false,
+        ..library
+    })
 }
 
 /// Every pair of compiler and launcher in these directories, the same file once.
@@ -124,7 +151,8 @@ fn build(
     };
     let (name, key) = names(family, &version);
     let Candidate { compiler, launcher } = candidate.clone();
-    Ok(Ok(Library { key, name, family, version, compiler, launcher, program }))
+    let is_ours = family == Family::Ours;
+    Ok(Ok(Library { key, name, family, is_ours, version, compiler, launcher, program }))
 }
 
 /// What a launcher of that family needs on every machine: nothing is pinned, so that all are treated alike.
@@ -204,6 +232,18 @@ mod tests {
         let expected =
             Candidate { compiler: directory.join("mpicc.mpich"), launcher: directory.join("mpiexec.hydra") };
         assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn an_older_build_that_is_not_there_is_named() {
+        let directory = std::env::temp_dir().join(format!("xtask-older-{}", std::process::id()));
+        let runner = Runner::new(directory.clone()).unwrap();
+        let error = find_older(&runner, &directory, &directory.join("away")).unwrap_err();
+        fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(
+            error,
+            format!("--beside {}/away: bin/rmacc and bin/rmarun are not there", directory.display())
+        );
     }
 
     #[test]
