@@ -61,7 +61,7 @@ struct Claim {
     /// In the order of those that ask again; `None` before.
     place: Option<Place>,
     /// What it is promised while an offer is under way.
-    promised: Option<Box<Set>>,
+    promised: Option<Set>,
 }
 
 impl Indices {
@@ -79,7 +79,7 @@ impl Indices {
     pub(crate) fn begin(&mut self) -> (u64, Offer) {
         self.clock += 1;
         let creation = self.clock;
-        let most = self.count_free().div_ceil(2).min(FEW);
+        let most = if self.has_free(2 * FEW) { FEW } else { self.count_free().div_ceil(2) };
         let promised = self.promise(most);
         let offer = offer(&promised, true);
         self.claims.push(Claim { creation, place: None, promised: Some(promised) });
@@ -181,7 +181,7 @@ impl Indices {
     /// A sentence about what is wrong.
     pub(crate) fn invariants(&self, in_use: impl Iterator<Item = u16>) -> Result<(), String> {
         let mut seen = self.free;
-        let promised = self.claims.iter().filter_map(|claim| claim.promised.as_deref());
+        let promised = self.claims.iter().filter_map(|claim| claim.promised.as_ref());
         for (at, word) in promised.flat_map(|set| set.iter().enumerate()) {
             if seen[at] & word != 0 {
                 return Err(format!(
@@ -205,15 +205,33 @@ impl Indices {
         at.expect("a creation has a claim until it has an index or withdraws")
     }
 
+    /// Whether so many are free; looks no further than it has to.
+    fn has_free(&self, number: usize) -> bool {
+        let mut found = 0;
+        self.free.iter().any(|word| {
+            found += word.count_ones() as usize;
+            found >= number
+        })
+    }
+
     fn count_free(&self) -> usize {
         self.free.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The lowest free indices, which are not free from now on.
-    fn promise(&mut self, most: usize) -> Box<Set> {
-        let (mut set, mut left) = (Box::new([0; WORDS]), most);
+    fn promise(&mut self, most: usize) -> Set {
+        let (mut set, mut left) = ([0; WORDS], most);
         for (free, promised) in self.free.iter_mut().zip(set.iter_mut()) {
-            while left > 0 && *free != 0 {
+            if left == 0 {
+                break;
+            }
+            let here = free.count_ones() as usize;
+            if here <= left {
+                *promised = std::mem::take(free);
+                left -= here;
+                continue;
+            }
+            while left > 0 {
                 let lowest = *free & free.wrapping_neg();
                 *free ^= lowest;
                 *promised |= lowest;
@@ -225,7 +243,7 @@ impl Indices {
 
     fn take_back(&mut self, at: usize) {
         if let Some(promised) = self.claims[at].promised.take() {
-            self.free.iter_mut().zip(*promised).for_each(|(free, promised)| *free |= promised);
+            self.free.iter_mut().zip(promised).for_each(|(free, promised)| *free |= promised);
         }
     }
 }

@@ -18,7 +18,7 @@ use rma_core::host::{
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::{Error, ErrorClass, Result};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -58,10 +58,10 @@ pub struct RuntimeHost {
 
 #[derive(Default)]
 struct Running {
-    collectives: HashMap<u64, Collective>,
+    collectives: FxHashMap<u64, Collective>,
     next: u64,
     /// Number of the next collective of each context.
-    numbers: HashMap<u64, u64>,
+    numbers: FxHashMap<u64, u64>,
 }
 
 enum Collective {
