@@ -1,10 +1,37 @@
 //! What a seed decides for every simulated job: sizes of the channel and of the engine, and delays.
 
 use crate::random::Random;
-use crate::seeds::Pools;
 use rma_ch_sim::{Latency, SimConfig};
 use rma_core::config::EngineConfig;
 use std::time::Duration;
+
+/// How large the element pools are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pools {
+    /// As users have them.
+    Default,
+    /// One element of each kind.
+    One,
+    /// Two.
+    Two,
+    /// Drawn from the seed.
+    Drawn,
+}
+
+impl Pools {
+    /// Those of a word, for a seed; `all` takes them by turns.
+    pub fn of(word: &str, seed: u64) -> Option<Self> {
+        const TURNS: [Pools; 4] = [Pools::Default, Pools::One, Pools::Two, Pools::Drawn];
+        match word {
+            "all" => Some(TURNS[(seed % 4) as usize]),
+            "default" => Some(Self::Default),
+            "one" => Some(Self::One),
+            "two" => Some(Self::Two),
+            "drawn" => Some(Self::Drawn),
+            _ => None,
+        }
+    }
+}
 
 pub(crate) fn simulation(random: &mut Random, ranks_per_node: u64) -> SimConfig {
     let max_packet = random.pick(&[192, 400, 4096]);

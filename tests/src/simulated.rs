@@ -1,10 +1,9 @@
 //! Runs a random program in virtual time and compares what memory holds with what it must hold.
 
-use crate::draws::{engine, latency, simulation};
+use crate::draws::{Pools, engine, latency, simulation};
 use crate::findings::{Findings, check_memory};
 use crate::program::{CLAIM, COUNTER, Expected, Instruction, Phases, Program, Script, elements, generate};
 use crate::random::Random;
-use crate::seeds::Pools;
 use crate::world::{from, into, kernel};
 use rma_ch_sim::{Actor, Context, Fault, Latency, SimConfig, SimHost, SimWorld, Step};
 use rma_core::config::EngineConfig;

@@ -8,7 +8,7 @@
 //! whatever the adversary, each runnable rank steps at least about every [`EVENLY_EVERY`] steps times the number of ranks, so
 //! that a rank that spins for another does not spin for ever.
 
-use crate::time::{Dice, Moment};
+use crate::dice::{Dice, Moment};
 use rma_core::channel::Lane;
 use rma_core::ids::Peer;
 use std::ops::RangeInclusive;

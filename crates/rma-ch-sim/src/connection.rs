@@ -5,7 +5,7 @@
 
 use crate::adversary::Link;
 use crate::hub::Hub;
-use crate::pair::{Body, Pair, Parcel, SideState, Wire};
+use crate::pair::{Body, Pair, Parcel, SideState, Wire, broken};
 use rma_core::channel::{BulkToken, Delivery, Failure, FailureKind, Lane, Placement, Room, Sink};
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
@@ -375,9 +375,4 @@ impl Connection {
     fn out(&self, lane: Lane) -> &Wire {
         self.pair.wire_from(self.side, lane)
     }
-}
-
-/// What is said of a peer that lives and cannot be reached any more.
-pub(crate) fn broken(peer: Peer) -> Failure {
-    Failure { kind: FailureKind::Unreachable, detail: format!("the connection to rank {peer} is broken") }
 }

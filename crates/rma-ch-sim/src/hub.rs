@@ -6,9 +6,9 @@
 use crate::bell::Bell;
 use crate::collective::Collectives;
 use crate::config::SimConfig;
-use crate::connection::broken;
-use crate::pair::{Pair, SideState};
-use crate::time::{Moment, Time};
+use crate::dice::Moment;
+use crate::pair::{Pair, SideState, broken};
+use crate::time::Time;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use rma_core::channel::{Failure, FailureKind};

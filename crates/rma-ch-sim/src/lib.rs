@@ -17,6 +17,7 @@ mod channel;
 mod collective;
 mod config;
 mod connection;
+mod dice;
 mod host;
 mod hub;
 mod memory;

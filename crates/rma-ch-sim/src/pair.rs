@@ -5,9 +5,9 @@
 //! longer its own, so that no read can come later (contract C4, also when a channel is dropped in the middle of a copy).
 
 use crate::config::SimConfig;
-use crate::time::Moment;
+use crate::dice::Moment;
 use parking_lot::Mutex;
-use rma_core::channel::Lane;
+use rma_core::channel::{Failure, FailureKind, Lane};
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
 use std::collections::VecDeque;
@@ -231,6 +231,11 @@ impl Body {
     pub(crate) fn is_revoked(&self) -> bool {
         self.source.lock().is_none() && !self.is_taken()
     }
+}
+
+/// What is said of a peer that lives and cannot be reached any more.
+pub(crate) fn broken(peer: Peer) -> Failure {
+    Failure { kind: FailureKind::Unreachable, detail: format!("the connection to rank {peer} is broken") }
 }
 
 #[cfg(test)]

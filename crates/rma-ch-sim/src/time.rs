@@ -3,6 +3,7 @@
 //! Invariants: virtual time never goes back; equal seeds and equal calls give equal draws and equal orders of events.
 
 use crate::adversary::{Link, Mood};
+use crate::dice::{Dice, Moment};
 use parking_lot::Mutex;
 use rma_core::ids::Peer;
 use std::cmp::Reverse;
@@ -21,10 +22,6 @@ impl Default for Latency {
         Self(Duration::from_micros(1)..=Duration::from_micros(20))
     }
 }
-
-/// A moment in nanoseconds since the network began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(pub(crate) u64);
 
 /// The clock of a network.
 #[derive(Debug)]
@@ -49,10 +46,6 @@ struct State {
     events: BinaryHeap<Reverse<(Moment, u64, Peer)>>,
     next_event: u64,
 }
-
-/// Numbers that look random and follow from a seed (the splitmix64 sequence).
-#[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
 
 impl Time {
     pub(crate) fn real() -> Self {
@@ -143,30 +136,6 @@ impl Schedule {
         let now = self.now().max(*at);
         self.now.store(now.0, Relaxed);
         true
-    }
-}
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// An index below `count`, which is not 0.
-    pub(crate) fn below(&mut self, count: usize) -> usize {
-        (self.roll() % count as u64) as usize
-    }
-
-    pub(crate) fn within(&mut self, range: &RangeInclusive<u64>) -> u64 {
-        let width = range.end().saturating_sub(*range.start()).saturating_add(1);
-        range.start() + self.roll() % width
     }
 }
 

@@ -6,8 +6,9 @@
 
 use crate::adversary::{Adversary, Picker};
 use crate::config::SimConfig;
+use crate::dice::{Dice, Moment};
 use crate::net::SimNet;
-use crate::time::{Dice, Latency, Moment, Schedule};
+use crate::time::{Latency, Schedule};
 use rma_core::ids::Peer;
 use std::borrow::Cow;
 use std::fmt;

@@ -12,7 +12,7 @@
 //!   the memory that the receiver named (`inbox`, `frame`).
 //! * **Waiting.** All sockets hang on an epoll instance that the engine's poller waits for (`readiness`). While there is
 //!   traffic, the connections used last are read without asking which are readable, and the system need not report on them
-//!   (`agenda`, `channel`, `watch`).
+//!   (`agenda`, `channel`).
 //! * **Ends.** A peer that ends its connection without a goodbye, or breaks the protocol, is failed once, after its last
 //!   packet; silence is never taken for death.
 //!
@@ -38,7 +38,6 @@ mod seal;
 mod socket;
 mod strangers;
 mod sys;
-mod watch;
 
 pub use channel::{SystemCalls, TcpChannel};
 pub use config::{Directory, TcpConfig, TcpSettings};

@@ -22,6 +22,7 @@ mod segment;
 mod sink;
 mod synchronize;
 mod transfer;
+mod under_way;
 mod window;
 
 pub use abi::{ChannelTable, HostTable, SIZES};

@@ -1,62 +1,15 @@
-//! Synchronization calls, and every call that is under way.
+//! Synchronization calls.
 
 use crate::entry::{bad, entry};
-use crate::handle::{CALL, Table};
 use crate::pointer::{In, Out};
+use crate::under_way::{Call, begun};
 use crate::window::WINDOWS;
-use parking_lot::Mutex;
-use rma_core::epoch::{Assert, LockKind, Sync};
+use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::Rank;
-use rma_core::window::{OperationRequest, Window, WindowFree};
 use rma_core::{Error, ErrorClass, Result};
 use std::ffi::c_int;
-use std::sync::Arc;
-
-/// A call under way.
-pub(crate) enum Call {
-    Sync(Window, Sync),
-    Free(WindowFree),
-    Request(OperationRequest),
-}
-
-static CALLS: Table<Arc<Mutex<Call>>> = Table::new(CALL, "a call");
-
-impl Call {
-    fn poll(&mut self) -> Result<bool> {
-        match self {
-            Self::Sync(window, sync) => window.poll_sync(sync),
-            Self::Free(free) => free.poll(),
-            Self::Request(request) => request.is_complete(),
-        }
-    }
-}
-
-/// The handle of a call that has begun: 0 when it is over already.
-pub(crate) fn begun(mut call: Call) -> Result<u64> {
-    Ok(if call.poll()? { 0 } else { CALLS.insert(Arc::new(Mutex::new(call))) })
-}
 
 entry! {
-    /// `rma_call_poll`.
-    fn rma_call_poll(call: u64, done: Out<c_int>) {
-        let place = done.needed("done")?;
-        if call == 0 {
-            place.set(1);
-            return Ok(());
-        }
-        let polled = CALLS.get(call)?.lock().poll();
-        if !matches!(polled, Ok(false)) {
-            CALLS.take(call)?;
-        }
-        place.set(c_int::from(polled?));
-        Ok(())
-    }
-
-    /// `rma_call_forget`.
-    fn rma_call_forget(call: u64) {
-        if call == 0 { Ok(()) } else { CALLS.take(call).map(drop) }
-    }
-
     /// `rma_post`.
     fn rma_post(window: u64, ranks: In<u32>, count: usize, assertion: c_int) {
         WINDOWS.get(window)?.try_post_to(&group(ranks, count)?, assert(assertion))

@@ -4,7 +4,7 @@ use crate::abi::{Buffer, Target};
 use crate::datatype::{basic, datatype};
 use crate::entry::entry;
 use crate::pointer::{In, Out};
-use crate::synchronize::{Call, begun};
+use crate::under_way::{Call, begun};
 use crate::window::WINDOWS;
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::{Disp, Rank};

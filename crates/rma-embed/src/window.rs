@@ -5,7 +5,7 @@ use crate::engine::ENGINES;
 use crate::entry::{bad, entry};
 use crate::handle::{CREATION, Table, WINDOW};
 use crate::pointer::{In, Out, Versioned, text};
-use crate::synchronize::{Call, begun};
+use crate::under_way::{Call, begun};
 use parking_lot::Mutex;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};

@@ -31,4 +31,5 @@ mod text;
 mod values;
 mod windows;
 
-pub use plan::{Plan, Pools, Schedules};
+pub use crate::draws::Pools;
+pub use plan::{Plan, Schedules};

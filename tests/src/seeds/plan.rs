@@ -2,40 +2,12 @@
 
 use super::generate::generate;
 use super::program::Program;
-use crate::draws::{engine, latency, simulation};
+use crate::draws::{Pools, engine, latency, simulation};
 use crate::random::Random;
 use rma_ch_sim::{Adversary, Fault, Latency, SimConfig};
 use rma_core::config::EngineConfig;
 use rma_core::ids::Peer;
 use std::time::Duration;
-
-/// How large the element pools are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pools {
-    /// As users have them.
-    Default,
-    /// One element of each kind.
-    One,
-    /// Two.
-    Two,
-    /// Drawn from the seed.
-    Drawn,
-}
-
-impl Pools {
-    /// Those of a word, for a seed; `all` takes them by turns.
-    pub fn of(word: &str, seed: u64) -> Option<Self> {
-        const TURNS: [Pools; 4] = [Pools::Default, Pools::One, Pools::Two, Pools::Drawn];
-        match word {
-            "all" => Some(TURNS[(seed % 4) as usize]),
-            "default" => Some(Self::Default),
-            "one" => Some(Self::One),
-            "two" => Some(Self::Two),
-            "drawn" => Some(Self::Drawn),
-            _ => None,
-        }
-    }
-}
 
 /// Who decides which rank steps and which packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The command: reads the tree, applies every rule, prints what is broken.
 
 use super::tree::{Finding, Tree};
-use super::{dependencies, docs, length, models, shape, text, tuning, unsafety, variables, words};
+use super::{dependencies, docs, length, models, rooms, shape, text, tuning, unsafety, variables, words};
 use crate::Outcome;
 use crate::workspace::Workspace;
 use std::process::ExitCode;
@@ -19,6 +19,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     docs::check,
     length::check,
     models::check,
+    rooms::check,
     shape::check,
     text::check,
     unsafety::check,
@@ -66,6 +67,8 @@ mod tests {
             ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
             ("docs/tuning.md", "`RMA_X`\n"),
             ("f.rs", "//! F.\n#[cfg(all(test, loom))]\nmod model;\n"),
+            ("k/src/a.rs", "//! A.\nuse crate::b;\n"),
+            ("k/src/b.rs", "//! B.\nuse crate::a;\n"),
         ]);
         tree.dependencies.push(Dependency {
             member: "c".to_owned(),
@@ -84,6 +87,7 @@ mod tests {
             "the word epoch",
             "needs mio",
             "runs the models",
+            "a imports b",
         ] {
             assert!(messages.iter().any(|m| m.contains(part)), "{part}: {messages:?}");
         }

@@ -6,6 +6,7 @@
 //! in a list until it was acted upon, [`TcpChannel::arm`] takes all reports and then looks at the lists, and what the
 //! system reports later wakes the sleeper.
 
+use super::watch::Questions;
 use crate::agenda::Agenda;
 use crate::config::{Directory, Limits, TcpSettings};
 use crate::handshake::{Identity, Terms};
@@ -15,7 +16,6 @@ use crate::queue::{STAGE, SendQueue};
 use crate::readiness::{Readiness, Source as ReadySource};
 use crate::seal::RECORD;
 use crate::strangers::Strangers;
-use crate::watch::Questions;
 use crate::{socket, sys};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,

@@ -6,7 +6,7 @@
 //! system has taken all that was written to it; before a sleep everything is watched. Whoever is watched again is reported
 //! on as it is by then, so nothing is missed in between.
 
-use crate::channel::TcpChannel;
+use super::tcp_channel::TcpChannel;
 use crate::peers::{Link, PeerState};
 use crate::readiness::{Event, Source};
 use rma_core::channel::{Failure, FailureKind};

@@ -1,0 +1,57 @@
+//! Calls that have begun and go on: synchronization, frees and operations with a request.
+
+use crate::entry::entry;
+use crate::handle::{CALL, Table};
+use crate::pointer::Out;
+use parking_lot::Mutex;
+use rma_core::Result;
+use rma_core::epoch::Sync;
+use rma_core::window::{OperationRequest, Window, WindowFree};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// A call under way.
+pub(crate) enum Call {
+    Sync(Window, Sync),
+    Free(WindowFree),
+    Request(OperationRequest),
+}
+
+static CALLS: Table<Arc<Mutex<Call>>> = Table::new(CALL, "a call");
+
+impl Call {
+    fn poll(&mut self) -> Result<bool> {
+        match self {
+            Self::Sync(window, sync) => window.poll_sync(sync),
+            Self::Free(free) => free.poll(),
+            Self::Request(request) => request.is_complete(),
+        }
+    }
+}
+
+/// The handle of a call that has begun: 0 when it is over already.
+pub(crate) fn begun(mut call: Call) -> Result<u64> {
+    Ok(if call.poll()? { 0 } else { CALLS.insert(Arc::new(Mutex::new(call))) })
+}
+
+entry! {
+    /// `rma_call_poll`.
+    fn rma_call_poll(call: u64, done: Out<c_int>) {
+        let place = done.needed("done")?;
+        if call == 0 {
+            place.set(1);
+            return Ok(());
+        }
+        let polled = CALLS.get(call)?.lock().poll();
+        if !matches!(polled, Ok(false)) {
+            CALLS.take(call)?;
+        }
+        place.set(c_int::from(polled?));
+        Ok(())
+    }
+
+    /// `rma_call_forget`.
+    fn rma_call_forget(call: u64) {
+        if call == 0 { Ok(()) } else { CALLS.take(call).map(drop) }
+    }
+}
