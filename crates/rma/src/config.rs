@@ -2,7 +2,6 @@
 //!
 //! The environment is read once, through a look-up function; after that a configuration is plain data.
 
-use crate::log::LEVELS;
 use crate::message::MessageConfig;
 use rma_ch_shm::ShmConfig;
 use rma_ch_sim::SimConfig;
@@ -12,6 +11,9 @@ use rma_core::config::{EngineConfig, Setting, Value};
 use std::net::IpAddr;
 
 pub use crate::trace::{SightConfig, TraceFile};
+
+/// What `RMA_LOG` may be.
+pub const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 /// What `RMA_ON_FAILURE` may be.
 pub const ON_FAILURE: &[&str] = &["launcher", "continue"];

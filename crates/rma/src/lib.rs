@@ -36,6 +36,7 @@ mod log;
 pub mod message;
 mod nobody;
 mod parting;
+pub mod pmi;
 mod progress;
 pub mod raw;
 mod runtime;

@@ -14,9 +14,6 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// What `RMA_LOG` may be.
-pub(crate) const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
-
 /// No rank, before the launcher has said it.
 const UNKNOWN: u32 = u32::MAX;
 

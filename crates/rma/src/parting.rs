@@ -5,7 +5,7 @@
 //! move meanwhile: others may need this rank until they have come as well.
 
 use crate::agent::with_signals_blocked;
-use crate::launch::{Client, ON_FAILURE_KEY};
+use crate::pmi::{Client, ON_FAILURE_KEY};
 use crate::runtime::Runtime;
 use parking_lot::Mutex;
 use rma_core::{Error, ErrorClass, Result};

@@ -11,9 +11,9 @@
 use crate::answering;
 use crate::config::{Configuration, Listen};
 use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
-use crate::launch::{Client, Notice, ProcessMapping, SECRET_KEY, Secret, other_launcher};
 use crate::message::Messenger;
 use crate::nobody::Nobody;
+use crate::pmi::{Client, Notice, ProcessMapping, SECRET_KEY, Secret, other_launcher};
 use crate::runtime::{Alarm, Parts, Runtime};
 use crate::{descriptors, log};
 use rma_ch_shm::segment::Mailbox;

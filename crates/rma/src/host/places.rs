@@ -2,7 +2,7 @@
 //!
 //! Knows the launcher's mapping and virtual nodes, nothing else; no state per process.
 
-use crate::launch::ProcessMapping;
+use crate::pmi::ProcessMapping;
 use rma_core::host::Locality;
 use rma_core::ids::Peer;
 

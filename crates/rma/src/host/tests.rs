@@ -1,8 +1,8 @@
 //! The host over a drawn schedule, with real shared memory between the messengers of one process.
 
 use super::*;
-use crate::launch::ProcessMapping;
 use crate::message::MessageConfig;
+use crate::pmi::ProcessMapping;
 use crate::testing::{Dice, Net};
 use rma_ch_shm::ShmConfig;
 use rma_ch_shm::segment::Mailbox;

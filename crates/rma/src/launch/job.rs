@@ -5,22 +5,19 @@
 
 use super::blame::Blame;
 use super::child::{StartError, Template};
-use super::client::JOB_PREFIX;
 use super::ending::State;
 use super::guard::{Guard, ended_child};
-use super::line::LineError;
-use super::mapping::ProcessMapping;
 use super::options::{OnFailure, Options};
 use super::outcome::Failure;
 use super::output::{Lines, Output, copy_of};
 use super::rank::{More, Rank, Source};
-use super::secret::{SECRET_KEY, Secret};
-use super::server::{Event, ON_FAILURE_KEY, Server};
+use super::server::{Event, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
 use super::stragglers::{self, Mark};
 use super::waits::report::{Reason, Reports};
 use crate::descriptors::raise_limit;
+use crate::pmi::{JOB_PREFIX, LineError, ON_FAILURE_KEY, ProcessMapping, SECRET_KEY, Secret};
 use crate::trace::gather_rest;
 
 use mio::{Events, Poll, Token};

@@ -3,8 +3,8 @@
 //! Everything here reads until there is nothing left or a bound is reached, and never waits.
 
 use super::child::Started;
-use super::line::{Line, LineError, LineReader};
 use super::output::{Lines, Output};
+use crate::pmi::{Line, LineError, LineReader};
 use mio::net::UnixStream;
 use mio::unix::{SourceFd, pipe};
 use mio::{Interest, Registry, Token};

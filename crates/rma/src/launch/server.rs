@@ -3,25 +3,12 @@
 //! It knows no process and no descriptor; [`super::job`] feeds it. A line that a PMI-1 client does not send is an error
 //! that the job ends with, never a guess.
 
-use super::line::{Line, LineError};
 use super::waits::facts::Said;
+use crate::pmi::{DEATH, KEY_LEN_MAX, Line, LineError, NAME_LEN_MAX, ON_FAILURE_KEY, REPORT, VALUE_LEN_MAX};
 use std::collections::HashMap;
 
-/// Under this key this project's launcher says what a rank's failure means for the others: `end` or `continue`.
-pub const ON_FAILURE_KEY: &str = "rma-on-failure";
-/// Longest key.
-pub const KEY_LEN_MAX: usize = 64;
-/// Longest value.
-pub const VALUE_LEN_MAX: usize = 1024;
-/// Longest name of a key-value space.
-pub const NAME_LEN_MAX: usize = 256;
 /// Most bytes that all ranks may store, per rank: a runtime publishes an address or two.
 const STORE_BYTES_PER_RANK: usize = 64 * 1024;
-
-/// The command that tells a rank that another one has died, without being asked for.
-pub(super) const DEATH: &str = "death";
-/// The command that asks a rank what it waits for.
-pub(super) const REPORT: &str = "report";
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

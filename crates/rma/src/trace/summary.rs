@@ -3,7 +3,7 @@
 //! Ranks leave their counts with the launcher before they meet for the last time, and rank 0 looks them up after that. So
 //! nobody waits because of it, and a rank that was not told to count is only missing.
 
-use crate::launch::Client;
+use crate::pmi::Client;
 use rma_core::stats::Counters;
 use rma_core::{Engine, Result};
 use std::fmt::Write;

@@ -4,7 +4,7 @@
 //! to be ended. With `follow`, `RANK` of two closes its connection and is killed when the other one has failed, which does not
 //! know whose failure it is.
 
-use rma::launch::Client;
+use rma::pmi::Client;
 use rustix::process::{Pid, Signal, getpid, kill_process, test_kill_process};
 use std::io::Read;
 use std::os::linux::net::SocketAddrExt;
@@ -41,7 +41,7 @@ fn main() {
                 let value = client.get(&format!("key-{other}")).expect("get");
                 assert_eq!(value, Some(format!("value-{other}")));
             }
-            let secret = client.get(rma::launch::SECRET_KEY).expect("get").expect("a secret");
+            let secret = client.get(rma::pmi::SECRET_KEY).expect("get").expect("a secret");
             let mapping = client.get("PMI_process_mapping").expect("get").expect("a mapping");
             println!("rank {rank} of {size}, {} secret digits, {mapping}", secret.len());
             client.finalize().expect("finalize");

@@ -10,8 +10,8 @@
 //! A wait has a line for each thing that it needs, all with its number. Every line is shorter than a launcher takes, and says
 //! nothing of which more than [`MOST_LINES`] come. Reading is total: whatever a rank sends gives a fact or an error.
 
-use super::super::line::{Line, LineError};
 use super::ranks::Ranks;
+use crate::pmi::{Line, LineError};
 
 /// Waits and locks of one rank in one answer.
 pub(crate) const MOST_LINES: usize = 256;

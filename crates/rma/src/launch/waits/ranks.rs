@@ -1,6 +1,6 @@
 //! Sets of ranks, and how they are written: `0-3,7`.
 
-use super::super::line::LineError;
+use crate::pmi::LineError;
 use std::fmt;
 
 /// A set of ranks.

@@ -4,9 +4,9 @@
 //! ([`Client::watch`]); a thread reads while nobody asks. It sleeps in the system until there is something, and ends with the
 //! connection. Only `rmarun` tells; of deaths in jobs that go on when a rank dies, which a job may be asked to do at any time.
 
+use super::agreed::{DEATH, REPORT};
 use super::client::Client;
 use super::line::Line;
-use super::server::{DEATH, REPORT};
 use crate::agent::with_signals_blocked;
 use rma_core::Result;
 use std::sync::Arc;

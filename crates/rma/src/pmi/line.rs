@@ -144,7 +144,7 @@ impl LineReader {
 
 impl LineError {
     /// An error that says `why`.
-    pub(super) fn new(why: impl Into<String>) -> Self {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }
 }

@@ -4,6 +4,7 @@
 //! waited on ([`AsFd`]): an end of stream means that the launcher is gone. Works with any launcher that speaks PMI-1 over
 //! an inherited descriptor (`PMI_FD`) or a port (`PMI_PORT`). Knows no channel and no secret.
 
+use super::agreed::JOB_PREFIX;
 use super::inherited;
 use super::line::{Line, is_legal};
 use super::notices::OnNotice;
@@ -15,9 +16,6 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// How the names of jobs of this project's launcher begin.
-pub(super) const JOB_PREFIX: &str = "rmarun-";
 
 /// How long a wait beside the questions of other threads sleeps before it looks whether they have read its answer.
 const LOOK: Duration = Duration::from_millis(20);
@@ -317,8 +315,8 @@ impl AsFd for Client {
 
 #[cfg(test)]
 mod tests {
-    use super::super::server::{Event, Server};
     use super::*;
+    use crate::launch::{Event, Server};
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixStream;
     use std::thread;
