@@ -49,10 +49,10 @@ mod world;
 #[cfg(test)]
 mod testing;
 
-pub use collective::CollectiveRequest;
 pub use communicator::{Agreed, Communicator, Envelope, Message, Receiving, Sending};
 pub use group::{Comparison, Group};
 pub use log::log_to_stderr;
 pub use rma_core::{Error, ErrorClass, Result};
+pub use runtime::CollectiveRequest;
 pub use window::{Element, Integer, LockKind, LockSet, Locked, Number, ReduceOp, Window};
 pub use world::World;

@@ -2,8 +2,8 @@
 //! wait for all of them. The C library is made of it. Programs in Rust need none of it.
 
 pub use crate::collective::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Combine, ElementWise, Exchange,
-    Gather, Given, Link, Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll, Take,
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, ElementWise, Exchange, Gather, Given, Link,
+    Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll, Take,
 };
 pub use crate::fork::{end_forked_child, is_forked_child, when_forked};
 pub use crate::intercommunicator::{Intercommunicator, Root};
@@ -11,4 +11,4 @@ pub use crate::message::{
     MatchedMessage, MessageId, Messenger, Plane, ReceiveRequest, Received, ReceivedNow, Scope, SendMode,
     SendRequest, Waiting,
 };
-pub use crate::runtime::Runtime;
+pub use crate::runtime::{CollectiveRequest, Runtime};

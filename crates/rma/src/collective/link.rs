@@ -25,6 +25,12 @@ pub trait Machine {
     fn link(&self) -> Option<&Link>;
 }
 
+/// A collective as the engine's steps see it.
+pub(crate) trait Step: Send + Sync {
+    /// Does what can be done now; says whether it has ended.
+    fn step(&self) -> bool;
+}
+
 /// Does what can be done now; gives the result once. The other ranks hear of an error, and then wait for this one no more.
 ///
 /// # Errors

@@ -13,7 +13,7 @@
 //! | [`AllToAll`] | pairwise, a few at a time ([`Exchange`]) | P - 1 |
 //! | [`ShortAllToAll`] | blocks travel by powers of two (Bruck) | ⌈log2 P⌉ |
 //!
-//! Blocking collectives of ranks that share memory need no messages while their data are short (`boards`).
+//! Blocking collectives of ranks that share memory need no messages while their data are short ([`crate::runtime`]).
 //!
 //! Blocking collectives of the C library move long blocks straight from one program's memory to another's ([`Exchange`],
 //! [`BroadcastInMemory`]); among few ranks, or where boards have told all that blocks are long, these replace the trees of
@@ -27,7 +27,6 @@ mod allgather;
 mod allreduce;
 mod alltoall;
 mod barrier;
-pub(crate) mod boards;
 mod broadcast;
 mod combine;
 mod doubling;
@@ -38,7 +37,6 @@ mod given;
 mod link;
 mod reduce;
 mod reduce_scatter;
-mod request;
 mod same_length;
 mod scan;
 mod scatter;
@@ -48,7 +46,7 @@ mod tree;
 mod up_and_down;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg(test)]
 mod tests_of_exchange;
 #[cfg(test)]
@@ -68,11 +66,9 @@ pub use gather::Gather;
 pub use given::Given;
 pub(crate) use given::packed;
 pub use link::{Link, Machine};
-pub(crate) use link::{Mapped, drive};
+pub(crate) use link::{Mapped, Step, drive};
 pub use reduce::Reduce;
 pub use reduce_scatter::ReduceScatter;
-pub use request::CollectiveRequest;
-pub(crate) use request::Step;
 pub use scan::{Prefix, Scan};
 pub use scatter::Scatter;
 pub(crate) use sequence::{Swap, Then};

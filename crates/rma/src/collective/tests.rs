@@ -19,14 +19,14 @@ fn configs() -> [MessageConfig; 3] {
         .map(|(eager_bytes, window_bytes)| MessageConfig { eager_bytes, window_bytes })
 }
 
-pub(super) fn link(net: &Net, rank: u32, number: u64) -> Link {
+pub(crate) fn link(net: &Net, rank: u32, number: u64) -> Link {
     let size = net.messengers.len() as u32;
     let group = Group::strided(0, Rank(rank), Peer(0), 1, size);
     Link::new(net.messengers[rank as usize].clone(), group, SCOPE, number)
 }
 
 /// Runs one machine per rank; each is stepped when the dice say so. `seen` is told of every end.
-pub(super) fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Dice) -> Vec<M::Output> {
+pub(crate) fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Dice) -> Vec<M::Output> {
     let mut outputs: Vec<Option<M::Output>> = machines.iter().map(|_| None).collect();
     for _ in 0..2_000_000 {
         if outputs.iter().all(Option::is_some) {
@@ -43,7 +43,7 @@ pub(super) fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Di
     panic!("no end in sight: {:?}", net.messengers);
 }
 
-pub(super) fn for_all(mut check: impl FnMut(&mut Net, u32, &mut Dice)) {
+pub(crate) fn for_all(mut check: impl FnMut(&mut Net, u32, &mut Dice)) {
     for (i, config) in configs().iter().enumerate() {
         for size in SIZES {
             let seed = 1000 * i as u64 + u64::from(size);

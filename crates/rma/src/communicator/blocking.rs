@@ -1,15 +1,15 @@
-//! The blocking collectives, on packed values: on boards where all ranks share memory ([`crate::collective::boards`]), by
+//! The blocking collectives, on packed values: on boards where all ranks share memory ([`crate::runtime::boards`]), by
 //! packets elsewhere and for what is too long. The typed calls are made of these, and those of the C library.
 //!
 //! Blocking and nonblocking collectives do not match each other (MPI 4.1 §6.12), so all ranks agree which of a
 //! communicator's collectives are blocking ones. They count these alike, and make the boards before the same one of them.
 
 use super::handle::Communicator;
-use crate::collective::boards::{Boards, Caller, Kind, Way};
 use crate::collective::{
     AllGather, AllReduce, Barrier, Broadcast, BroadcastInMemory, Combine, Exchange, Gather, Given, Machine,
     Reduce, ReduceScatter, Scatter, ShortAllToAll, Take, packed,
 };
+use crate::runtime::boards::{Boards, Caller, Kind, Way};
 use rma_core::datatype::Scatter as Room;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -2,10 +2,11 @@
 
 use super::handle::Communicator;
 use crate::collective::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, CollectiveRequest, Gather, Given, Machine, Mapped,
-    Prefix, Reduce, Scan, Scatter, Take,
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Given, Machine, Mapped, Prefix, Reduce, Scan,
+    Scatter, Take,
 };
 use crate::elements::{as_bytes, copy_into, from_bytes};
+use crate::runtime::CollectiveRequest;
 use crate::window::{Element, Number, ReduceOp};
 use rma_core::kernel::Kernel;
 use rma_core::{Error, ErrorClass, Result};

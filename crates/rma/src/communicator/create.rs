@@ -3,9 +3,10 @@
 use super::context::{Creation, accept};
 use super::handle::Communicator;
 use super::wish::Wish;
-use crate::collective::{AllGather, CollectiveRequest, Link};
+use crate::collective::{AllGather, Link};
 use crate::group::Group;
 use crate::message::Plane;
+use crate::runtime::CollectiveRequest;
 use rma_core::host::Locality;
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result, host};

@@ -6,9 +6,10 @@
 
 use super::context::{accept, propose};
 use super::handle::Communicator;
-use crate::collective::{CollectiveRequest, Link, Machine};
+use crate::collective::{Link, Machine};
 use crate::group::Group;
 use crate::message::{Ballot, Messenger};
+use crate::runtime::CollectiveRequest;
 use crate::runtime::Runtime;
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result, host};

@@ -1,11 +1,11 @@
 //! What a communicator is: processes in an order, and a context.
 
 use super::blocking::Shared;
-use crate::collective::boards::Caller;
 use crate::collective::{Barrier, Link};
 use crate::group::{Comparison, Group};
 use crate::message::{Plane, Scope};
 use crate::runtime::Runtime;
+use crate::runtime::boards::Caller;
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Engine, Error, ErrorClass, Result, host};
 use std::collections::HashMap;

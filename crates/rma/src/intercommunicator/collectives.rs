@@ -4,9 +4,10 @@
 
 use super::handle::Intercommunicator;
 use crate::collective::{
-    AllToAll, Barrier, Broadcast, CollectiveRequest, Combine, Gather, Link, Machine, Mapped, Reduce, Scatter,
-    Swap, Then, join, split,
+    AllToAll, Barrier, Broadcast, Combine, Gather, Link, Machine, Mapped, Reduce, Scatter, Swap, Then, join,
+    split,
 };
+use crate::runtime::CollectiveRequest;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
 

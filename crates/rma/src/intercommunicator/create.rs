@@ -6,10 +6,11 @@
 //! ```
 
 use super::handle::{Intercommunicator, Sides};
-use crate::collective::{Broadcast, CollectiveRequest, Link, Machine, Mapped, Swap, Then};
+use crate::collective::{Broadcast, Link, Machine, Mapped, Swap, Then};
 use crate::communicator::{Communicator, accept, propose};
 use crate::group::Group;
 use crate::message::Plane;
+use crate::runtime::CollectiveRequest;
 use crate::runtime::Runtime;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::{Arc, Weak};

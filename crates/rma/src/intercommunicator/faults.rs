@@ -5,9 +5,10 @@
 //! those of the second, which there is also where one has room for all ranks.
 
 use super::handle::{Intercommunicator, Sides};
-use crate::collective::{CollectiveRequest, Link, Machine};
+use crate::collective::{Link, Machine};
 use crate::communicator::{Agreed, Agreeing, accept, has_ended, is_held_for_dead, propose};
 use crate::message::Ballot;
+use crate::runtime::CollectiveRequest;
 use crate::runtime::Runtime;
 use rma_core::Result;
 use std::sync::atomic::Ordering::Relaxed;

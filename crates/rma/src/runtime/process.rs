@@ -1,7 +1,8 @@
 //! What the communicators of a process share: engine, messages, and the way they wait.
 
-use crate::collective::boards::Departures;
-use crate::collective::{CollectiveRequest, Machine};
+use super::boards::Departures;
+use super::request::CollectiveRequest;
+use crate::collective::Machine;
 use crate::config::Configuration;
 use crate::fork;
 use crate::host::{Block, Siblings};

@@ -7,8 +7,8 @@
 //! Invariants: a machine is stepped by one thread at a time; one that has ended is dropped, with all it holds, before its
 //! result can be seen. A collective whose handle was dropped goes on, because other ranks depend on it.
 
-use super::link::{Machine, drive};
-use crate::runtime::Runtime;
+use super::process::Runtime;
+use crate::collective::{Machine, Step, drive};
 use parking_lot::Mutex;
 use rma_core::Result;
 use std::fmt;
@@ -34,12 +34,6 @@ pub struct CollectiveRequest<T> {
     call: &'static str,
     task: Arc<dyn Task<T>>,
     is_taken: bool,
-}
-
-/// A collective as the engine's steps see it.
-pub(crate) trait Step: Send + Sync {
-    /// Does what can be done now; says whether it has ended.
-    fn step(&self) -> bool;
 }
 
 /// A collective as its handle sees it.

@@ -2,7 +2,7 @@
 //! collective of that name made of packets, so that a result does not depend on the way: not even the last bit of a sum of
 //! floating-point numbers.
 
-use super::super::combine::Combine;
+use crate::collective::Combine;
 
 /// Values of all ranks, each at an address that suits every basic type.
 pub(super) struct Values {

@@ -1,10 +1,10 @@
 //! Boards in memory of this process, and values against the machines of packets.
 
-use super::super::tests::{for_all, link, run};
-use super::super::{AllReduce, Combine, ElementWise, Reduce};
 use super::board::{BOARD_LEN, Board, Kind, MOST, Notice, Number, SLOT_LEN, SLOTS, SLOTS_AT, Want};
 use super::departures::Departures;
 use super::values::Values;
+use crate::collective::tests::{for_all, link, run};
+use crate::collective::{AllReduce, Combine, ElementWise, Reduce};
 use rma_core::host::{SegmentKind, SegmentRequest, SegmentSet};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
