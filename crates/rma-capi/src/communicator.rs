@@ -124,10 +124,20 @@ impl Offspring {
             None => Partners::Own(Arc::clone(&inner)),
             Some(inter) => Partners::Remote(Arc::clone(inter)),
         };
+        let (own, between) = (Arc::clone(&inner), inter.clone());
         let comm = Comm { inner, inter, handler, name: Name::default(), attributes, hints, partners };
-        COMMS
-            .insert(comm)
-            .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another communicator"))
+        COMMS.insert(comm).ok_or_else(|| {
+            disown(&own, between.as_deref());
+            Error::new(ErrorClass::NoMem, "", "no handle is left for another communicator")
+        })
+    }
+}
+
+/// Lets go of a communicator of which the program gets no handle: its other ranks wait for this one no more.
+fn disown(comm: &Communicator, inter: Option<&Intercommunicator>) {
+    match inter {
+        None => comm.disown(),
+        Some(inter) => inter.disown(),
     }
 }
 

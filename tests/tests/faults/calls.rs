@@ -204,6 +204,40 @@ fn a_communicator_that_not_all_have_got_keeps_nobody_waiting() {
 }
 
 #[test]
+fn a_communicator_of_groups_that_not_all_have_got_keeps_nobody_waiting() {
+    if is_second_pass() {
+        return;
+    }
+    let (folder, mut have) = (build("made"), 0);
+    for path in paths() {
+        for (seed, kind) in [(0, "group"), (0, "inter"), (1, "merge"), (0, "dup"), (1, "idup")] {
+            let ranks = 4 + 2 * (path.name.len() as u32 % 2);
+            let (what, ended) = run(&folder, &path, ranks, kind, seed);
+            assert_eq!(judge(&what, &ended, ranks) as u32, ranks - 1, "{what}: {ended:#?}");
+            assert!(ended.took < BOUND, "{what}: {ended:#?}");
+            have += ended.stdout.matches("has got it").count();
+        }
+    }
+    assert!(have > 0, "nobody has got one before the death");
+}
+
+#[test]
+fn makings_of_communicators_end_whoever_dies_in_them() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("made");
+    for path in paths() {
+        for seed in 0..seeds(3) {
+            let ranks = 4 + (seed as u32 * 3) % 6;
+            let (what, ended) = run(&folder, &path, ranks, "random", seed);
+            assert!(judge(&what, &ended, ranks) >= 1);
+            assert!(ended.took < BOUND, "{what}: {ended:#?}");
+        }
+    }
+}
+
+#[test]
 fn failures_are_told_and_acknowledged() {
     if is_second_pass() {
         return;

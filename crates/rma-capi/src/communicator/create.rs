@@ -1,7 +1,7 @@
 //! Making and freeing communicators (MPI 5.0 §7.4.2, §7.4.3).
 
 use super::hints::{Hints, given};
-use super::{COMMS, Comm, get, owner};
+use super::{COMMS, Comm, disown, get, owner};
 use crate::abi::*;
 use crate::arguments::{Out, negative};
 use crate::entry::entry;
@@ -129,39 +129,45 @@ fn duplicate(
     let new = match &old.inter {
         None => {
             let inner = old.inner.duplicate()?;
-            old.enter(inner, hints?)?
+            let hints = hints.inspect_err(|_| inner.disown())?;
+            old.enter(inner, hints)?
         }
         Some(inter) => {
             let inter = inter.duplicate()?;
-            old.enter_inter(inter, hints?)?
+            let hints = hints.inspect_err(|_| inter.disown())?;
+            old.enter_inter(inter, hints)?
         }
     };
     adopt_attributes(process, comm, new)?;
     newcomm.set("newcomm", new)
 }
 
-/// Copies attributes to a new communicator. When a function fails, the new one goes again: other ranks may keep theirs, but
-/// the program cannot use it.
+/// Copies attributes to a new communicator. When a function fails, the new one goes again: other ranks may keep theirs, without
+/// this one.
 fn adopt_attributes(process: &'static Process, comm: MPI_Comm, new: MPI_Comm) -> Result<()> {
-    let copy = &get(process, new)?.attributes;
-    let copied = get(process, comm)?.attributes.copy_to(owner(comm), copy);
+    let made = get(process, new)?;
+    let copied = get(process, comm)?.attributes.copy_to(owner(comm), &made.attributes);
     if copied.is_err() {
+        disown(&made.inner, made.inter.as_deref());
         // The first failure is the one to tell of.
-        let _ = copy.delete_all(owner(new));
+        let _ = made.attributes.delete_all(owner(new));
         COMMS.remove(new);
     }
     copied
 }
 
-/// Stores the handle of a communicator that may not be for this rank.
+/// Stores the handle of a communicator that may not be for this rank. Without a place for it this one takes part all the same: others
+/// may wait for it.
 fn make(
     old: &Comm,
     newcomm: Out<MPI_Comm>,
     new: impl FnOnce() -> Result<Option<Communicator>>,
 ) -> Result<()> {
-    newcomm.check("newcomm")?;
     let made = match new()? {
-        Some(inner) => old.enter(inner, Hints::default())?,
+        Some(inner) => {
+            newcomm.check("newcomm").inspect_err(|_| inner.disown())?;
+            old.enter(inner, Hints::default())?
+        }
         None => MPI_COMM_NULL,
     };
     newcomm.set("newcomm", made)
@@ -173,9 +179,11 @@ fn make_inter(
     newcomm: Out<MPI_Comm>,
     new: impl FnOnce() -> Result<Option<Intercommunicator>>,
 ) -> Result<()> {
-    newcomm.check("newcomm")?;
     let made = match new()? {
-        Some(inter) => old.enter_inter(inter, Hints::default())?,
+        Some(inter) => {
+            newcomm.check("newcomm").inspect_err(|_| inter.disown())?;
+            old.enter_inter(inter, Hints::default())?
+        }
         None => MPI_COMM_NULL,
     };
     newcomm.set("newcomm", made)

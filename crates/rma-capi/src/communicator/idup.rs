@@ -42,20 +42,25 @@ fn duplicate(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     let old = get(process, comm)?;
-    // Begun before arguments are checked and the program's functions are called, so that what is wrong with them keeps no
-    // other rank waiting.
+    let prepared = newcomm.check("newcomm").and(request.check("request")).and(hints).and_then(|hints| {
+        let offspring = old.offspring(hints);
+        match old.attributes.copy_to(owner(comm), &offspring.attributes) {
+            Ok(()) => Ok(offspring),
+            Err(error) => {
+                // The first failure is the one to tell of.
+                let _ = offspring.attributes.delete_all(owner(MPI_COMM_NULL));
+                Err(error)
+            }
+        }
+    });
+    let offspring = prepared.inspect_err(|_| match &old.inter {
+        None => drop(old.inner.begin_duplicate_for_others()),
+        Some(inter) => drop(inter.begin_duplicate_for_others()),
+    })?;
     let under_way = match &old.inter {
         None => UnderWay::Intra(old.inner.begin_duplicate()),
         Some(inter) => UnderWay::Inter(Arc::clone(&old.inner), inter.begin_duplicate()),
     };
-    newcomm.check("newcomm")?;
-    request.check("request")?;
-    let offspring = old.offspring(hints?);
-    if let Err(error) = old.attributes.copy_to(owner(comm), &offspring.attributes) {
-        // The first failure is the one to tell of.
-        let _ = offspring.attributes.delete_all(owner(MPI_COMM_NULL));
-        return Err(error);
-    }
     let duplicate = Duplicate { under_way, offspring: Some(offspring), newcomm };
     request.set("request", enter(Box::new(duplicate), old.raiser(comm))?)
 }

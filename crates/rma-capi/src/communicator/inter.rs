@@ -24,7 +24,8 @@ entry! {
     ) raises Raiser::Comm(local_comm); |process| {
         let local = get(process, local_comm)?;
         let comm = local.intra()?;
-        let leader = rank_of_leader("local_leader", local_leader)?;
+        let leader = rank_of_leader("local_leader", local_leader);
+        let leader = leader.map_err(|fault| comm.refuse_inter_local(fault))?;
         let is_leader = local.inner.rank() == leader;
         let wish = || {
             let tag = u32::try_from(tag).map_err(|_| negative(ErrorClass::Tag, "tag", tag.into()))?;
@@ -42,7 +43,7 @@ entry! {
             return Err(comm.refuse_inter(fault, bridge, tag));
         }
         let inter = comm.create_inter(leader, bridge, tag)?;
-        newintercomm.check("newintercomm")?;
+        newintercomm.check("newintercomm").inspect_err(|_| inter.disown())?;
         newintercomm.set("newintercomm", local.enter_inter(inter, Hints::default())?)
     }
 
@@ -52,9 +53,9 @@ entry! {
         high: c_int,
         newintracomm: Out<MPI_Comm>,
     ) raises Raiser::Comm(intercomm); |process| {
-        newintracomm.check("newintracomm")?;
         let comm = get(process, intercomm)?;
         let merged = inter(comm)?.merge(high != 0)?;
+        newintracomm.check("newintracomm").inspect_err(|_| merged.disown())?;
         newintracomm.set("newintracomm", comm.enter(merged, Hints::default())?)
     }
 

@@ -105,9 +105,9 @@ impl Link {
     /// Says that this rank leaves the collective with an error of class `why`, to those that may wait for it; takes and sends nothing of it
     /// any more. The second time nothing is done.
     pub fn quit(&self, why: ErrorClass) {
-        let (size, whole) = (self.whole.size(), &self.whole);
+        let size = self.whole.size();
         let tell = match self.is_wide || size <= FEW {
-            true => (0..size).map(|rank| whole.peer(Rank(rank))).collect(),
+            true => self.everybody().collect(),
             false => self.partners(),
         };
         self.messenger.quit(self.scope, self.number, &self.whole, why, tell.into_iter());
@@ -118,25 +118,22 @@ impl Link {
         self.messenger.check_circle(&self.whole)
     }
 
-    /// This rank has made the communicator of this context in the collective.
-    pub(crate) fn note_made(&self, context: u64) {
-        if let Some(making) = self.making() {
-            self.messenger.note_made(making, context);
-        }
+    /// The name of the communicator that the collective makes.
+    pub(crate) fn making(&self) -> Making {
+        debug_assert!(
+            self.scope.plane == Plane::Collective,
+            "others are not told apart by their numbers alone"
+        );
+        Making { parent: self.scope.context, number: self.number, part: 0 }
     }
 
-    /// This rank does not get the communicator that the collective makes, which the others are told.
-    pub(crate) fn fail_making(&self) {
-        let members = (0..self.whole.size()).map(|rank| self.whole.peer(Rank(rank)));
-        if let Some(making) = self.making() {
-            self.messenger.fail_making(making, members);
-        }
+    /// All whom the collective may concern.
+    pub(crate) fn everybody(&self) -> impl Iterator<Item = Peer> + '_ {
+        (0..self.whole.size()).map(|rank| self.whole.peer(Rank(rank)))
     }
 
-    /// Collectives of other planes are not told apart by their numbers alone.
-    fn making(&self) -> Option<Making> {
-        let Scope { context: parent, plane } = self.scope;
-        (plane == Plane::Collective).then_some(Making { parent, number: self.number })
+    pub(crate) fn messenger(&self) -> &Messenger {
+        &self.messenger
     }
 
     /// This rank is through with the collective.

@@ -1,14 +1,15 @@
 //! Communicators made from communicators.
 
-use super::context::{Creation, accept};
+use super::context::{Creation, OfName, naming, of_members};
+use super::faults::has_ended;
 use super::handle::Communicator;
 use super::wish::Wish;
-use crate::collective::{AllGather, Link};
+use crate::collective::{AllGather, Broadcast, Link, Mapped};
 use crate::group::Group;
-use crate::message::Plane;
+use crate::message::{Making, Plane};
 use crate::runtime::CollectiveRequest;
 use rma_core::host::Locality;
-use rma_core::ids::{Peer, Rank};
+use rma_core::ids::Rank;
 use rma_core::{Error, ErrorClass, Result, host};
 use std::sync::Arc;
 
@@ -18,11 +19,7 @@ impl Communicator {
     /// # Errors
     /// When a rank is lost.
     pub fn duplicate(&self) -> Result<Self> {
-        let made = self.runtime().run("comm_dup", self.duplication("MPI_Comm_dup"));
-        // Others hear of it now: the caller may not come back for long.
-        made.inspect_err(|_| {
-            self.engine().poll();
-        })
+        self.runtime().run("comm_dup", self.duplication("MPI_Comm_dup"))
     }
 
     /// Begins to make a communicator of the same ranks.
@@ -30,8 +27,21 @@ impl Communicator {
         self.runtime().begin("comm_idup", self.duplication("MPI_Comm_idup"))
     }
 
-    fn duplication(&self, maker: &'static str) -> Creation {
-        Creation::new(self.runtime(), self.members(), self.link(), maker)
+    /// Begins to make one that this rank is not to have, because the other ranks may be about to; see [`Communicator::disown`].
+    pub fn begin_duplicate_for_others(&self) -> CollectiveRequest<Self> {
+        self.runtime().begin("comm_idup", self.duplication("MPI_Comm_idup").disowned())
+    }
+
+    fn duplication(&self, maker: &'static str) -> Creation<Broadcast, impl OfName> {
+        let link = self.link();
+        let words = naming(self.runtime(), &link);
+        Creation::new(link, words, of_members(self.runtime(), self.members(), self.rank(), maker))
+    }
+
+    /// Lets go of a communicator that other ranks may go on to use: there, this one counts as one that has not got it.
+    pub fn disown(&self) {
+        self.runtime().messenger().disown(self.context());
+        self.engine().poll();
     }
 
     /// The communicator of this process alone (`MPI_COMM_SELF`). All that this gives on one process share a context, and
@@ -50,18 +60,13 @@ impl Communicator {
     pub fn create(&self, group: &Group) -> Result<Option<Self>> {
         const CALL: &str = "comm_create";
         let link = self.link();
-        // The others of the group get an error, and the collectives that follow have the same number on all.
-        let checked = self.checked(CALL, group).inspect_err(|error| {
-            link.quit(error.class());
-            link.fail_making();
-            self.engine().poll();
-        });
-        let group = self.runtime().noted(checked)?;
+        let group = self.runtime().noted(self.checked(CALL, group, &link, link.making()))?;
         match group.rank(self.runtime().me) {
             Some(me) => {
                 let link = link.apart(group.with_context(self.context(), me));
-                let creation = Creation::new(self.runtime(), group.clone(), link, "MPI_Comm_create");
-                self.runtime().run(CALL, creation).map(Some)
+                let words = naming(self.runtime(), &link);
+                let function = of_members(self.runtime(), group.clone(), me, "MPI_Comm_create");
+                self.runtime().run(CALL, Creation::new(link, words, function)).map(Some)
             }
             None => {
                 self.engine().poll();
@@ -78,16 +83,19 @@ impl Communicator {
     /// lost.
     pub fn create_group(&self, group: &Group, tag: u32) -> Result<Self> {
         const CALL: &str = "comm_create_group";
-        let group = self.runtime().noted(self.checked(CALL, group))?;
         let me = group.rank(self.runtime().me).ok_or_else(|| {
             let cause = format!("process {} is not a member of the group", self.runtime().me);
             Error::new(ErrorClass::Group, CALL, cause)
         });
-        let known = group.with_context(self.context(), self.runtime().noted(me)?);
+        let me = self.runtime().noted(me)?;
+        let known = group.with_context(self.context(), me);
         let messenger = self.runtime().messenger.clone();
+        let making = messenger.next_making(&known, tag);
         let link = Link::new(messenger, known, self.scope(Plane::Creation), u64::from(tag));
-        let creation = Creation::new(self.runtime(), group.clone(), link, "MPI_Comm_create_group");
-        self.runtime().run(CALL, creation)
+        let group = self.runtime().noted(self.checked(CALL, group, &link, making))?;
+        let words = naming(self.runtime(), &link);
+        let function = of_members(self.runtime(), group.clone(), me, "MPI_Comm_create_group");
+        self.runtime().run(CALL, Creation::named(making, link, words, function))
     }
 
     /// Makes a communicator for each color, of the ranks that give it, ordered by `key` and then by rank. A rank that gives
@@ -119,48 +127,46 @@ impl Communicator {
     /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
     pub fn refuse_split(&self, fault: Error) -> Error {
         const CALL: &str = "comm_split";
-        match self.wishes(CALL, Wish::refused(self.runtime()), &self.link()) {
-            Ok(_) => fault.in_call(CALL),
-            Err(error) => error,
+        match self.split_by(CALL, Wish::refused(self.runtime())) {
+            Err(error) if error.class() != ErrorClass::Other => error,
+            _ => fault.in_call(CALL),
         }
     }
 
     fn split_by(&self, call: &'static str, mine: Wish) -> Result<Option<Self>> {
         let link = self.link();
-        let all = self.wishes(call, mine, &link)?;
-        Wish::none_refused(&all, call, "")?;
-        let Some(color) = mine.color() else { return Ok(None) };
-        let members = Wish::chosen(&all, color);
-        let first = members.first().map_or(self.rank(), |rank| *rank);
-        let context = self.runtime().noted(accept(all[first as usize].context()))?;
-        let me = members.iter().position(|rank| *rank == self.rank()).unwrap_or_default();
-        let own = self.group();
-        let peers: Vec<Peer> = members.iter().map(|rank| own.peer(Rank(*rank))).collect();
-        let group = host::Group::of(context, Rank(me as u32), &peers);
+        let wishes = Mapped::new(AllGather::new(link.clone(), mine.emit()), move |blocks: Vec<Vec<u8>>| {
+            blocks.iter().map(|block| Wish::parse(block, call)).collect::<Result<Vec<_>>>()
+        });
+        let (runtime, members, me) = (Arc::downgrade(self.runtime()), self.members(), self.rank());
         let maker = if call == "comm_split" { "MPI_Comm_split" } else { "MPI_Comm_split_type" };
-        let made = Self::new(Arc::clone(self.runtime()), group).made_by(maker);
-        link.note_made(context);
-        Ok(Some(made))
+        let choose = move |all: Vec<Wish>| {
+            Wish::none_refused(&all, call, "")?;
+            let Some(color) = mine.color() else { return Ok(None) };
+            let chosen = Wish::chosen(&all, color);
+            let first = chosen.first().map_or(me, |rank| *rank);
+            let place = chosen.iter().position(|rank| *rank == me).unwrap_or_default() as u32;
+            let named = all[first as usize].context().to_le_bytes().to_vec();
+            let runtime = runtime.upgrade().ok_or_else(has_ended)?;
+            of_members(&runtime, members.incl(&chosen)?, place, maker)(named).map(Some)
+        };
+        self.runtime().run(call, Creation::new(link, wishes, move |all| Ok(choose(all))))?
     }
 
-    /// What every rank says.
-    fn wishes(&self, call: &'static str, mine: Wish, link: &Link) -> Result<Vec<Wish>> {
-        let checked = self.check_members(call);
-        let told = checked.and_then(|()| self.runtime().run(call, AllGather::new(link.clone(), mine.emit())));
-        let blocks = told.inspect_err(|_| {
-            link.fail_making();
-            self.engine().poll();
-        })?;
-        self.runtime().noted(blocks.iter().map(|block| Wish::parse(block, call)).collect())
-    }
-
-    fn checked<'g>(&self, call: &'static str, group: &'g Group) -> Result<&'g Group> {
-        match group.difference(&self.members()).peer(0) {
-            None => Ok(group),
-            Some(stranger) => {
-                let cause = format!("process {stranger} is not one of the communicator's");
-                Err(Error::new(ErrorClass::Group, call, cause))
-            }
-        }
+    /// The group, if it is of this communicator. Otherwise the others of it get an error, and the collectives that follow have the same
+    /// number on all.
+    fn checked<'g>(
+        &self,
+        call: &'static str,
+        group: &'g Group,
+        link: &Link,
+        making: Making,
+    ) -> Result<&'g Group> {
+        let Some(stranger) = group.difference(&self.members()).peer(0) else { return Ok(group) };
+        let cause = format!("process {stranger} is not one of the communicator's");
+        link.quit(ErrorClass::Group);
+        link.messenger().fail_making(making, link.everybody());
+        self.engine().poll();
+        Err(Error::new(ErrorClass::Group, call, cause))
     }
 }

@@ -17,7 +17,7 @@ mod tests;
 #[cfg(test)]
 mod tests_of_boards;
 
-pub(crate) use context::{accept, propose};
+pub(crate) use context::{Creation, Made, accept, propose};
 pub use faults::Agreed;
 pub(crate) use faults::{Agreeing, has_ended, is_held_for_dead};
 pub use handle::Communicator;

@@ -7,20 +7,26 @@
 
 use super::handle::{Intercommunicator, Sides};
 use crate::collective::{Broadcast, Link, Machine, Mapped, Swap, Then};
-use crate::communicator::{Communicator, accept, propose};
+use crate::communicator::{Communicator, Creation, accept, propose};
 use crate::group::Group;
-use crate::message::Plane;
+use crate::message::{Making, Plane};
 use crate::runtime::CollectiveRequest;
 use crate::runtime::Runtime;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::ids::{Peer, Rank};
+use rma_core::{Error, ErrorClass, Result, host};
 use std::sync::{Arc, Weak};
 
-/// What a leader says of its side: the process that stands for it, the context it proposes, and a few words more.
+/// What a leader says of its side: the process that stands for it, the context it proposes, its part of the making, and a few words
+/// more.
 struct Proposal {
     leader: u32,
     context: u64,
+    making: Making,
     rest: Vec<u8>,
 }
+
+/// The other leader's rank on the way between them.
+const PARTNER: u32 = 1;
 
 impl Communicator {
     /// Makes a communicator between this one's group and another: every rank of both calls it on the communicator of its own
@@ -38,32 +44,47 @@ impl Communicator {
     ) -> Result<Intercommunicator> {
         const CALL: &str = "intercomm_create";
         let runtime = self.runtime();
-        self.peer(leader).map_err(|error| error.in_call(CALL))?;
-        let is_leader = self.rank() == leader;
-        let (link, partner) = match bridge.filter(|_| is_leader) {
-            Some((bridge, remote)) => {
-                bridge.peer(remote).map_err(|error| error.in_call(CALL))?;
-                (self.link_of_bridge(bridge, tag), Some(remote))
-            }
-            None if is_leader => {
+        let own = self.link();
+        let checked = self.peer(leader).and_then(|_| match bridge {
+            Some((bridge, remote)) if self.rank() == leader => bridge.peer(remote).map(Some),
+            None if self.rank() == leader => {
                 let cause = "the leader gives no communicator with the other leader";
-                return Err(Error::new(ErrorClass::Comm, CALL, cause));
+                Err(Error::new(ErrorClass::Comm, CALL, cause))
             }
-            None => (self.link_of_nobody(), None),
+            _ => Ok(None),
+        });
+        let partner = checked.map_err(|fault| self.refuse_as(CALL, &own, fault))?;
+        let link = match (bridge, partner) {
+            (Some((bridge, _)), Some(partner)) => self.link_of_bridge(bridge, partner, tag),
+            _ => self.link_of_nobody(),
         };
         let local = self.members();
         let mut words = Vec::new();
         local.write(&mut words);
-        let proposals = exchange(runtime, link, partner, self.link(), leader, words);
-        let (runtime, call) = (Arc::downgrade(runtime), CALL);
-        let machine = Mapped::new(proposals, move |[ours, theirs]: [Proposal; 2]| {
+        let proposals = exchange(runtime, link, partner.map(|_| PARTNER), own.clone(), leader, words);
+        let runtime = Arc::downgrade(runtime);
+        let function = move |[ours, theirs]: [Proposal; 2]| {
             let is_first = ours.leader < theirs.leader;
             let context = accept(if is_first { ours.context } else { theirs.context })?;
-            let remote = Group::read(&theirs.rest).ok_or_else(|| malformed(call))?;
+            let remote = Group::read(&theirs.rest).ok_or_else(|| malformed(CALL))?;
             let sides = Sides { context, local: local.clone(), remote, is_first };
-            Ok(Intercommunicator::new(upgrade(&runtime)?, sides)?.made_by("MPI_Intercomm_create"))
-        });
-        self.runtime().run(CALL, machine)
+            let made = Intercommunicator::new(upgrade(&runtime)?, sides)?;
+            Ok(made.made_by("MPI_Intercomm_create").made_beside(theirs.making))
+        };
+        self.runtime().run(CALL, Creation::new(own, proposals, function).with(partner))
+    }
+
+    /// Takes part in the making of an intercommunicator with an argument that the caller has found wrong, as one that is no leader, so
+    /// that the others of this group get an error. Gives the error to report here.
+    pub fn refuse_inter_local(&self, fault: Error) -> Error {
+        self.refuse_as("intercomm_create", &self.link(), fault)
+    }
+
+    fn refuse_as(&self, call: &'static str, link: &Link, fault: Error) -> Error {
+        link.quit(fault.class());
+        link.messenger().fail_making(link.making(), link.everybody());
+        self.engine().poll();
+        fault.in_call(call)
     }
 
     /// Takes part, as the leader, in the making of an intercommunicator with arguments that the caller has found wrong, so
@@ -75,7 +96,8 @@ impl Communicator {
         let nothing = Broadcast::new(self.link(), self.rank(), Some(Vec::new()), u64::MAX);
         let told = self.runtime().run(CALL, nothing).and_then(|_| match bridge {
             Some((bridge, remote)) => {
-                let swap = Swap::with(self.link_of_bridge(bridge, tag), Some(remote), Vec::new());
+                let link = self.link_of_bridge(bridge, bridge.peer(remote)?, tag);
+                let swap = Swap::with(link, Some(PARTNER), Vec::new());
                 self.runtime().run(CALL, swap).map(drop)
             }
             None => Ok(()),
@@ -83,10 +105,11 @@ impl Communicator {
         told.map_or_else(|error| error, |()| fault.in_call(CALL))
     }
 
-    /// The way from leader to leader.
-    fn link_of_bridge(&self, bridge: &Self, tag: u32) -> Link {
+    /// The way from leader to leader, which concerns nobody else of the communicator that both are in.
+    fn link_of_bridge(&self, bridge: &Self, partner: Peer, tag: u32) -> Link {
         let scope = bridge.scope(Plane::Creation);
-        Link::new(self.runtime().messenger.clone(), bridge.group(), scope, u64::from(tag)).step(1)
+        let both = host::Group::of(bridge.context(), Rank(0), &[self.runtime().me, partner]);
+        Link::new(self.runtime().messenger.clone(), both, scope, u64::from(tag)).step(1)
     }
 
     /// For ranks that have no message to exchange.
@@ -105,8 +128,9 @@ impl Intercommunicator {
         const CALL: &str = "intercomm_merge";
         let (local, remote, counts_first) = (self.members(), self.remote().clone(), self.is_first());
         let weak = Arc::downgrade(self.runtime());
-        let proposals = self.proposals(vec![u8::from(is_high)]);
-        let machine = Mapped::new(proposals, move |[ours, theirs]: [Proposal; 2]| {
+        let link = self.link();
+        let proposals = self.proposals(&link, vec![u8::from(is_high)]);
+        let machine = Creation::new(link, proposals, move |[ours, theirs]: [Proposal; 2]| {
             let is_first = match (&ours.rest[..], &theirs.rest[..]) {
                 ([ours], [theirs]) if ours != theirs => ours < theirs,
                 _ => counts_first,
@@ -131,21 +155,36 @@ impl Intercommunicator {
 
     /// Begins to make an intercommunicator of the same groups.
     pub fn begin_duplicate(&self) -> CollectiveRequest<Self> {
-        let (local, remote, is_first) = (self.members(), self.remote().clone(), self.is_first());
-        let weak = Arc::downgrade(self.runtime());
-        let machine = Mapped::new(self.proposals(Vec::new()), move |[ours, theirs]: [Proposal; 2]| {
-            let context = accept(if is_first { ours.context } else { theirs.context })?;
-            let sides = Sides { context, local: local.clone(), remote: remote.clone(), is_first };
-            Ok(Self::new(upgrade(&weak)?, sides)?.made_by("MPI_Comm_dup"))
-        });
-        self.runtime().begin("comm_dup", machine)
+        self.runtime().begin("comm_dup", self.duplication())
+    }
+
+    /// Begins to make one that this rank is not to have; see [`Communicator::begin_duplicate_for_others`].
+    pub fn begin_duplicate_for_others(&self) -> CollectiveRequest<Self> {
+        self.runtime().begin("comm_dup", self.duplication().disowned())
+    }
+
+    fn duplication(
+        &self,
+    ) -> Creation<
+        impl Machine<Output = [Proposal; 2]> + Send + use<> + 'static,
+        impl FnMut([Proposal; 2]) -> Result<Self> + Send + use<> + 'static,
+    > {
+        let (sides, weak, link) = (self.sides(), Arc::downgrade(self.runtime()), self.link());
+        let proposals = self.proposals(&link, Vec::new());
+        Creation::new(link, proposals, move |[ours, theirs]: [Proposal; 2]| {
+            let context = accept(if sides.is_first { ours.context } else { theirs.context })?;
+            let made = Self::new(upgrade(&weak)?, Sides { context, ..sides.clone() })?;
+            Ok(made.made_by("MPI_Comm_dup"))
+        })
     }
 
     /// The proposals of both groups' ranks 0.
-    fn proposals(&self, rest: Vec<u8>) -> impl Machine<Output = [Proposal; 2]> + Send + 'static {
-        let link = self.link();
-        let local = self.local(&link, 1);
-        exchange(self.runtime(), link, self.partner(), local, 0, rest)
+    fn proposals(
+        &self,
+        link: &Link,
+        rest: Vec<u8>,
+    ) -> impl Machine<Output = [Proposal; 2]> + Send + use<> + 'static {
+        exchange(self.runtime(), link.clone(), self.partner(), self.local(link, 1), 0, rest)
     }
 }
 
@@ -157,9 +196,9 @@ fn exchange(
     local: Link,
     leader: u32,
     rest: Vec<u8>,
-) -> impl Machine<Output = [Proposal; 2]> + Send + 'static {
+) -> impl Machine<Output = [Proposal; 2]> + Send + use<> + 'static {
     let context = if partner.is_some() { propose(runtime) } else { 0 };
-    let ours = Proposal { leader: runtime.me.0, context, rest }.emit();
+    let ours = Proposal { leader: runtime.me.0, context, making: local.making(), rest }.emit();
     let swap = Swap::with(bridge, partner, ours.clone());
     let told = Then::new(swap, move |theirs: Option<Vec<u8>>| {
         let both = theirs.map(|theirs| {
@@ -191,17 +230,25 @@ fn exchange(
 
 impl Proposal {
     fn emit(&self) -> Vec<u8> {
+        let Making { parent, number, part } = self.making;
         let mut bytes = self.leader.to_le_bytes().to_vec();
-        bytes.extend_from_slice(&self.context.to_le_bytes());
+        for number in [self.context, parent, number, part] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
         bytes.extend_from_slice(&self.rest);
         bytes
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let (leader, bytes) = bytes.split_first_chunk::<4>()?;
-        let (context, rest) = bytes.split_first_chunk::<8>()?;
-        let (leader, context) = (u32::from_le_bytes(*leader), u64::from_le_bytes(*context));
-        Some(Self { leader, context, rest: rest.to_vec() })
+        let (leader, mut bytes) = bytes.split_first_chunk::<4>()?;
+        let mut number = || {
+            let (number, rest) = bytes.split_first_chunk::<8>()?;
+            bytes = rest;
+            Some(u64::from_le_bytes(*number))
+        };
+        let context = number()?;
+        let making = Making { parent: number()?, number: number()?, part: number()? };
+        Some(Self { leader: u32::from_le_bytes(*leader), context, making, rest: bytes.to_vec() })
     }
 }
 

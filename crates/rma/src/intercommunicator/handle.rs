@@ -1,9 +1,9 @@
 //! What an intercommunicator is: two groups, and a context.
 
 use crate::collective::Link;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Made};
 use crate::group::{Comparison, Group};
-use crate::message::{Plane, Scope};
+use crate::message::{Making, Plane, Scope};
 use crate::runtime::Runtime;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result, host};
@@ -24,6 +24,8 @@ pub struct Intercommunicator {
     begun: AtomicU64,
     /// Ballots of agreements begun so far.
     pub(super) agreements: AtomicU64,
+    /// The remote group's part of its making, if the groups made it each for itself.
+    beside: Option<Making>,
 }
 
 /// What the ranks of both groups know of each other.
@@ -54,13 +56,25 @@ impl Intercommunicator {
         let (local, both) = (known(&local)?, known(&both)?);
         runtime.messenger.open(&both);
         let (begun, agreements) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { runtime, local, remote, both, is_first, begun, agreements })
+        Ok(Self { runtime, local, remote, both, is_first, begun, agreements, beside: None })
     }
 
     /// Notes the call that has made it, as reports have it.
     pub(super) fn made_by(self, call: &'static str) -> Self {
         self.runtime.note_maker(self.context(), call);
         self
+    }
+
+    /// Notes the other group's part of its making.
+    pub(super) fn made_beside(mut self, making: Making) -> Self {
+        self.beside = Some(making);
+        self
+    }
+
+    /// Lets go of it; see [`Communicator::disown`].
+    pub fn disown(&self) {
+        self.runtime.messenger.disown(self.context());
+        self.runtime.engine.poll();
     }
 
     /// What it is made of.
@@ -165,6 +179,16 @@ impl Intercommunicator {
 
     pub(super) fn is_first(&self) -> bool {
         self.is_first
+    }
+}
+
+impl Made for Intercommunicator {
+    fn made(&self) -> Option<u64> {
+        Some(self.context())
+    }
+
+    fn beside(&self) -> Option<(Making, Vec<Peer>)> {
+        Some((self.beside?, self.remote.peers().collect()))
     }
 }
 

@@ -7,8 +7,8 @@
 //! ```
 
 use super::handle::{Intercommunicator, Sides};
-use crate::collective::{AllGather, Broadcast, Mapped, Swap, Then, join, split};
-use crate::communicator::{Wish, accept};
+use crate::collective::{AllGather, Broadcast, Link, Machine, Mapped, Swap, Then, join, split};
+use crate::communicator::{Creation, Wish, accept, has_ended};
 use crate::group::Group;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
@@ -42,43 +42,59 @@ impl Intercommunicator {
     /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
     pub fn refuse_split(&self, fault: Error) -> Error {
         const CALL: &str = "comm_split";
-        match self.wishes(CALL, Wish::refused(self.runtime())) {
-            Ok(_) => fault.in_call(CALL),
-            Err(error) => error,
+        match self.split_by(CALL, Wish::refused(self.runtime())) {
+            Err(error) if error.class() != ErrorClass::Other => error,
+            _ => fault.in_call(CALL),
         }
     }
 
     fn split_by(&self, call: &'static str, mine: Wish) -> Result<Option<Self>> {
-        let wishes = self.wishes(call, mine)?;
-        Wish::none_refused(&wishes[0], call, "")?;
-        Wish::none_refused(&wishes[1], call, " of the remote group")?;
-        let Some(color) = mine.color() else { return Ok(None) };
-        let [ours, theirs] = wishes.each_ref().map(|wishes| Wish::chosen(wishes, color));
-        let [Some(our_first), Some(their_first)] = [ours.first(), theirs.first()] else { return Ok(None) };
-        // Both groups take the word of the same rank.
-        let first =
-            if self.is_first() { &wishes[0][*our_first as usize] } else { &wishes[1][*their_first as usize] };
-        let context = self.runtime().noted(accept(first.context()))?;
-        let (local, remote) = (self.members().incl(&ours)?, self.remote().incl(&theirs)?);
-        let sides = Sides { context, local, remote, is_first: self.is_first() };
-        Ok(Some(Self::new(Arc::clone(self.runtime()), sides)?.made_by("MPI_Comm_split")))
+        let link = self.link();
+        let wishes = self.wishes(&link, call, mine);
+        let (runtime, sides) = (Arc::downgrade(self.runtime()), self.sides());
+        let choose = move |wishes: [Vec<Wish>; 2]| {
+            Wish::none_refused(&wishes[0], call, "")?;
+            Wish::none_refused(&wishes[1], call, " of the remote group")?;
+            let Some(color) = mine.color() else { return Ok(None) };
+            let [ours, theirs] = wishes.each_ref().map(|wishes| Wish::chosen(wishes, color));
+            let [Some(our_first), Some(their_first)] = [ours.first(), theirs.first()] else {
+                return Ok(None);
+            };
+            // Both groups take the word of the same rank.
+            let first = match sides.is_first {
+                true => &wishes[0][*our_first as usize],
+                false => &wishes[1][*their_first as usize],
+            };
+            let context = accept(first.context())?;
+            let (local, remote) = (sides.local.incl(&ours)?, sides.remote.incl(&theirs)?);
+            let sides = Sides { context, local, remote, is_first: sides.is_first };
+            let runtime = runtime.upgrade().ok_or_else(has_ended)?;
+            Ok(Some(Self::new(runtime, sides)?.made_by("MPI_Comm_split")))
+        };
+        self.runtime().run(call, Creation::new(link, wishes, move |wishes| Ok(choose(wishes))))?
     }
 
     /// What the ranks of the local group wish, and those of the remote one.
-    fn wishes(&self, call: &'static str, mine: Wish) -> Result<[Vec<Wish>; 2]> {
-        let (link, partner) = (self.link(), self.partner());
-        let (first, last) = (self.local(&link, 0), self.local(&link, 2));
+    fn wishes(
+        &self,
+        link: &Link,
+        call: &'static str,
+        mine: Wish,
+    ) -> impl Machine<Output = [Vec<Wish>; 2]> + Send + use<> + 'static {
+        let partner = self.partner();
+        let (first, last, link) = (self.local(link, 0), self.local(link, 2), link.step(1));
         let (size, remote_size) = (self.size(), self.remote().size());
-        let machine = Then::new(AllGather::new(first, mine.emit()), move |ours: Vec<Vec<u8>>| {
+        let both = Then::new(AllGather::new(first, mine.emit()), move |ours: Vec<Vec<u8>>| {
             let ours = join(&ours);
-            let swap = Swap::with(link.step(1), partner, ours.clone());
+            let swap = Swap::with(link, partner, ours.clone());
             let told = Then::new(swap, move |news| Ok(Broadcast::new(last, 0, news, u64::MAX)));
             Ok(Mapped::new(told, move |theirs: Vec<u8>| Ok([ours.clone(), theirs])))
         });
-        let [ours, theirs] = self.runtime().run(call, machine)?;
-        let parse = |blocks: &[u8], count| {
+        let parse = move |blocks: &[u8], count| {
             split(blocks, count)?.iter().map(|block| Wish::parse(block, call)).collect::<Result<Vec<_>>>()
         };
-        self.runtime().noted(parse(&ours, size).and_then(|ours| Ok([ours, parse(&theirs, remote_size)?])))
+        Mapped::new(both, move |[ours, theirs]: [Vec<u8>; 2]| {
+            Ok([parse(&ours, size)?, parse(&theirs, remote_size)?])
+        })
     }
 }

@@ -3,40 +3,76 @@
 //! A rank whose part in the making of a communicator fails, mostly because another one has died, does not get it, though others may
 //! have it by then. It will never join what they begin there, and by itself nobody would know. So it tells the members, and they take
 //! it for *absent* on that communicator: agreements and shrinking go on without it, as without one who has died; collectives, and
-//! messages to and from it, end in error.
+//! messages to and from it, end in error. So they do on what is made of that communicator: who lacks the one cannot have the other.
 //!
 //! ```text
 //!   rank whose making fails                    rank that has the communicator, or will
-//!            ── absent: parent, number ───────▶ looks for what it has made then; else keeps the word until it has
+//!            ── absent: making, who ──────────▶ looks for what it has made then; else keeps the word until it has
 //! ```
 //!
-//! Invariants: a making is named by the parent's context and the number of the collective there, the same on all ranks; who is absent
-//! stays so. What is kept of a making goes with the communicator, or with the parent.
+//! Two groups that make a communicator between them do so in a making of each group, and who fails in one may not know the other
+//! group. So whoever has the communicator passes the word on to all of its ranks; and whoever hears there of a death, which may have
+//! kept a group from hearing of the other one, asks:
+//!
+//! ```text
+//!   rank that has it                           rank of the other group
+//!            ── ask: making of that group ────▶ has failed in it: absent. Has it too: asks likewise. Else answers when it fails
+//! ```
+//!
+//! Invariants: a making has the same name on all ranks: the parent's context, and the number of the collective there, or what stands
+//! for it where only some of the parent's ranks take part; who is absent stays so. What is kept of a communicator goes with it and
+//! all that was made of it.
 
 use super::messenger::Messenger;
 use super::notice::Notice;
 use super::state::State;
-use rma_core::ids::Peer;
+use rma_core::host::Group;
+use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The making of a communicator: the parent's context, and the number of the collective there.
+/// The making of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Making {
     pub(crate) parent: u64,
+    /// Of the collective on the parent; or the tag, and how many makings of the same group had that tag before.
     pub(crate) number: u64,
+    /// Which ranks of the parent alone make it, as a number drawn from them; 0 is all.
+    pub(crate) part: u64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Absences {
     /// What this process has made, by the making and by the context.
     made: FxHashMap<Making, u64>,
-    makings: FxHashMap<u64, Making>,
+    communicators: FxHashMap<u64, Made>,
     /// Who has failed in makings that this process has not ended.
     failed: FxHashMap<Making, Vec<Peer>>,
+    /// The makings in which this process has failed. They are few, and others may ask for long.
+    own: FxHashSet<Making>,
+    /// Who has asked after a making that this process has not ended.
+    askers: FxHashMap<Making, Vec<Peer>>,
     /// Who is absent on a communicator.
     of: FxHashMap<u64, Vec<Peer>>,
+    /// How many makings of parts of a parent's ranks there were with a tag.
+    counts: FxHashMap<u64, FxHashMap<(u32, u64), u32>>,
+}
+
+/// A communicator that this process has made.
+#[derive(Debug)]
+struct Made {
+    /// Of this process's group, and of the other one if there are two.
+    makings: (Making, Option<Making>),
+    members: Group,
+    /// The ranks of the other group.
+    remote: Vec<Peer>,
+    /// Whether they were asked.
+    has_asked: bool,
+    /// Whether no handle is left; it stays for those that were made of it.
+    is_closed: bool,
+    /// Those that were made of it.
+    children: usize,
 }
 
 impl Absences {
@@ -46,41 +82,120 @@ impl Absences {
 
     /// A communicator is not in use any more.
     pub(super) fn forget(&mut self, context: u64) {
-        self.of.remove(&context);
-        if let Some(making) = self.makings.remove(&context) {
-            self.made.remove(&making);
+        self.counts.remove(&context);
+        match self.communicators.get_mut(&context) {
+            Some(made) => made.is_closed = true,
+            None => return self.drop_words(context),
         }
+        let mut last = Some(context);
+        while let Some(context) = last.take()
+            && self.communicators.get(&context).is_some_and(|made| made.is_closed && made.children == 0)
+        {
+            let Some(Made { makings: (making, other), .. }) = self.communicators.remove(&context) else {
+                return;
+            };
+            self.made.remove(&making);
+            other.map(|other| self.made.remove(&other));
+            self.drop_words(context);
+            if let Some(parent) = self.communicators.get_mut(&making.parent) {
+                parent.children -= 1;
+                last = Some(making.parent);
+            }
+        }
+    }
+
+    fn drop_words(&mut self, context: u64) {
+        self.of.remove(&context);
         self.failed.retain(|making, _| making.parent != context);
+        self.askers.retain(|making, _| making.parent != context);
     }
 }
 
 impl State {
     /// A peer has failed in a making.
-    pub(super) fn on_absent(&mut self, from: Peer, making: Making) {
+    pub(super) fn on_absent(&mut self, who: Peer, making: Making) {
+        if who == self.me || self.absences.own.contains(&making) {
+            return;
+        }
         match self.absences.made.get(&making).copied() {
-            Some(context) => self.note_absent(context, vec![from]),
-            None => self.absences.failed.entry(making).or_default().push(from),
+            Some(context) => self.note_absent(context, &[who]),
+            None => {
+                let failed = self.absences.failed.entry(making).or_default();
+                if !failed.contains(&who) {
+                    failed.push(who);
+                }
+            }
+        }
+    }
+
+    /// A peer has the communicator of a making, and doubts that this process has it.
+    pub(super) fn on_ask(&mut self, from: Peer, making: Making) {
+        if self.absences.own.contains(&making) {
+            self.tell(from, Notice::Absent { making, who: self.me });
+        } else if let Some(context) = self.absences.made.get(&making).copied() {
+            self.ask_other_group(context);
+        } else {
+            let askers = self.absences.askers.entry(making).or_default();
+            if !askers.contains(&from) {
+                askers.push(from);
+            }
         }
     }
 
     /// Those who are none of its members, since one collective may make several, were in the making of another one.
-    fn note_absent(&mut self, context: u64, mut absent: Vec<Peer>) {
-        let Some(members) = self.deaths.circle(context) else { return };
-        absent.retain(|peer| members.rank(*peer).is_some());
-        if absent.is_empty() {
+    fn note_absent(&mut self, context: u64, absent: &[Peer]) {
+        let Some(made) = self.absences.communicators.get(&context) else { return };
+        let known = self.absences.of.entry(context).or_default();
+        let is_news = |peer: &&Peer| made.members.rank(**peer).is_some() && !known.contains(peer);
+        let news: Vec<_> = absent.iter().filter(is_news).copied().collect();
+        if news.is_empty() {
             return;
         }
-        self.absences.of.entry(context).or_default().extend(absent);
+        known.extend(&news);
+        let (making, members) = (made.makings.0, made.members.clone());
+        if made.makings.1.is_some() {
+            for who in &news {
+                self.tell_all(&members, Notice::Absent { making, who: *who });
+            }
+            self.ask_other_group(context);
+        }
         self.signs.has_losses.store(true, Relaxed);
         self.move_lent(&|pattern, _| pattern.scope.context == context);
         self.review_agreements();
         // Whoever waits there looks again.
         self.note_event();
+        let is_child = |(_, made): &(&u64, &Made)| made.makings.0.parent == context;
+        let children: Vec<_> =
+            self.absences.communicators.iter().filter(is_child).map(|(context, _)| *context).collect();
+        children.into_iter().for_each(|child| self.note_absent(child, &news));
     }
 
-    /// Why collectives of a communicator fail, if somebody is absent there.
-    pub(super) fn absence_in(&self, context: u64) -> Option<Error> {
-        let first = self.absences.of.get(&context)?.first()?;
+    /// Asks the other group of a communicator, once, who has not got it.
+    fn ask_other_group(&mut self, context: u64) {
+        let Some(made) = self.absences.communicators.get_mut(&context) else { return };
+        let (_, Some(making)) = made.makings else { return };
+        if !std::mem::replace(&mut made.has_asked, true) {
+            let remote = made.remote.clone();
+            remote.into_iter().for_each(|peer| self.tell(peer, Notice::Ask(making)));
+        }
+    }
+
+    /// Who has died may have kept others from getting a communicator.
+    pub(super) fn ask_groups_of(&mut self, dead: Peer) {
+        let made = self.absences.communicators.iter();
+        let of_it = made.filter(|(_, made)| made.makings.1.is_some() && made.members.rank(dead).is_some());
+        let of_it: Vec<_> = of_it.map(|(context, _)| *context).collect();
+        of_it.into_iter().for_each(|context| self.ask_other_group(context));
+    }
+
+    fn tell_all(&mut self, members: &Group, notice: Notice) {
+        (0..members.size()).for_each(|rank| self.tell(members.peer(Rank(rank)), notice));
+    }
+
+    /// Why collectives of these processes of a communicator fail, if one of them is absent there.
+    pub(super) fn absence_in(&self, circle: &Group) -> Option<Error> {
+        let mut absent = self.absences.of.get(&circle.context())?.iter();
+        let first = absent.find(|peer| circle.rank(**peer).is_some())?;
         Some(absent_error("collective", *first))
     }
 
@@ -91,20 +206,90 @@ impl State {
 }
 
 impl Messenger {
+    /// The name of the next making of this part of a communicator's ranks with a tag: the same on all of them, who call for such in
+    /// the same order.
+    pub(crate) fn next_making(&self, parts: &Group, tag: u32) -> Making {
+        // FNV-1a, over the processes.
+        let peers = (0..parts.size()).flat_map(|rank| parts.peer(Rank(rank)).0.to_le_bytes());
+        let hash = peers.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let (parent, part) = (parts.context(), hash | 1);
+        let count = &mut self.state.lock().absences.counts;
+        let count = count.entry(parent).or_default().entry((tag, part)).or_default();
+        *count = count.wrapping_add(1);
+        Making { parent, number: u64::from(tag) << 32 | u64::from(*count), part }
+    }
+
     /// This process's part in a making has failed; these may have what is made. The engine is to be stepped afterwards.
     pub(crate) fn fail_making(&self, making: Making, members: impl Iterator<Item = Peer>) {
         let mut state = self.state.lock();
-        members.for_each(|peer| state.tell(peer, Notice::Absent(making)));
+        let Absences { own, askers, failed, .. } = &mut state.absences;
+        own.insert(making);
+        failed.remove(&making);
+        let askers = askers.remove(&making).unwrap_or_default();
+        let (me, mut told) = (state.me, FxHashSet::default());
+        for peer in members.chain(askers) {
+            if told.insert(peer) {
+                state.tell(peer, Notice::Absent { making, who: me });
+            }
+        }
     }
 
-    /// This process has made the communicator of this context, which is open by now.
-    pub(crate) fn note_made(&self, making: Making, context: u64) {
+    /// This process has ended its part in a making, and is not to get what is made.
+    pub(crate) fn leave_making(&self, making: Making) {
         let mut state = self.state.lock();
-        state.absences.made.insert(making, context);
-        state.absences.makings.insert(context, making);
-        if let Some(absent) = state.absences.failed.remove(&making) {
-            state.note_absent(context, absent);
+        state.absences.failed.remove(&making);
+        state.absences.askers.remove(&making);
+    }
+
+    /// This process has made the communicator of this context, which is open by now; between two groups there is also the making of
+    /// the other one, with its ranks.
+    pub(crate) fn note_made(&self, making: Making, other: Option<(Making, Vec<Peer>)>, context: u64) {
+        let mut state = self.state.lock();
+        let Some(members) = state.deaths.circle(context).cloned() else { return };
+        let (other, remote) = other.map_or_else(Default::default, |(making, remote)| (Some(making), remote));
+        let has_dead = state.dead_in(&members).is_some();
+        let absences = &mut state.absences;
+        let mut absent = absences.of.get(&making.parent).cloned().unwrap_or_default();
+        let mut has_asker = absences.askers.remove(&making).is_some();
+        absences.made.insert(making, context);
+        absent.extend(absences.failed.remove(&making).unwrap_or_default());
+        if let Some(other) = other {
+            absences.made.insert(other, context);
+            absent.extend(absences.failed.remove(&other).unwrap_or_default());
+            has_asker |= absences.askers.remove(&other).is_some();
         }
+        if let Some(parent) = absences.communicators.get_mut(&making.parent) {
+            parent.children += 1;
+        }
+        let makings = (making, other);
+        let made = Made { makings, members, remote, has_asked: false, is_closed: false, children: 0 };
+        absences.communicators.insert(context, made);
+        state.note_absent(context, &absent);
+        if has_dead || has_asker {
+            state.ask_other_group(context);
+        }
+    }
+
+    /// This process has made the communicator of this context, and lets go of it: it counts as one who has not got it.
+    pub(crate) fn disown(&self, context: u64) {
+        let made = {
+            let state = self.state.lock();
+            state.absences.communicators.get(&context).map(|made| (made.makings.0, made.members.clone()))
+        };
+        if let Some((making, members)) = made {
+            self.fail_making(making, (0..members.size()).map(|rank| members.peer(Rank(rank))));
+        }
+    }
+}
+
+#[cfg(test)]
+impl Messenger {
+    /// Whether nothing is kept of communicators.
+    pub(super) fn has_forgotten_makings(&self) -> bool {
+        let absences = &self.state.lock().absences;
+        absences.made.is_empty() && absences.communicators.is_empty() && absences.of.is_empty()
     }
 }
 

@@ -96,6 +96,7 @@ impl State {
         self.move_lent(&|pattern, deaths| {
             pattern.source.is_none() && deaths.might_send(pattern.scope.context, peer)
         });
+        self.ask_groups_of(peer);
         self.review_agreements();
         // Whoever waits in a collective, or for anybody, looks again.
         self.note_event();
@@ -182,7 +183,7 @@ impl State {
         let absence = scope.and_then(|scope| self.absence_of(scope.context, partner));
         let fault = absence.or_else(|| {
             let circle = circle?;
-            self.death_in(circle).or_else(|| self.absence_in(circle.context()))
+            self.death_in(circle).or_else(|| self.absence_in(circle))
         });
         self.give_up(id, fault?)
     }
@@ -323,7 +324,7 @@ impl Messenger {
         if state.revoked.contains(&circle.context()) {
             return Err(revoked_error("collective"));
         }
-        let fault = state.death_in(circle).or_else(|| state.absence_in(circle.context()));
+        let fault = state.death_in(circle).or_else(|| state.absence_in(circle));
         fault.map_or(Ok(()), Err)
     }
 

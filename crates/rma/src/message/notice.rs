@@ -10,7 +10,8 @@
 //! | vote, decided | context u64, number u64, ballot |
 //! | propose | context u64, number u64, ballot, leader u32 |
 //! | accept | context u64, number u64, leader u32 |
-//! | absent | context u64, number u64 |
+//! | absent | making (parent u64, number u64, part u64), who u32 |
+//! | ask | making |
 //!
 //! A ballot is flags u32, acknowledged u64, failed u64, context u64, floor u64 ([`super::agreement`]).
 
@@ -29,8 +30,10 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) enum Notice {
     /// A communicator was revoked.
     Revoked { context: u64 },
-    /// The sender has failed in the making of a communicator ([`super::absent`]).
-    Absent(Making),
+    /// Somebody has failed in the making of a communicator ([`super::absent`]).
+    Absent { making: Making, who: Peer },
+    /// The sender has the communicator of a making, and asks who has not.
+    Ask(Making),
     /// A word of an agreement.
     Agreement { name: Name, word: Word },
 }
@@ -52,10 +55,14 @@ impl Notice {
                 bytes.push(1);
                 bytes.extend_from_slice(&context.to_le_bytes());
             }
-            Self::Absent(Making { parent, number }) => {
+            Self::Absent { making, who } => {
                 bytes.push(6);
-                bytes.extend_from_slice(&parent.to_le_bytes());
-                bytes.extend_from_slice(&number.to_le_bytes());
+                put_making(&mut bytes, making);
+                bytes.extend_from_slice(&who.0.to_le_bytes());
+            }
+            Self::Ask(making) => {
+                bytes.push(7);
+                put_making(&mut bytes, making);
             }
             Self::Agreement { name, word } => {
                 bytes.push(match word {
@@ -96,11 +103,17 @@ impl Notice {
                 };
                 Self::Agreement { name, word }
             }
-            6 => Self::Absent(Making { parent: fields.long()?, number: fields.long()? }),
+            6 => Self::Absent { making: fields.making()?, who: Peer(fields.number()?) },
+            7 => Self::Ask(fields.making()?),
             _ => return Err("unknown kind of notice"),
         };
         if fields.0.is_empty() { Ok(notice) } else { Err("notice longer than its kind") }
     }
+}
+
+fn put_making(bytes: &mut Bytes, making: &Making) {
+    let Making { parent, number, part } = making;
+    [parent, number, part].into_iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
 }
 
 fn put_ballot(bytes: &mut Bytes, ballot: &Ballot) {
@@ -129,6 +142,10 @@ impl Fields<'_> {
         self.take().map(u64::from_le_bytes)
     }
 
+    fn making(&mut self) -> Result<Making, &'static str> {
+        Ok(Making { parent: self.long()?, number: self.long()?, part: self.long()? })
+    }
+
     fn ballot(&mut self) -> Result<Ballot, &'static str> {
         Ok(Ballot {
             flags: self.number()?,
@@ -155,7 +172,8 @@ impl State {
     pub(super) fn on_notice(&mut self, from: Peer, bytes: &[u8]) -> Result<(), &'static str> {
         match Notice::parse(bytes)? {
             Notice::Revoked { context } => self.revoke(context),
-            Notice::Absent(making) => self.on_absent(from, making),
+            Notice::Absent { making, who } => self.on_absent(who, making),
+            Notice::Ask(making) => self.on_ask(from, making),
             Notice::Agreement { name, word } => self.on_word(from, name, word),
         }
         Ok(())
@@ -223,7 +241,9 @@ mod tests {
             ];
             samples.extend(words.map(|word| Notice::Agreement { name, word }));
             samples.push(Notice::Revoked { context: number });
-            samples.push(Notice::Absent(Making { parent: number, number: !number }));
+            let making = Making { parent: number, number: !number, part: number ^ 9 };
+            samples.push(Notice::Absent { making, who: Peer(leader) });
+            samples.push(Notice::Ask(making));
         }
         samples
     }
@@ -236,7 +256,7 @@ mod tests {
             assert!((0..bytes.len()).all(|len| Notice::parse(&bytes[..len]).is_err()), "{notice:?}");
             assert!(Notice::parse(&[&bytes[..], b"x"].concat()).is_err());
             let mut other = bytes.clone();
-            other[HEADER_LEN + 1] = 7;
+            other[HEADER_LEN + 1] = 8;
             assert!(Notice::parse(&other).is_err());
         }
     }

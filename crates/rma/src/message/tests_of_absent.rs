@@ -12,7 +12,7 @@ use rma_core::ids::{Peer, Rank};
 const MADE: u64 = 9;
 /// Made in the same collective, without the one that fails.
 const OTHER: u64 = 10;
-const MAKING: Making = Making { parent: 1, number: 5 };
+const MAKING: Making = Making { parent: 1, number: 5, part: 0 };
 const ABSENT: usize = 0;
 
 fn of(context: u64, me: usize, peers: &[u32]) -> Group {
@@ -45,12 +45,12 @@ fn who_has_a_communicator_goes_on_without_those_who_have_not() {
                         let absent = Some(Peer(ABSENT as u32));
                         let begin = |messenger: &Messenger| messenger.begin_receive(scope, absent, None, 9);
                         receives.push(begin(&net.messengers[me]).unwrap());
-                        net.messengers[me].note_made(MAKING, MADE);
+                        net.messengers[me].note_made(MAKING, None, MADE);
                         net.messengers[me].vote(&group, 0, 0, Ballot::new(6 + me as u32, 0));
                     }
                     _ => {
                         net.messengers[me].open(&of(OTHER, me, &[3, 4]));
-                        net.messengers[me].note_made(MAKING, OTHER);
+                        net.messengers[me].note_made(MAKING, None, OTHER);
                     }
                 }
                 for _ in 0..dice.below(20) {
@@ -79,4 +79,150 @@ fn who_has_a_communicator_goes_on_without_those_who_have_not() {
             }
         }
     }
+}
+
+/// A communicator between two groups, made in a making of each: 0 and 1 have it, 2 and 3 are the other group, of which 3 has not got it
+/// and knows only its own group.
+struct Between {
+    net: Net,
+    makings: [Making; 2],
+}
+
+impl Between {
+    fn new(seed: u64) -> Self {
+        let makings = [1, 2].map(|parent| Making { parent, number: 3, part: 0 });
+        Self { net: Net::new(5, &configs()[0], 2, MIN_PACKET, seed), makings }
+    }
+
+    fn make(&self, me: usize) {
+        let group = of(MADE, me, &[0, 1, 2, 3]);
+        let [ours, theirs] = if me < 2 { self.makings } else { [self.makings[1], self.makings[0]] };
+        let remote = if me < 2 { [2, 3] } else { [0, 1] }.map(Peer).to_vec();
+        self.net.messengers[me].open(&group);
+        self.net.messengers[me].note_made(ours, Some((theirs, remote)), MADE);
+        self.net.messengers[me].vote(&group, 0, 0, Ballot::new(7, 0));
+    }
+
+    /// These decide, without those.
+    fn decide(&mut self, who: &[usize], without: u64, what: &str) {
+        let mut ballots = vec![None; who.len()];
+        self.net.run_until(|net| {
+            for (ballot, me) in ballots.iter_mut().zip(who) {
+                *ballot = ballot.or_else(|| decided(&net.messengers[*me]));
+            }
+            ballots.iter().all(Option::is_some)
+        });
+        assert!(ballots.iter().flatten().all(|ballot| ballot.failed == without), "{what}: {ballots:?}");
+    }
+}
+
+#[test]
+fn the_other_group_hears_of_one_that_knows_only_its_own() {
+    for seed in 0..60 {
+        let (mut between, mut dice) = (Between::new(seed), Dice::new(seed));
+        let mut left = vec![0, 1, 2, 3];
+        while !left.is_empty() {
+            match left.swap_remove(dice.below(left.len())) {
+                3 => between.net.messengers[3].fail_making(between.makings[1], [2, 3].map(Peer).into_iter()),
+                me => between.make(me),
+            }
+            (0..dice.below(20)).for_each(|_| drop(between.net.step()));
+        }
+        between.decide(&[0, 1, 2], 1 << 3, &format!("seed {seed}"));
+    }
+}
+
+/// The one that would pass it on has died: the others ask.
+#[test]
+fn who_hears_of_a_death_asks_the_group_that_may_not_have_heard_of_this_one() {
+    for seed in 0..60 {
+        let (mut between, mut dice) = (Between::new(seed), Dice::new(seed));
+        let mut left = vec![0, 1, 2, 3];
+        while !left.is_empty() {
+            match left.swap_remove(dice.below(left.len())) {
+                2 => between.net.lose(2),
+                3 => between.net.messengers[3].fail_making(between.makings[1], [2, 3].map(Peer).into_iter()),
+                me => between.make(me),
+            }
+            (0..dice.below(20)).for_each(|_| drop(between.net.step()));
+        }
+        between.decide(&[0, 1], 1 << 2 | 1 << 3, &format!("seed {seed}"));
+    }
+}
+
+/// What is made of a communicator has not got those who lack that, also when their word comes when it is closed.
+#[test]
+fn who_lacks_a_communicator_lacks_what_is_made_of_it() {
+    for seed in 0..60 {
+        let mut dice = Dice::new(seed);
+        let mut net = Net::new(3, &configs()[0], 2, MIN_PACKET, seed);
+        let child = Making { parent: OTHER, number: 0, part: 0 };
+        let mut left = vec![0, 1, 2];
+        while !left.is_empty() {
+            match left.swap_remove(dice.below(left.len())) {
+                ABSENT => net.messengers[ABSENT].fail_making(MAKING, (0..3).map(Peer)),
+                me => {
+                    net.messengers[me].open(&of(OTHER, me, &[0, 1, 2]));
+                    net.messengers[me].note_made(MAKING, None, OTHER);
+                    (0..dice.below(4)).for_each(|_| drop(net.step()));
+                    let group = of(MADE, me, &[0, 1, 2]);
+                    net.messengers[me].open(&group);
+                    net.messengers[me].note_made(child, None, MADE);
+                    net.messengers[me].close(OTHER);
+                    net.messengers[me].vote(&group, 0, 0, Ballot::new(7, 0));
+                }
+            }
+            (0..dice.below(20)).for_each(|_| drop(net.step()));
+        }
+        let mut ballots = [None; 2];
+        net.run_until(|net| {
+            for (ballot, me) in ballots.iter_mut().zip(1..) {
+                *ballot = ballot.or_else(|| decided(&net.messengers[me]));
+            }
+            ballots.iter().all(Option::is_some)
+        });
+        assert!(
+            ballots.iter().flatten().all(|ballot| ballot.failed == 1 << ABSENT),
+            "seed {seed}: {ballots:?}"
+        );
+        for me in 1..3 {
+            net.messengers[me].close(MADE);
+            assert!(net.messengers[me].has_forgotten_makings(), "seed {seed}");
+        }
+    }
+}
+
+/// Whoever has let go of it counts as one that has not got it.
+#[test]
+fn who_disowns_a_communicator_keeps_nobody_waiting_on_it() {
+    let mut net = Net::new(3, &configs()[0], 2, MIN_PACKET, 1);
+    for me in 0..3 {
+        let group = of(MADE, me, &[0, 1, 2]);
+        net.messengers[me].open(&group);
+        net.messengers[me].note_made(MAKING, None, MADE);
+        match me {
+            ABSENT => net.messengers[me].disown(MADE),
+            me => net.messengers[me].vote(&group, 0, 0, Ballot::new(7, 0)),
+        }
+    }
+    let mut ballots = [None; 2];
+    net.run_until(|net| {
+        for (ballot, me) in ballots.iter_mut().zip(1..) {
+            *ballot = ballot.or_else(|| decided(&net.messengers[me]));
+        }
+        ballots.iter().all(Option::is_some)
+    });
+}
+
+/// Several makings of the same ranks with one tag have names of their own, which are the same on all.
+#[test]
+fn makings_of_a_part_are_told_apart() {
+    let net = Net::new(3, &configs()[0], 2, MIN_PACKET, 1);
+    let name = |me: usize, peers: &[u32], tag| net.messengers[me].next_making(&of(MADE, me, peers), tag);
+    let ours = [name(0, &[0, 1], 5), name(0, &[0, 1], 5), name(0, &[0, 1], 6), name(0, &[0, 2], 5)];
+    // Rank 1 knows nothing of that of 0 and 2.
+    assert_eq!([name(1, &[0, 1], 5), name(1, &[0, 1], 5), name(1, &[0, 1], 6)], ours[..3]);
+    assert_eq!(name(2, &[0, 2], 5), ours[3]);
+    let all: std::collections::HashSet<_> = ours.into_iter().collect();
+    assert_eq!(all.len(), 4);
 }

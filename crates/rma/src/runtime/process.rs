@@ -278,7 +278,10 @@ impl Runtime {
         M: Machine + Send + 'static,
         M::Output: Send + 'static,
     {
-        self.begin(call, machine).wait()
+        // What failed here the others hear of now: the caller may not come back for long.
+        self.begin(call, machine).wait().inspect_err(|_| {
+            self.engine.poll();
+        })
     }
 
     /// Notes whether a collective succeeded.
