@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use rma::config::Configuration;
 use rma::raw::{MessageId, end_forked_child, is_forked_child, when_forked};
 use rma::{Error, ErrorClass, Result, World, log_to_stderr};
-use rma_core::host::Awaited;
+use rma_core::host::{Awaited, Need};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -22,12 +22,14 @@ use std::sync::atomic::{
 use std::thread::ThreadId;
 
 /// What has to come for a wait to end, as far as it can tell in a word.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Sought {
     /// This message.
     Message(MessageId),
     /// The other ranks, in a collective of the call of this name.
     Collective(&'static str),
+    /// The end of a one-sided operation.
+    Operation(Need),
     /// Something else, or one of several.
     Any,
 }
@@ -75,16 +77,18 @@ impl Process {
         runtime.wait_until(call, &|| self.describe(seek), &mut ready)
     }
 
-    /// Facts about what is sought. Of several things only messages are told: what is owed for them is owed whatever else is sought.
+    /// Facts about what is sought. Of several things only messages and operations are told: what is owed for them is owed whatever
+    /// else is sought.
     fn describe(&self, seek: &Seek<'_>) -> Awaited {
         let runtime = self.world.inner.runtime();
-        let (mut messages, mut collectives, mut others) = (Vec::new(), 0, 0);
+        let (mut messages, mut operations, mut collectives, mut others) = (Vec::new(), Vec::new(), 0, 0);
         seek(&mut |sought| match sought {
             Sought::Message(message) => messages.push(message),
+            Sought::Operation(need) => operations.push(need),
             Sought::Collective(_) => collectives += 1,
             Sought::Any => others += 1,
         });
-        match (&messages[..], collectives, others) {
+        match (&messages[..], collectives, others + operations.len()) {
             ([], 1, 0) => runtime.awaited_collective(),
             ([message], 0, 0) => runtime.awaited("a message", Some(*message)),
             _ => {
@@ -92,7 +96,7 @@ impl Process {
                     let Awaited { needs, .. } = runtime.awaited("", Some(message));
                     needs
                 });
-                match needs.collect::<Vec<_>>() {
+                match needs.chain(operations).collect::<Vec<_>>() {
                     needs if needs.is_empty() => runtime.awaited("requests", None),
                     needs => Awaited { needs, ..Awaited::from("requests") },
                 }

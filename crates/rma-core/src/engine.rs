@@ -9,7 +9,7 @@ use crate::progress::{
 };
 use crate::stats::{Counters, Elements};
 use crate::trace::{Observer, Sight};
-use crate::window::held_locks;
+use crate::window::{held_locks, with_operations};
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -210,7 +210,8 @@ impl Engine {
         describe: &dyn Fn() -> W,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        self.wait_for(call, true, &|_| describe().into(), &mut |_| ready())
+        let describe = |state: &State| with_operations(state, self.sight(), describe().into());
+        self.wait_for(call, true, &describe, &mut |_| ready())
     }
 
     /// Wakes this engine's sleepers from another thread, for hosts whose collectives end elsewhere.

@@ -8,7 +8,7 @@ pub mod clock;
 mod need;
 mod private;
 
-pub use need::{Awaited, HeldLock, Need, Place};
+pub use need::{Awaited, HeldLock, Instance, Need, Place, Way};
 
 use crate::error::Result;
 use crate::ids::{Peer, Rank};

@@ -105,12 +105,22 @@ fn want(need: &Need, runtime: &Runtime) -> Want {
         Need::Requests(peers) => {
             let ranks = peers.iter().flatten().map(|peer| peer.0).collect();
             let is_whole = !peers.contains(&None);
-            return Want { what: What::Requests, site: None, name: String::new(), ranks, is_whole };
+            return Want {
+                what: What::Requests,
+                site: None,
+                name: String::new(),
+                instance: None,
+                ranks,
+                is_whole,
+            };
         }
+        // The engine tells what it needs instead.
+        Need::Operation(..) => (What::Requests, None, &[][..]),
     };
     let name = place.map_or_else(String::new, |place| name(place, runtime));
     let ranks = peers.iter().map(|peer: &Peer| peer.0).collect();
-    Want { what, site: place.map(site), name, ranks, is_whole: true }
+    let instance = place.and_then(|place| place.instance);
+    Want { what, site: place.map(site), name, instance, ranks, is_whole: true }
 }
 
 fn hold(held: &HeldLock) -> Hold {

@@ -2,14 +2,46 @@
 
 use rma_tests::installed::{command, prefix};
 use rma_tests::job::is_second_pass;
+use std::path::Path;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(60);
+/// Jobs side by side.
+const AT_ONCE: usize = 6;
 
 /// `hang KIND`.
 const PROGRAM: &str = r#"#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Until the process is stopped. */
+static void await_stop(int pid)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    while (state != 'T') {
+        FILE *file = fopen(path, "r");
+        if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+            state = 'T';
+        if (file)
+            fclose(file);
+    }
+}
+
+/* The lock is held when this returns, also where calls are packets. */
+static void take(int kind, int target, MPI_Win win)
+{
+    MPI_Win_lock(kind, target, 0, win);
+    MPI_Win_flush(target, win);
+}
+
+static void get(int *value, int target, MPI_Win win)
+{
+    MPI_Get(value, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+    MPI_Win_flush(target, win);
+}
 
 int main(int argc, char **argv)
 {
@@ -24,13 +56,54 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &plain);
     MPI_Win_allocate(sizeof *base, sizeof *base, MPI_INFO_NULL, grid, &base, &win);
     if (!strcmp(argv[1], "locks")) {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
-        MPI_Win_flush(rank, win);
+        take(MPI_LOCK_EXCLUSIVE, rank, win);
         MPI_Barrier(grid);
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, (rank + 1) % size, 0, win);
         MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win);
         MPI_Win_unlock((rank + 1) % size, win);
         MPI_Win_unlock(rank, win);
+    }
+    if (!strcmp(argv[1], "sharers")) {
+        if (rank == 0) take(MPI_LOCK_EXCLUSIVE, 0, win);
+        MPI_Barrier(grid);
+        if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 0, grid, MPI_STATUS_IGNORE);
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        get(&value, 0, win);
+    }
+    if (!strcmp(argv[1], "shared")) {
+        if (rank < 2) take(MPI_LOCK_SHARED, 0, win);
+        MPI_Barrier(grid);
+        if (rank < 2) MPI_Recv(&value, 1, MPI_INT, 2, 0, grid, MPI_STATUS_IGNORE);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        get(&value, 0, win);
+    }
+    if (!strcmp(argv[1], "rget")) {
+        MPI_Request request;
+        if (rank == 1) take(MPI_LOCK_EXCLUSIVE, 1, win);
+        MPI_Barrier(grid);
+        if (rank == 1) MPI_Recv(&value, 1, MPI_INT, 0, 0, grid, MPI_STATUS_IGNORE);
+        if (rank == 0) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+            MPI_Rget(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+    if (!strcmp(argv[1], "stopped")) {
+        MPI_Request request;
+        int pid = getpid();
+        MPI_Bcast(&pid, 1, MPI_INT, 2, grid);
+        if (rank == 2) raise(SIGSTOP);
+        if (rank == 0) {
+            await_stop(pid);
+            MPI_Win_lock(MPI_LOCK_SHARED, 2, MPI_MODE_NOCHECK, win);
+            MPI_Rget(&value, 1, MPI_INT, 2, 0, 1, MPI_INT, win, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+    if (!strcmp(argv[1], "count")) {
+        for (int i = rank == size - 1; i < 5; i++)
+            MPI_Bcast(&value, 1, MPI_INT, 0, grid);
+        MPI_Barrier(grid);
     }
     if (!strcmp(argv[1], "barrier")) {
         if (rank == size - 1) MPI_Recv(&value, 1, MPI_INT, 0, 0, grid, MPI_STATUS_IGNORE);
@@ -59,6 +132,28 @@ int main(int argc, char **argv)
     return MPI_Finalize();
 }
 "#;
+
+/// A job that hangs, and how it is told of.
+struct Job<'a> {
+    variables: &'a [(&'a str, &'a str)],
+    kind: &'a str,
+    code: i32,
+    text: &'a str,
+}
+
+impl Job<'_> {
+    fn check(&self, folder: &Path) {
+        let Self { variables, kind, code, text } = *self;
+        let ended = command(&prefix(), folder, "rmarun")
+            .words(["-n", "3", "--timeout", "4", "--on-deadlock", "end", "./hang", kind])
+            .variables(variables)
+            .variables(&[("RMA_WAIT_REPORT", "1")])
+            .limit(LIMIT)
+            .run();
+        assert_eq!(ended.code(), code, "{kind} {variables:?}: {ended:#?}");
+        assert!(ended.stderr.contains(text), "{kind} {variables:?}: {text:?} is missing in {ended:#?}");
+    }
+}
 
 #[test]
 fn programs_in_c_are_told_of_by_the_names_of_the_standard() {
@@ -96,20 +191,51 @@ fn programs_in_c_are_told_of_by_the_names_of_the_standard() {
             "rank 2 never entered MPI_Allreduce on MPI_COMM_WORLD that ranks 0,1 are in: it has slept",
         ),
     ];
-    for variables in [&[][..], &[("RMA_CHANNEL", "tcp")]] {
-        for (kind, code, text) in cases {
-            // The facts of the others are those of channels too.
-            if kind == "ibarrier" && !variables.is_empty() {
-                continue;
-            }
-            let ended = command(&prefix(), folder.path(), "rmarun")
-                .words(["-n", "3", "--timeout", "6", "--on-deadlock", "end", "./hang", kind])
-                .variables(variables)
-                .variables(&[("RMA_WAIT_REPORT", "2")])
-                .limit(LIMIT)
-                .run();
-            assert_eq!(ended.code(), code, "{kind} {variables:?}: {ended:#?}");
-            assert!(ended.stderr.contains(text), "{kind} {variables:?}: {text:?} is missing in {ended:#?}");
-        }
+    // What can be told only of packets, and of memory, has the other text empty.
+    let by_path = [
+        (
+            "sharers",
+            125,
+            "ranks 0 → 1 → 0 wait in a circle: rank 0 for rank 1, in MPI_Recv; rank 1 for rank 0, in MPI_Win_lock for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+            "ranks 0 → 1 → 0 wait in a circle: rank 0 for rank 1, in MPI_Recv; rank 1 for rank 0, in MPI_Win_flush for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+        ),
+        (
+            "shared",
+            125,
+            "rank 2 for rank 0, in MPI_Win_lock for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+            "rank 2 for rank 0, in MPI_Win_flush for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+        ),
+        (
+            "rget",
+            125,
+            "",
+            "rank 0 for rank 1, in MPI_Wait for the lock of rank 1 on window 1 made by MPI_Win_allocate; rank 1 for rank 0, in MPI_Recv",
+        ),
+        (
+            "stopped",
+            124,
+            "",
+            "rank 2 does not answer the operations of rank 0 on window 1 made by MPI_Win_allocate: it is stopped (SIGSTOP)",
+        ),
+        ("count", 124, "", "rank 2 is in MPI_Barrier, collective 5 on communicator \"grid\","),
+    ];
+    let mut jobs = Vec::new();
+    for (path, variables) in [(0, &[][..]), (1, &[("RMA_CHANNEL", "tcp")])] {
+        // The facts of the others are those of channels too.
+        let plain = cases.iter().filter(|(kind, ..)| path == 0 || *kind != "ibarrier");
+        jobs.extend(plain.map(|(kind, code, text)| Job { variables, kind, code: *code, text }));
+        let by_path = by_path.iter().map(|(kind, code, memory, packets)| Job {
+            variables,
+            kind,
+            code: *code,
+            text: [memory, packets][path],
+        });
+        jobs.extend(by_path.filter(|job| !job.text.is_empty()));
+    }
+    // They sleep most of the time.
+    for some in jobs.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            some.iter().for_each(|job| drop(scope.spawn(|| job.check(folder.path()))))
+        });
     }
 }

@@ -11,6 +11,7 @@ use crate::arguments::{Memory, Out, Wide};
 use crate::entry::forms;
 use crate::errors::Raiser;
 use crate::request::{End, Pending, Status, enter_or_end};
+use crate::runtime::Sought;
 use rma::Result;
 use rma_core::window::OperationRequest;
 use std::ffi::c_int;
@@ -107,6 +108,12 @@ impl Pending for Operation {
             Ok(false) => None,
             Ok(true) => Some(End::done()),
             Err(error) => Some(End::from(Err::<Status, _>(error))),
+        }
+    }
+
+    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+        if let Some(operation) = &self.0 {
+            each(Sought::Operation(operation.need()));
         }
     }
 }

@@ -5,7 +5,7 @@
 //! Processes, not ranks: groups number the same process differently.
 
 use crate::control::LockKind;
-use crate::ids::{Peer, WindowId};
+use crate::ids::{Peer, Rank, WindowId};
 
 /// What a wait waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub enum Need {
     Completes(Place, Vec<Peer>),
     /// Answers to operations, which these give without a call of their own.
     Answers(Place, Vec<Peer>),
+    /// The end of an operation with a request, at a rank of a window. Those who are told get the answer or lock that it needs.
+    Operation(WindowId, Rank),
     /// The release of a window, that these call for it too.
     Free(Place, Vec<Peer>),
     /// The making of a window over a group, that these call for it too.
@@ -61,6 +63,28 @@ pub struct Place {
     pub window: Option<WindowId>,
     /// What the user calls it.
     pub name: String,
+    /// Which of the calls of many there it is, where its ranks count them.
+    pub instance: Option<Instance>,
+}
+
+/// One of the calls of many at a place, by its number there, which is the same on all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// How the ranks meet: numbers of different ways tell nothing of each other.
+    pub way: Way,
+    /// Ascending.
+    pub number: u64,
+}
+
+/// How ranks meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// By messages.
+    Messages,
+    /// By what they write into shared memory.
+    Memory,
+    /// By packets of the engine.
+    Packets,
 }
 
 /// A lock that is held.

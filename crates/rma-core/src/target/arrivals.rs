@@ -42,6 +42,11 @@ impl Arrivals {
         own.come
     }
 
+    /// The newest fence of this rank.
+    pub(crate) fn entered(&self) -> u64 {
+        self.ranks[self.me.0 as usize].come
+    }
+
     /// A rank says that it has come to its next fence.
     ///
     /// # Errors
@@ -72,7 +77,7 @@ impl Arrivals {
 
     /// Ranks that have not come to the newest fence of this one.
     pub(crate) fn missing(&self) -> impl Iterator<Item = Rank> + '_ {
-        let number = self.ranks[self.me.0 as usize].come;
+        let number = self.entered();
         let ranks = (0..).map(Rank).zip(&self.ranks);
         ranks.filter(move |(_, count)| count.come < number).map(|(rank, _)| rank)
     }

@@ -49,7 +49,7 @@ pub use hints::Hints;
 pub(crate) use indices::MAX_WINDOWS;
 pub(crate) use latch::Single;
 pub(crate) use near::Near;
-pub(crate) use needs::{InLine, held_locks};
+pub(crate) use needs::{InLine, held_locks, with_operations};
 pub use now::DirectPath;
 pub(crate) use regions::Regions;
 pub use request::OperationRequest;

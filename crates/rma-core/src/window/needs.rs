@@ -9,7 +9,7 @@ use super::state::WindowState;
 use super::waits::{absent, unfinished};
 use crate::control::LockKind;
 use crate::epoch::{Call, Caller, Epoch, LockState, Stage};
-use crate::host::{Group, HeldLock, Need, Place};
+use crate::host::{Awaited, Group, HeldLock, Instance, Need, Place, Way};
 use crate::ids::{Peer, Rank};
 use crate::progress::State;
 use crate::trace::Sight;
@@ -39,7 +39,10 @@ pub(super) fn needs(
     let needs = match call {
         Call::Fence => match unfinished(state, window) {
             ranks if !ranks.is_empty() => vec![Need::Answers(place(), peers(ranks))],
-            _ => vec![Need::Fence(place(), absent(window).map_or_else(|| others(&shared.group), peers))],
+            _ => {
+                let place = Place { instance: fence_of(window), ..place() };
+                vec![Need::Fence(place, absent(window).map_or_else(|| others(&shared.group), peers))]
+            }
         },
         Call::Lock(rank) => {
             let earlier = earlier(state, window, sight);
@@ -68,6 +71,30 @@ pub(super) fn needs(
         Call::Sync | Call::Post | Call::Operation(_) | Call::Free => Vec::new(),
     };
     (needs, holds)
+}
+
+/// What somebody awaits, with what its operations need.
+pub(crate) fn with_operations(state: &State, sight: &Sight, mut awaited: Awaited) -> Awaited {
+    let resolved = awaited.needs.into_iter().filter_map(|need| {
+        let Need::Operation(window, rank) = need else { return Some(need) };
+        let window = state.windows.get(window)?;
+        let shared = &*window.shared;
+        let place = || place(shared, sight);
+        let lock = |rank: Rank, kind| Need::Lock { window: place(), target: shared.group.peer(rank), kind };
+        Some(asked_or_answer(window, rank, &lock, &place))
+    });
+    awaited.needs = resolved.collect();
+    awaited
+}
+
+/// Which fence this rank is in, where that can be told to others: the number is counted alike by all that meet this way.
+fn fence_of(window: &WindowState) -> Option<Instance> {
+    let shared = &window.shared;
+    match &window.target.arrivals {
+        Some(arrivals) => Some(Instance { way: Way::Packets, number: arrivals.entered() }),
+        None if shared.has_packet_targets() => None,
+        None => Some(Instance { way: Way::Memory, number: shared.own().control.meeting().last() }),
+    }
 }
 
 /// The lock of a rank that operations wait for, or their answers.
@@ -112,7 +139,7 @@ pub(super) fn needs_to_free(window: Option<&WindowState>, sight: &Sight) -> Vec<
 
 /// What a call that makes a window over a group needs.
 pub(super) fn needs_to_create(group: &Group) -> Vec<Need> {
-    let place = Place { context: group.context(), window: None, name: String::new() };
+    let place = Place { context: group.context(), window: None, name: String::new(), instance: None };
     vec![Need::Creation(place, others(group))]
 }
 
@@ -161,7 +188,7 @@ fn held(shared: &Shared, target: Rank, kind: LockKind, sight: &Sight) -> HeldLoc
 
 fn place(shared: &Shared, sight: &Sight) -> Place {
     let name = sight.describe_window(shared.id);
-    Place { context: shared.group.context(), window: Some(shared.id), name }
+    Place { context: shared.group.context(), window: Some(shared.id), name, instance: None }
 }
 
 fn others(group: &Group) -> Vec<Peer> {

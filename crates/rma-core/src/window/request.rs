@@ -11,7 +11,8 @@ use super::typed::{Destination, Origin, TargetArea};
 use crate::engine::Engine;
 use crate::epoch::Epoch;
 use crate::error::{Error, ErrorClass, Result};
-use crate::ids::Rank;
+use crate::host::{Awaited, Need};
+use crate::ids::{Rank, WindowId};
 use crate::kernel::ReduceOp;
 use crate::table::Signal;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub struct OperationRequest {
     engine: Engine,
     call: &'static str,
+    window: WindowId,
     target: Rank,
     /// `None` when the operation was complete as the call returned.
     signal: Option<Arc<Signal>>,
@@ -39,6 +41,11 @@ impl OperationRequest {
             Some(Ok(())) => Ok(true),
             Some(Err(error)) => Err(error.clone().in_call(self.call)),
         }
+    }
+
+    /// What its end needs, for waits of many kinds of requests.
+    pub fn need(&self) -> Need {
+        Need::Operation(self.window, self.target)
     }
 
     /// Moves the engine a step, and looks.
@@ -61,7 +68,10 @@ impl OperationRequest {
         if self.is_complete()? {
             return Ok(());
         }
-        let describe = || format!("rank {} to answer an operation with a request", self.target);
+        let describe = || {
+            let text = format!("rank {} to answer an operation with a request", self.target);
+            Awaited::one(text, self.need())
+        };
         self.engine.wait_until(self.call, &describe, &mut || Ok(self.is_complete()?.then_some(())))
     }
 }
@@ -249,7 +259,8 @@ impl Window {
     }
 
     fn ended(&self, call: &'static str, target: Rank) -> OperationRequest {
-        OperationRequest { engine: self.engine().clone(), call, target, signal: None }
+        let (engine, window) = (self.engine().clone(), self.shared().id);
+        OperationRequest { engine, call, window, target, signal: None }
     }
 
     /// Requests are for passive epochs; the table of legal calls has the rest.

@@ -254,11 +254,11 @@ impl Matcher {
         of_planes.flat_map(|(_, queues)| queues.posted.iter().map(|(pattern, _)| pattern.source)).collect()
     }
 
-    /// Contexts and sources of the posted receives of a plane, ascending; `None` for one that takes any.
-    pub(super) fn awaited_in(&self, plane: Plane) -> BTreeSet<(u64, Option<Peer>)> {
+    /// Contexts, sources and tags of the posted receives of a plane, ascending; `None` for those that take any.
+    pub(super) fn awaited_in(&self, plane: Plane) -> BTreeSet<(u64, Option<Peer>, Option<u64>)> {
         let of_plane = self.all().filter(|(scope, _)| scope.plane == plane);
         let sources = of_plane.flat_map(|(scope, queues)| {
-            queues.posted.iter().map(|(pattern, _)| (scope.context, pattern.source))
+            queues.posted.iter().map(|(pattern, _)| (scope.context, pattern.source, pattern.tag))
         });
         sources.collect()
     }

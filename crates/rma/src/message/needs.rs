@@ -2,9 +2,10 @@
 
 use super::messenger::{Messenger, ReceiveRequest, SendRequest};
 use super::packet::{Plane, Scope};
+use super::quits::number_of;
 use super::request::RequestId;
 use super::state::{Kind, Receive, SendStage};
-use rma_core::host::{Need, Place};
+use rma_core::host::{Instance, Need, Place, Way};
 use rma_core::ids::Peer;
 use std::collections::BTreeSet;
 
@@ -52,12 +53,18 @@ impl Messenger {
         let state = self.state.lock();
         let mut awaited = state.matcher.awaited_in(Plane::Collective);
         let last = state.matcher.awaited_in(Plane::Host).into_iter();
-        awaited.extend(last.filter(|(context, _)| *context == Scope::LAST.context));
+        awaited.extend(last.filter(|(context, ..)| *context == Scope::LAST.context));
         drop(state);
-        let contexts: BTreeSet<u64> = awaited.iter().map(|(context, _)| *context).collect();
+        let contexts: BTreeSet<u64> = awaited.iter().map(|(context, ..)| *context).collect();
         let (Some(context), 1) = (contexts.first(), contexts.len()) else { return None };
-        let sources: Vec<Peer> = awaited.iter().filter_map(|(_, source)| *source).collect();
-        let place = Place { context: *context, window: None, name: String::new() };
+        let sources: BTreeSet<Peer> = awaited.iter().filter_map(|(_, source, _)| *source).collect();
+        let sources: Vec<Peer> = sources.into_iter().collect();
+        let numbers: BTreeSet<_> = awaited.iter().map(|(.., tag)| tag.and_then(number_of)).collect();
+        // Of several under way it is not known which of them is waited for.
+        let number = numbers.first().copied().flatten().filter(|_| numbers.len() == 1);
+        // People count from 1.
+        let instance = number.map(|number| Instance { way: Way::Messages, number: number + 1 });
+        let place = Place { context: *context, window: None, name: String::new(), instance };
         (!sources.is_empty()).then_some(Need::Collective(place, sources))
     }
 
@@ -66,7 +73,7 @@ impl Messenger {
         let state = self.state.lock();
         let planes = [Plane::Collective, Plane::Host, Plane::Window];
         let awaited = planes.into_iter().flat_map(|plane| state.matcher.awaited_in(plane));
-        awaited.map(|(context, _)| context).collect()
+        awaited.map(|(context, ..)| context).collect()
     }
 
     /// Whether something of this process waits to be sent: others may get what they wait for without a call of its own.

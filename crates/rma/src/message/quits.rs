@@ -38,6 +38,11 @@ pub(crate) fn tag_of(number: u64, part: u16) -> u64 {
     number << PARTS | u64::from(part)
 }
 
+/// The number of the collective of a tag; `None` of one that is no part of a collective's.
+pub(super) fn number_of(tag: u64) -> Option<u64> {
+    (tag != u64::MAX).then_some(tag >> PARTS)
+}
+
 /// What has been quit, by this process and by others.
 #[derive(Debug, Default)]
 pub(super) struct Quits {

@@ -12,6 +12,7 @@
 
 use super::ranks::Ranks;
 use crate::pmi::{Line, LineError};
+use rma_core::host::{Instance, Way};
 
 /// Waits and locks of one rank in one answer.
 pub(crate) const MOST_LINES: usize = 256;
@@ -19,6 +20,9 @@ pub(crate) const MOST_LINES: usize = 256;
 const RANKS_LEN: usize = 1200;
 /// Bytes of a name or text, before it is written so that a line can carry it.
 const TEXT_LEN: usize = 200;
+/// Ways to meet, as lines have them.
+const WAYS: [(Way, &str); 3] =
+    [(Way::Messages, "messages"), (Way::Memory, "memory"), (Way::Packets, "packets")];
 /// Groups that one line names.
 const MOST_JOINED: usize = 64;
 
@@ -56,6 +60,8 @@ pub(crate) struct Want {
     pub(crate) site: Option<Site>,
     /// What users call the site.
     pub(crate) name: String,
+    /// Which of the calls of many there.
+    pub(crate) instance: Option<Instance>,
     /// Whose lock, or who has to do something.
     pub(crate) ranks: Ranks,
     /// Whether that is all that is known of it.
@@ -175,6 +181,10 @@ impl Said {
                 let (ranks, is_all) = want.ranks.within(RANKS_LEN);
                 let line = line.with("what", want.what.word()).with("ranks", ranks);
                 let line = line.with("whole", u8::from(want.is_whole && is_all));
+                let line = match want.instance {
+                    Some(instance) => line.with("nth", instance_text(instance)),
+                    None => line,
+                };
                 match want.site {
                     Some(site) => line.with("site", site_text(site)).with("name", escaped(&want.name)),
                     None => line,
@@ -219,7 +229,8 @@ fn wait(line: &Line, size: u32) -> Result<Wait, LineError> {
             {
                 return Err(LineError::new(format!("a lock or a call of many without its place: {line}")));
             }
-            Some(Want { what, site, name, ranks, is_whole: is(line, "whole")? })
+            let instance = line.get("nth").map(instance_of).transpose()?;
+            Some(Want { what, site, name, instance, ranks, is_whole: is(line, "whole")? })
         }
     };
     Ok(Wait {
@@ -291,6 +302,19 @@ fn site_of(text: &str) -> Result<Site, LineError> {
     Ok(Site { context: hex(context)?, window })
 }
 
+/// How the ranks meet, and the number.
+fn instance_text(Instance { way, number }: Instance) -> String {
+    let (_, word) = WAYS.iter().find(|(known, _)| *known == way).copied().unwrap_or(WAYS[0]);
+    format!("{word}.{number:x}")
+}
+
+fn instance_of(text: &str) -> Result<Instance, LineError> {
+    let no = || LineError::new(format!("{text:?} is no number of a call"));
+    let (word, number) = text.split_once('.').ok_or_else(no)?;
+    let (way, _) = WAYS.iter().find(|(_, known)| *known == word).ok_or_else(no)?;
+    Ok(Instance { way: *way, number: hex(number)? })
+}
+
 fn hex(text: &str) -> Result<u64, LineError> {
     u64::from_str_radix(text, 16)
         .map_err(|_| LineError::new(format!("{text:?} is no number of a group or window")))
@@ -352,6 +376,7 @@ mod tests {
             what,
             site,
             name: if site.is_some() { "window \"fö_r%ces\"".to_owned() } else { String::new() },
+            instance: ranks.first().map(|number| Instance { way: WAYS[*number as usize % 3].0, number: 17 }),
             ranks: ranks.iter().copied().collect(),
             is_whole: true,
         };
@@ -397,7 +422,8 @@ mod tests {
         let ranks: Ranks = (0..65_536).filter(|rank| rank % 3 != 0).collect();
         let name = "\u{1f980}".repeat(500);
         let site = Some(Site { context: u64::MAX, window: Some(u32::MAX) });
-        let want = Want { what: What::Completes, site, name: name.clone(), ranks, is_whole: true };
+        let instance = Some(Instance { way: Way::Messages, number: u64::MAX });
+        let want = Want { what: What::Completes, site, name: name.clone(), instance, ranks, is_whole: true };
         let text = name.clone();
         let wait = Wait { number: u64::MAX, call: name, seconds: u64::MAX, want: Some(want), text };
         let line = said(Fact::Wait(wait)).line();

@@ -11,6 +11,7 @@
 use super::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
 use super::processes::Process;
 use super::ranks::Ranks;
+use rma_core::host::{Instance, Way};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Ranks that a call of many names as missing: enough to see who, and few enough for large jobs.
@@ -69,6 +70,8 @@ pub(super) struct Edge {
     wait: u64,
     pub(super) call: String,
     pub(super) name: String,
+    /// Which of the calls of many there.
+    nth: Option<(Way, u64)>,
 }
 
 /// Why nobody goes on.
@@ -77,10 +80,21 @@ pub(super) enum Finding {
     /// Each waits for the next, and the last one for the first.
     Circle { edges: Vec<Edge>, is_closed: bool },
     /// Ranks have not come to a call that others are in.
-    Missing { call: String, what: What, name: String, inside: Ranks, absent: Ranks },
+    Missing {
+        call: String,
+        what: What,
+        site: Option<Site>,
+        name: String,
+        instance: Option<Instance>,
+        inside: Ranks,
+        absent: Ranks,
+    },
     /// A rank has not done what others wait for.
     Idle { what: What, target: Option<u32>, name: String, waiting: Ranks, rank: u32 },
 }
+
+/// A call of many: which, where, and which of those there.
+type Call = (What, Option<Site>, Option<(Way, u64)>);
 
 /// What a rank owes others: which, what, where, and whose lock.
 type Debt = (u32, What, Option<Site>, Option<u32>);
@@ -119,15 +133,20 @@ impl Answer {
         }
     }
 
-    /// Whether a thread of the rank waits in such a call of many.
-    fn waits_in(&self, what: What, site: Option<Site>) -> bool {
-        let is_that = |want: &Want| want.what == what && want.site == site;
-        self.waits.iter().flat_map(|wait| &wait.wants).any(is_that)
+    /// The wait of a thread of the rank in such a call of many, and which of them it is in.
+    pub(super) fn wait_in(&self, what: What, site: Option<Site>) -> Option<(&Waiting, Option<Instance>)> {
+        self.waits.iter().find_map(|wait| {
+            let want = wait.wants.iter().find(|want| want.what == what && want.site == site)?;
+            Some((wait, want.instance))
+        })
     }
 
-    /// Whether the rank takes part in such a call, waiting or not.
-    fn is_in(&self, what: What, site: Option<Site>) -> bool {
-        self.waits_in(what, site) || site.is_some_and(|site| self.summary.joined.contains(&site.context))
+    /// Whether the rank takes part in such a call, waiting or not, or in one that comes after it.
+    fn is_in(&self, what: What, site: Option<Site>, instance: Option<Instance>) -> bool {
+        match self.wait_in(what, site) {
+            Some((_, own)) => !is_before(own, instance),
+            None => site.is_some_and(|site| self.summary.joined.contains(&site.context)),
+        }
     }
 
     /// Whether the rank is in a call that gives this lock back, and needs no call more for that.
@@ -145,6 +164,12 @@ impl Answer {
     fn is_blocked(&self) -> bool {
         self.summary.is_complete && self.summary.is_blocked && !self.waits.is_empty()
     }
+}
+
+/// Whether one of the calls of many at a place is known to come before another one.
+pub(super) fn is_before(one: Option<Instance>, other: Option<Instance>) -> bool {
+    let both = one.zip(other).filter(|(one, other)| one.way == other.way);
+    both.is_some_and(|(one, other)| one.number < other.number)
 }
 
 /// The edges of one gathering, in order.
@@ -167,6 +192,7 @@ pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
                     wait: wait.number,
                     call: wait.call.clone(),
                     name: want.name.clone(),
+                    nth: want.instance.map(|Instance { way, number }| (way, number)),
                 };
                 match (want.what, want.site, target) {
                     (What::ExclusiveLock | What::SharedLock, Some(site), Some(target)) => {
@@ -183,7 +209,8 @@ pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
                     (what, site, _) if what.is_collective() => {
                         let is_absent = |rank: &u32| {
                             let other = seen.get(*rank as usize).and_then(|seen| seen.answer.as_ref());
-                            *rank != from && !other.is_some_and(|answer| answer.is_in(what, site))
+                            *rank != from
+                                && !other.is_some_and(|answer| answer.is_in(what, site, want.instance))
                         };
                         edges.extend(want.ranks.iter().filter(is_absent).take(MOST_MISSING).map(to));
                     }
@@ -221,19 +248,24 @@ pub(super) fn findings(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
 
 /// The calls of many that some are in and others are not.
 fn missing(edges: &[Edge], now: &[Seen]) -> Vec<Finding> {
-    let inside = |what, site| {
-        let is_inside = |seen: &Seen| seen.answer.as_ref().is_some_and(|answer| answer.waits_in(what, site));
+    let inside = |(what, site, nth): Call| {
+        let is_inside = |seen: &Seen| {
+            let wait = seen.answer.as_ref().and_then(|answer| answer.wait_in(what, site));
+            wait.is_some_and(|(_, own)| own.map(|own| (own.way, own.number)) == nth)
+        };
         (0u32..).zip(now).filter(|(_, seen)| is_inside(seen)).map(|(rank, _)| rank).collect()
     };
-    let mut calls: BTreeMap<(What, Option<Site>), Vec<&Edge>> = BTreeMap::new();
+    let mut calls: BTreeMap<Call, Vec<&Edge>> = BTreeMap::new();
     for edge in edges.iter().filter(|edge| edge.what.is_collective()) {
-        calls.entry((edge.what, edge.site)).or_default().push(edge);
+        calls.entry((edge.what, edge.site, edge.nth)).or_default().push(edge);
     }
-    let finding = |((what, site), edges): ((What, Option<Site>), Vec<&Edge>)| Finding::Missing {
+    let finding = |(of, edges): (Call, Vec<&Edge>)| Finding::Missing {
         call: edges[0].call.clone(),
-        what,
+        what: of.0,
+        site: of.1,
         name: edges[0].name.clone(),
-        inside: inside(what, site),
+        instance: of.2.map(|(way, number)| Instance { way, number }),
+        inside: inside(of),
         absent: edges.iter().map(|edge| edge.to).collect(),
     };
     calls.into_iter().map(finding).collect()

@@ -5,6 +5,7 @@ use super::graph::{Answer, Finding, Part, Seen, findings};
 use super::processes::Process;
 use super::report::{Reason, Reports, Step};
 use super::words::lines;
+use rma_core::host::{Instance, Way};
 use std::time::{Duration, Instant};
 
 const FORCES: Site = Site { context: 0, window: Some(7) };
@@ -39,7 +40,8 @@ fn want(what: What, site: Option<Site>, ranks: &[u32]) -> Want {
         Some(_) => "MPI_COMM_WORLD",
         None => "",
     };
-    Want { what, site, name: name.to_owned(), ranks: ranks.iter().copied().collect(), is_whole: true }
+    let ranks = ranks.iter().copied().collect();
+    Want { what, site, name: name.to_owned(), instance: None, ranks, is_whole: true }
 }
 
 fn wait(call: &str, want: Want) -> Fact {
@@ -404,4 +406,36 @@ fn ranks_that_ask_often_are_told_of_at_times() {
     assert!(at > now);
     assert_eq!(reports.step(now, &look), Step::Nothing);
     assert!(matches!(reports.step(at, &look), Step::Ask(_)));
+}
+
+/// Ranks that have called one collective, or fence, more or less than others are in the same call.
+#[test]
+fn who_is_in_an_earlier_call_of_the_same_place_is_told_with_both_numbers() {
+    let nth = |call: &str, what, number, way| {
+        let others =
+            Want { instance: Some(Instance { way, number }), ..want(what, Some(WORLD), &[0, 1, 2, 3]) };
+        told(&[wait(call, others), end(true)])
+    };
+    let barrier = |number| nth("barrier", What::Collective, number, Way::Messages);
+    let late = nth("allreduce", What::Collective, 6, Way::Messages);
+    assert_eq!(
+        said(&[barrier(7), barrier(7), barrier(7), late]),
+        [
+            "rank 3 is in MPI_Allreduce, collective 6 on MPI_COMM_WORLD, for 12 s while ranks 0-2 are in MPI_Barrier, collective 7"
+        ]
+    );
+    let fence = |number, way| nth("fence", What::Fence, number, way);
+    let job = |number, way| [fence(6, way), fence(6, way), fence(number, way), away()];
+    assert_eq!(
+        said(&job(5, Way::Memory)),
+        [
+            "rank 3 never entered MPI_Win_fence on MPI_COMM_WORLD that rank 2 is in: it has slept outside MPI for 8 s",
+            "rank 2 is in MPI_Win_fence, fence 5 on MPI_COMM_WORLD, for 12 s while ranks 0,1 are in MPI_Win_fence, fence 6",
+            "rank 3 never entered MPI_Win_fence on MPI_COMM_WORLD that ranks 0,1 are in: it has slept outside MPI for 8 s",
+        ]
+    );
+    // The same one, or one that is counted otherwise: nothing is known.
+    let other = nth("barrier", What::Collective, 2, Way::Memory);
+    assert!(found(&[barrier(7), barrier(7), barrier(7), barrier(7)]).is_empty());
+    assert!(found(&[barrier(7), barrier(7), barrier(7), other]).is_empty());
 }

@@ -2,10 +2,11 @@
 //!
 //! Pure. Ranks are those of `MPI_COMM_WORLD`, calls have the names of the C interface.
 
-use super::facts::{Want, What};
-use super::graph::{Edge, Finding, Part, Seen, Waiting};
+use super::facts::{Site, Want, What};
+use super::graph::{Edge, Finding, Part, Seen, Waiting, is_before};
 use super::processes::Process;
 use super::ranks::Ranks;
+use rma_core::host::Instance;
 
 /// The lines of a report.
 pub(super) fn lines(seen: &[Seen], findings: &[Finding]) -> Vec<String> {
@@ -213,19 +214,28 @@ fn call_name(call: &str, what: Option<What>) -> String {
 fn finding_lines(finding: &Finding, seen: &[Seen]) -> Vec<String> {
     match finding {
         Finding::Circle { edges, is_closed } => vec![circle(edges, *is_closed)],
-        Finding::Missing { call, what, name, inside, absent } => by_reason(absent, seen)
-            .into_iter()
-            .map(|(ranks, why)| {
-                let call = call_name(call, Some(*what));
-                let on = match what {
-                    What::Free => format!(" of {name}"),
-                    _ if name.is_empty() => String::new(),
-                    _ => format!(" on {name}"),
-                };
-                let is = if inside.len() == 1 { "is" } else { "are" };
-                format!("{} never entered {call}{on} that {} {is} in: {why}", ranks.named(), inside.named())
-            })
-            .collect(),
+        Finding::Missing { call, what, site, name, instance, inside, absent } => {
+            let call = call_name(call, Some(*what));
+            let on = match what {
+                What::Free => format!(" of {name}"),
+                _ if name.is_empty() => String::new(),
+                _ => format!(" on {name}"),
+            };
+            let there = format!("{} {}", inside.named(), if inside.len() == 1 { "is" } else { "are" });
+            let earlier = |rank: u32| in_earlier(seen.get(rank as usize)?, *what, *site, *instance);
+            let (behind, absent): (Vec<_>, Vec<_>) = absent.iter().partition(|rank| earlier(*rank).is_some());
+            let behind = Same::of(behind.into_iter().filter_map(|rank| Some((rank, earlier(rank)?))));
+            let behind = behind.into_iter().map(|same| {
+                let is = if same.ranks.len() == 1 { "is" } else { "are" };
+                let there = format!("{there} in {}", nth(&call, *what, *instance));
+                format!("{} {is} in {}{on},{} while {there}", same.ranks.named(), same.does, same.time())
+            });
+            let missing = by_reason(&absent.into_iter().collect(), seen).into_iter();
+            let missing = missing.map(|(ranks, why)| {
+                format!("{} never entered {call}{on} that {there} in: {why}", ranks.named())
+            });
+            behind.chain(missing).collect()
+        }
         Finding::Idle { what, target, name, waiting, rank } => {
             let why = why(*rank, seen);
             let (waiting, wait) = (waiting.named(), if waiting.len() == 1 { "waits" } else { "wait" });
@@ -255,6 +265,19 @@ fn finding_lines(finding: &Finding, seen: &[Seen]) -> Vec<String> {
             }]
         }
     }
+}
+
+/// The call of many that a rank waits in, if that comes before another one at the same place.
+fn in_earlier(seen: &Seen, what: What, site: Option<Site>, other: Option<Instance>) -> Option<Doing> {
+    let (wait, own) = seen.answer.as_ref()?.wait_in(what, site)?;
+    let does = nth(&call_name(&wait.call, Some(what)), what, own);
+    is_before(own, other).then_some(Doing { does, seconds: Some(wait.seconds) })
+}
+
+/// Which of the calls of many at a place one is.
+fn nth(call: &str, what: What, instance: Option<Instance>) -> String {
+    let kind = if what == What::Fence { "fence" } else { "collective" };
+    instance.map_or_else(|| call.to_owned(), |instance| format!("{call}, {kind} {}", instance.number))
 }
 
 /// A circle: that of locks alone in short.

@@ -5,7 +5,7 @@ use super::departures::Departures;
 use crate::message::{Plane, ReceiveRequest, Scope, left_error};
 use crate::runtime::Runtime;
 use rma_core::host::{
-    Awaited, Group, Locality, Need, Outcome, Place, SegmentKind, SegmentRequest, SegmentSet,
+    Awaited, Group, Instance, Locality, Need, Outcome, Place, SegmentKind, SegmentRequest, SegmentSet, Way,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;
@@ -242,7 +242,8 @@ impl Boards {
     fn awaited(&self, want: Want) -> Awaited {
         let wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
         let absent = wanted.filter(|rank| !self.boards[*rank].has_joined(want.number));
-        let place = Place { context: self.group.context(), window: None, name: String::new() };
+        let instance = Some(Instance { way: Way::Memory, number: want.number.raw() });
+        let place = Place { context: self.group.context(), window: None, name: String::new(), instance };
         let need = Need::Collective(place, absent.map(|rank| self.peer(rank)).collect());
         Awaited::one("the other ranks of the collective".to_owned(), need)
     }
