@@ -7,12 +7,19 @@ use rma_core::error::Result;
 use rma_core::ids::{Disp, Rank};
 use rma_core::window::{Window, WindowSpec};
 use rma_tests::world::from;
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Signal, getpid, getppid, kill_process};
 use std::io::Write;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A death a moment after its neighbors have begun to wait.
-const MOMENT: Duration = Duration::from_millis(30);
+/// What a process calls itself that is about to wait for the victim.
+const WAITS: &str = "waits";
+/// What the victim calls itself when it ends its part.
+const LEAVES: &str = "leaves";
+/// From one look at the other processes to the next.
+const LOOK: Duration = Duration::from_millis(1);
+/// Rounds of calls behind which the victim dies in the middle of another one.
+const ROUNDS: u32 = 5;
 
 struct Job<'a> {
     world: &'a World,
@@ -40,6 +47,7 @@ fn main() -> rma::Result<()> {
         "left" if me == victim => {
             std::mem::forget(job.window(&world)?);
             world.barrier()?;
+            say(LEAVES);
             return world.finalize();
         }
         "left" => job.left(),
@@ -48,6 +56,45 @@ fn main() -> rma::Result<()> {
     println!("survivor {me}: {}", says?);
     let _ = std::io::stdout().flush();
     world.finalize()
+}
+
+/// Says to the others, without any contact, what this process is about to do.
+fn say(what: &str) {
+    std::fs::write("/proc/self/comm", what).expect("a process may name its threads");
+}
+
+/// What the processes beside this one say, and the states of their main threads, as far as they are still there.
+fn others() -> Vec<(String, char)> {
+    let launcher = getppid().expect("a launcher").as_raw_nonzero().to_string();
+    let me = std::process::id().to_string();
+    let look = |process: std::fs::DirEntry| {
+        let stat = std::fs::read_to_string(process.path().join("stat")).ok()?;
+        // `PID (NAME) STATE PARENT ...`
+        let (before, after) = stat.rsplit_once(") ")?;
+        let (pid, name) = before.split_once(" (")?;
+        let (state, after) = after.split_once(' ')?;
+        let is_other = pid != me && after.split(' ').next()? == launcher;
+        is_other.then_some((name.to_owned(), state.chars().next()?))
+    };
+    std::fs::read_dir("/proc").expect("processes").flatten().filter_map(look).collect()
+}
+
+/// Returns when so many of the others are asleep in the call before which they have said that.
+fn await_sleepers(count: u32, what: &str) {
+    let is_there = |(says, state): &(String, char)| says == what && *state == 'S';
+    while others().iter().filter(|other| is_there(other)).count() < count as usize {
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Dies when the other threads of this process have made some rounds of calls.
+fn die_in_the_middle(rounds: &'static AtomicU32) {
+    std::thread::spawn(|| {
+        while rounds.load(Relaxed) < ROUNDS {
+            std::thread::sleep(LOOK);
+        }
+        die()
+    });
 }
 
 fn die() -> ! {
@@ -76,9 +123,10 @@ impl Job<'_> {
     /// Receives from the dead, who was never in contact, from anybody, and among the living.
     fn receive(&self) -> Result<String> {
         if self.is_victim() {
-            std::thread::sleep(MOMENT);
+            await_sleepers(self.size - 1, WAITS);
             die();
         }
+        say(WAITS);
         let single = self.world.receive::<u64>(Some(self.victim), Some(1)).is_err();
         let any = self.world.receive::<u64>(None, Some(1)).is_err();
         let any_later = self.world.begin_receive::<u64>(None, Some(2))?.wait().is_err();
@@ -97,9 +145,10 @@ impl Job<'_> {
 
     fn send(&self) -> Result<String> {
         if self.is_victim() {
-            std::thread::sleep(MOMENT);
+            await_sleepers(self.size - 1, WAITS);
             die();
         }
+        say(WAITS);
         // It waits for its receive.
         let long = self.world.send(self.victim, 1, &vec![1u64; 100_000]).is_err();
         let mut shorts = (0..10_000).map(|_| self.world.send(self.victim, 1, &[1u64]));
@@ -111,9 +160,10 @@ impl Job<'_> {
         let window = self.window(self.world)?;
         window.fence(Assert::NONE)?;
         if self.is_victim() {
-            std::thread::sleep(MOMENT);
+            await_sleepers(self.size - 1, WAITS);
             die();
         }
+        say(WAITS);
         let mut ends = Vec::new();
         for _ in 0..3 {
             let to = Rank((self.me + 1) % self.size);
@@ -132,9 +182,10 @@ impl Job<'_> {
         self.world.barrier()?;
         let partner = self.me ^ 1;
         if self.is_victim() {
-            std::thread::sleep(MOMENT);
+            await_sleepers(self.size - 1, WAITS);
             die();
         }
+        say(WAITS);
         let mut is_right = true;
         for _ in 0..20 {
             if partner >= self.size {
@@ -164,9 +215,10 @@ impl Job<'_> {
         let window = self.window(self.world)?;
         self.world.barrier()?;
         if self.is_victim() {
-            std::thread::sleep(MOMENT);
+            await_sleepers(self.size - 1, WAITS);
             die();
         }
+        say(WAITS);
         let group = (0..self.size).filter(|rank| *rank != self.me).map(Rank).collect::<Vec<_>>();
         let mut is_right = true;
         for round in 1..=10u64 {
@@ -189,12 +241,11 @@ impl Job<'_> {
     /// Windows while a rank dies: those that cannot be made are gone without a trace.
     fn create(&self) -> Result<String> {
         if self.is_victim() {
-            std::thread::spawn(|| {
-                std::thread::sleep(MOMENT);
-                die()
-            });
+            static MADE: AtomicU32 = AtomicU32::new(0);
+            die_in_the_middle(&MADE);
             loop {
                 let _ = self.window(self.world).map(Window::free);
+                MADE.fetch_add(1, Relaxed);
             }
         }
         let mut failed = 0;
@@ -214,13 +265,12 @@ impl Job<'_> {
 
     fn communicators(&self) -> Result<String> {
         if self.is_victim() {
-            std::thread::spawn(|| {
-                std::thread::sleep(MOMENT);
-                die()
-            });
+            static MADE: AtomicU32 = AtomicU32::new(0);
+            die_in_the_middle(&MADE);
             loop {
                 let _ = self.world.duplicate();
                 let _ = self.world.split(Some(self.me % 2), 0);
+                MADE.fetch_add(1, Relaxed);
             }
         }
         let (mut duplicates, mut splits) = (0, 0);
@@ -242,10 +292,10 @@ impl Job<'_> {
         window.unlock(Rank(self.victim))?;
         self.world.barrier()?;
         if self.is_victim() {
-            // Others are still in the barrier.
-            std::thread::sleep(MOMENT);
+            await_sleepers(self.size - 1, WAITS);
             die();
         }
+        say(WAITS);
         let freed = window.free().is_err();
         let living = self.of_survivors(1)?;
         let next = self.window(&living)?;
@@ -262,7 +312,7 @@ impl Job<'_> {
         // One that cannot be freed any more, since a rank of it is gone.
         let all = self.window(self.world)?;
         self.world.barrier()?;
-        std::thread::sleep(MOMENT);
+        await_sleepers(1, LEAVES);
         let me = living.rank();
         let next = Rank((me + 1) % living.size());
         for round in 0..200u64 {

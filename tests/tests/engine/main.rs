@@ -26,4 +26,5 @@ mod stepped;
 mod stores_ahead;
 mod streams;
 mod typed_calls;
+mod vigil;
 mod wake;

@@ -133,6 +133,65 @@ int main(int argc, char **argv)
 }
 "#;
 
+/// Kinds, statuses, and what is told.
+const CASES: [(&str, i32, &str); 6] = [
+    (
+        "locks",
+        125,
+        "ranks 0 → 1 → 2 → 0 wait in a circle for locks of window 1 made by MPI_Win_allocate; nothing they do can open it",
+    ),
+    (
+        "barrier",
+        125,
+        "rank 2 never entered MPI_Barrier on communicator \"grid\" that ranks 0,1 are in: it waits in MPI_Recv for a message from rank 0",
+    ),
+    ("wait", 124, "rank 2 has not sent the message that ranks 0,1 wait for: it has slept"),
+    (
+        "ibarrier",
+        125,
+        "rank 2 never entered MPI_Ibarrier on communicator 2 made by MPI_Comm_dup that ranks 0,1 are in: it waits in MPI_Sendrecv for a message from rank 0",
+    ),
+    (
+        "finalize",
+        124,
+        "rank 2 never entered MPI_Win_free of window 1 made by MPI_Win_allocate that ranks 0,1 are in: it has slept",
+    ),
+    (
+        "allreduce",
+        124,
+        "rank 2 never entered MPI_Allreduce on MPI_COMM_WORLD that ranks 0,1 are in: it has slept",
+    ),
+];
+
+/// What is told where memory is shared, and by packets; nothing where that has no such hang.
+const BY_PATH: [(&str, i32, &str, &str); 5] = [
+    (
+        "sharers",
+        125,
+        "ranks 0 → 1 → 0 wait in a circle: rank 0 for rank 1, in MPI_Recv; rank 1 for rank 0, in MPI_Win_lock for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+        "ranks 0 → 1 → 0 wait in a circle: rank 0 for rank 1, in MPI_Recv; rank 1 for rank 0, in MPI_Win_flush for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+    ),
+    (
+        "shared",
+        125,
+        "rank 2 for rank 0, in MPI_Win_lock for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+        "rank 2 for rank 0, in MPI_Win_flush for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
+    ),
+    (
+        "rget",
+        125,
+        "",
+        "rank 0 for rank 1, in MPI_Wait for the lock of rank 1 on window 1 made by MPI_Win_allocate; rank 1 for rank 0, in MPI_Recv",
+    ),
+    (
+        "stopped",
+        124,
+        "",
+        "rank 2 does not answer the operations of rank 0 on window 1 made by MPI_Win_allocate: it is stopped (SIGSTOP)",
+    ),
+    ("count", 124, "", "rank 2 is in MPI_Barrier, collective 5 on communicator \"grid\","),
+];
+
 /// A job that hangs, and how it is told of.
 struct Job<'a> {
     variables: &'a [(&'a str, &'a str)],
@@ -163,68 +222,12 @@ fn programs_in_c_are_told_of_by_the_names_of_the_standard() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("hang.c"), PROGRAM).unwrap();
     command(&prefix(), folder.path(), "rmacc").words(["hang.c", "-o", "hang"]).succeed();
-    let cases = [
-        (
-            "locks",
-            125,
-            "ranks 0 → 1 → 2 → 0 wait in a circle for locks of window 1 made by MPI_Win_allocate; nothing they do can open it",
-        ),
-        (
-            "barrier",
-            125,
-            "rank 2 never entered MPI_Barrier on communicator \"grid\" that ranks 0,1 are in: it waits in MPI_Recv for a message from rank 0",
-        ),
-        ("wait", 124, "rank 2 has not sent the message that ranks 0,1 wait for: it has slept"),
-        (
-            "ibarrier",
-            125,
-            "rank 2 never entered MPI_Ibarrier on communicator 2 made by MPI_Comm_dup that ranks 0,1 are in: it waits in MPI_Sendrecv for a message from rank 0",
-        ),
-        (
-            "finalize",
-            124,
-            "rank 2 never entered MPI_Win_free of window 1 made by MPI_Win_allocate that ranks 0,1 are in: it has slept",
-        ),
-        (
-            "allreduce",
-            124,
-            "rank 2 never entered MPI_Allreduce on MPI_COMM_WORLD that ranks 0,1 are in: it has slept",
-        ),
-    ];
-    // What can be told only of packets, and of memory, has the other text empty.
-    let by_path = [
-        (
-            "sharers",
-            125,
-            "ranks 0 → 1 → 0 wait in a circle: rank 0 for rank 1, in MPI_Recv; rank 1 for rank 0, in MPI_Win_lock for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
-            "ranks 0 → 1 → 0 wait in a circle: rank 0 for rank 1, in MPI_Recv; rank 1 for rank 0, in MPI_Win_flush for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
-        ),
-        (
-            "shared",
-            125,
-            "rank 2 for rank 0, in MPI_Win_lock for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
-            "rank 2 for rank 0, in MPI_Win_flush for the lock of rank 0 on window 1 made by MPI_Win_allocate; nothing they do can open it",
-        ),
-        (
-            "rget",
-            125,
-            "",
-            "rank 0 for rank 1, in MPI_Wait for the lock of rank 1 on window 1 made by MPI_Win_allocate; rank 1 for rank 0, in MPI_Recv",
-        ),
-        (
-            "stopped",
-            124,
-            "",
-            "rank 2 does not answer the operations of rank 0 on window 1 made by MPI_Win_allocate: it is stopped (SIGSTOP)",
-        ),
-        ("count", 124, "", "rank 2 is in MPI_Barrier, collective 5 on communicator \"grid\","),
-    ];
     let mut jobs = Vec::new();
     for (path, variables) in [(0, &[][..]), (1, &[("RMA_CHANNEL", "tcp")])] {
         // The facts of the others are those of channels too.
-        let plain = cases.iter().filter(|(kind, ..)| path == 0 || *kind != "ibarrier");
+        let plain = CASES.iter().filter(|(kind, ..)| path == 0 || *kind != "ibarrier");
         jobs.extend(plain.map(|(kind, code, text)| Job { variables, kind, code: *code, text }));
-        let by_path = by_path.iter().map(|(kind, code, memory, packets)| Job {
+        let by_path = BY_PATH.iter().map(|(kind, code, memory, packets)| Job {
             variables,
             kind,
             code: *code,
