@@ -126,7 +126,9 @@ fn the_other_group_hears_of_one_that_knows_only_its_own() {
                 3 => between.net.messengers[3].fail_making(between.makings[1], [2, 3].map(Peer).into_iter()),
                 me => between.make(me),
             }
-            (0..dice.below(20)).for_each(|_| drop(between.net.step()));
+            for _ in 0..dice.below(20) {
+                between.net.step();
+            }
         }
         between.decide(&[0, 1, 2], 1 << 3, &format!("seed {seed}"));
     }
@@ -144,7 +146,9 @@ fn who_hears_of_a_death_asks_the_group_that_may_not_have_heard_of_this_one() {
                 3 => between.net.messengers[3].fail_making(between.makings[1], [2, 3].map(Peer).into_iter()),
                 me => between.make(me),
             }
-            (0..dice.below(20)).for_each(|_| drop(between.net.step()));
+            for _ in 0..dice.below(20) {
+                between.net.step();
+            }
         }
         between.decide(&[0, 1], 1 << 2 | 1 << 3, &format!("seed {seed}"));
     }
@@ -164,7 +168,9 @@ fn who_lacks_a_communicator_lacks_what_is_made_of_it() {
                 me => {
                     net.messengers[me].open(&of(OTHER, me, &[0, 1, 2]));
                     net.messengers[me].note_made(MAKING, None, OTHER);
-                    (0..dice.below(4)).for_each(|_| drop(net.step()));
+                    for _ in 0..dice.below(4) {
+                        net.step();
+                    }
                     let group = of(MADE, me, &[0, 1, 2]);
                     net.messengers[me].open(&group);
                     net.messengers[me].note_made(child, None, MADE);
@@ -172,7 +178,9 @@ fn who_lacks_a_communicator_lacks_what_is_made_of_it() {
                     net.messengers[me].vote(&group, 0, 0, Ballot::new(7, 0));
                 }
             }
-            (0..dice.below(20)).for_each(|_| drop(net.step()));
+            for _ in 0..dice.below(20) {
+                net.step();
+            }
         }
         let mut ballots = [None; 2];
         net.run_until(|net| {
