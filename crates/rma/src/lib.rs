@@ -56,3 +56,9 @@ pub use rma_core::{Error, ErrorClass, Result};
 pub use runtime::CollectiveRequest;
 pub use window::{Element, Integer, LockKind, LockSet, Locked, Number, ReduceOp, Window};
 pub use world::World;
+
+/// The programs of the pages for beginners, which are built and run with the other examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start.md")]
+#[doc = include_str!("../../../README.md")]
+struct Pages;
