@@ -10,12 +10,14 @@ use super::layout::{CONTROL_LEN, Fields};
 use super::lock::{Attempt, Grant, NotHeld, Ticket, Wake};
 use super::marks::Marks;
 use super::meeting;
+use super::notes::{Notes, name_of};
 use super::recovery::OfEngine;
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::state::{Holder, LockKind, LockRequest, LockState};
+use super::unfinished::{List, Unfinished};
 use crate::host::Vitals;
-use crate::ids::Peer;
+use crate::ids::{Peer, Rank};
 use crate::mem::WriteSpan;
 use std::time::Duration;
 
@@ -376,6 +378,22 @@ impl ControlBlock {
     /// Takes back what the owner has announced, which must be dead.
     pub fn clear_dead_announcements(&self) {
         clear_announcements(self.announcements());
+    }
+
+    /// The notes of the owner's threads.
+    #[inline]
+    pub(super) fn notes(&self) -> &Notes {
+        &self.fields().notes
+    }
+
+    /// What the owner, which must be the dead rank, was changing on the memory of a rank; told once.
+    pub(crate) fn take_notes(&self, dead: Rank, on: Rank) -> impl Iterator<Item = Unfinished> + '_ {
+        self.notes().take_of_dead(name_of(on), dead)
+    }
+
+    /// What dead processes have left on the owner's memory.
+    pub(crate) fn unfinished(&self) -> &List {
+        &self.fields().unfinished
     }
 
     #[inline]

@@ -7,7 +7,9 @@ use super::announcer;
 use super::block::ControlBlock;
 use super::bulk::{CHUNK, Entry};
 use super::exclusion::UnalignedGuard;
+use super::notes::{Note, is_word, name_of};
 use super::state::Holder;
+use super::unfinished::OperationKind;
 use crate::host::{Barriers, Vitals};
 use crate::ids::Rank;
 use crate::kernel::{Admission, Exclusion};
@@ -49,7 +51,7 @@ pub struct Ground {
     control: ControlBlock,
     /// Where the target's memory begins here.
     start: usize,
-    /// What announcements for this target say; never 0.
+    /// What announcements and notes for this target say; never 0.
     name: u64,
 }
 
@@ -63,7 +65,7 @@ pub struct Domain<'a> {
 impl Ground {
     /// A rank's memory, of which the first byte is that of `memory`; empty memory begins at address 0.
     pub fn new(control: ControlBlock, rank: Rank, memory: WriteSpan) -> Self {
-        Self { control, start: memory.as_mut_ptr().addr(), name: u64::from(rank.0) + 1 }
+        Self { control, start: memory.as_mut_ptr().addr(), name: name_of(rank) }
     }
 }
 
@@ -121,6 +123,21 @@ impl<'a> Domain<'a> {
         let word = announcer::own_word()?;
         let bulk = self.ground.control.bulk(self.siblings.holder);
         bulk.announce(&self.siblings.own.announcements()[word], self.ground.name, self.siblings.barriers)
+    }
+
+    /// Notes that the process is changing these bytes, until what this gives is dropped; those that are one store need no note.
+    #[inline]
+    pub(crate) fn note(&self, kind: OperationKind, place: WriteSpan) -> Option<Note<'a>> {
+        if is_word(place) {
+            return None;
+        }
+        Some(self.note_range(kind, self.offset(place) as u64, place.len() as u64))
+    }
+
+    /// [`Domain::note`] of `len` bytes from byte `start` of the memory on.
+    #[inline]
+    pub(crate) fn note_range(&self, kind: OperationKind, start: u64, len: u64) -> Note<'a> {
+        self.siblings.own.notes().begin(self.ground.name, kind, start, len)
     }
 
     fn offset(&self, element: WriteSpan) -> usize {

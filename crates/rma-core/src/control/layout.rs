@@ -4,10 +4,12 @@
 //! each change of the lock word or each newcomer at the tail.
 
 use super::bulk::ANNOUNCERS;
+use super::notes::Notes;
 use super::shim::AtomicU64;
+use super::unfinished::List;
 
 /// Bytes of control memory for one window at one target, without cells ([`super::cells`]).
-pub const CONTROL_LEN: usize = 1024;
+pub const CONTROL_LEN: usize = 1728;
 
 /// Bytes of control memory for one window at one target on a node with so many ranks of the window.
 pub(crate) const fn control_len(ranks: usize) -> usize {
@@ -50,7 +52,11 @@ pub(super) struct Fields {
     pub(super) bulk: BulkFields,
     /// The steps that the owner's threads are just doing on any rank's memory.
     pub(super) announced: Line<[AtomicU64; ANNOUNCERS]>,
-    // The rest, up to `CONTROL_LEN`, is zero and reserved. Behind it are the cells of the owner, for each rank of the node.
+    /// What the owner's threads are just changing on any rank's memory.
+    pub(super) notes: Notes,
+    /// What dead processes have left on the owner's memory.
+    pub(super) unfinished: List,
+    // Behind it are the cells of the owner, for each rank of the node.
 }
 
 /// Lock word and waiting line.
@@ -138,6 +144,8 @@ const _: () = {
     assert!(offset_of!(Fields, bulk) == 704);
     assert!(offset_of!(BulkFields, stripes) == 64);
     assert!(offset_of!(Fields, announced) == 896);
-    assert!(size_of::<Fields>() == 960 && size_of::<Fields>() <= CONTROL_LEN);
+    assert!(offset_of!(Fields, notes) == 960);
+    assert!(offset_of!(Fields, unfinished) == 1280);
+    assert!(size_of::<Fields>() == CONTROL_LEN);
     assert!(align_of::<Fields>() == 64 && CONTROL_LEN.is_multiple_of(64));
 };

@@ -1,7 +1,7 @@
 //! The control block of one (window, target): the facts that direct and packet origins share.
 //!
 //! A [`ControlBlock`] is a view over control memory that siblings map: the lock word with its waiting line, the exclusion
-//! of unaligned accumulates, and what the owner published when it created the window. Zeroed memory is a fresh block. There
+//! of unaligned accumulates, what the owner published when it created the window, and what deaths leave half done. Zeroed memory is a fresh block. There
 //! is one block per window and target, apart from the window's data, so one lock word serves origins of every path: an
 //! origin that maps the block acts on it by itself, and the target's engine acts for the others.
 //!
@@ -35,6 +35,7 @@ mod marks;
 mod meeting;
 #[cfg(test)]
 mod mortal;
+mod notes;
 mod patience;
 mod pause;
 mod recovery;
@@ -48,6 +49,7 @@ mod steps_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod thread_address;
+mod unfinished;
 
 pub use block::{ControlBlock, Published, Sleep};
 pub(crate) use block::{Living, LockCell};
@@ -60,8 +62,11 @@ pub(crate) use lock::Attempt;
 pub use lock::{Grant, NotHeld, Ticket, Wake};
 pub use marks::{Marks, Taken};
 pub use meeting::{Attendance, Meeting, attendance};
+pub(crate) use notes::{Note, is_word};
 pub(crate) use recovery::OfEngine;
 pub use state::{Holder, LockKind, LockRequest, LockState};
 pub use steps::{RunStep, WordStep};
 pub(crate) use steps::{Step, Width, compare_and_swap};
 pub(crate) use thread_address::thread_address;
+pub(crate) use unfinished::REPORT_LEN;
+pub use unfinished::{OperationKind, Unfinished, UnfinishedReport};

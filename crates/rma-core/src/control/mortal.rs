@@ -80,6 +80,11 @@ impl AtomicU64 {
         self.0.fetch_add(value, order)
     }
 
+    pub(super) fn fetch_sub(&self, value: u64, order: Ordering) -> u64 {
+        step();
+        self.0.fetch_sub(value, order)
+    }
+
     pub(super) fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
         step();
         self.0.fetch_or(value, order)

@@ -142,7 +142,7 @@ impl Kernel {
         assert!(is_complete, "an accumulate's buffers are whole elements of equal number");
     }
 
-    /// Whether the origin's elements are read at all.
+    /// Whether the origin's elements are read at all, and the target's are changed.
     #[inline]
     pub(crate) fn reads_operand(self) -> bool {
         self.op != ReduceOp::NoOp

@@ -46,6 +46,30 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// [`copy_bytes`] that, where it is more than one store, calls `note` before the first and drops what that gives behind the last.
+///
+/// # Safety
+/// As [`copy_bytes`].
+#[inline(always)]
+pub(super) unsafe fn copy_bytes_noting<N>(
+    to: *mut u8,
+    from: *const u8,
+    len: usize,
+    note: impl FnOnce() -> N,
+) {
+    // SAFETY: the caller's promise, in each branch for the length it has checked.
+    unsafe {
+        match len {
+            8 => copy_8(to, from),
+            4 => copy_4(to, from),
+            _ => {
+                let _note = note();
+                copy_bytes(to, from, len);
+            }
+        }
+    }
+}
+
 /// # Safety
 /// `to` is writable and `from` readable for 8 bytes.
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! Knows nothing of windows, layouts or packets.
 
 use super::combine::combine_bytes;
-use super::copy::copy_bytes;
+use super::copy::{copy_bytes, copy_bytes_noting};
 use std::fmt;
 
 /// Memory that may be read, and that others may write at the same time.
@@ -211,6 +211,18 @@ impl WriteSpan {
         // SAFETY: both sides are long enough by the constructors' promises and the check above; `copy_bytes` allows
         // overlap.
         unsafe { copy_bytes(self.start, from.start, from.len) }
+    }
+
+    /// [`WriteSpan::write_from`] that, where it is more than one store of the processor, calls `note` before the first and drops what
+    /// that gives behind the last.
+    ///
+    /// # Panics
+    /// As [`WriteSpan::write_from`].
+    #[inline(always)]
+    pub(crate) fn write_noting<N>(self, from: ReadSpan, note: impl FnOnce() -> N) {
+        check_part(0, from.len, self.len);
+        // SAFETY: as for `write_from`.
+        unsafe { copy_bytes_noting(self.start, from.start, from.len, note) }
     }
 
     /// Combines the words from the start of the span with those of `operand`, as far as the processor does many at once, and

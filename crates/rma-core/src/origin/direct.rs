@@ -1,8 +1,10 @@
 //! The direct path: the target's window memory is mapped here, so a call is copies and CPU atomics.
 //!
 //! No packet, no lock of ours, no allocation, no system call: member → gate → bounds → memory. Whatever is wrong leaves by
-//! a cold path that has the time to say it well. Attached memory is pinned meanwhile: another thread's detach call waits.
+//! a cold path that has the time to say it well. Attached memory is pinned meanwhile: another thread's detach call waits. What is more
+//! than one store of the processor is noted meanwhile, for those who find this process dead (`control/notes.rs`).
 
+use crate::control::{Domain, OperationKind, is_word};
 use crate::ids::Disp;
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
@@ -10,9 +12,10 @@ use crate::window::{Member, OutOfRange, Shared};
 
 /// Stores `origin` at `disp`.
 #[inline]
-pub(crate) fn put(member: &Member, origin: ReadSpan, disp: Disp) -> Result<(), OutOfRange> {
+pub(crate) fn put(shared: &Shared, member: &Member, origin: ReadSpan, disp: Disp) -> Result<(), OutOfRange> {
     let _pin = member.pin();
-    member.locate(disp, origin.len() as u64)?.write_from(origin);
+    let place = member.locate(disp, origin.len() as u64)?;
+    place.write_noting(origin, || shared.domain(member).note(OperationKind::Put, place));
     Ok(())
 }
 
@@ -34,8 +37,20 @@ pub(crate) fn accumulate(
     disp: Disp,
 ) -> Result<(), OutOfRange> {
     let _pin = member.pin();
-    kernel.accumulate(member.locate(disp, origin.len() as u64)?, origin, &shared.domain(member));
+    let (place, domain) = (member.locate(disp, origin.len() as u64)?, shared.domain(member));
+    if is_word(place) {
+        kernel.accumulate(place, origin, &domain);
+    } else {
+        accumulate_noted(domain, place, origin, kernel);
+    }
     Ok(())
+}
+
+/// Kept out of the way of single words, which are one step.
+#[inline(never)]
+fn accumulate_noted(domain: Domain<'_>, place: WriteSpan, origin: ReadSpan, kernel: Kernel) {
+    let _note = domain.note(OperationKind::Accumulate, place);
+    kernel.accumulate(place, origin, &domain);
 }
 
 /// Combines one element with `operand`, and stores what it was before in `result`.
@@ -49,9 +64,20 @@ pub(crate) fn fetch_and_op(
     disp: Disp,
 ) -> Result<(), OutOfRange> {
     let _pin = member.pin();
-    let element = member.locate(disp, kernel.ty().size() as u64)?;
-    kernel.fetch_accumulate(element, operand, result, &shared.domain(member));
+    let (element, domain) = (member.locate(disp, kernel.ty().size() as u64)?, shared.domain(member));
+    if is_word(element) {
+        kernel.fetch_accumulate(element, operand, result, &domain);
+    } else {
+        fetch_noted(domain, element, operand, result, kernel);
+    }
     Ok(())
+}
+
+/// As [`accumulate_noted`].
+#[inline(never)]
+fn fetch_noted(domain: Domain<'_>, element: WriteSpan, operand: &[u8], result: WriteSpan, kernel: Kernel) {
+    let _note = kernel.reads_operand().then(|| domain.note(OperationKind::Accumulate, element));
+    kernel.fetch_accumulate(element, operand, result, &domain);
 }
 
 /// Replaces one element by `operand` if it equals `compare`, and stores what it was before in `result`.
@@ -66,7 +92,24 @@ pub(crate) fn compare_and_swap(
     disp: Disp,
 ) -> Result<(), OutOfRange> {
     let _pin = member.pin();
-    let element = member.locate(disp, kernel.ty().size() as u64)?;
-    kernel.apply(element, compare, operand, result, &shared.domain(member));
+    let (element, domain) = (member.locate(disp, kernel.ty().size() as u64)?, shared.domain(member));
+    if is_word(element) {
+        kernel.apply(element, compare, operand, result, &domain);
+    } else {
+        swap_noted(domain, element, (compare, operand), result, kernel);
+    }
     Ok(())
+}
+
+/// As [`accumulate_noted`].
+#[inline(never)]
+fn swap_noted(
+    domain: Domain<'_>,
+    element: WriteSpan,
+    (compare, operand): (&[u8], &[u8]),
+    result: WriteSpan,
+    kernel: CompareAndSwap,
+) {
+    let _note = domain.note(OperationKind::Accumulate, element);
+    kernel.apply(element, compare, operand, result, &domain);
 }

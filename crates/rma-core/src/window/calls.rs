@@ -83,7 +83,8 @@ impl Window {
     #[inline]
     pub fn put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<()> {
         if let Some(member) = self.direct(target, "put", origin.len()) {
-            return direct::put(member, origin, disp).map_err(|range| range.into_error("put", target));
+            return direct::put(&self.shared, member, origin, disp)
+                .map_err(|range| range.into_error("put", target));
         }
         let small = Small::new(Store::Put, disp, origin);
         if self.joins_or_waits(target, small.as_ref()) {
@@ -98,7 +99,8 @@ impl Window {
     /// As [`Window::put`].
     pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<bool> {
         if let Some(member) = self.direct(target, "put", origin.len()) {
-            direct::put(member, origin, disp).map_err(|range| range.into_error("put", target))?;
+            direct::put(&self.shared, member, origin, disp)
+                .map_err(|range| range.into_error("put", target))?;
             return Ok(true);
         }
         if self.joins_or_waits(target, Small::new(Store::Put, disp, origin).as_ref()) {

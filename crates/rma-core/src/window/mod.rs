@@ -39,7 +39,7 @@ mod typed;
 mod unordered;
 mod waits;
 
-pub use crate::control::{RunStep, WordStep};
+pub use crate::control::{OperationKind, RunStep, Unfinished, UnfinishedReport, WordStep};
 pub use calls::Window;
 pub use create::WindowCreation;
 pub(crate) use dropped::Guard;

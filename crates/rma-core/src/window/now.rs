@@ -14,7 +14,7 @@
 
 use super::calls::Window;
 use super::shared::{Member, Shared};
-use crate::control::{LockKind, RunStep, Step, Width, WordStep, compare_and_swap};
+use crate::control::{LockKind, OperationKind, RunStep, Step, Width, WordStep, compare_and_swap};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{Element, ReadSpan, Word, WriteSpan};
@@ -82,9 +82,9 @@ impl<'w> DirectPath<'w> {
     /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // a call to it costs as much as half of it
     pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        let Some(place) = self.place_now(target, disp, origin.len()) else { return false };
+        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
-        place.write_from(origin);
+        place.write_noting(origin, || self.shared.domain(member).note(OperationKind::Put, place));
         true
     }
 
@@ -125,7 +125,9 @@ impl<'w> DirectPath<'w> {
         let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
         let Some((member, place)) = reached else { return false };
         self.shared.unordered.note();
-        step.change(self.shared.domain(member), place, origin);
+        let domain = self.shared.domain(member);
+        let _note = domain.note(OperationKind::Accumulate, place);
+        step.change(domain, place, origin);
         true
     }
 
@@ -145,7 +147,9 @@ impl<'w> DirectPath<'w> {
         let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
         let Some((member, place)) = reached else { return false };
         self.shared.unordered.note();
-        step.fetch(self.shared.domain(member), place, origin, result);
+        let domain = self.shared.domain(member);
+        let _note = domain.note(OperationKind::Accumulate, place);
+        step.fetch(domain, place, origin, result);
         true
     }
 
@@ -158,7 +162,9 @@ impl<'w> DirectPath<'w> {
         }
         let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
-        kernel.accumulate(place, origin, &self.shared.domain(member));
+        let domain = self.shared.domain(member);
+        let _note = domain.note(OperationKind::Accumulate, place);
+        kernel.accumulate(place, origin, &domain);
         true
     }
 
@@ -177,7 +183,9 @@ impl<'w> DirectPath<'w> {
         }
         let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
         self.shared.unordered.note();
-        kernel.fetch_accumulate(place, origin, result, &self.shared.domain(member));
+        let domain = self.shared.domain(member);
+        let _note = kernel.reads_operand().then(|| domain.note(OperationKind::Accumulate, place));
+        kernel.fetch_accumulate(place, origin, result, &domain);
         true
     }
 

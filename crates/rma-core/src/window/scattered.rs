@@ -3,10 +3,12 @@
 //! The public forms, and what their callers promise, are in [`super::typed`] and [`super::request`].
 
 use super::calls::{Window, returns_values};
+use super::shared::Member;
 use super::typed::{Destination, Origin, TargetArea, undefined};
+use crate::control::{Note, OperationKind};
 use crate::datatype::{Datatype, Gather, Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
-use crate::ids::Rank;
+use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
 use crate::table::{OpArea, OpData, OpKind, Operation, Signal};
 use std::sync::Arc;
@@ -61,7 +63,9 @@ impl Window {
         if let Some(member) = self.direct(target, CALL, to.size() as usize) {
             let _pin = member.pin();
             let place = member.locate_layout(area.disp, &to);
-            from.transfer(&mut place.map_err(|range| range.into_error(CALL, target))?);
+            let mut place = place.map_err(|range| range.into_error(CALL, target))?;
+            let _note = self.note(member, OperationKind::Put, area.disp, &to);
+            from.transfer(&mut place);
             return Ok(Outcome::Done);
         }
         let op = Operation::new(OpKind::Put, area.disp, to.size(), OpData::Memory(from), Scatter::discard(0));
@@ -124,6 +128,7 @@ impl Window {
             let place = member.locate_layout(area.disp, &to);
             let place = place.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(member);
+            let _note = self.note(member, OperationKind::Accumulate, area.disp, &to);
             kernel.accumulate_scattered(place, Operands::Memory(from), &exclusion);
             return Ok(Outcome::Done);
         }
@@ -166,6 +171,8 @@ impl Window {
             let place = member.locate_layout(area.disp, &to);
             let place = place.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(member);
+            let _note =
+                kernel.reads_operand().then(|| self.note(member, OperationKind::Accumulate, area.disp, &to));
             let operands = from.map_or(Operands::None, Operands::Memory);
             kernel.fetch_scattered(place, operands, old, &exclusion);
             return Ok(Outcome::Done);
@@ -173,6 +180,12 @@ impl Window {
         let data = from.map_or(OpData::NONE, OpData::Memory);
         let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old);
         self.submit(target, CALL, op.on_area(op_area(to)), mode)
+    }
+
+    /// Notes that the process is changing the bytes of a layout, which lies within the window.
+    fn note<'a>(&'a self, member: &'a Member, kind: OperationKind, disp: Disp, layout: &Layout) -> Note<'a> {
+        let (start, len) = member.extent(disp, layout);
+        self.shared().domain(member).note_range(kind, start, len)
     }
 
     fn submit(&self, target: Rank, call: &'static str, mut op: Operation, mode: Mode) -> Result<Outcome> {

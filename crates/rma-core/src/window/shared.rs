@@ -193,6 +193,12 @@ impl Member {
         }
     }
 
+    /// The bytes from the first to the last of a layout that lies within the window: where they begin, and how many there are.
+    pub(crate) fn extent(&self, disp: Disp, layout: &Layout) -> (u64, u64) {
+        let (low, high) = layout.bounds();
+        (disp.0.wrapping_mul(self.scale.unit()).wrapping_add_signed(low), (high - low) as u64)
+    }
+
     /// The bytes of `layout` counted from displacement `disp`, if all of them lie within the window.
     pub(crate) fn locate_layout(&self, disp: Disp, layout: &Layout) -> Result<Scatter, OutOfRange> {
         let unit = self.scale.unit();

@@ -10,6 +10,7 @@
 
 use super::calls::Window;
 use super::scattered::Mode;
+use crate::control::OperationKind;
 use crate::datatype::{BasicType, Datatype};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
@@ -236,7 +237,9 @@ impl Window {
         let _pin = member.pin();
         let place = member.locate(disp, result.len() as u64);
         let place = place.map_err(|range| range.into_error(CALL, target))?;
-        kernel.fetch_accumulate(place, origin, result, &self.shared().domain(member));
+        let domain = self.shared().domain(member);
+        let _note = kernel.reads_operand().then(|| domain.note(OperationKind::Accumulate, place));
+        kernel.fetch_accumulate(place, origin, result, &domain);
         Ok(())
     }
 

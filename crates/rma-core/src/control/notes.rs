@@ -1,0 +1,194 @@
+//! Notes: what each thread of a process is changing on mapped memory by more than one store, for those who find the process dead.
+//!
+//! A process that is killed leaves the operation that it was carrying out half done. Its engine cannot tell of that any more, so each
+//! thread says in its process's own control block what it changes, before the first store, and takes that back behind the last one.
+//! A store of the processor is whole or not there at all, so what is one store needs no note.
+//!
+//! Threads note in the slot of the number that is lent to them for announcements ([`super::announcer`]). Those past that number of
+//! threads are only counted: then something was being changed somewhere.
+//!
+//! The target's engine looks at the notes of a process once that is dead (`target/pieces.rs`). A killed process has made the stores
+//! before some point of its program, in that order, and none behind it; the release fence says the same to processors and compilers that
+//! could do otherwise. So memory that is half changed has its note, and one that is noted may still be whole.
+
+use super::announcer;
+use super::bulk::ANNOUNCERS;
+use super::shim::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+use super::unfinished::{OperationKind, Unfinished};
+use crate::ids::Rank;
+use crate::mem::WriteSpan;
+
+/// Where the kind stands in the first word of a note; below it is the target's name.
+const KIND_SHIFT: u32 = 32;
+const NAME_MASK: u64 = (1 << KIND_SHIFT) - 1;
+
+/// The notes of one process in one window.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct Notes {
+    slots: [Slot; ANNOUNCERS],
+    /// Threads without a slot that are changing something.
+    others: AtomicU64,
+}
+
+/// Of one thread.
+#[derive(Debug)]
+#[repr(C)]
+struct Slot {
+    /// Kind and target; 0 for nothing.
+    what: AtomicU64,
+    /// The first byte that may be changed, from the beginning of the target's memory.
+    start: AtomicU64,
+    len: AtomicU64,
+    _unused: AtomicU64,
+}
+
+/// While it lives, the thread's note stands.
+#[derive(Debug)]
+pub(crate) struct Note<'a> {
+    word: &'a AtomicU64,
+    is_counted: bool,
+}
+
+impl Drop for Note<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SYNC POINT note: behind the last store.
+        if self.is_counted {
+            self.word.fetch_sub(1, Release);
+        } else {
+            self.word.store(0, Release);
+        }
+    }
+}
+
+/// What announcements and notes of a window call the memory of a rank; never 0.
+pub(super) fn name_of(rank: Rank) -> u64 {
+    u64::from(rank.0) + 1
+}
+
+/// Whether these bytes are one aligned word of the processor, which changes in one store.
+#[inline]
+pub(crate) fn is_word(place: WriteSpan) -> bool {
+    let (address, len) = (place.as_mut_ptr().addr(), place.len());
+    len <= size_of::<u64>() && (address | len) & len.wrapping_sub(1) == 0
+}
+
+impl Notes {
+    /// Says that the thread is changing `len` bytes from `start` on of the memory with this name.
+    #[inline]
+    pub(super) fn begin(&self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'_> {
+        let Some(slot) = announcer::own_word() else { return self.count() };
+        let slot = &self.slots[slot];
+        slot.start.store(start, Relaxed);
+        slot.len.store(len, Relaxed);
+        slot.what.store(u64::from(kind.code()) << KIND_SHIFT | name, Release);
+        // SYNC POINT note: before the first store.
+        fence(Release);
+        Note { word: &slot.what, is_counted: false }
+    }
+
+    #[cold]
+    fn count(&self) -> Note<'_> {
+        self.others.fetch_add(1, Relaxed);
+        // SYNC POINT note: as above.
+        fence(Release);
+        Note { word: &self.others, is_counted: true }
+    }
+
+    /// What a process, which must be dead, was changing on the memory with this name: it is asked for once, by the memory's owner.
+    pub(super) fn take_of_dead(&self, name: u64, dead: Rank) -> impl Iterator<Item = Unfinished> + '_ {
+        // SYNC POINT note: sees what was said before each store that was made.
+        let noted = move |slot: &Slot| {
+            let what = slot.what.load(Acquire);
+            if what & NAME_MASK != name {
+                return None;
+            }
+            slot.what.store(0, Relaxed);
+            let kind = OperationKind::of_code((what >> KIND_SHIFT) as u8);
+            let (start, len) = (slot.start.load(Relaxed), slot.len.load(Relaxed));
+            Some(Unfinished { origin: dead, kind, start, len })
+        };
+        let has_others = self.others.load(Acquire) > 0;
+        let others = has_others.then(|| Unfinished::unknown(dead));
+        self.slots.iter().filter_map(noted).chain(others)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::mortal::live_for;
+    use super::*;
+    use crate::mem::testing::memory;
+    use std::mem::ManuallyDrop;
+
+    const TARGET: u64 = 4;
+
+    fn notes() -> Notes {
+        let slot = || Slot {
+            what: AtomicU64::new(0),
+            start: AtomicU64::new(0),
+            len: AtomicU64::new(0),
+            _unused: AtomicU64::new(0),
+        };
+        Notes { slots: std::array::from_fn(|_| slot()), others: AtomicU64::new(0) }
+    }
+
+    #[test]
+    fn wherever_a_process_is_killed_memory_that_is_half_changed_has_a_note() {
+        let expected = Unfinished { origin: Rank(2), kind: OperationKind::Put, start: 16, len: 40 };
+        let (mut half, mut whole) = (0, 0);
+        for steps in 0.. {
+            let (notes, memory) = (notes(), std::array::from_fn::<_, 5, _>(|_| AtomicU64::new(0)));
+            let is_over = live_for(steps, || {
+                // A thread that is killed drops nothing.
+                let note = ManuallyDrop::new(notes.begin(TARGET, OperationKind::Put, 16, 40));
+                memory.iter().for_each(|word| word.store(7, Relaxed));
+                drop(ManuallyDrop::into_inner(note));
+            });
+            let changed = memory.iter().filter(|word| word.load(Relaxed) == 7).count();
+            let found: Vec<_> = notes.take_of_dead(TARGET, Rank(2)).collect();
+            if changed > 0 && changed < memory.len() {
+                assert_eq!(found, [expected], "killed behind {steps} steps");
+                half += 1;
+            }
+            whole += usize::from(found.is_empty());
+            if is_over.is_some() {
+                assert!(found.is_empty(), "nothing is under way behind the last step");
+                break;
+            }
+        }
+        assert!(half == 4 && whole > 1, "{half} {whole}");
+    }
+
+    #[test]
+    fn notes_are_of_one_target_each_and_threads_without_a_slot_are_counted() {
+        let notes = notes();
+        drop(notes.begin(TARGET, OperationKind::Put, 0, 9));
+        assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
+        std::mem::forget(notes.begin(TARGET, OperationKind::Accumulate, 8, 16));
+        assert_eq!(notes.take_of_dead(TARGET + 1, Rank(1)).count(), 0, "of another target");
+        let found: Vec<_> = notes.take_of_dead(TARGET, Rank(1)).collect();
+        let expected = Unfinished { origin: Rank(1), kind: OperationKind::Accumulate, start: 8, len: 16 };
+        assert_eq!(found, [expected]);
+        drop(notes.count());
+        assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
+        std::mem::forget(notes.count());
+        for name in [TARGET, TARGET + 1] {
+            let found: Vec<_> = notes.take_of_dead(name, Rank(1)).collect();
+            assert_eq!(found, [Unfinished::unknown(Rank(1))], "anything on the memory of anybody");
+        }
+    }
+
+    #[test]
+    fn aligned_words_are_one_store_and_nothing_else_is() {
+        let memory = memory(64);
+        let place = |offset: usize, len| memory.part(offset, len);
+        for (offset, len) in [(0, 1), (3, 1), (2, 2), (4, 4), (8, 8), (0, 8)] {
+            assert!(is_word(place(offset, len)), "{offset}+{len}");
+        }
+        for (offset, len) in [(0, 3), (1, 2), (2, 4), (4, 8), (0, 16), (0, 6)] {
+            assert!(!is_word(place(offset, len)), "{offset}+{len}");
+        }
+    }
+}
