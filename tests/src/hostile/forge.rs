@@ -91,6 +91,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
             RequestFlags::UNLOCK,
             RequestFlags::DONE,
             RequestFlags::FENCE,
+            RequestFlags::MORE,
             RequestFlags::LOCK_SHARED.with(RequestFlags::HOLDS),
             RequestFlags::LOCK_EXCLUSIVE.with(RequestFlags::UNLOCK),
             RequestFlags::LOCK_SHARED.with(RequestFlags::UNLOCK).with(RequestFlags::ACK),
@@ -153,7 +154,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
         let reply_to = self.request_id();
         let units = self.below(20) * kernel.ty().size() as u64;
         let len = if self.below(8) == 0 { self.number() } else { units };
-        match self.below(10) {
+        match self.below(11) {
             0 => RequestKind::Sync,
             1 => RequestKind::Get { place, len, reply_to },
             2 => RequestKind::Accumulate { place, kernel },
@@ -168,6 +169,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
             6 => RequestKind::Post,
             7 => RequestKind::Nudge,
             8 => RequestKind::Pack,
+            9 => RequestKind::Unfinished { acknowledged: self.small_or_any(4), reply_to },
             _ => RequestKind::Put(place),
         }
     }

@@ -26,5 +26,6 @@ mod stepped;
 mod stores_ahead;
 mod streams;
 mod typed_calls;
+mod unfinished;
 mod vigil;
 mod wake;

@@ -207,7 +207,10 @@ impl Issuer<'_> {
         let NextPiece { area, len: piece } = self.next_piece(target, op);
         let is_last_piece = op.sent + piece == op.len;
         let is_last = is_last_piece && target.pending.len() == 1;
-        let flags = lock.with(self.closing_flags(target, op, op_key, is_last_piece, is_last));
+        let mut flags = lock.with(self.closing_flags(target, op, op_key, is_last_piece, is_last));
+        if !is_last_piece {
+            flags = flags.with(RequestFlags::MORE);
+        }
         let sequence = Sequence(target.sent.0 + 1);
         let is_small = self.fits_small(target, &area, piece);
         let kind = request_kind(op.kind, op_key.into(), Place { disp: op.disp, area }, piece);
@@ -420,5 +423,6 @@ pub(super) fn request_kind(kind: OpKind, reply_to: RequestId, place: Place, len:
         OpKind::FetchOp(kernel) => RequestKind::FetchOp { place, kernel, reply_to },
         OpKind::GetAccumulate(kernel) => RequestKind::GetAccumulate { place, kernel, len, reply_to },
         OpKind::CompareSwap(kernel) => RequestKind::CompareSwap { place, kernel, reply_to },
+        OpKind::Unfinished => RequestKind::Unfinished { acknowledged: place.disp.0, reply_to },
     }
 }

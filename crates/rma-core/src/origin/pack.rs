@@ -69,7 +69,8 @@ impl Small {
             | OpKind::FetchOp(_)
             | OpKind::GetAccumulate(_)
             | OpKind::CompareSwap(_)
-            | OpKind::Pack => return None,
+            | OpKind::Pack
+            | OpKind::Unfinished => return None,
         };
         let (OpData::Memory(gather), OpArea::Run(0), None, 0) = (&op.data, &op.area, &op.signal, op.sent)
         else {

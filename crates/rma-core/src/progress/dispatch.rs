@@ -137,6 +137,7 @@ impl Dispatch<'_> {
         let (request, data) = Request::parse(bytes)?;
         let is_plain = request.kind.place().is_some() || matches!(request.kind, RequestKind::Sync);
         let plain = RequestFlags::ACK.with(RequestFlags::FENCE).with(RequestFlags::DONE);
+        let plain = plain.with(RequestFlags::MORE);
         if is_plain && request.flags.without(plain) == RequestFlags::NONE {
             return self.plain_request(from, &request, data);
         }
@@ -356,7 +357,7 @@ impl Dispatch<'_> {
         if let Some(Receiving::Request(incoming)) = self.state.receiving.remove(&(peer, lane))
             && let Some(window) = self.state.windows.get_mut(incoming.request().window)
         {
-            window.target.receiving -= 1;
+            bulk::abandon(window, peer, &incoming);
         }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) enum OpKind {
     CompareSwap(CompareAndSwap),
     /// Small puts and accumulates, in their order.
     Pack,
+    /// A question after what dead processes have left half done; the displacement says how many of these have been put right.
+    Unfinished,
 }
 
 /// Which bytes are accessed at the target, counted from the displacement.
@@ -188,6 +190,7 @@ impl OpKind {
     pub(crate) fn fetches(self) -> bool {
         match self {
             Self::Get | Self::FetchOp(_) | Self::GetAccumulate(_) | Self::CompareSwap(_) => true,
+            Self::Unfinished => true,
             Self::Put | Self::Accumulate(_) | Self::Pack => false,
         }
     }
@@ -197,6 +200,7 @@ impl OpKind {
         match self {
             Self::Accumulate(kernel) | Self::GetAccumulate(kernel) => Some(kernel.ty().size() as u64),
             Self::Put | Self::Get | Self::FetchOp(_) | Self::CompareSwap(_) | Self::Pack => None,
+            Self::Unfinished => None,
         }
     }
 }

@@ -84,6 +84,8 @@ pub(crate) fn apply(
     flags: ResponseFlags,
 ) -> Delivery {
     let outcome = touch(&mut replies.buffers, window, request, data);
+    let (len, is_inside) = (data.len() as u64, outcome.is_ok());
+    window.target.pieces.on_request(&window.shared, from, request, len, is_inside);
     answer(replies, window, from, request, flags, outcome)
 }
 
@@ -193,6 +195,7 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         | RequestKind::Post
         | RequestKind::Left
         | RequestKind::Revoked
+        | RequestKind::Unfinished { .. }
         | RequestKind::Nudge => {
             return if len == 0 { Ok(()) } else { Err(BAD_LENGTH) };
         }
@@ -208,6 +211,7 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         | RequestKind::Post
         | RequestKind::Left
         | RequestKind::Revoked
+        | RequestKind::Unfinished { .. }
         | RequestKind::Nudge
         | RequestKind::Get { .. } => len == 0,
         RequestKind::Put(_) | RequestKind::Pack => len > 0,
@@ -309,6 +313,11 @@ pub(super) fn touch(
             Ok(Some(ReplyBody::Bytes(old)))
         }
         RequestKind::Pack => store_all(own, exclusion, data),
+        RequestKind::Unfinished { acknowledged, .. } => {
+            let list = own.control.unfinished();
+            list.acknowledge(*acknowledged);
+            Ok(Some(ReplyBody::Buffer(buffers.filled(&list.report().to_bytes()))))
+        }
         RequestKind::Sync
         | RequestKind::Post
         | RequestKind::Left

@@ -40,6 +40,13 @@ impl Buffers {
         Buffer { memory: vec![0; len.max(LEAST)], len }
     }
 
+    /// Memory with these bytes.
+    pub(crate) fn filled(&mut self, bytes: &[u8]) -> Buffer {
+        let mut buffer = self.take(bytes.len());
+        buffer.memory[..bytes.len()].copy_from_slice(bytes);
+        buffer
+    }
+
     /// Keeps the memory of a piece that is through, if there is room for it.
     pub(crate) fn give_back(&mut self, Buffer { memory, .. }: Buffer) {
         if self.bytes + memory.len() <= MOST_KEPT {

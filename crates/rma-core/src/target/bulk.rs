@@ -12,6 +12,7 @@ use crate::wire::{Place, Request, RequestKind, ResponseFlags};
 /// A request whose body is on its way.
 pub(crate) struct Incoming {
     request: Request,
+    len: u64,
     body: Body,
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn begin(
         _ => return Err("bulk body behind a request that takes none"),
     };
     window.target.receiving += 1;
-    Ok((Placement::Into(placement), Incoming { request, body }))
+    Ok((Placement::Into(placement), Incoming { request, len, body }))
 }
 
 /// The bytes at a place of the window, if its memory is there.
@@ -76,6 +77,14 @@ impl Incoming {
     }
 }
 
+/// The sender is lost before the body is in place.
+pub(crate) fn abandon(window: &mut WindowState, from: Peer, incoming: &Incoming) {
+    window.target.receiving -= 1;
+    if matches!(incoming.body, Body::Window { .. }) {
+        window.target.pieces.on_piece(&window.shared, from, &incoming.request, incoming.len);
+    }
+}
+
 /// The body is in place: combine it if it was staged, and answer.
 pub(crate) fn finish(
     state: &mut State,
@@ -84,9 +93,10 @@ pub(crate) fn finish(
     incoming: Incoming,
 ) -> Delivery {
     window.target.receiving -= 1;
-    let Incoming { request, body } = incoming;
+    let Incoming { request, len, body } = incoming;
     match body {
         Body::Window { .. } => {
+            window.target.pieces.on_request(&window.shared, from, &request, len, true);
             answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Ok(None))
         }
         Body::Staged(buffer) => {
@@ -96,6 +106,7 @@ pub(crate) fn finish(
             delivery
         }
         Body::Dropped(range) => {
+            window.target.pieces.on_request(&window.shared, from, &request, len, false);
             answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Err(range))
         }
     }

@@ -9,6 +9,7 @@ use super::apply;
 use super::arrivals::Arrivals;
 use super::exposure::Exposure;
 use super::line::{Line, Waiter};
+use super::pieces::Pieces;
 use super::recovery;
 use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs::{Bug, has};
@@ -45,6 +46,8 @@ pub(crate) struct TargetRole {
     pub(crate) arrivals: Option<Arrivals>,
     /// Bodies being received into the window.
     pub(crate) receiving: u32,
+    /// Operations of which more is to come.
+    pub(super) pieces: Pieces,
 }
 
 impl TargetRole {
@@ -274,6 +277,8 @@ pub(crate) fn forget_peer(
     peer: Peer,
 ) {
     window.target.line.lose(peer);
+    // Before its locks pass on.
+    super::pieces::list(window, peer);
     if let Some(dead) = Holder::new(peer) {
         for member in window.shared.members.iter() {
             member.control.clear_dead_accumulates(dead);

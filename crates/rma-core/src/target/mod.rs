@@ -11,6 +11,7 @@ pub(crate) mod bulk;
 mod exposure;
 mod line;
 pub(crate) mod locks;
+mod pieces;
 pub(crate) mod recovery;
 pub(crate) mod replies;
 

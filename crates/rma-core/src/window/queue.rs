@@ -12,7 +12,7 @@ use crate::origin::pack::{self, Small};
 use crate::origin::post::{post, post_calmly};
 use crate::origin::{lone, lone_fetch, stream};
 use crate::progress::{Core, Pools, State};
-use crate::table::{OpArea, Operation};
+use crate::table::{OpArea, OpKind, Operation};
 
 impl Window {
     /// Whether the store has joined others that wait: the quick way of a stream of stores. While somebody looks, the ordinary
@@ -179,6 +179,9 @@ impl Window {
 
     /// Whether the operation lies within the window, as far as this process knows.
     fn check_range(&self, target: Rank, call: &'static str, op: &Operation) -> Result<()> {
+        if op.kind == OpKind::Unfinished {
+            return Ok(());
+        }
         let Some((size, unit)) = self.shared().uniform else { return Ok(()) };
         let start = op.disp.0.checked_mul(unit);
         let outside = match &op.area {

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Awaited, Need};
 use crate::ids::{Rank, WindowId};
 use crate::kernel::ReduceOp;
-use crate::table::Signal;
+use crate::table::{Operation, Signal};
 use std::sync::Arc;
 
 /// An operation under way that can be waited for. Dropping it forgets the operation's end, not the operation, which its
@@ -256,6 +256,14 @@ impl Window {
             Outcome::Done => Some(self.ended(call, target)),
             Outcome::Full => None,
         })
+    }
+
+    /// Queues an operation and waits for its end.
+    pub(super) fn carry_out(&self, call: &'static str, target: Rank, mut op: Operation) -> Result<()> {
+        let signal = Arc::<Signal>::default();
+        op.signal = Some(Arc::clone(&signal));
+        self.post(target, call, || op)?;
+        OperationRequest { signal: Some(signal), ..self.ended(call, target) }.wait()
     }
 
     fn ended(&self, call: &'static str, target: Rank) -> OperationRequest {

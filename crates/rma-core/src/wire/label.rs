@@ -1,7 +1,8 @@
 //! What a packet is called in traces: one word, read off its first bytes, also when the rest was not kept.
 
+use super::flags::RequestFlags;
 use super::header::HEADER_LEN;
-use super::request::{self, RequestFlags};
+use super::request;
 use super::response::{self, ResponseFlags};
 use crate::ids::WindowId;
 

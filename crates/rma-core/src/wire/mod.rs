@@ -4,6 +4,7 @@
 //! bytes are copied out of packets field by field (lessons, fixed 54). `docs/wire.md` draws every packet.
 
 mod fields;
+mod flags;
 mod header;
 mod label;
 mod pack;
@@ -13,13 +14,14 @@ mod response;
 mod store;
 
 pub use fields::Head;
+pub use flags::RequestFlags;
 pub use header::{HEADER_LEN, Protocol, VERSION, check_header, header};
 pub(crate) use label::kind_and_window;
 pub use pack::{PACK_ENTRY_LEN, PackEntries, PackEntry, Store, check_entries, set_entry_len};
 pub use place::{Area, Place};
 pub(crate) use place::{ENTRY_LEN, SHAPE_LEN};
 pub(crate) use request::RUN_HEAD;
-pub use request::{Request, RequestFlags, RequestKind};
+pub use request::{Request, RequestKind};
 pub(crate) use response::SHORT_HEAD;
 pub use response::{Response, ResponseFlags, ResponseKind};
 pub(crate) use store::{STORE_HEAD, put_store_head};

@@ -4,94 +4,13 @@
 //! length is the packet's; the target derives counts from it.
 
 use super::fields::{FIXED, Head, Reader, Start, fixed};
+use super::flags::RequestFlags;
 use super::place::Place;
 use crate::datatype::BasicType;
 use crate::ids::{RequestId, Sequence, WindowId};
 
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use std::fmt;
-
-/// What rides on a request besides its operation.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct RequestFlags(u8);
-
-impl RequestFlags {
-    /// Nothing rides along.
-    pub const NONE: Self = Self(0);
-    /// Acquire a shared lock first.
-    pub const LOCK_SHARED: Self = Self(1);
-    /// Acquire an exclusive lock first.
-    pub const LOCK_EXCLUSIVE: Self = Self(2);
-    /// The origin already holds a lock of the same lock_all epoch (lessons, decision 2).
-    pub const HOLDS: Self = Self(4);
-    /// Acknowledge when everything up to this packet has been applied.
-    pub const ACK: Self = Self(8);
-    /// Release the origin's lock afterwards.
-    pub const UNLOCK: Self = Self(16);
-    /// The origin is done with the target's exposure epoch.
-    pub const DONE: Self = Self(32);
-
-    /// The origin has come to its next fence of the window, and has sent every operation before it.
-    pub const FENCE: Self = Self(64);
-
-    const ALL: u8 = 127;
-
-    /// Whether all of `other`'s flags are set.
-    pub fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Whether a lock is asked for.
-    pub fn locks(self) -> bool {
-        self.0 & (Self::LOCK_SHARED.0 | Self::LOCK_EXCLUSIVE.0) != 0
-    }
-
-    /// Whether the origin's epoch to the target ends with this packet.
-    pub fn closes(self) -> bool {
-        self.0 & (Self::UNLOCK.0 | Self::DONE.0 | Self::FENCE.0) != 0
-    }
-
-    /// These flags and `other`'s.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// These flags without `other`'s.
-    #[must_use]
-    pub fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    pub(super) fn bits(self) -> u8 {
-        self.0
-    }
-
-    pub(super) fn parse(bits: u8) -> Result<Self, &'static str> {
-        let flags = Self(bits);
-        if bits & !Self::ALL != 0 {
-            return Err("unknown request flag");
-        }
-        if flags.has(Self::LOCK_SHARED.with(Self::LOCK_EXCLUSIVE)) {
-            return Err("shared and exclusive lock in one request");
-        }
-        if flags.has(Self::DONE) && (flags.locks() || flags.has(Self::UNLOCK)) {
-            return Err("done in a request that locks or unlocks");
-        }
-        if flags.has(Self::FENCE) && (flags.locks() || flags.has(Self::UNLOCK) || flags.has(Self::DONE)) {
-            return Err("fence in a request that locks, unlocks or ends an epoch of start");
-        }
-        Ok(flags)
-    }
-}
-
-impl fmt::Debug for RequestFlags {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMES: [&str; 7] = ["lock-shared", "lock-exclusive", "holds", "ack", "unlock", "done", "fence"];
-        let set = NAMES.iter().enumerate().filter(|(bit, _)| self.0 & 1 << bit != 0).map(|(_, name)| *name);
-        f.write_str(&set.collect::<Vec<_>>().join("+"))
-    }
-}
 
 /// A request packet's head.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,6 +78,14 @@ pub enum RequestKind {
         /// Which operation of the origin gets the old value.
         reply_to: RequestId,
     },
+    /// Send back which operations of dead processes may be half done here; the first `acknowledged` of those that were told have been
+    /// put right.
+    Unfinished {
+        /// How many.
+        acknowledged: u64,
+        /// Which operation of the origin gets the list.
+        reply_to: RequestId,
+    },
     /// Carry out the puts and accumulates that the data are, in their order; see [`PackEntries`](super::PackEntries). Never
     /// with a lock.
     Pack,
@@ -190,6 +117,7 @@ const GET_ACCUMULATE: u8 = 8;
 const PACK: u8 = 9;
 const LEFT: u8 = 10;
 const REVOKED: u8 = 11;
+const UNFINISHED: u8 = 12;
 /// Set in the code of a request whose place has a shape.
 const SHAPED: u8 = 0x40;
 /// Code of a nudge; responses have other codes, because both travel in the response lane.
@@ -220,7 +148,11 @@ impl Request {
             self.window,
             self.sequence,
         ));
-        let Some(place) = self.kind.place() else { return Some(FIXED) };
+        let Some(place) = self.kind.place() else {
+            let (tail, len) = self.kind.tail();
+            packet[FIXED..FIXED + TAIL].copy_from_slice(&tail);
+            return Some(FIXED + len);
+        };
         packet[FIXED..FIXED + 8].copy_from_slice(&place.disp.0.to_le_bytes());
         packet[FIXED + 8..PLACED].copy_from_slice(&place.first().to_le_bytes());
         if place.is_shaped() {
@@ -271,6 +203,10 @@ impl Request {
                     CompareAndSwap::new(basic).ok_or("compare-and-swap on a type it is not defined for")?;
                 RequestKind::CompareSwap { place, kernel, reply_to: RequestId::from_bits(fields.u64()?) }
             }
+            UNFINISHED => RequestKind::Unfinished {
+                acknowledged: fields.u64()?,
+                reply_to: RequestId::from_bits(fields.u64()?),
+            },
             PACK if flags.locks() => return Err("a pack that asks for a lock"),
             PACK => RequestKind::Pack,
             POST => RequestKind::Post,
@@ -284,6 +220,9 @@ impl Request {
         };
         if is_shaped && !kind.takes_shape() {
             return Err("a shape of a request that has none");
+        }
+        if flags.has(RequestFlags::MORE) && !kind.takes_shape() {
+            return Err("more of an operation that is one packet");
         }
         let data = fields.rest();
         if !kind.takes_data() && !data.is_empty() {
@@ -304,6 +243,11 @@ impl RequestKind {
             Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::Nudge => 0,
             Self::Get { len, reply_to, .. } => {
                 put(0, *len);
+                put(8, reply_to.to_bits());
+                16
+            }
+            Self::Unfinished { acknowledged, reply_to } => {
+                put(0, *acknowledged);
                 put(8, reply_to.to_bits());
                 16
             }
@@ -333,7 +277,7 @@ impl RequestKind {
 
     /// Whether data follows the head.
     pub fn takes_data(&self) -> bool {
-        !matches!(self, Self::Get { .. }) && !self.is_bare()
+        !matches!(self, Self::Get { .. } | Self::Unfinished { .. }) && !self.is_bare()
     }
 
     /// The request of the origin that waits for data, for those that send some back.
@@ -342,7 +286,8 @@ impl RequestKind {
             Self::Get { reply_to, .. }
             | Self::FetchOp { reply_to, .. }
             | Self::GetAccumulate { reply_to, .. }
-            | Self::CompareSwap { reply_to, .. } => Some(*reply_to),
+            | Self::CompareSwap { reply_to, .. }
+            | Self::Unfinished { reply_to, .. } => Some(*reply_to),
             Self::Put(_) | Self::Accumulate { .. } | Self::Pack => None,
             Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Nudge => None,
         }
@@ -358,6 +303,7 @@ impl RequestKind {
             | Self::GetAccumulate { place, .. }
             | Self::CompareSwap { place, .. } => Some(place),
             Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::Nudge => None,
+            Self::Unfinished { .. } => None,
         }
     }
 
@@ -366,7 +312,7 @@ impl RequestKind {
         matches!(self, Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Nudge)
     }
 
-    /// Whether the request may access more than one run of bytes.
+    /// Whether the request may access more than one run of bytes; such operations may also be cut into several packets.
     fn takes_shape(&self) -> bool {
         matches!(self, Self::Put(_) | Self::Get { .. } | Self::Accumulate { .. } | Self::GetAccumulate { .. })
     }
@@ -384,6 +330,7 @@ impl RequestKind {
             Self::Post => POST,
             Self::Left => LEFT,
             Self::Revoked => REVOKED,
+            Self::Unfinished { .. } => UNFINISHED,
             Self::Nudge => NUDGE,
         };
         if self.place().is_some_and(Place::is_shaped) { code | SHAPED } else { code }
@@ -414,6 +361,7 @@ pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
         POST => "post",
         LEFT => "left",
         REVOKED => "revoked",
+        UNFINISHED => "unfinished",
         _ => "unknown",
     }
 }
@@ -449,6 +397,7 @@ mod tests {
             },
             RequestKind::Post,
             RequestKind::Nudge,
+            RequestKind::Unfinished { acknowledged: 1 << 50, reply_to },
         ];
         let loops = [Loop { count: 1 << 40, stride: 4096 }, Loop { count: 7, stride: -64 }];
         let shape = |loops: &[Loop], runs: &[(i64, u64)]| Area::Shape {
@@ -509,6 +458,21 @@ mod tests {
                         assert_eq!(Request::parse(&other.emit()).map(|(r, _)| r), Ok(other));
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn more_follows_only_what_can_be_cut_and_without_another_flag() {
+        for request in samples() {
+            let more = |flags| Request { flags, ..request.clone() }.emit();
+            assert_eq!(
+                Request::parse(&more(RequestFlags::MORE)).is_ok(),
+                request.kind.takes_shape(),
+                "{request}"
+            );
+            for other in [RequestFlags::ACK, RequestFlags::LOCK_SHARED, RequestFlags::UNLOCK] {
+                assert!(Request::parse(&more(RequestFlags::MORE.with(other))).is_err(), "{request}");
             }
         }
     }

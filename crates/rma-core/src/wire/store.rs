@@ -2,8 +2,9 @@
 //! [`Request::emit`](super::Request::emit), for the store that leaves in a packet of its own most often.
 
 use super::fields::{FIXED, fixed};
+use super::flags::RequestFlags;
 use super::pack::Store;
-use super::request::{ACCUMULATE, PLACED, PUT, RequestFlags};
+use super::request::{ACCUMULATE, PLACED, PUT};
 use crate::ids::{Disp, Sequence, WindowId};
 
 /// Longest head of a store.

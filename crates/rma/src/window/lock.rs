@@ -8,6 +8,7 @@ use rma_core::Result;
 use rma_core::epoch::LockKind;
 use rma_core::ids::Rank;
 use rma_core::kernel::ReduceOp;
+use rma_core::window::UnfinishedReport;
 use std::fmt;
 
 /// A rank that is locked for the scope.
@@ -149,6 +150,41 @@ impl<'scope, T: Element> Locked<'scope, T> {
     /// See [`rma_core::window::Window::take_bequest`].
     pub fn is_poisoned(&self) -> Result<bool> {
         self.access.window().take_bequest(Rank(self.target))
+    }
+
+    /// What ranks that have died may have left half done in this rank's memory, so that whoever finds the lock poisoned knows what to put
+    /// right: the same at each call, until it is acknowledged.
+    ///
+    /// ```no_run
+    /// # fn main() -> rma::Result<()> {
+    /// # let world = rma::World::init()?;
+    /// # let mut window = world.allocate::<u64>(64)?;
+    /// window.exclusive(0, |rank0| {
+    ///     let left = rank0.unfinished()?;
+    ///     for operation in &left.operations {
+    ///         // Bytes from the beginning of the memory; the last element may be of another operation too.
+    ///         let (first, last) = (operation.start / 8, (operation.start.saturating_add(operation.len) - 1) / 8);
+    ///         for element in first..=last.min(63) {
+    ///             rank0.store(element as usize, 0)?;
+    ///         }
+    ///     }
+    ///     rank0.acknowledge_unfinished(left.number)
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::unfinished`].
+    pub fn unfinished(&self) -> Result<UnfinishedReport> {
+        self.access.window().unfinished(Rank(self.target))
+    }
+
+    /// The first `number` operations that [`Locked::unfinished`] tells have been put right.
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::acknowledge_unfinished`].
+    pub fn acknowledge_unfinished(&self, number: u64) -> Result<()> {
+        self.access.window().acknowledge_unfinished(Rank(self.target), number)
     }
 
     /// Stores `origin` at displacement `disp`.

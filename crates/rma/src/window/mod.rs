@@ -42,5 +42,6 @@ pub use lock::{LockSet, Locked};
 pub use operations::Batch;
 pub use rma_core::epoch::LockKind;
 pub use rma_core::kernel::ReduceOp;
+pub use rma_core::window::{OperationKind, Unfinished, UnfinishedReport};
 pub use typed::Window;
 pub use view::View;
