@@ -7,8 +7,8 @@
 
 #include <mpi.h>
 
-/* The error classes MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING and MPIX_ERR_REVOKED, the attribute MPIX_FT, and the calls
- * whose names begin with MPIX_Comm_ and MPIX_Win_. */
+/* The error classes MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING and MPIX_ERR_REVOKED, the attribute MPIX_FT, the kinds
+ * MPIX_OWNER_OP_..., and the calls whose names begin with MPIX_Comm_ and MPIX_Win_. */
 #define MPIX_HAVE_FT 1
 
 #endif

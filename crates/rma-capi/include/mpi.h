@@ -415,6 +415,9 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_LASTUSEDCODE                    506
 #define MPI_UNIVERSE_SIZE                   507
 #define MPIX_FT                             699
+#define MPIX_OWNER_OP_UNKNOWN               0
+#define MPIX_OWNER_OP_PUT                   1
+#define MPIX_OWNER_OP_ACCUMULATE            2
 #define MPI_WIN_BASE                        601
 #define MPI_WIN_DISP_UNIT                   602
 #define MPI_WIN_SIZE                        603
@@ -1300,6 +1303,10 @@ int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
 int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
 int MPIX_Win_get_owner_died(MPI_Win win, int rank, int *flag);
 int PMPIX_Win_get_owner_died(MPI_Win win, int rank, int *flag);
+int MPIX_Win_get_owner_ops(MPI_Win win, int rank, int max, int origins[], int kinds[], MPI_Aint disps[], MPI_Aint lengths[], int *count);
+int PMPIX_Win_get_owner_ops(MPI_Win win, int rank, int max, int origins[], int kinds[], MPI_Aint disps[], MPI_Aint lengths[], int *count);
+int MPIX_Win_ack_owner_ops(MPI_Win win, int rank, int number);
+int PMPIX_Win_ack_owner_ops(MPI_Win win, int rank, int number);
 int MPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 int PMPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 

@@ -267,6 +267,30 @@ fn one_who_gets_a_lock_of_the_dead_is_told_once() {
 }
 
 #[test]
+fn who_gets_a_lock_of_the_dead_learns_what_is_half_done() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = build("owner_ops");
+    // With nodes of two, rank 2 is on another one than the memory and the dead.
+    for (path, case, heir) in [
+        (0, "spread", 0),
+        (0, "accumulate", 2),
+        (0, "put", 2),
+        (0, "whole", 2),
+        (1, "put", 0),
+        (1, "accumulate", 2),
+        (3, "accumulate", 2),
+        (4, "spread", 2),
+    ] {
+        let (what, ended) = run(&folder, &PATHS[path], 3, case, heir);
+        assert_eq!(judge(&what, &ended, 3), 2, "{what}: {ended:#?}");
+        let told = usize::from(case != "whole");
+        assert_eq!(ended.stdout.matches("puts right").count(), told, "{what}: {ended:#?}");
+    }
+}
+
+#[test]
 fn two_groups_agree_and_shrink_whoever_dies_meanwhile() {
     if is_second_pass() {
         return;

@@ -4,12 +4,12 @@ use super::create::{Wish, make};
 use super::synchronize::target;
 use super::{Win, get};
 use crate::abi::*;
-use crate::arguments::Out;
+use crate::arguments::{Out, len};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;
 use rma::{Error, ErrorClass};
-use rma_core::window::{Hints, WindowSpec};
+use rma_core::window::{Hints, OperationKind, UnfinishedReport, WindowSpec};
 use std::ffi::c_int;
 
 entry! {
@@ -40,6 +40,43 @@ entry! {
         flag.set("flag", died.into())
     }
 
+    /// `MPIX_Win_get_owner_ops`: the operations of dead ranks that may be half done in the memory of `rank`, the first `max` of them, and
+    /// how many there are. They stay until they are acknowledged.
+    fn MPIX_Win_get_owner_ops(
+        win: MPI_Win,
+        rank: c_int,
+        max: c_int,
+        origins: Out<c_int>,
+        kinds: Out<c_int>,
+        disps: Out<MPI_Aint>,
+        lengths: Out<MPI_Aint>,
+        count: Out<c_int>,
+    ) raises Raiser::Win(win); |_| {
+        count.check("count")?;
+        let max = len("max", max)?;
+        if max > 0 {
+            origins.check("origins")?;
+            kinds.check("kinds")?;
+            disps.check("disps")?;
+            lengths.check("lengths")?;
+        }
+        let win = get(win)?;
+        let report = target(rank)?.map_or(Ok(UnfinishedReport::default()), |rank| win.inner.unfinished(rank))?;
+        for (place, operation) in report.operations.iter().take(max).enumerate() {
+            origins.set_at("origins", place, c_int::try_from(operation.origin.0).unwrap_or(MPI_PROC_NULL))?;
+            kinds.set_at("kinds", place, kind(operation.kind))?;
+            disps.set_at("disps", place, aint(operation.start))?;
+            lengths.set_at("lengths", place, aint(operation.len))?;
+        }
+        count.set("count", c_int::try_from(report.number).unwrap_or(c_int::MAX))
+    }
+
+    /// `MPIX_Win_ack_owner_ops`: the first `number` of them have been put right, and nobody else is told of them.
+    fn MPIX_Win_ack_owner_ops(win: MPI_Win, rank: c_int, number: c_int) raises Raiser::Win(win); |_| {
+        let (win, number) = (get(win)?, crate::arguments::count("number", number)?);
+        target(rank)?.map_or(Ok(()), |rank| win.inner.acknowledge_unfinished(rank, number))
+    }
+
     /// `MPIX_Win_remake`: a window over the memory that this rank has in another one, among the ranks of `comm`, all of whom call
     /// it. Nothing is copied; the old window stays, and the memory as long as either of them.
     fn MPIX_Win_remake(win: MPI_Win, comm: MPI_Comm, newwin: Out<MPI_Win>) raises Raiser::Comm(comm); |process| {
@@ -60,4 +97,18 @@ entry! {
         let (_, handle) = make(process, comm, wish, memory_of)?;
         newwin.set("newwin", handle)
     }
+}
+
+/// A kind of operation as programs know it.
+fn kind(kind: OperationKind) -> c_int {
+    match kind {
+        OperationKind::Unknown => MPIX_OWNER_OP_UNKNOWN,
+        OperationKind::Put => MPIX_OWNER_OP_PUT,
+        OperationKind::Accumulate => MPIX_OWNER_OP_ACCUMULATE,
+    }
+}
+
+/// A number of bytes; the greatest that there is for one that is not known.
+fn aint(bytes: u64) -> MPI_Aint {
+    MPI_Aint::try_from(bytes).unwrap_or(MPI_Aint::MAX)
 }
