@@ -57,6 +57,23 @@ static void use(MPI_Comm comm)
     OK(MPI_Win_free(&win));
 }
 
+/* Memory of a dynamic window that was revoked is neither attached nor detached any more but by freeing it. */
+static void revoke_dynamic(void)
+{
+    static long pieces[2];
+    MPI_Win win;
+    OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &win));
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    OK(MPI_Win_attach(win, &pieces[0], sizeof *pieces));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+    OK(MPI_Win_sync(win));
+    OK(MPIX_Win_revoke(win));
+    CLASS(MPI_Win_sync(win), MPIX_ERR_REVOKED);
+    CLASS(MPI_Win_attach(win, &pieces[1], sizeof *pieces), MPIX_ERR_REVOKED);
+    CLASS(MPI_Win_detach(win, &pieces[0]), MPIX_ERR_REVOKED);
+    OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
     static long memory[2], *place;
@@ -104,8 +121,11 @@ int main(int argc, char **argv)
     CLASS(MPI_Win_unlock(first, win), MPIX_ERR_REVOKED);
     CLASS(MPI_Win_flush_all(win), MPIX_ERR_REVOKED);
     CLASS(MPI_Win_fence(0, win), MPIX_ERR_REVOKED);
+    CLASS(MPI_Win_sync(win), MPIX_ERR_REVOKED);
+    CLASS(MPI_Win_attach(win, memory, sizeof memory), MPIX_ERR_REVOKED);
     OK(MPIX_Win_is_revoked(other, &flag));
     CHECK(!flag && place[0] == rank);
+    revoke_dynamic();
     /* Nobody is waited for: some free it long before others. */
     usleep(drawn(3) * (unsigned)rank * 500);
     OK(MPI_Win_free(&win));

@@ -1,6 +1,6 @@
 //! Attaching memory to a dynamic window and detaching it: local calls (MPI 4.1 §12.2.4).
 
-use super::calls::Window;
+use super::calls::{Window, gone};
 use super::regions::{EarlierUses, Regions};
 use crate::error::{Error, ErrorClass, Result};
 use crate::mem::WriteSpan;
@@ -21,7 +21,8 @@ impl Window {
     /// `MPI_Win_attach`: the memory becomes accessible at the displacements that are its addresses.
     ///
     /// # Errors
-    /// `MPI_ERR_RMA_FLAVOR` when the window is not dynamic, `MPI_ERR_RMA_ATTACH` when part of the memory is attached.
+    /// `MPI_ERR_RMA_FLAVOR` when the window is not dynamic, `MPI_ERR_RMA_ATTACH` when part of the memory is attached,
+    /// `MPIX_ERR_REVOKED`.
     ///
     /// # Safety
     /// The memory must stay mapped, readable and writable until [`Window::detach`] has returned or the window is freed.
@@ -34,7 +35,8 @@ impl Window {
     /// their origins.
     ///
     /// # Errors
-    /// `MPI_ERR_RMA_FLAVOR` when the window is not dynamic, `MPI_ERR_BASE` when no attached memory begins at `base`.
+    /// `MPI_ERR_RMA_FLAVOR` when the window is not dynamic, `MPI_ERR_BASE` when no attached memory begins at `base`,
+    /// `MPIX_ERR_REVOKED`: then freeing the window detaches.
     pub fn detach(&self, base: usize) -> Result<()> {
         const CALL: &str = "win_detach";
         let detaching = self.begin_detach(base)?;
@@ -59,6 +61,10 @@ impl Window {
     }
 
     fn regions(&self, call: &'static str) -> Result<&Regions> {
+        self.engine().with(|core| match core.state.windows.get(self.id()) {
+            Some(window) => window.check_open(call),
+            None => Err(gone(call)),
+        })?;
         self.shared().own().regions.as_deref().ok_or_else(|| {
             let cause = format!("the window's flavor is {:?}, but must be Dynamic", self.flavor());
             Error::new(ErrorClass::RmaFlavor, call, cause)
