@@ -5,12 +5,12 @@ use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Awaited, HeldLock, Host};
 use crate::progress::{
-    Agent, Core, Doze, LastingWait, News, Patience, Quiet, State, Upper, Wait, Waiting, WakeHandle,
+    Agent, Core, Doze, LastingWait, Locked, News, Patience, Quiet, State, Upper, Wait, Waiting, WakeHandle,
 };
 use crate::stats::{Counters, Elements};
 use crate::trace::{Observer, Sight};
 use crate::window::{held_locks, with_operations};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -43,7 +43,7 @@ pub struct Inquiry {
 }
 
 struct Inner {
-    core: Mutex<Core>,
+    core: Locked,
     waiting: Waiting,
     host: Arc<dyn Host>,
     config: EngineConfig,
@@ -100,7 +100,7 @@ impl Engine {
         };
         let waiting = Waiting::new();
         channel.register(waiting.registrar()).map_err(refused)?;
-        let core = Mutex::new(Core { channel, upper, state: State::new(config.clone(), Arc::clone(&host)) });
+        let core = Locked::new(Core { channel, upper, state: State::new(config.clone(), Arc::clone(&host)) });
         let spin_us = AtomicU64::new(config.spin_us);
         let wait_report_s = AtomicU64::new(config.wait_report_s);
         let sight = Sight::new(observer);

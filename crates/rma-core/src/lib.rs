@@ -13,6 +13,7 @@ pub mod datatype;
 mod engine;
 pub mod epoch;
 pub mod error;
+pub mod fork;
 pub mod host;
 pub mod ids;
 pub mod kernel;

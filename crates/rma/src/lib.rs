@@ -27,7 +27,6 @@ mod cores;
 pub mod demo;
 mod descriptors;
 mod elements;
-mod fork;
 mod group;
 pub mod host;
 mod intercommunicator;

@@ -5,10 +5,10 @@ pub use crate::collective::{
     AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, ElementWise, Exchange, Gather, Given, Link,
     Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll, Take,
 };
-pub use crate::fork::{end_forked_child, is_forked_child, when_forked};
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{
     MatchedMessage, MessageId, Messenger, Plane, ReceiveRequest, Received, ReceivedNow, Scope, SendMode,
     SendRequest, Waiting,
 };
 pub use crate::runtime::{CollectiveRequest, Runtime};
+pub use rma_core::fork::{end_child as end_forked_child, is_child as is_forked_child, when_forked};

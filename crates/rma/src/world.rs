@@ -3,13 +3,12 @@
 use crate::agent::Agent;
 use crate::communicator::Communicator;
 use crate::config::{Configuration, RuntimeConfig};
-use crate::fork;
 use crate::parting::{is_survivable, meet_survivors};
 use crate::pmi::Client;
 use crate::start::{Started, start};
 use crate::trace::Summary;
 use rma_core::config::Setting;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Error, ErrorClass, Result, fork};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
@@ -67,7 +66,7 @@ impl World {
         // Alone there is nobody to serve.
         let mut world = Self::new(Communicator::world(runtime), launcher);
         let runtime = world.communicator.runtime();
-        fork::watch(runtime.me.0, &runtime.alarm);
+        fork::watch(runtime.me.0);
         if agent && runtime.size > 1 {
             // When it cannot be started, the world that is dropped tells the others.
             world.agent = Some(Agent::start(&runtime.engine, agent_tick_us)?);
@@ -201,7 +200,7 @@ impl Deref for World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        if fork::is_forked_child() {
+        if fork::is_child() {
             // The world is the parent's, and so is everything that it holds on to.
             self.desert();
             std::mem::forget(self.agent.take());

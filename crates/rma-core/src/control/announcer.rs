@@ -8,6 +8,8 @@
 
 use super::bulk::ANNOUNCERS;
 use super::thread_address;
+use crate::fork;
+use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 /// The address of the thread that has the word; 0 for none.
@@ -49,6 +51,8 @@ fn word_of(thread: usize) -> Option<usize> {
 
 #[cold]
 fn borrow(thread: usize) -> Option<usize> {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(|| fork::when_forked(disown));
     // SYNC POINT lent: as above.
     let takes = |owner: &AtomicUsize| {
         owner.load(Relaxed) == 0 && owner.compare_exchange(0, thread, Acquire, Relaxed).is_ok()
@@ -60,6 +64,11 @@ fn borrow(thread: usize) -> Option<usize> {
         return None;
     }
     Some(word)
+}
+
+/// In a forked child all words are the parent's threads', and none is free.
+fn disown() {
+    OWNERS.iter().for_each(|owner| owner.store(usize::MAX, Relaxed));
 }
 
 #[cfg(all(test, not(loom)))]

@@ -10,6 +10,7 @@ use super::exclusion::UnalignedGuard;
 use super::notes::{Note, is_word, name_of};
 use super::state::Holder;
 use super::unfinished::OperationKind;
+use crate::fork;
 use crate::host::{Barriers, Vitals};
 use crate::ids::Rank;
 use crate::kernel::{Admission, Exclusion};
@@ -28,6 +29,9 @@ const BYTES_PER_SMALL_RUN: usize = 8;
 /// Small runs of this process that lock before it turns the regime back, beyond those that long ones make up for: together they
 /// have cost as much as the two turns.
 const SMALL_RUNS: u32 = 256;
+
+/// What a forked child may not do.
+pub(super) const CALL: &str = "an accumulate or a fetch";
 
 /// What the domains of one window have in common in one process.
 #[derive(Debug)]
@@ -117,7 +121,7 @@ impl Siblings {
 }
 
 impl<'a> Domain<'a> {
-    /// Announces a step; `None` when it has to lock.
+    /// Announces a step; `None` when it has to lock, as it has to in a forked child, whose threads own no word.
     #[inline]
     fn announce(&self) -> Option<Entry<'a>> {
         let word = announcer::own_word()?;
@@ -146,6 +150,7 @@ impl<'a> Domain<'a> {
 
     #[cold]
     fn lock(&self, element: WriteSpan) -> Entry<'a> {
+        fork::check(CALL);
         let bulk = self.ground.control.bulk(self.siblings.holder);
         if bulk.is_turned() && self.siblings.small_runs.fetch_add(1, Relaxed) + 1 >= SMALL_RUNS {
             self.siblings.small_runs.store(0, Relaxed);
@@ -175,6 +180,7 @@ impl Exclusion for Domain<'_> {
         Self: 'g;
 
     fn exclude(&self) -> UnalignedGuard<'_> {
+        fork::check(CALL);
         self.ground.control.unaligned(self.siblings.holder).exclude(&|code| self.siblings.has_ended(code))
     }
 
@@ -193,6 +199,7 @@ impl Exclusion for Domain<'_> {
         if !locks && let Some(entry) = self.announce() {
             return Admission { entry, reach: usize::MAX, is_plain: false };
         }
+        fork::check(CALL);
         if turns {
             self.turn_to_plain();
         }

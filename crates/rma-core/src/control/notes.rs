@@ -13,8 +13,10 @@
 
 use super::announcer;
 use super::bulk::ANNOUNCERS;
+use super::domain::CALL;
 use super::shim::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
 use super::unfinished::{OperationKind, Unfinished};
+use crate::fork;
 use crate::ids::Rank;
 use crate::mem::WriteSpan;
 
@@ -78,7 +80,7 @@ impl Notes {
     /// Says that the thread is changing `len` bytes from `start` on of the memory with this name.
     #[inline]
     pub(super) fn begin(&self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'_> {
-        let Some(slot) = announcer::own_word() else { return self.count() };
+        let Some(slot) = announcer::own_word() else { return self.count(kind) };
         let slot = &self.slots[slot];
         slot.start.store(start, Relaxed);
         slot.len.store(len, Relaxed);
@@ -89,7 +91,11 @@ impl Notes {
     }
 
     #[cold]
-    fn count(&self) -> Note<'_> {
+    fn count(&self, kind: OperationKind) -> Note<'_> {
+        // A forked child, which has no slot, is refused these before it counts.
+        if kind != OperationKind::Put {
+            fork::check(CALL);
+        }
         self.others.fetch_add(1, Relaxed);
         // SYNC POINT note: as above.
         fence(Release);
@@ -171,9 +177,9 @@ mod tests {
         let found: Vec<_> = notes.take_of_dead(TARGET, Rank(1)).collect();
         let expected = Unfinished { origin: Rank(1), kind: OperationKind::Accumulate, start: 8, len: 16 };
         assert_eq!(found, [expected]);
-        drop(notes.count());
+        drop(notes.count(OperationKind::Put));
         assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
-        std::mem::forget(notes.count());
+        std::mem::forget(notes.count(OperationKind::Put));
         for name in [TARGET, TARGET + 1] {
             let found: Vec<_> = notes.take_of_dead(name, Rank(1)).collect();
             assert_eq!(found, [Unfinished::unknown(Rank(1))], "anything on the memory of anybody");

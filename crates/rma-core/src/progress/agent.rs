@@ -24,8 +24,8 @@
 //! that hands the token over is paid once per absence, which lasts a tick at least. While it counts as parked it also counts as
 //! in the poller, under the rules of [`super::wait`]: no wake-up is lost between the two.
 
+use super::lock::Locked;
 use super::poller::Poller;
-use super::step::Core;
 use super::wait::Waiting;
 use crate::channel::Armed;
 use crate::host::Host;
@@ -53,7 +53,7 @@ pub(crate) struct AgentState {
 
 /// What the agent works on.
 pub(crate) struct Agent<'a> {
-    pub(crate) core: &'a Mutex<Core>,
+    pub(crate) core: &'a Locked,
     pub(crate) waiting: &'a Waiting,
     pub(crate) host: &'a dyn Host,
     pub(crate) tick: Duration,

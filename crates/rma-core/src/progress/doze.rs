@@ -9,6 +9,7 @@ use super::step::Core;
 use super::wait::Waiting;
 use crate::channel::Armed;
 use crate::engine::Engine;
+use crate::fork;
 use std::fmt;
 
 /// The engine's promise to wake whoever sleeps outside; see [`Engine::arm`]. It ends when it is dropped.
@@ -37,7 +38,10 @@ impl Doze {
 
 impl Drop for Doze {
     fn drop(&mut self) {
-        self.0.waiting().registrar().outside().get_up(self.1);
+        // In a forked child it would take the news from the parent, who sleeps on the same descriptor.
+        if !fork::is_child() {
+            self.0.waiting().registrar().outside().get_up(self.1);
+        }
     }
 }
 

@@ -4,12 +4,13 @@
 //! is how a wait for packets begins, `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the
 //! waits for what lies in shared memory. `sharing` guesses whether a wait should spin, and `quiet` says when calls that need no
 //! packet step too. `reports` is what a long wait says of itself.
-//! The engine's lock is held during a step and released while sleeping; nothing called from a step waits or steps again.
+//! The engine's lock (`lock`) is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
 mod dispatch;
 mod doze;
 mod invariants;
+mod lock;
 mod naps;
 mod outlook;
 mod outside;
@@ -27,6 +28,7 @@ mod wait;
 
 pub(crate) use agent::Agent;
 pub use doze::{Doze, News};
+pub(crate) use lock::Locked;
 #[cfg(feature = "conformance")]
 pub(crate) use poller::Poller;
 pub use poller::{Registrar, WakeHandle};

@@ -14,7 +14,7 @@ use crate::target::{locks, recovery};
 use crate::window::{dropped, parting};
 use crate::wire::{Request, RequestFlags, RequestKind};
 
-/// The engine under its lock.
+/// What the engine's lock guards.
 pub(crate) struct Core {
     pub(crate) channel: Box<dyn Channel>,
     pub(crate) upper: Box<dyn Upper>,

@@ -27,6 +27,7 @@
 
 use super::agent::AgentState;
 use super::doze::News;
+use super::lock::Locked;
 use super::naps::Naps;
 use super::poller::{Poller, Registrar};
 use super::reports::{Inquiries, Reports};
@@ -83,7 +84,7 @@ const SPIN_BETWEEN_TURNS: Duration = Duration::from_micros(6);
 
 /// What a wait works on.
 pub(crate) struct Wait<'a> {
-    pub(crate) core: &'a Mutex<Core>,
+    pub(crate) core: &'a Locked,
     pub(crate) waiting: &'a Waiting,
     pub(crate) host: &'a dyn Host,
     pub(crate) patience: Patience,

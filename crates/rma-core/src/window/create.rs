@@ -29,6 +29,7 @@ use super::unordered::Unordered;
 use crate::control::{ControlBlock, Ground, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
+use crate::fork;
 use crate::host::{Combine, Group, HostRequest, Outcome, SegmentSet};
 use crate::ids::WindowId;
 use crate::mem::WriteSpan;
@@ -459,7 +460,8 @@ impl Drop for WindowCreation {
     fn drop(&mut self) {
         let Self { engine, number, phase, .. } = self;
         let phase = std::mem::replace(phase, Phase::Over);
-        if matches!(phase, Phase::Over) {
+        // What a forked child drops goes on in its parent.
+        if matches!(phase, Phase::Over) || fork::is_child() {
             return;
         }
         engine.with(|core| {

@@ -21,6 +21,7 @@ use crate::control::Ticket;
 use crate::engine::WeakEngine;
 use crate::epoch::{Call, StartSync, Sync, SyncStep};
 use crate::error::{Error, ErrorClass, Result};
+use crate::fork;
 use crate::host::Host;
 use crate::ids::{Rank, WindowId};
 use crate::progress::State;
@@ -84,8 +85,10 @@ impl Sync {
 
 impl Drop for Sync {
     fn drop(&mut self) {
+        // What a forked child drops goes on in its parent.
         if let Some(guard) = self.2.take()
             && !self.is_over()
+            && !fork::is_child()
         {
             guard.give_up(std::mem::replace(&mut self.0, SyncStep::Done), self.1);
         }

@@ -17,6 +17,7 @@
 //! synchronization call return, or was told by one that has.
 
 use crate::control::LockKind;
+use crate::fork;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
 /// Set while lock calls have to take the long way.
@@ -88,6 +89,9 @@ impl Latch {
     /// Counts one more lock and answers how many there were; `None` when the call has to take the long way.
     #[inline]
     pub(crate) fn try_enter(&self) -> Option<u64> {
+        if fork::is_child() {
+            return None;
+        }
         let mut word = self.word.load(Relaxed);
         if self.callers == Callers::One {
             return ((word | self.of_one.load(Relaxed)) & FLAGS == 0).then(|| self.change_by_one(1));
@@ -137,7 +141,7 @@ impl Latch {
     /// Sets the flag to what is right now.
     pub(crate) fn set_long_way(&self, is_long: bool) {
         // Other threads do not change this flag.
-        match (self.is_long_way(), is_long) {
+        match (self.has_flag(), is_long) {
             (false, true) => self.close(),
             (true, false) => {
                 self.word.fetch_and(!LONG_WAY, AcqRel);
@@ -146,9 +150,14 @@ impl Latch {
         }
     }
 
-    /// Whether lock calls have to take the long way.
+    /// Whether lock calls have to take the long way. In a forked child all have to, and find out there ([`fork`]).
     #[inline]
     pub(crate) fn is_long_way(&self) -> bool {
+        self.has_flag() || fork::is_child()
+    }
+
+    #[inline]
+    fn has_flag(&self) -> bool {
         self.word.load(Relaxed) & LONG_WAY != 0
     }
 

@@ -26,6 +26,7 @@ use super::state::WindowState;
 use crate::control::{LockKind, LockRequest, Marks, Sleep, Taken};
 use crate::epoch::{Assert, Call, Epoch, FenceSync, Sync, SyncStep};
 use crate::error::Result;
+use crate::fork;
 use crate::ids::Rank;
 use crate::mem::full_ordering_beside_step;
 use crate::progress::{Core, State};
@@ -139,7 +140,7 @@ impl QuickSync {
 
     #[inline]
     fn has(&self, call: u8) -> bool {
-        self.calls.load(Relaxed) & call != 0
+        self.calls.load(Relaxed) & call != 0 && !fork::is_child()
     }
 
     /// Whether an exposure epoch is open that the engine does not know of.

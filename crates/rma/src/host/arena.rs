@@ -13,6 +13,7 @@ use super::space::{GRAIN, Space};
 use parking_lot::Mutex;
 use rma_ch_shm::ShmConfig;
 use rma_ch_shm::segment::{Mapping, SharedMemory};
+use rma_core::fork;
 use rma_core::ids::Peer;
 use rma_core::mem::WriteSpan;
 use std::collections::{BTreeMap, HashSet};
@@ -74,6 +75,7 @@ impl Arenas {
 
     /// A block of `len` bytes at a multiple of `align`, a power of two that is a page at most.
     pub(super) fn take(&self, len: u64, align: u64) -> Result<Block, String> {
+        fork::check("a call that allocates shared memory");
         let align = align.clamp(GRAIN, PAGE);
         let is_lazy = *self.is_lazy.get_or_init(|| SharedMemory::will_be_memfd(&self.config));
         if len > LONGEST || !is_lazy {
@@ -175,8 +177,8 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let Self { arena, offset, len } = self;
-        // An arena that is not kept goes with its only block.
-        if arena.is_kept {
+        // An arena that is not kept goes with its only block. A forked child drops its view of the parent's memory, not that.
+        if arena.is_kept && !fork::is_child() {
             let end = *offset + *len;
             let (first, last) = (offset.next_multiple_of(PAGE), end / PAGE * PAGE);
             let is_long = *len > CLEARED_BY_HAND && first < last;

@@ -6,7 +6,7 @@
 use super::line::{Line, LineError, LineReader};
 use super::notices::{Notice, OnNotice};
 use parking_lot::Mutex;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Error, ErrorClass, Result, fork};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fmt;
@@ -140,6 +140,7 @@ impl Wire {
 
 impl Voice {
     pub(super) fn send(&self, line: &Line, deadline: Instant) -> Result<()> {
+        fork::check("a call that asks the launcher");
         let _turn = self.turn.lock();
         let bytes = line.to_bytes();
         let mut rest = &bytes[..];

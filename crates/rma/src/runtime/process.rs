@@ -4,7 +4,6 @@ use super::boards::Departures;
 use super::request::CollectiveRequest;
 use crate::collective::Machine;
 use crate::config::Configuration;
-use crate::fork;
 use crate::host::{Block, Siblings};
 use crate::message::{MessageId, MessageUpper, Messenger, Plane, ReceivedNow, Scope};
 use crate::nobody::Nobody;
@@ -424,17 +423,9 @@ impl Alarm {
         self.sleepers.lock().iter().for_each(WakeHandle::wake);
     }
 
-    /// Ends the waits of this process alone, where nothing but stores is allowed.
-    pub(crate) fn raise_alone(&self) {
-        self.is_raised.store(true, Ordering::SeqCst);
-    }
-
     fn check(&self) -> Result<()> {
         match self.is_raised.load(Ordering::SeqCst) {
-            true => {
-                fork::check("a call that communicates");
-                Err(Error::new(ErrorClass::ProcAborted, "wait", "another rank of the job has failed"))
-            }
+            true => Err(Error::new(ErrorClass::ProcAborted, "wait", "another rank of the job has failed")),
             false => Ok(()),
         }
     }

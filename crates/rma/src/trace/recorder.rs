@@ -11,6 +11,7 @@ use super::sheet::Sheet;
 use parking_lot::Mutex;
 use rma_core::Engine;
 use rma_core::channel::Lane;
+use rma_core::fork;
 use rma_core::host::clock;
 use rma_core::ids::{Peer, WindowId};
 use rma_core::trace::{Event, Observer, Packet};
@@ -122,6 +123,10 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn observe(&self, event: &Event<'_>) {
+        // The file is the parent's, and so is its place in it.
+        if fork::is_child() {
+            return;
+        }
         let thread = thread();
         let mut part = self.part.lock();
         if part.sheet.is_none() {

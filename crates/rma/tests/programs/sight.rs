@@ -4,6 +4,8 @@
 //!
 //! With `late`, rank 1 is away from the library until the file that `RMA_TEST_GO` names is there, and rank 0 waits for it.
 
+mod forked;
+
 use rma::World;
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::{Disp, Rank};
@@ -33,7 +35,7 @@ fn main() -> rma::Result<()> {
         Some("late") => late(&world, arguments.get(1).map_or("", String::as_str))?,
         Some("compute") => compute(&world)?,
         Some("active") => active(&world)?,
-        Some("fork") => return fork(world),
+        Some("fork") => return forked::fork(world),
         other => panic!("unknown action {other:?}"),
     }
     world.finalize()
@@ -43,31 +45,6 @@ fn window(world: &World, name: &str) -> rma::Result<Window> {
     let window = world.engine().create_window(world.group(), WindowSpec::Allocate { len: 64, unit: 8 })?;
     window.set_name(name);
     Ok(window)
-}
-
-/// Children that let go of the world, or end it; then the ranks meet.
-fn fork(world: World) -> rma::Result<()> {
-    let mut world = Some(world);
-    for ends_it in [false, true] {
-        // SAFETY: the child runs on this thread alone, and ends below.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            let world = world.take().expect("it is taken in a child only");
-            if ends_it {
-                let _ = world.finalize();
-            } else {
-                drop(world);
-            }
-            std::process::exit(7);
-        }
-        let mut status = 0;
-        // SAFETY: the status is a local that the call writes.
-        unsafe { libc::waitpid(child, &raw mut status, 0) };
-        println!("{}", libc::WEXITSTATUS(status));
-    }
-    let world = world.expect("the parent keeps it");
-    world.barrier()?;
-    world.finalize()
 }
 
 /// Eight bytes that live as long as the program.

@@ -9,7 +9,7 @@ use rma_core::host::{
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Error, ErrorClass, Result, fork};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -118,6 +118,7 @@ impl Boards {
         notice: Notice,
         data: impl Iterator<Item = &'d [u8]>,
     ) -> Result<Number> {
+        fork::check("a collective");
         let number = Number::of(self.joined.fetch_add(1, Relaxed) + 1);
         // What this rank's slot holds has been read by all who have joined a later collective.
         let free = number.before(SLOTS - 1);
@@ -367,6 +368,10 @@ impl Drop for Boards {
         self.departures.leave(&self.members);
         // Boards that were abandoned are not left: others may not have learnt to use them.
         let Some(segment) = self.segment.take() else { return };
+        // In a forked child they are the parent's, who has not left them.
+        if fork::is_child() {
+            return segment.leave();
+        }
         let others = self.boards.iter().enumerate().filter(|(rank, _)| *rank != self.own);
         others.for_each(|(_, board)| board.depart());
         self.departures.add(segment, self.own(), self.size() as u64 - 1);

@@ -1,0 +1,82 @@
+//! Forked children of a process of a job. One of the few files with `unsafe`.
+//!
+//! A child has its parent's sockets, descriptors and mapped memory, but it is no rank: what it sent, took or wrote would be in
+//! the parent's name, and the parent would miss it. So a call in a child says which one it was, and ends the child, without
+//! anything that the end of a process does otherwise (functions of `atexit`, buffers that are the parent's too). A child that
+//! calls nothing, or starts another program, is none of the library's business. What a child drops is left as it is.
+//!
+//! The system calls [`in_child`] in every child that fork(2) makes, with no other thread there and any lock perhaps held for
+//! ever; it only stores. Asked is where a call leaves the process, not at its beginning:
+//!
+//! | what leaves | who asks |
+//! | --- | --- |
+//! | packets, polls, waits, everything that the engine's state is for | the engine's lock, before it is taken (`progress/lock.rs`) |
+//! | lock words and counters in shared memory, without that lock | the latch and the quick calls (`window/latch.rs`, `window/quick.rs`), which send the call to the engine's lock |
+//! | exclusion of accumulates in mapped memory | the domain (`control/domain.rs`): in a child no announcement is a thread's own |
+//! | boards of collectives, memory that siblings map, the launcher, traces | their writers in `rma` |
+//!
+//! What is left are loads and stores of window memory that is mapped: puts and gets on the direct path do in a child what the same
+//! stores and loads by a pointer do, and ask nothing. The C library asks in every call, by the same look that tells whether it
+//! runs at all ([`when_forked`]).
+
+use std::ptr::fn_addr_eq;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+static RANK: AtomicU32 = AtomicU32::new(0);
+static WATCH: OnceLock<()> = OnceLock::new();
+/// As many as there are callers of [`when_forked`].
+static THEN: [OnceLock<fn()>; 2] = [const { OnceLock::new() }; 2];
+
+/// From now on children of this process, a rank of this number, are told apart from it.
+pub fn watch(rank: u32) {
+    RANK.store(rank, Relaxed);
+    WATCH.get_or_init(|| {
+        // SAFETY: the function is there for as long as the process, and may be called in a child of any thread: it only stores.
+        // Without memory for the entry there is no guard, which no right program needs.
+        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
+/// What is to be done in each forked child first: `then` may do nothing but store.
+pub fn when_forked(then: fn()) {
+    let is_free = |place: &&OnceLock<fn()>| fn_addr_eq(*place.get_or_init(|| then), then);
+    let place = THEN.iter().find(is_free);
+    debug_assert!(place.is_some(), "there is a place for each caller");
+}
+
+/// Whether this process is a forked child of one that has taken part in a job.
+#[inline(always)]
+pub fn is_child() -> bool {
+    IS_CHILD.load(Relaxed)
+}
+
+/// Ends this process if it is a forked child: `call` says what only its parent may call.
+#[inline]
+pub fn check(call: &str) {
+    if is_child() {
+        end_child(call);
+    }
+}
+
+/// Ends this process, a forked child, because it has called what only its parent may call.
+#[cold]
+#[inline(never)]
+pub fn end_child(call: &str) -> ! {
+    let line = format!(
+        "rma: {call} called in a forked child of rank {}: only the process that the launcher has started is a rank; this child \
+         ends (fork and then exec, or fork before the initialization)\n",
+        RANK.load(Relaxed)
+    );
+    // Not by the standard library, whose lock another thread of the parent may have held.
+    // SAFETY: the bytes are those of the line.
+    let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+    // SAFETY: it ends the process.
+    unsafe { libc::_exit(1) }
+}
+
+extern "C" fn in_child() {
+    IS_CHILD.store(true, Relaxed);
+    THEN.iter().filter_map(OnceLock::get).for_each(|then| then());
+}
