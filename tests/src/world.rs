@@ -5,7 +5,7 @@ use rma_ch_sim::{SimConfig, SimNet};
 use rma_core::Engine;
 use rma_core::config::EngineConfig;
 use rma_core::datatype::BasicType;
-use rma_core::error::Result;
+use rma_core::error::{ErrorClass, Result};
 use rma_core::host::{Group, Host};
 use rma_core::ids::{Disp, Peer, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
@@ -257,4 +257,15 @@ impl Elements for Window {
         self.flush(Rank(target))?;
         Ok(old[0])
     }
+}
+
+/// Checks that a call was refused as wrong synchronization, with these words.
+///
+/// # Panics
+/// When it was not.
+pub fn refused(outcome: Result<()>, words: &[&str]) {
+    let error = outcome.expect_err("the call is wrong");
+    assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
+    let text = error.to_string();
+    words.iter().for_each(|word| assert!(text.contains(word), "{word:?} is not said: {text}"));
 }

@@ -56,6 +56,13 @@ fn allocations(mut work: impl FnMut()) -> u64 {
 /// More than the calls between two polls of the channels, so that polls are counted too.
 const CALLS: usize = 100;
 
+/// Behind it nobody sends, and what has been sent has come.
+fn settle(both: &std::sync::Barrier, world: &World) {
+    both.wait();
+    while world.engine().poll() {}
+    both.wait();
+}
+
 #[test]
 fn allocations_are_counted() {
     assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(1)))), 1);
@@ -66,11 +73,7 @@ fn calls_of_the_engine_on_mapped_memory_allocate_nothing() {
     // As below: nobody sends while somebody counts.
     let both = std::sync::Barrier::new(2);
     World::run_threads(2, |world| {
-        let settle = || {
-            both.wait();
-            while world.engine().poll() {}
-            both.wait();
-        };
+        let settle = || settle(&both, world);
         let spec = WindowSpec::Allocate { len: 64, unit: 8 };
         let window = world.engine().create_window(world.group(), spec)?;
         let (value, mut result) = (3u64, 0u64);
@@ -122,11 +125,7 @@ fn calls_of_typed_windows_on_mapped_memory_allocate_nothing() {
     // while somebody counts.
     let both = std::sync::Barrier::new(2);
     World::run_threads(2, |world| {
-        let settle = || {
-            both.wait();
-            while world.engine().poll() {}
-            both.wait();
-        };
+        let settle = || settle(&both, world);
         let mut window = world.allocate::<u64>(8)?;
         let target = 1 - world.rank();
         let (values, mut before) = ([1, 2], 0);

@@ -9,18 +9,24 @@ use rma_tests::world::{Setup, from, into, local, run_all};
 const RANKS: u32 = 4;
 static VALUE: [u64; 1] = [42];
 
-/// Worlds of four ranks: by packets, of one node, and of two; windows of memory that ranks of a node map, and that they do not.
-fn worlds() -> impl Iterator<Item = (Stepped, bool)> {
-    let setups = [Setup::packets(RANKS), Setup::direct(RANKS), Setup::mixed(RANKS)];
-    setups.into_iter().flat_map(|setup| [(Stepped::new(&setup, 1), false), (Stepped::new(&setup, 2), true)])
+/// Does `test` with a window in each of several worlds of four ranks: by packets, of one node, and of two, with memory that ranks of a
+/// node map, and that they do not.
+fn in_all_worlds(test: impl Fn(&Stepped, Vec<Window>)) {
+    for setup in [Setup::packets(RANKS), Setup::direct(RANKS), Setup::mixed(RANKS)] {
+        let world = Stepped::new(&setup, 1);
+        test(&world, world.allocate(1));
+        let mut memory = [[0u64; 1]; RANKS as usize];
+        let spans = memory.each_mut().map(|memory| into(memory));
+        let world = Stepped::new(&setup, 2);
+        test(&world, world.windows(|me| WindowSpec::Create { memory: spans[me as usize], unit: 8 }));
+    }
 }
 
-fn windows(world: &Stepped, memory: &mut [[u64; 1]], is_created: bool) -> Vec<Window> {
-    let spans = memory.iter_mut().map(|memory| into(memory)).collect::<Vec<_>>();
-    world.windows(|me| match is_created {
-        true => WindowSpec::Create { memory: spans[me as usize], unit: 8 },
-        false => WindowSpec::Allocate { len: 8, unit: 8 },
-    })
+/// Rank 0 holds the lock of rank 1, and no promise of it.
+fn hold(world: &Stepped, window: &Window) {
+    lock(world, window, Exclusive, 1);
+    put(window, 1);
+    world.finish(window, "flush", window.begin_flush(Rank(1)).unwrap()).unwrap();
 }
 
 fn lock(world: &Stepped, window: &Window, kind: LockKind, target: u32) {
@@ -70,82 +76,68 @@ fn free(world: &Stepped, windows: Vec<Window>) {
 #[test]
 fn a_lock_that_is_dropped_in_line_holds_up_nobody() {
     for (kind, polls) in [(Exclusive, 0), (Shared, 0), (Exclusive, 3), (Shared, 3)] {
-        for (world, is_created) in worlds() {
-            let mut memory = [[0]; RANKS as usize];
-            let windows = windows(&world, &mut memory, is_created);
-            lock(&world, &windows[0], Exclusive, 1);
-            put(&windows[0], 1);
-            world.finish(&windows[0], "flush", windows[0].begin_flush(Rank(1)).unwrap()).unwrap();
+        in_all_worlds(|world, windows| {
+            hold(world, &windows[0]);
             for me in [1, 3] {
                 let dropped = windows[me].begin_lock(kind, Rank(1), Assert::NONE).unwrap();
-                if drop_after(&world, &windows[me], dropped, polls) {
+                if drop_after(world, &windows[me], dropped, polls) {
                     // A lock that is asked for with the first operation.
-                    unlock(&world, &windows[me], 1);
+                    unlock(world, &windows[me], 1);
                 }
             }
             let mut behind = windows[2].begin_lock(Exclusive, Rank(1), Assert::NONE).unwrap();
             let _promised = windows[2].poll_sync(&mut behind).unwrap();
-            unlock(&world, &windows[0], 1);
+            unlock(world, &windows[0], 1);
             world.finish(&windows[2], "the lock behind those that were dropped", behind).unwrap();
             put(&windows[2], 1);
-            unlock(&world, &windows[2], 1);
-            use_and_free(&world, windows);
-        }
+            unlock(world, &windows[2], 1);
+            use_and_free(world, windows);
+        });
     }
 }
 
 #[test]
 fn a_shared_lock_of_a_holder_that_is_dropped_beside_the_line_leaves_nothing() {
-    for (world, is_created) in worlds() {
-        let mut memory = [[0]; RANKS as usize];
-        let windows = windows(&world, &mut memory, is_created);
-        lock(&world, &windows[0], Shared, 1);
+    in_all_worlds(|world, windows| {
+        lock(world, &windows[0], Shared, 1);
         let writer = windows[1].begin_lock(Exclusive, Rank(1), Assert::NONE).unwrap();
-        lock(&world, &windows[2], Shared, 2);
+        lock(world, &windows[2], Shared, 2);
         let dropped = windows[2].begin_lock(Shared, Rank(1), Assert::NONE).unwrap();
-        if drop_after(&world, &windows[2], dropped, 2) {
-            unlock(&world, &windows[2], 1);
+        if drop_after(world, &windows[2], dropped, 2) {
+            unlock(world, &windows[2], 1);
         }
-        unlock(&world, &windows[0], 1);
+        unlock(world, &windows[0], 1);
         world.finish(&windows[1], "the writer", writer).unwrap();
-        unlock(&world, &windows[1], 1);
-        unlock(&world, &windows[2], 2);
-        use_and_free(&world, windows);
-    }
+        unlock(world, &windows[1], 1);
+        unlock(world, &windows[2], 2);
+        use_and_free(world, windows);
+    });
 }
 
 #[test]
 fn a_lock_all_that_is_dropped_gives_back_what_it_had() {
     for polls in [0, 3] {
-        for (world, is_created) in worlds() {
-            let mut memory = [[0]; RANKS as usize];
-            let windows = windows(&world, &mut memory, is_created);
-            lock(&world, &windows[0], Exclusive, 1);
-            put(&windows[0], 1);
-            world.finish(&windows[0], "flush", windows[0].begin_flush(Rank(1)).unwrap()).unwrap();
-            for me in [1, 3] {
-                let dropped = windows[me].begin_lock_all(Assert::NONE).unwrap();
-                if drop_after(&world, &windows[me], dropped, polls) {
-                    world
-                        .finish(&windows[me], "unlock_all", windows[me].begin_unlock_all().unwrap())
-                        .unwrap();
+        in_all_worlds(|world, windows| {
+            hold(world, &windows[0]);
+            for window in [&windows[1], &windows[3]] {
+                let dropped = window.begin_lock_all(Assert::NONE).unwrap();
+                if drop_after(world, window, dropped, polls) {
+                    world.finish(window, "unlock_all", window.begin_unlock_all().unwrap()).unwrap();
                 }
             }
-            lock(&world, &windows[2], Exclusive, 0);
+            lock(world, &windows[2], Exclusive, 0);
             put(&windows[2], 0);
-            unlock(&world, &windows[2], 0);
-            unlock(&world, &windows[0], 1);
-            use_and_free(&world, windows);
-        }
+            unlock(world, &windows[2], 0);
+            unlock(world, &windows[0], 1);
+            use_and_free(world, windows);
+        });
     }
 }
 
 #[test]
 fn a_start_that_is_dropped_uses_no_post_up() {
     for posted in [&[][..], &[1], &[1, 2]] {
-        for (world, is_created) in worlds() {
-            let mut memory = [[0]; RANKS as usize];
-            let windows = windows(&world, &mut memory, is_created);
+        in_all_worlds(|world, windows| {
             let targets = [Rank(1), Rank(2)];
             let post = |target: u32| windows[target as usize].try_post_to(&[Rank(0)], Assert::NONE).unwrap();
             posted.iter().copied().for_each(post);
@@ -172,34 +164,32 @@ fn a_start_that_is_dropped_uses_no_post_up() {
             for (target, wait) in [1, 2].into_iter().zip(&mut waits) {
                 world.until("wait", || windows[target].poll_sync(wait).unwrap());
             }
-            use_and_free(&world, windows);
-        }
+            use_and_free(world, windows);
+        });
     }
 }
 
 #[test]
 fn calls_that_end_epochs_go_on_when_they_are_dropped() {
     for polls in [0, 1, 3] {
-        for (world, is_created) in worlds() {
-            let mut memory = [[0]; RANKS as usize];
-            let windows = windows(&world, &mut memory, is_created);
+        in_all_worlds(|world, windows| {
             let [zero, one, ..] = &*windows else { unreachable!() };
-            lock(&world, zero, Exclusive, 1);
+            lock(world, zero, Exclusive, 1);
             put(zero, 1);
-            let _over = drop_after(&world, zero, zero.begin_unlock(Rank(1)).unwrap(), polls);
+            let _over = drop_after(world, zero, zero.begin_unlock(Rank(1)).unwrap(), polls);
             world.settle();
-            lock(&world, one, Exclusive, 1);
+            lock(world, one, Exclusive, 1);
             let mut got = [0];
             one.get(into(&mut got), Rank(1), Disp(0)).unwrap();
-            unlock(&world, one, 1);
+            unlock(world, one, 1);
             assert_eq!(got, VALUE);
 
             world.finish(zero, "lock_all", zero.begin_lock_all(Assert::NONE).unwrap()).unwrap();
             (0..RANKS).for_each(|target| put(zero, target));
-            let _over = drop_after(&world, zero, zero.begin_unlock_all().unwrap(), polls);
+            let _over = drop_after(world, zero, zero.begin_unlock_all().unwrap(), polls);
             for target in 0..RANKS {
-                lock(&world, one, Exclusive, target);
-                unlock(&world, one, target);
+                lock(world, one, Exclusive, target);
+                unlock(world, one, target);
             }
             world.settle();
 
@@ -207,27 +197,25 @@ fn calls_that_end_epochs_go_on_when_they_are_dropped() {
             let start = zero.begin_start(&[Rank(1)], Assert::NONE).unwrap();
             world.finish(zero, "start", start).unwrap();
             put(zero, 1);
-            let _over = drop_after(&world, zero, zero.begin_complete().unwrap(), polls);
+            let _over = drop_after(world, zero, zero.begin_complete().unwrap(), polls);
             world.finish(one, "wait", one.begin_wait().unwrap()).unwrap();
             world.settle();
-            use_and_free(&world, windows);
-        }
+            use_and_free(world, windows);
+        });
     }
 }
 
 #[test]
 fn a_fence_that_is_dropped_goes_on() {
     for polls in [0, 1, 3] {
-        for (world, is_created) in worlds() {
-            let mut memory = [[0]; RANKS as usize];
-            let windows = windows(&world, &mut memory, is_created);
+        in_all_worlds(|world, windows| {
             for round in 0..4 {
                 let assert = if round == 3 { Assert::NO_SUCCEED } else { Assert::NONE };
                 let mut syncs = windows.iter().map(|window| window.begin_fence(assert).unwrap()).rev();
                 let mut syncs = syncs.by_ref().collect::<Vec<_>>();
                 let mut waiting = windows.iter().zip(std::iter::from_fn(|| syncs.pop())).collect::<Vec<_>>();
                 let (window, dropped) = waiting.swap_remove(round);
-                let _over = drop_after(&world, window, dropped, polls);
+                let _over = drop_after(world, window, dropped, polls);
                 world.until("the fence of the others", || {
                     waiting.retain_mut(|(window, sync)| !window.poll_sync(sync).unwrap());
                     waiting.is_empty()
@@ -237,29 +225,23 @@ fn a_fence_that_is_dropped_goes_on() {
                     put(window, (round as u32 + 1) % RANKS);
                 }
             }
-            (1..RANKS as usize).for_each(|me| {
-                if !is_created {
-                    assert_eq!(local(&windows[me], 0), VALUE[0]);
-                }
-            });
-            use_and_free(&world, windows);
-        }
+            (1..RANKS as usize).for_each(|me| assert_eq!(local(&windows[me], 0), VALUE[0]));
+            use_and_free(world, windows);
+        });
     }
 }
 
 #[test]
 fn a_window_with_a_place_in_line_is_freed_behind_it() {
-    for (world, is_created) in worlds() {
-        let mut memory = [[0]; RANKS as usize];
-        let windows = windows(&world, &mut memory, is_created);
-        lock(&world, &windows[0], Exclusive, 1);
+    in_all_worlds(|world, windows| {
+        lock(world, &windows[0], Exclusive, 1);
         let dropped = windows[2].begin_lock(Exclusive, Rank(1), Assert::NONE).unwrap();
-        if drop_after(&world, &windows[2], dropped, 0) {
-            unlock(&world, &windows[2], 1);
+        if drop_after(world, &windows[2], dropped, 0) {
+            unlock(world, &windows[2], 1);
         }
-        unlock(&world, &windows[0], 1);
-        free(&world, windows);
-    }
+        unlock(world, &windows[0], 1);
+        free(world, windows);
+    });
 }
 
 #[test]

@@ -1,27 +1,27 @@
 //! What the engine does beside the standard's text: packets, orders of events, fast paths and who is woken, on simulated ranks.
 
+mod active_epochs;
+mod complete_with_one_store;
 mod creations;
 mod cut_off;
 mod dropped;
-mod fence_of_two;
+mod fence_with_one_store;
 mod handlers;
 mod holders;
 mod kept_memory;
 mod kept_words;
+mod lock_all_epochs;
 mod lock_all_fair;
-mod lock_all_of_neighbors;
 mod lock_fair;
 mod lock_order;
 mod lone_fetches;
 mod lone_stores;
 mod neighbors;
+mod own_memory;
 mod packets;
 mod packs;
 mod partings;
-mod quick_active;
-mod quick_lock_all;
 mod spin;
-mod start_of_one;
 mod stepped;
 mod stores_ahead;
 mod streams;

@@ -48,7 +48,6 @@ fn step() {
 #[repr(transparent)]
 pub(super) struct AtomicU64(Word);
 
-#[allow(dead_code)] // as the replaced one
 impl AtomicU64 {
     #[cfg(not(loom))]
     pub(super) const fn new(value: u64) -> Self {
@@ -59,66 +58,30 @@ impl AtomicU64 {
     pub(super) fn new(value: u64) -> Self {
         Self(Word::new(value))
     }
+}
 
-    pub(super) fn load(&self, order: Ordering) -> u64 {
-        step();
-        self.0.load(order)
-    }
+/// Methods of the replaced word, each behind a step.
+macro_rules! steps {
+    ($(fn $method:ident($($argument:ident: $of:ty),*) $(-> $answer:ty)?;)*) => {
+        #[allow(dead_code)] // as the replaced one
+        impl AtomicU64 {$(
+            pub(super) fn $method(&self, $($argument: $of),*) $(-> $answer)? {
+                step();
+                self.0.$method($($argument),*)
+            }
+        )*}
+    };
+}
 
-    pub(super) fn store(&self, value: u64, order: Ordering) {
-        step();
-        self.0.store(value, order);
-    }
-
-    pub(super) fn swap(&self, value: u64, order: Ordering) -> u64 {
-        step();
-        self.0.swap(value, order)
-    }
-
-    pub(super) fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
-        step();
-        self.0.fetch_add(value, order)
-    }
-
-    pub(super) fn fetch_sub(&self, value: u64, order: Ordering) -> u64 {
-        step();
-        self.0.fetch_sub(value, order)
-    }
-
-    pub(super) fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
-        step();
-        self.0.fetch_or(value, order)
-    }
-
-    pub(super) fn fetch_and(&self, value: u64, order: Ordering) -> u64 {
-        step();
-        self.0.fetch_and(value, order)
-    }
-
-    pub(super) fn fetch_xor(&self, value: u64, order: Ordering) -> u64 {
-        step();
-        self.0.fetch_xor(value, order)
-    }
-
-    pub(super) fn compare_exchange(
-        &self,
-        from: u64,
-        to: u64,
-        order: Ordering,
-        failed: Ordering,
-    ) -> Result<u64, u64> {
-        step();
-        self.0.compare_exchange(from, to, order, failed)
-    }
-
-    pub(super) fn compare_exchange_weak(
-        &self,
-        from: u64,
-        to: u64,
-        order: Ordering,
-        failed: Ordering,
-    ) -> Result<u64, u64> {
-        step();
-        self.0.compare_exchange_weak(from, to, order, failed)
-    }
+steps! {
+    fn load(order: Ordering) -> u64;
+    fn store(value: u64, order: Ordering);
+    fn swap(value: u64, order: Ordering) -> u64;
+    fn fetch_add(value: u64, order: Ordering) -> u64;
+    fn fetch_sub(value: u64, order: Ordering) -> u64;
+    fn fetch_or(value: u64, order: Ordering) -> u64;
+    fn fetch_and(value: u64, order: Ordering) -> u64;
+    fn fetch_xor(value: u64, order: Ordering) -> u64;
+    fn compare_exchange(from: u64, to: u64, order: Ordering, failed: Ordering) -> Result<u64, u64>;
+    fn compare_exchange_weak(from: u64, to: u64, order: Ordering, failed: Ordering) -> Result<u64, u64>;
 }

@@ -1,6 +1,7 @@
 //! Fences of two ranks of a node whose memory is their own: the word of a fence leaves with the only store of its epoch, without an
 //! element of the operation table, and what is more than that takes the ordinary way with the same result.
 
+use super::own_memory::{ELEMENTS, NarrowLane, one_more, slow_answers};
 use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::error::ErrorClass;
 use rma_core::ids::{Disp, Rank};
@@ -8,8 +9,6 @@ use rma_core::kernel::ReduceOp;
 use rma_core::window::{Window, WindowSpec};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, TestRank, from, into, kernel, local, run};
-
-const ELEMENTS: usize = 8;
 
 /// Runs `body` on both of two ranks of one node, with a window of their own memory in the epoch of a fence.
 fn fenced(setup: &Setup, body: impl Fn(&TestRank, &Window) + Send + Sync) {
@@ -22,12 +21,6 @@ fn fenced(setup: &Setup, body: impl Fn(&TestRank, &Window) + Send + Sync) {
         rank.barrier();
         window.free().unwrap();
     });
-}
-
-/// A buffer that holds one more than this, and stays.
-fn one_more(at: u64) -> &'static [u64] {
-    static VALUES: [u64; ELEMENTS] = [1, 2, 3, 4, 5, 6, 7, 8];
-    std::slice::from_ref(&VALUES[at as usize])
 }
 
 fn found(window: &Window) -> [u64; ELEMENTS] {
@@ -216,13 +209,7 @@ fn windows_of_different_sizes_wait_for_the_acknowledgement() {
 #[test]
 fn a_word_does_not_count_before_the_data_of_a_get_have_left() {
     // The word rides on the request, or comes behind it while the data are leaving.
-    for piggyback_threshold in [0, 8] {
-        let mut setup = Setup::direct(2);
-        setup.sim.bulk_from = 64;
-        setup.sim.body_step_bytes = 64;
-        setup.engine.piggyback_threshold = piggyback_threshold;
-        keeps_what_is_leaving(&setup);
-    }
+    slow_answers().iter().for_each(keeps_what_is_leaving);
 }
 
 fn keeps_what_is_leaving(setup: &Setup) {
@@ -333,14 +320,8 @@ fn the_death_of_the_other_ends_a_fence() {
 
 #[test]
 fn a_channel_without_room_holds_the_word_back_and_loses_neither() {
-    let mut setup = Setup::direct(2);
-    setup.sim.lane_packets = 1;
-    let world = Stepped::new(&setup, 3);
-    let mut memory = [[0u64; ELEMENTS]; 4];
-    let spans = memory.each_mut().map(|elements| into(elements));
-    // Two windows: the word of one fills the lane when that of the other is to leave, because rank 1 does not step meanwhile.
-    let windows =
-        [0, 2].map(|at| world.windows(|me| WindowSpec::Create { memory: spans[at + me as usize], unit: 8 }));
+    let lane = NarrowLane::new(3);
+    let NarrowLane { world, windows, .. } = &lane;
     for round in 0..6 {
         let has_store = round % 3 > 0;
         for window in windows.each_ref().map(|ranks| &ranks[0]).into_iter().filter(|_| has_store) {
@@ -349,7 +330,7 @@ fn a_channel_without_room_holds_the_word_back_and_loses_neither() {
         let before = windows[1][0].counters();
         let mut fences = Vec::new();
         for me in [0, 1] {
-            for ranks in &windows {
+            for ranks in windows {
                 fences.push((&ranks[me], ranks[me].begin_fence(Assert::NONE).unwrap()));
             }
         }
@@ -363,5 +344,4 @@ fn a_channel_without_room_holds_the_word_back_and_loses_neither() {
             assert_eq!(local(&ranks[1], round as usize), round + 1);
         }
     }
-    drop(windows);
 }

@@ -2,13 +2,13 @@
 //! (`rma-core`, `window/quick.rs`): that it does without, that the engine can take over at any point, and that nobody is left
 //! asleep. The calls of a [`Stepped`] world are made in turn by one thread, so none of them waits.
 
+use rma_core::ErrorClass;
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::ids::{Disp, Rank};
 use rma_core::window::{Origin, TargetArea};
-use rma_core::{Error, ErrorClass};
 use rma_tests::stepped::Stepped;
-use rma_tests::world::{Setup, from, into, local, run};
+use rma_tests::world::{Setup, from, into, local, refused, run};
 
 const ROUNDS: u64 = 320;
 
@@ -17,13 +17,6 @@ const FEW: u64 = ROUNDS / 4;
 
 fn steps(world: &Stepped, rank: u32) -> u64 {
     world.engine(rank).counters().progress_steps
-}
-
-fn refused(outcome: Result<(), Error>, words: &[&str]) {
-    let error = outcome.expect_err("the call is wrong");
-    assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
-    let text = error.to_string();
-    words.iter().for_each(|word| assert!(text.contains(word), "{word:?} is not said: {text}"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Epochs of start that reach one rank of the node whose memory is its own: the only store of an epoch leaves with the word of complete,
 //! without an element of the operation table, and what is more than that takes the ordinary way with the same result.
 
+use super::own_memory::{ELEMENTS, NarrowLane, one_more, slow_answers};
 use rma_core::epoch::{Assert, LockKind::Exclusive, Sync};
 use rma_core::error::{ErrorClass, Result};
 use rma_core::ids::{Disp, Rank};
@@ -8,14 +9,6 @@ use rma_core::kernel::ReduceOp;
 use rma_core::window::{Window, WindowSpec};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Elements, Setup, from, into, kernel, local, run, set_local};
-
-const ELEMENTS: usize = 8;
-
-/// A buffer that holds one more than this, and stays.
-fn one_more(at: u64) -> &'static [u64] {
-    static VALUES: [u64; ELEMENTS] = [1, 2, 3, 4, 5, 6, 7, 8];
-    std::slice::from_ref(&VALUES[at as usize])
-}
 
 /// Ranks of a node, with a window of their own memory; the memory is to be kept as long.
 struct Scene {
@@ -314,17 +307,11 @@ fn the_death_of_the_target_ends_complete() {
 
 #[test]
 fn a_channel_without_room_holds_the_word_back_and_loses_neither() {
-    let mut setup = Setup::direct(2);
-    setup.sim.lane_packets = 1;
-    let world = Stepped::new(&setup, 5);
-    let mut memory = [[0u64; ELEMENTS]; 4];
-    let spans = memory.each_mut().map(|elements| into(elements));
-    // Two windows: the word of one fills the lane when that of the other is to leave, because rank 1 does not step meanwhile.
-    let windows =
-        [0, 2].map(|at| world.windows(|me| WindowSpec::Create { memory: spans[at + me as usize], unit: 8 }));
+    let lane = NarrowLane::new(5);
+    let NarrowLane { world, windows, .. } = &lane;
     for round in 0..6 {
         let has_store = round % 3 > 0;
-        for ranks in &windows {
+        for ranks in windows {
             ranks[1].try_post_to(&[Rank(0)], Assert::NONE).unwrap();
             (0..50).for_each(|_| world.pump());
             let start = ranks[0].begin_start(&[Rank(1)], Assert::NONE).unwrap();
@@ -344,7 +331,7 @@ fn a_channel_without_room_holds_the_word_back_and_loses_neither() {
         world.until("complete", || {
             completes.iter_mut().fold(true, |all, (window, call)| window.poll_sync(call).unwrap() && all)
         });
-        for ranks in &windows {
+        for ranks in windows {
             world.finish(&ranks[1], "wait", ranks[1].begin_wait().unwrap()).unwrap();
             assert_eq!(local(&ranks[1], round as usize), if has_store { round + 1 } else { 0 });
         }
@@ -355,11 +342,7 @@ fn a_channel_without_room_holds_the_word_back_and_loses_neither() {
 #[test]
 fn a_word_does_not_count_before_the_data_of_a_get_have_left() {
     let long = 4096;
-    for piggyback_threshold in [0, 8] {
-        let mut setup = Setup::direct(2);
-        setup.sim.bulk_from = 64;
-        setup.sim.body_step_bytes = 64;
-        setup.engine.piggyback_threshold = piggyback_threshold;
+    for setup in slow_answers() {
         run(&setup, |rank| {
             let mut memory = vec![7; long];
             let window = rank.create(&mut memory);
