@@ -1,5 +1,5 @@
-/* Two groups, of which ranks die at any time: those who live agree, each group on what the other one gives, and go on between
- * the groups that are left, until one of them is gone or enough have died. */
+/* Two groups, of which ranks die at any time, or all of one group, or the first of both: those who live agree, each group on what the
+ * other one gives, and go on between the groups that are left, until one of them is gone or enough have died. */
 #include "faults.h"
 
 #include <sys/time.h>
@@ -12,6 +12,10 @@ int main(int argc, char **argv)
     in_background = !strcmp(argv[1], "background");
     for (int i = 0; i < size / 2; i++) {
         int victim = (int)drawn((unsigned)size), round = (int)drawn((unsigned)rounds), us = (int)drawn(600);
+        if (!strcmp(argv[1], "whole"))
+            victim = i;
+        if (!strcmp(argv[1], "leaders"))
+            victim = i % 2 * (size / 2);
         if (victim == rank && victim != size - 1) {
             dies_in = round;
             wait_us = us;

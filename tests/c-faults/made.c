@@ -1,6 +1,6 @@
 /* Ranks die while communicators are made of groups, between groups and of both groups: what is made on some ranks and not on others
- * keeps nobody waiting. Cases: a kind of making, in which rank 0 dies when it has ended its part, and a rank calls for it later; or
- * "random", in which any may die at any time. */
+ * keeps nobody waiting. Cases: a kind of making, in which rank 0 dies when it has ended its part, and a rank calls for it later; "random",
+ * in which any may die at any time; or "attribute", in which nobody does, and one rank gets no handle. */
 #include "faults.h"
 
 static MPI_Comm local, between;
@@ -83,6 +83,43 @@ static void unequal(const char *kind, int late)
         go_on(made);
 }
 
+static int refuse(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)keyval, (void)extra, (void)in, (void)out;
+    *flag = 0;
+    return rank == size - 1 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* Nobody dies, but the last rank gets no handle, because a function of an attribute fails. */
+static void without_a_handle(int in_background)
+{
+    MPI_Comm base, made = MPI_COMM_NULL, left;
+    MPI_Request request;
+    int keyval, code, ok = 1, members;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &base));
+    OK(MPI_Comm_create_keyval(refuse, MPI_COMM_NULL_DELETE_FN, &keyval, NULL));
+    OK(MPI_Comm_set_attr(base, keyval, NULL));
+    code = in_background ? MPI_Comm_idup(base, &made, &request) : MPI_Comm_dup(base, &made);
+    if (rank == size - 1) {
+        CLASS(code, MPI_ERR_OTHER);
+    } else {
+        OK(code);
+        if (in_background)
+            OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CLASS(MPIX_Comm_agree(made, &ok), MPIX_ERR_PROC_FAILED);
+        CLASS(MPI_Barrier(made), MPIX_ERR_PROC_FAILED);
+        OK(MPIX_Comm_shrink(made, &left));
+        MPI_Comm_size(left, &members);
+        CHECK(members == size - 1);
+        OK(MPI_Comm_free(&left));
+        OK(MPI_Comm_free(&made));
+    }
+    /* The communicator that it was made of is whole. */
+    OK(MPIX_Comm_agree(base, &ok));
+    OK(MPI_Barrier(base));
+    OK(MPI_Comm_free(&base));
+}
+
 static int all_say(MPI_Comm comm, int ok)
 {
     return MPIX_Comm_agree(comm, &ok) == MPI_SUCCESS && ok;
@@ -160,6 +197,10 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     if (!strcmp(argv[1], "random")) {
         at_random();
+        return end();
+    }
+    if (!strcmp(argv[1], "attribute")) {
+        without_a_handle(atoi(argv[2]) % 2);
         return end();
     }
     is_first = rank < size / 2;

@@ -219,6 +219,10 @@ fn a_communicator_of_groups_that_not_all_have_got_keeps_nobody_waiting() {
         }
     }
     assert!(have > 0, "nobody has got one before the death");
+    for (path, seed) in paths().flat_map(|path| [(path, 0), (path, 1)]) {
+        let (what, ended) = run(&folder, &path, 4, "attribute", seed);
+        assert_eq!(judge(&what, &ended, 4), 4, "{what}: {ended:#?}");
+    }
 }
 
 #[test]
@@ -297,8 +301,8 @@ fn two_groups_agree_and_shrink_whoever_dies_meanwhile() {
     }
     let folder = build("inter");
     for path in paths() {
-        for seed in 0..seeds(3) {
-            let case = if seed % 2 == 0 { "waits" } else { "background" };
+        for seed in 0..seeds(4) {
+            let case = ["waits", "whole", "background", "leaders"][seed as usize % 4];
             let ranks = 3 + (seed as u32 * 3) % 6;
             let (what, ended) = run(&folder, &path, ranks, case, seed);
             assert!(judge(&what, &ended, ranks) >= 1);
