@@ -8,9 +8,7 @@ use rma_core::channel::{Failure, FailureKind, Lane};
 use rma_core::ids::Peer;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Instant;
 
 /// Hello and proof, before the first record of who connects.
 const HANDSHAKE: [usize; 2] = [104, 32];
@@ -18,8 +16,15 @@ const HANDSHAKE: [usize; 2] = [104, 32];
 const RECORD: usize = 20 + (8 + 5) + 16;
 const PACKETS: [&[u8; 5]; 2] = [b"first", b"other"];
 
-/// Passes on what comes to it, but for the first two records of who connects, which it has in hand. Answers its address.
-fn relay(to: String, tamper: impl FnOnce([Vec<u8>; 2]) -> Vec<u8> + Send + 'static) -> String {
+/// The two ends of a relay: towards who connects, and towards who is connected to.
+struct Ends {
+    back: TcpStream,
+    there: TcpStream,
+}
+
+/// Passes on what comes to it, but for the first two records of who connects, which `tamper` does something with. Answers its
+/// address.
+fn relay(to: String, tamper: impl FnOnce([Vec<u8>; 2], &mut Ends) + Send + 'static) -> String {
     let listener = TcpListener::bind((LOOPBACK, 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
@@ -44,8 +49,9 @@ fn relay(to: String, tamper: impl FnOnce([Vec<u8>; 2]) -> Vec<u8> + Send + 'stat
             from.read_exact(&mut record).unwrap();
             record
         });
-        to.write_all(&tamper(records)).unwrap();
-        let _ = std::io::copy(&mut from, &mut to);
+        let mut ends = Ends { back: from, there: to };
+        tamper(records, &mut ends);
+        let _ = std::io::copy(&mut ends.back, &mut ends.there);
         backward.join().unwrap();
     });
     address
@@ -67,48 +73,60 @@ fn pair(switches: [bool; 2], route: impl FnOnce(String) -> String) -> Vec<Rank> 
     channels.map(Rank::new).into()
 }
 
-/// Sends both packets in a record each, and waits until `done`.
+/// Sends both packets in a record each, and waits until `done`. Answers both ranks.
 fn send_both(
-    tamper: impl FnOnce([Vec<u8>; 2]) -> Vec<u8> + Send + 'static,
-    mut done: impl FnMut(&Rank) -> bool,
-) -> Rank {
+    tamper: impl FnOnce([Vec<u8>; 2], &mut Ends) + Send + 'static,
+    mut done: impl FnMut(&[Rank]) -> bool,
+) -> [Rank; 2] {
     let mut ranks = pair([true; 2], |address| relay(address, tamper));
     ranks[0].send(1, Lane::Request, PACKETS[0]);
     // Connected when the system has taken the first packet.
     drive(&mut ranks[..], "a connection", |ranks| ranks[0].channel.system_calls().reads > 0);
     let _ = ranks[0].poll();
     ranks[0].send(1, Lane::Request, PACKETS[1]);
-    drive(&mut ranks, "the end", |ranks| done(&ranks[1]));
-    ranks.remove(1)
+    drive(&mut ranks, "the end", |ranks| done(ranks));
+    ranks.try_into().unwrap()
+}
+
+/// [`send_both`] with these bytes in the place of the records, up to a failure at who is connected to; answers that one.
+fn replace(tamper: impl FnOnce([Vec<u8>; 2]) -> Vec<u8> + Send + 'static) -> Rank {
+    let tamper = |records, ends: &mut Ends| ends.there.write_all(&tamper(records)).unwrap();
+    let [_, rank] = send_both(tamper, |ranks| !ranks[1].log.failed.is_empty());
+    rank
 }
 
 /// What was handed over before the failure, which has to be that of a record of this number.
 fn handed_over_before(rank: &Rank, record: u64) -> Vec<Vec<u8>> {
-    let [(Peer(0), Failure { kind: FailureKind::Protocol, detail })] = &rank.log.failed[..] else {
+    let [(Peer(peer), Failure { kind: FailureKind::Protocol, detail })] = &rank.log.failed[..] else {
         panic!("{:?}", rank.log.failed)
     };
-    for part in ["process 0 ", &format!("record {record} "), "wrong tag", "RMA_TCP_AUTHENTICATE"] {
+    let (process, record) = (format!("process {peer} "), format!("record {record} "));
+    for part in [&process, &record, "wrong tag", "RMA_TCP_AUTHENTICATE"] {
         assert!(detail.contains(part), "{part:?} is not in {detail:?}");
     }
+    handed_over(rank)
+}
+
+fn handed_over(rank: &Rank) -> Vec<Vec<u8>> {
     rank.log.packets.iter().map(|packet| packet.2.clone()).collect()
 }
 
 #[test]
 fn what_is_passed_on_as_it_was_arrives() {
-    let rank = send_both(|records| records.concat(), |rank| rank.log.packets.len() == 2);
-    assert_eq!(rank.log.packets.iter().map(|packet| &packet.2[..]).collect::<Vec<_>>(), PACKETS);
+    let pass = |records: [Vec<u8>; 2], ends: &mut Ends| ends.there.write_all(&records.concat()).unwrap();
+    let [_, rank] = send_both(pass, |ranks| ranks[1].log.packets.len() == 2);
+    assert_eq!(handed_over(&rank), PACKETS);
     assert_eq!(rank.log.failed, []);
 }
 
 #[test]
 fn a_changed_byte_is_found_wherever_it_is() {
     for at in 0..2 * RECORD {
-        let change = move |records: [Vec<u8>; 2]| {
+        let rank = replace(move |records| {
             let mut bytes = records.concat();
             bytes[at] ^= 1 << (at % 8);
             bytes
-        };
-        let rank = send_both(change, |rank| !rank.log.failed.is_empty());
+        });
         let whole = at / RECORD;
         assert_eq!(handed_over_before(&rank, whole as u64), PACKETS[..whole], "byte {at}");
     }
@@ -116,15 +134,37 @@ fn a_changed_byte_is_found_wherever_it_is() {
 
 #[test]
 fn records_that_are_repeated_swapped_or_left_out_are_found() {
-    let repeated = |[one, two]: [Vec<u8>; 2]| [one.clone(), one, two].concat();
-    let rank = send_both(repeated, |rank| !rank.log.failed.is_empty());
+    let rank = replace(|[one, two]| [one.clone(), one, two].concat());
     assert_eq!(handed_over_before(&rank, 1), PACKETS[..1]);
-    let swapped = |[one, two]: [Vec<u8>; 2]| [two, one].concat();
-    let rank = send_both(swapped, |rank| !rank.log.failed.is_empty());
+    let rank = replace(|[one, two]| [two, one].concat());
     assert!(handed_over_before(&rank, 0).is_empty());
-    let left_out = |[_, two]: [Vec<u8>; 2]| two;
-    let rank = send_both(left_out, |rank| !rank.log.failed.is_empty());
+    let rank = replace(|[_, two]| two);
     assert!(handed_over_before(&rank, 0).is_empty());
+}
+
+#[test]
+fn what_comes_back_to_who_sent_it_is_found() {
+    let turn_back = |records: [Vec<u8>; 2], ends: &mut Ends| ends.back.write_all(&records[0]).unwrap();
+    let [rank, other] = send_both(turn_back, |ranks| !ranks[0].log.failed.is_empty());
+    assert!(handed_over_before(&rank, 0).is_empty());
+    assert!(handed_over(&other).is_empty());
+}
+
+/// Where a stream ends too early is a death, whatever was under way: the goodbye is part of what is sealed.
+#[test]
+fn a_stream_that_is_cut_off_is_a_death_and_nothing_of_a_cut_record_is_handed_over() {
+    for end in [0, 1, 20, RECORD - 1, RECORD, RECORD + 1, RECORD + 20, 2 * RECORD - 1, 2 * RECORD] {
+        let cut = move |records: [Vec<u8>; 2], ends: &mut Ends| {
+            ends.there.write_all(&records.concat()[..end]).unwrap();
+            ends.there.shutdown(Shutdown::Write).unwrap();
+        };
+        let [_, rank] = send_both(cut, |ranks| !ranks[1].log.failed.is_empty());
+        let [(Peer(0), Failure { kind: FailureKind::Dead, detail })] = &rank.log.failed[..] else {
+            panic!("cut at {end}: {:?}", rank.log.failed)
+        };
+        assert!(detail.contains("without a goodbye"), "{detail}");
+        assert_eq!(handed_over(&rank), PACKETS[..end / RECORD], "cut at {end}");
+    }
 }
 
 #[test]
@@ -138,54 +178,5 @@ fn a_mixture_is_refused_by_name() {
         let part = format!("RMA_TCP_AUTHENTICATE is {value} and not as on the other side");
         assert!(detail.contains("process 1 ") && detail.contains(&part), "{detail}");
         assert_eq!(ranks[1].log.packets, []);
-    }
-}
-
-/// Not a test: the figures of `docs/performance.md`.
-#[test]
-#[ignore = "a measurement: cargo test --release -p rma-ch-tcp --test authenticate -- --ignored --nocapture"]
-fn what_it_costs() {
-    static BODY: [u8; 4 << 20] = [7; 4 << 20];
-    const ROUNDS: usize = 5;
-    let mut best = [[f64::MAX; 2]; 2];
-    for _ in 0..ROUNDS {
-        for (authenticate, best) in [false, true].into_iter().zip(&mut best) {
-            let ranks = pair([authenticate; 2], |address| address);
-            let [mut here, mut there]: [Rank; 2] = ranks.try_into().unwrap();
-            let end = AtomicBool::new(false);
-            let is_over = || end.load(Relaxed);
-            thread::scope(|scope| {
-                scope.spawn(|| {
-                    while !is_over() {
-                        let _ = there.poll();
-                        let packets = there.log.packets.drain(..).count();
-                        let bodies = there.log.bodies.drain(..).count();
-                        (0..packets + bodies).for_each(|_| there.send(0, Lane::Response, &[1; 64]));
-                    }
-                });
-                let mut turn = |send: &dyn Fn(&mut Rank)| {
-                    let start = Instant::now();
-                    send(&mut here);
-                    while here.log.packets.is_empty() {
-                        let _ = here.poll();
-                    }
-                    here.log.packets.clear();
-                    start.elapsed().as_secs_f64()
-                };
-                for _ in 0..500 {
-                    let time = turn(&|rank| rank.send(1, Lane::Request, &[1; 64]));
-                    best[0] = best[0].min(time);
-                }
-                for _ in 0..60 {
-                    let time = turn(&|rank| rank.send_bulk(1, Lane::Request, &BODY, 0));
-                    best[1] = best[1].min(time);
-                }
-                end.store(true, Relaxed);
-            });
-        }
-    }
-    for (name, [ping, stream]) in ["plain", "authenticated"].into_iter().zip(best) {
-        let rate = BODY.len() as f64 / stream / 1e9;
-        println!("{name}: round trip of 64 bytes {:.2} µs, bodies of 4 MiB {rate:.2} GB/s", ping * 1e6);
     }
 }

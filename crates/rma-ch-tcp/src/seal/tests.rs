@@ -91,8 +91,20 @@ fn a_record_holds_in_its_place_only() {
     // Headers and pieces do not go together otherwise, also of one length.
     let mixed = [&records[0][..HEADER], &records[1][HEADER..]].concat();
     assert_eq!(open(&KEY, &mixed, 1000), (Vec::new(), Err(Forged { record: 0 })));
+    // Nor is a length a piece, though it has as many bytes and a right tag.
+    let [four] = &self::records(&[b"four"])[..] else { unreachable!() };
+    let twice = [&four[..HEADER], &four[..HEADER]].concat();
+    assert_eq!(open(&KEY, &twice, 1000), (Vec::new(), Err(Forged { record: 0 })));
     // What another direction or connection sends has another key.
     assert_eq!(open(&[6; 32], &records.concat(), 1000), (Vec::new(), Err(Forged { record: 0 })));
+}
+
+#[test]
+fn nothing_of_a_record_comes_out_before_its_end() {
+    let record = records(&[b"a piece"]).concat();
+    for end in 0..record.len() {
+        assert_eq!(open(&KEY, &record[..end], 1000), (Vec::new(), Ok(())), "{end} bytes");
+    }
 }
 
 #[test]

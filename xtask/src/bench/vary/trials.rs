@@ -105,6 +105,7 @@ const LINES: &[Line] = &[
     ("RMA_SHM_BULK", Shm, 2, &["put", "get"], EAGER),
     ("RMA_SHM_PACKET", Shm, 2, &["put", "get"], EAGER),
     ("RMA_SHM", Shm, 2, &["put", "put-rate", "get"], LARGE),
+    ("RMA_TCP_AUTHENTICATE", Tcp, 2, &["put", "get", "message"], LARGE),
     ("RMA_TCP_BULK_BYTES", Tcp, 2, &["put", "get"], EAGER),
     ("RMA_TCP_PACKET", Tcp, 2, &["put", "get"], EAGER),
     ("RMA_TCP", Tcp, 2, &["put", "put-rate", "get"], LARGE),
