@@ -69,6 +69,12 @@ static int call_lock_unlock(void)
     return code != MPI_SUCCESS ? code : MPI_Win_unlock(TARGET, window);
 }
 
+static int call_comm_rank(void)
+{
+    int rank;
+    return MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+}
+
 static const struct {
     const char *name;
     int (*call)(void);
@@ -84,6 +90,7 @@ static const struct {
     {"compare_and_swap", call_compare_and_swap, 1},
     {"flush", call_flush, 1},
     {"lock_unlock", call_lock_unlock, 0},
+    {"comm_rank", call_comm_rank, 0},
 };
 
 int main(int argc, char **argv)
