@@ -37,20 +37,17 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// [`copy_bytes`] that, where it is more than one store, calls `note` before the first and drops what that gives behind the last.
+/// [`copy_bytes`], if it is one store of the processor; says whether it was, and copies nothing otherwise.
 ///
 /// # Safety
 /// As [`copy_bytes`].
-pub(super) unsafe fn copy_bytes_noting<N>(
-    to: *mut u8,
-    from: *const u8,
-    len: usize,
-    note: impl FnOnce() -> N,
-) {
+pub(super) unsafe fn copy_at_once(to: *mut u8, from: *const u8, len: usize) -> bool {
     let is_one = len < 2 || (matches!(len, 2 | 4 | 8) && are_aligned(to, from, len));
-    let _note = (!is_one).then(note);
-    // SAFETY: the caller's promise.
-    unsafe { copy_bytes(to, from, len) }
+    if is_one {
+        // SAFETY: the caller's promise.
+        unsafe { copy_bytes(to, from, len) }
+    }
+    is_one
 }
 
 fn are_aligned(to: *mut u8, from: *const u8, size: usize) -> bool {

@@ -46,28 +46,21 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// [`copy_bytes`] that, where it is more than one store, calls `note` before the first and drops what that gives behind the last.
+/// [`copy_bytes`], if it is one store of the processor; says whether it was, and copies nothing otherwise.
 ///
 /// # Safety
 /// As [`copy_bytes`].
 #[inline(always)]
-pub(super) unsafe fn copy_bytes_noting<N>(
-    to: *mut u8,
-    from: *const u8,
-    len: usize,
-    note: impl FnOnce() -> N,
-) {
+pub(super) unsafe fn copy_at_once(to: *mut u8, from: *const u8, len: usize) -> bool {
     // SAFETY: the caller's promise, in each branch for the length it has checked.
     unsafe {
         match len {
             8 => copy_8(to, from),
             4 => copy_4(to, from),
-            _ => {
-                let _note = note();
-                copy_bytes(to, from, len);
-            }
+            _ => return false,
         }
     }
+    true
 }
 
 /// # Safety

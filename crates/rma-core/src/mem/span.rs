@@ -3,7 +3,7 @@
 //! Knows nothing of windows, layouts or packets.
 
 use super::combine::combine_bytes;
-use super::copy::{copy_bytes, copy_bytes_noting};
+use super::copy::{copy_at_once, copy_bytes};
 use std::fmt;
 
 /// Memory that may be read, and that others may write at the same time.
@@ -213,16 +213,15 @@ impl WriteSpan {
         unsafe { copy_bytes(self.start, from.start, from.len) }
     }
 
-    /// [`WriteSpan::write_from`] that, where it is more than one store of the processor, calls `note` before the first and drops what
-    /// that gives behind the last.
+    /// [`WriteSpan::write_from`], if it is one store of the processor; says whether it was, and stores nothing otherwise.
     ///
     /// # Panics
     /// As [`WriteSpan::write_from`].
     #[inline(always)]
-    pub(crate) fn write_noting<N>(self, from: ReadSpan, note: impl FnOnce() -> N) {
+    pub(crate) fn write_at_once(self, from: ReadSpan) -> bool {
         check_part(0, from.len, self.len);
         // SAFETY: as for `write_from`.
-        unsafe { copy_bytes_noting(self.start, from.start, from.len, note) }
+        unsafe { copy_at_once(self.start, from.start, from.len) }
     }
 
     /// Combines the words from the start of the span with those of `operand`, as far as the processor does many at once, and

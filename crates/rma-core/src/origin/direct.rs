@@ -15,7 +15,10 @@ use crate::window::{Member, OutOfRange, Shared};
 pub(crate) fn put(shared: &Shared, member: &Member, origin: ReadSpan, disp: Disp) -> Result<(), OutOfRange> {
     let _pin = member.pin();
     let place = member.locate(disp, origin.len() as u64)?;
-    place.write_noting(origin, || shared.domain(member).note(OperationKind::Put, place));
+    if !place.write_at_once(origin) {
+        let _note = shared.domain(member).note(OperationKind::Put, place);
+        place.write_from(origin);
+    }
     Ok(())
 }
 

@@ -84,8 +84,17 @@ impl<'w> DirectPath<'w> {
     pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
         let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
-        place.write_noting(origin, || self.shared.domain(member).note(OperationKind::Put, place));
+        if !place.write_at_once(origin) {
+            self.put_noted(member, place, origin);
+        }
         true
+    }
+
+    /// Kept out of the way of single words, which are one store.
+    #[inline(never)]
+    fn put_noted(&self, member: &Member, place: WriteSpan, origin: ReadSpan) {
+        let _note = self.shared.domain(member).note(OperationKind::Put, place);
+        place.write_from(origin);
     }
 
     /// [`Window::get`], where it is nothing but a copy; says whether it has been done.
