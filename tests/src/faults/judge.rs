@@ -67,11 +67,25 @@ impl End {
         self.dead.contains(&rank)
     }
 
-    /// Those that a rank has lost.
+    /// Those that a rank has lost. Who could not enter the job because of a death in the barrier in front of it has ended, and others
+    /// may have come through that barrier.
     fn lost_to(&self, rank: u32) -> impl Iterator<Item = u32> + '_ {
         let cut = self.cut.filter(|pair| pair.contains(&rank));
         let partner = cut.map(|[a, b]| if a == rank { b } else { a });
-        self.dead.iter().copied().chain(partner)
+        let ranks = 0..self.diaries.len() as u32;
+        let left_out = ranks.filter(|other| self.lacks_a_rank() && self.could_not_start(*other));
+        self.dead.iter().copied().chain(partner).chain(left_out)
+    }
+
+    /// Whether somebody died before the job was entered.
+    fn lacks_a_rank(&self) -> bool {
+        self.dead.iter().any(|dead| !self.diaries[*dead as usize].contains(&Line::Ready))
+    }
+
+    /// Whether a rank says that it could not enter the job.
+    fn could_not_start(&self, rank: u32) -> bool {
+        let is_so = |line: &Line| matches!(line, Line::Broken(why) if why.starts_with("start: "));
+        self.diaries[rank as usize].iter().any(is_so)
     }
 
     /// Whether two ranks have lost each other.
@@ -167,17 +181,14 @@ impl Judge<'_> {
     /// Survivors are through, and have left in order.
     fn check_ends(&mut self) {
         let end = self.end;
-        let died_early = |lines: &Vec<Line>| !lines.contains(&Line::Ready);
-        let is_early = end.dead.iter().any(|dead| died_early(&end.diaries[*dead as usize]));
         for (rank, lines) in (0..).zip(&end.diaries).filter(|(rank, _)| !end.is_dead(*rank)) {
             let broken = lines.iter().filter_map(|line| match line {
                 Line::Broken(why) => Some(why.clone()),
                 _ => None,
             });
             let broken = broken.collect::<Vec<_>>();
-            let could_not_start = broken.iter().any(|why| why.starts_with("start: "));
             // A job that lacks a rank from the start cannot be entered.
-            if is_early && could_not_start {
+            if end.lacks_a_rank() && end.could_not_start(rank) {
                 continue;
             }
             if !lines.contains(&Line::Finalized) {
