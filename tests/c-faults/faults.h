@@ -51,6 +51,18 @@ static inline void die(void)
         pause();
 }
 
+/* Returns when this rank has heard of a death. */
+static inline void await_a_death(void)
+{
+    int failed = 0;
+    while (!failed) {
+        MPI_Group group;
+        OK(MPIX_Comm_get_failed(MPI_COMM_WORLD, &group));
+        MPI_Group_size(group, &failed);
+        MPI_Group_free(&group);
+    }
+}
+
 static inline void begin(int *argc, char ***argv)
 {
     setenv("RMA_ON_FAILURE", "continue", 1);

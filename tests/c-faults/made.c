@@ -66,14 +66,9 @@ static void go_on(MPI_Comm made)
 static void unequal(const char *kind, int late)
 {
     MPI_Comm made = MPI_COMM_NULL;
-    int code, failed = 0;
+    int code;
     if (rank == late)
-        while (!failed) {
-            MPI_Group group;
-            OK(MPIX_Comm_get_failed(MPI_COMM_WORLD, &group));
-            MPI_Group_size(group, &failed);
-            MPI_Group_free(&group);
-        }
+        await_a_death();
     code = make(kind, &made);
     if (rank == 0)
         die();

@@ -78,12 +78,11 @@ fn named_paths<'a>(tree: &'a Tree, line: &'a str) -> impl Iterator<Item = &'a st
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::messages_of;
     use super::*;
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(&Tree::of(files), &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        messages_of(check, files)
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! Counts brackets, knows no grammar beyond that. A function type (`fn(u8)`) has no name and is not a function here.
 
+use super::mask::is_word;
+
 /// A function with its lines, from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Function {
@@ -60,10 +62,6 @@ fn body_end(code: &str, start: usize) -> Option<usize> {
 
 fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 #[cfg(test)]

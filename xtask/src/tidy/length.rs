@@ -186,12 +186,11 @@ fn lines_before_tests(code: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::messages_of;
     use super::*;
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(&Tree::of(files), &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        messages_of(check, files)
     }
 
     fn lines(n: usize) -> String {

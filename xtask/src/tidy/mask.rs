@@ -28,7 +28,8 @@ fn word_len(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().take_while(|byte| is_word(**byte)).count()
 }
 
-fn is_word(byte: u8) -> bool {
+/// Whether a byte is part of an identifier or number.
+pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 

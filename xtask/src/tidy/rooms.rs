@@ -4,6 +4,7 @@
 //! have circles are listed with how many rooms lie in them, and the number may only fall. What is compiled for tests only may
 //! import anything.
 
+use super::mask::is_word;
 use super::tree::{File, Finding, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,8 +96,10 @@ fn roots<'a>(file: &'a File, rest: &str) -> Vec<(&'a str, usize)> {
             "super" if is_path => climb(&code[at..], depth),
             _ => None,
         };
-        let line = code[..at].matches('\n').count() + 1;
-        found.extend(after.into_iter().flat_map(first_names).map(|name| (name, line)));
+        if let Some(path) = after {
+            let line = code[..at].matches('\n').count() + 1;
+            found.extend(first_names(path).into_iter().map(|name| (name, line)));
+        }
     }
     found
 }
@@ -146,10 +149,6 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
 /// The sets of rooms that reach each other.
 fn circles<'a>(imports: &Imports<'a>) -> Vec<BTreeSet<&'a str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> =
@@ -191,12 +190,11 @@ fn read_list<'a>(tree: &'a Tree, findings: &mut Vec<Finding>) -> Vec<(&'a str, u
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::messages_of;
     use super::*;
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(&Tree::of(files), &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        messages_of(check, files)
     }
 
     #[test]

@@ -77,12 +77,11 @@ fn is_public_use(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::messages_of;
     use super::*;
 
     fn messages(path: &str, text: &str) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(&Tree::of(&[(path, text)]), &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        messages_of(check, &[(path, text)])
     }
 
     #[test]

@@ -24,12 +24,11 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::messages_of;
     use super::*;
 
     fn messages(path: &str, text: &str) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(&Tree::of(&[(path, text)]), &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        messages_of(check, &[(path, text)])
     }
 
     #[test]

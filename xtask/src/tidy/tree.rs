@@ -132,6 +132,14 @@ impl Tree {
     }
 }
 
+/// What a rule says of these files, for tests.
+#[cfg(test)]
+pub(super) fn messages_of(rule: fn(&Tree, &mut Vec<Finding>), files: &[(&str, &str)]) -> Vec<String> {
+    let mut findings = Vec::new();
+    rule(&Tree::of(files), &mut findings);
+    findings.iter().map(ToString::to_string).collect()
+}
+
 /// The files git knows or would add; nothing when there is no git or no repository (a source archive).
 fn tracked(root: &Path) -> Option<Vec<String>> {
     let output = Command::new("git")

@@ -45,12 +45,11 @@ fn first_unsafe(code: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::messages_of;
     use super::*;
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(&Tree::of(files), &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        messages_of(check, files)
     }
 
     #[test]

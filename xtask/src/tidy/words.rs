@@ -103,12 +103,11 @@ fn parts(line: &str) -> Vec<Part> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::messages_of;
     use super::*;
 
     fn findings(path: &str, text: &str) -> Vec<String> {
-        let mut findings = Vec::new();
-        check(&Tree::of(&[(path, text)]), &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        messages_of(check, &[(path, text)])
     }
 
     #[test]

@@ -29,7 +29,8 @@ use super::state::State;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::hash::Hasher;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The making of a communicator.
@@ -209,12 +210,9 @@ impl Messenger {
     /// The name of the next making of this part of a communicator's ranks with a tag: the same on all of them, who call for such in
     /// the same order.
     pub(crate) fn next_making(&self, parts: &Group, tag: u32) -> Making {
-        // FNV-1a, over the processes.
-        let peers = (0..parts.size()).flat_map(|rank| parts.peer(Rank(rank)).0.to_le_bytes());
-        let hash = peers.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let (parent, part) = (parts.context(), hash | 1);
+        let mut hasher = FxHasher::default();
+        (0..parts.size()).for_each(|rank| hasher.write_u32(parts.peer(Rank(rank)).0));
+        let (parent, part) = (parts.context(), hasher.finish() | 1);
         let count = &mut self.state.lock().absences.counts;
         let count = count.entry(parent).or_default().entry((tag, part)).or_default();
         *count = count.wrapping_add(1);

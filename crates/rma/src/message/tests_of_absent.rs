@@ -25,6 +25,18 @@ fn decided(messenger: &Messenger) -> Option<Ballot> {
     messenger.take_agreed(MADE, 0)
 }
 
+/// Runs until ranks 1 and 2 have decided.
+fn decide(net: &mut Net) -> [Option<Ballot>; 2] {
+    let mut ballots = [None; 2];
+    net.run_until(|net| {
+        for (ballot, me) in ballots.iter_mut().zip(1..) {
+            *ballot = ballot.or_else(|| decided(&net.messengers[me]));
+        }
+        ballots.iter().all(Option::is_some)
+    });
+    ballots
+}
+
 #[test]
 fn who_has_a_communicator_goes_on_without_those_who_have_not() {
     for config in configs() {
@@ -57,13 +69,7 @@ fn who_has_a_communicator_goes_on_without_those_who_have_not() {
                     net.step();
                 }
             }
-            let mut ballots = [None; 2];
-            net.run_until(|net| {
-                for (ballot, me) in ballots.iter_mut().zip(1..) {
-                    *ballot = ballot.or_else(|| decided(&net.messengers[me]));
-                }
-                ballots.iter().all(Option::is_some)
-            });
+            let ballots = decide(&mut net);
             let [Some(one), Some(other)] = ballots else { unreachable!("both are decided") };
             assert_eq!(one, other, "seed {seed}");
             assert_eq!((one.flags, one.failed, one.acknowledged), (0, 1 << ABSENT, 0), "seed {seed}");
@@ -182,13 +188,7 @@ fn who_lacks_a_communicator_lacks_what_is_made_of_it() {
                 net.step();
             }
         }
-        let mut ballots = [None; 2];
-        net.run_until(|net| {
-            for (ballot, me) in ballots.iter_mut().zip(1..) {
-                *ballot = ballot.or_else(|| decided(&net.messengers[me]));
-            }
-            ballots.iter().all(Option::is_some)
-        });
+        let ballots = decide(&mut net);
         assert!(
             ballots.iter().flatten().all(|ballot| ballot.failed == 1 << ABSENT),
             "seed {seed}: {ballots:?}"
@@ -213,13 +213,7 @@ fn who_disowns_a_communicator_keeps_nobody_waiting_on_it() {
             me => net.messengers[me].vote(&group, 0, 0, Ballot::new(7, 0)),
         }
     }
-    let mut ballots = [None; 2];
-    net.run_until(|net| {
-        for (ballot, me) in ballots.iter_mut().zip(1..) {
-            *ballot = ballot.or_else(|| decided(&net.messengers[me]));
-        }
-        ballots.iter().all(Option::is_some)
-    });
+    decide(&mut net);
 }
 
 /// Several makings of the same ranks with one tag have names of their own, which are the same on all.
