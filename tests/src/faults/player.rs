@@ -10,6 +10,7 @@ use rma_core::epoch::{Assert, LockKind};
 use rma_core::error::Result;
 use rma_core::ids::Rank;
 use rma_core::window::{Window, WindowSpec};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 use std::path::Path;
 use std::sync::Arc;
@@ -210,10 +211,24 @@ impl Player<'_> {
         });
     }
 
+    /// Sleeps outside the engine's own waits and is woken by what arrives: with a pause between two polls a long body would come
+    /// a ring at a time, and its sender would seem to hang.
     fn serve_until(&self, mut is_over: impl FnMut() -> bool) {
+        let engine = self.world.engine();
+        let limit = Timespec::try_from(LOOK).unwrap_or_default();
         while !is_over() {
-            self.world.engine().poll();
-            thread::sleep(LOOK);
+            let news = engine.news();
+            if engine.poll() {
+                continue;
+            }
+            match (engine.arm(news), engine.wait_descriptor()) {
+                (Some(_doze), Ok(descriptor)) => {
+                    // An interrupted sleep is a wake-up.
+                    let _ = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&limit));
+                }
+                // Something is due soon, though nothing arrives.
+                _ => thread::yield_now(),
+            }
         }
     }
 
