@@ -305,7 +305,13 @@ impl Judge<'_> {
         let named = named.collect::<Vec<_>>();
         let others = named.iter().filter(|(rank, _)| Some(*rank) != dead).collect::<Vec<_>>();
         let Some((dead, how)) = dead.zip(case.death.map(|death| death.how)) else {
-            if said.code != 0 || !named.is_empty() {
+            // A death that comes behind MPI_Finalize, before the process has ended, is the launcher's alone to tell of.
+            let dies_at_last = |rank: u32| {
+                case.death.is_some_and(|death| death.rank == rank)
+                    && end.diaries[rank as usize].contains(&Line::Finalized)
+            };
+            let is_late = !named.is_empty() && named.iter().all(|(rank, _)| dies_at_last(*rank));
+            if (said.code != 0 || !named.is_empty()) && !is_late {
                 self.find(Kind::Blame, format!("nobody has died: status {}, {}", said.code, said.stderr));
             }
             return;
