@@ -230,8 +230,7 @@ impl Watch<'_> {
     }
 
     fn send_signals(&mut self) {
-        let Some(ready_at) = self.ready_at else { return };
-        if let Some(planned) = self.case.death
+        if let (Some(planned), Some(ready_at)) = (self.case.death, self.ready_at)
             && let When::After(delay) = planned.when
             && !self.is_killed
             && ready_at.elapsed() >= delay
@@ -239,6 +238,7 @@ impl Watch<'_> {
             self.is_killed = true;
             self.send(planned.rank, Signal::KILL);
         }
+        // Whoever stops may be past the barrier behind the windows while others still need it there.
         let Some(planned) = self.case.stop else { return };
         let diary = &self.ranks[planned.rank as usize].diary;
         match self.stopped {
