@@ -30,3 +30,5 @@ mod units;
 mod vary;
 
 pub(crate) use command::{Args, run};
+pub(crate) use report::MARKS as BUDGET_MARKS;
+pub(crate) use vary::MARKS as SWEEP_MARKS;

@@ -1,7 +1,9 @@
 //! The command: reads the tree, applies every rule, prints what is broken.
 
 use super::tree::{Finding, Tree};
-use super::{dependencies, docs, length, models, rooms, shape, text, tuning, unsafety, variables, words};
+use super::{
+    dependencies, docs, length, models, rooms, shape, text, tuning, unsafety, variables, volume, words,
+};
 use crate::Outcome;
 use crate::workspace::Workspace;
 use std::process::ExitCode;
@@ -25,6 +27,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     unsafety::check,
     tuning::check,
     variables::check,
+    volume::check,
     words::check,
 ];
 
@@ -66,6 +69,7 @@ mod tests {
             ("d.rs", "//! D.\nunsafe {}\n"),
             ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
             ("docs/tuning.md", "`RMA_X`\n"),
+            ("docs/x.md", &"word ".repeat(20_001)),
             ("f.rs", "//! F.\n#[cfg(all(test, loom))]\nmod model;\n"),
             ("k/src/a.rs", "//! A.\nuse crate::b;\n"),
             ("k/src/b.rs", "//! B.\nuse crate::a;\n"),
@@ -84,6 +88,7 @@ mod tests {
             "unsafe in",
             "no crate has",
             "no table has",
+            "words outside code",
             "the word epoch",
             "needs mio",
             "runs the models",

@@ -18,6 +18,7 @@ mod tree;
 mod tuning;
 mod unsafety;
 mod variables;
+mod volume;
 mod words;
 
 pub(crate) use command::{Args, run};

@@ -8,4 +8,5 @@ mod plots;
 mod words;
 mod writing;
 
+pub(crate) use budgets::MARKS;
 pub(crate) use writing::{put_into, summary, write};

@@ -11,4 +11,4 @@ mod trials;
 mod variable;
 
 pub(crate) use measure::{Request, run};
-pub(crate) use page::{PAGE, put_into, variables_of};
+pub(crate) use page::{MARKS, PAGE, put_into, variables_of};

@@ -9,6 +9,8 @@ pub(crate) const PAGE: &str = "docs/tuning.md";
 
 const BEGIN: &str = "<!-- sweep of ";
 const END: &str = "<!-- end of sweep -->";
+/// The two, for those who count or skip what stands between them.
+pub(crate) const MARKS: (&str, &str) = (BEGIN, END);
 
 /// The variables that the page shows, in its order.
 pub(crate) fn variables_of(page: &Path) -> Result<Vec<String>, String> {
