@@ -49,3 +49,47 @@ fn the_first_programs_do_what_the_page_says() {
         shell(&format!("rmacc -Wall -Wextra -Wno-sign-compare -Werror {name} -o {program}"));
     }
 }
+
+/// The class and the message of each row of the page: the second and third cell, between backquotes.
+fn mistakes(page: &str) -> Vec<(String, String)> {
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains("`MPI_ERR_"));
+    let cell = |row: &str, index| {
+        row.split(" | ").nth(index).map(|cell: &str| cell.trim_matches('`').to_owned()).expect("a cell")
+    };
+    rows.map(|row| (cell(row, 1), cell(row, 2))).collect()
+}
+
+/// Whether a line of `MPI_Error_string` has this class and this message, in which `…` is anything.
+fn says(line: &str, class: &str, message: &str) -> bool {
+    let end = format!(" ({class})");
+    let text = line.strip_prefix(&format!("{class}: ")).and_then(|text| text.strip_suffix(&end));
+    // Behind the text of the class: "; " and the call, ": " and the message.
+    let cause = text.and_then(|text| text.split_once("; ")).and_then(|(_, text)| text.split_once(": "));
+    let mut parts = message.split('…');
+    let rest = cause.and_then(|(_, cause)| cause.strip_prefix(parts.next().unwrap_or_default()));
+    let rest = parts.try_fold(rest, |rest, part| {
+        let rest = rest?;
+        let at = if part.is_empty() { rest.len() } else { rest.find(part)? };
+        Some(Some(&rest[at + part.len()..]))
+    });
+    rest == Some(Some(""))
+}
+
+#[test]
+fn mistakes_have_the_messages_of_the_page() {
+    if is_second_pass() {
+        return;
+    }
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/mistakes.md");
+    let expected = mistakes(&std::fs::read_to_string(page).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mistakes.c"), include_str!("mistakes.c")).unwrap();
+    let shell = |line| command(&prefix(), folder.path(), "sh").words(["-c", line]).limit(LIMIT).succeed();
+    shell("rmacc -Wall -Wextra -Werror mistakes.c -o mistakes");
+    let output = shell("rmarun -n 2 ./mistakes").stdout;
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!((lines.len(), expected.len()), (15, 15), "{output}");
+    for (line, (class, message)) in lines.iter().zip(&expected) {
+        assert!(says(line, class, message), "the page has {class}, {message:?}; the call says {line:?}");
+    }
+}
