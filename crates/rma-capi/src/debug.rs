@@ -1,8 +1,7 @@
 //! What `RMA_DEBUG` shows: the objects that a program has not freed when it ends MPI, and the calls that made them.
 //!
-//! Calls note their names only when that is wanted, or not known yet: before MPI is initialized. Then `running` gives the
-//! hot path of calls nothing, so that they come by [`crate::runtime::watched`]; without `RMA_DEBUG` a call has not one
-//! instruction for it. A table of handles keeps the name that is noted when an object is entered.
+//! It imports the table of every kind of object, and nothing but the end of MPI imports it. Which call has made an object, the tables
+//! know ([`crate::noted`]).
 
 use crate::attributes::keyvals_alive;
 use crate::communicator::COMMS;
@@ -12,19 +11,12 @@ use crate::group::GROUPS;
 use crate::handle::{Handle, Table};
 use crate::info::INFOS;
 use crate::message::MESSAGES;
+use crate::noted;
 use crate::op::OPS;
 use crate::request::REQUESTS;
 use crate::runtime::Process;
 use crate::window::WINDOWS;
-use std::cell::Cell;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-static IS_NOTING: AtomicBool = AtomicBool::new(true);
-
-thread_local! {
-    static CALL: Cell<Option<&'static str>> = const { Cell::new(None) };
-}
 
 /// Lines of the list, apart from its heading.
 const MOST_LINES: usize = 24;
@@ -40,34 +32,9 @@ struct Alike {
     count: usize,
 }
 
-/// Notes the call that this thread is in.
-pub(crate) fn note(call: &'static str) {
-    if IS_NOTING.load(Relaxed) {
-        CALL.set(Some(call));
-    }
-}
-
-/// The call that this thread is in, if that is noted.
-pub(crate) fn noted() -> Option<&'static str> {
-    if IS_NOTING.load(Relaxed) { CALL.get() } else { None }
-}
-
-/// Runs what belongs to a call that has returned.
-pub(crate) fn on_behalf_of<T>(call: &'static str, work: impl FnOnce() -> T) -> T {
-    let before = CALL.replace(Some(call));
-    let value = work();
-    CALL.set(before);
-    value
-}
-
-/// Decides whether calls go on noting their names, when that is known.
-pub(crate) fn settle(is_wanted: bool) {
-    IS_NOTING.store(is_wanted, Relaxed);
-}
-
 /// Lists what is not freed, if that is wanted.
 pub(crate) fn report(process: &Process) {
-    if IS_NOTING.load(Relaxed) {
+    if noted::is_noting() {
         let rank = process.world.inner.rank();
         text(rank, &alive()).iter().for_each(|text| say(text));
     }
@@ -179,14 +146,5 @@ mod tests {
         assert_eq!(text.lines().count(), MOST_LINES + 2);
         assert!(text.ends_with(&format!("and {} more", 100 - MOST_LINES)), "{text}");
         assert!(text.lines().all(|line| line.chars().count() < 120), "{text}");
-    }
-
-    #[test]
-    fn a_name_is_noted_for_this_thread() {
-        note("MPI_Outer");
-        assert_eq!(noted(), Some("MPI_Outer"));
-        assert_eq!(on_behalf_of("MPI_Other", noted), Some("MPI_Other"));
-        assert_eq!(noted(), Some("MPI_Outer"));
-        assert_eq!(std::thread::spawn(noted).join().unwrap(), None);
     }
 }

@@ -8,8 +8,8 @@
 //! this library calls either.
 
 use crate::cancel::Uncancelled;
-use crate::debug;
 use crate::errors::{Failure, Raiser, raise};
+use crate::noted;
 use crate::runtime::{Process, enter, not_running};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -176,7 +176,7 @@ pub(crate) fn call_any_time(name: &'static str, body: impl FnOnce() -> Result<()
 /// As [`call_any_time`], with errors that belong to this object.
 pub(crate) fn call_for(name: &'static str, raiser: Raiser, body: impl FnOnce() -> Result<()>) -> c_int {
     let _uncancelled = Uncancelled::begin();
-    debug::note(name);
+    noted::note(name);
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => raise(error.in_call(name), raiser),

@@ -20,7 +20,7 @@
 use crate::abi::{
     MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Info, MPI_Message, MPI_Op, MPI_Request, MPI_Win,
 };
-use crate::debug;
+use crate::noted;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -131,7 +131,7 @@ impl<H: Handle, T: Send + Sync> Table<H, T> {
                 index
             }
         };
-        if let Some(call) = debug::noted() {
+        if let Some(call) = noted::noted() {
             free.makers.insert(index, call);
         }
         let slot = self.slot(index)?;
@@ -302,8 +302,8 @@ mod tests {
             table.each(|object, call| shown.push((*object, call)));
             shown
         };
-        let first = debug::on_behalf_of("MPI_A", || table.insert(1)).unwrap();
-        debug::on_behalf_of("MPI_B", || table.insert(2)).unwrap();
+        let first = noted::on_behalf_of("MPI_A", || table.insert(1)).unwrap();
+        noted::on_behalf_of("MPI_B", || table.insert(2)).unwrap();
         assert_eq!(shown(), [(1, Some("MPI_A")), (2, Some("MPI_B"))]);
         table.remove(first);
         assert_eq!(shown(), [(2, Some("MPI_B"))]);

@@ -32,6 +32,7 @@ mod info;
 mod memory;
 mod message;
 mod name;
+mod noted;
 mod op;
 mod overlap;
 mod request;

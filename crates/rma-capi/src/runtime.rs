@@ -8,6 +8,7 @@ use crate::abi::MPI_THREAD_MULTIPLE;
 use crate::communicator::{self, Comm};
 use crate::debug;
 use crate::heap;
+use crate::noted;
 use crate::window::near;
 use parking_lot::Mutex;
 use rma::config::Configuration;
@@ -185,7 +186,7 @@ pub(crate) fn unwatched() -> Option<&'static Process> {
 /// As [`enter`], when names are noted.
 #[cold]
 fn watched(call: &'static str) -> Option<&'static Process> {
-    debug::note(call);
+    noted::note(call);
     // SAFETY: as in `enter`.
     unsafe { WATCHED.load(Acquire).as_ref() }
 }
@@ -247,7 +248,7 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let process =
         Process { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size, survives };
     let is_watched = process.world.inner.runtime().configuration().runtime.debug;
-    debug::settle(is_watched);
+    noted::settle(is_watched);
     let place = if is_watched { &WATCHED } else { &PROCESS };
     // Who looks for faults wants each block to be a new one.
     if !is_watched {

@@ -8,7 +8,7 @@ use super::attached::Kind;
 use super::callback::{CopyFunction, DeleteFunction};
 use crate::abi::MPI_KEYVAL_INVALID;
 use crate::arguments::{Opaque, Out};
-use crate::debug;
+use crate::noted;
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ pub(super) fn enter(
     delete: DeleteFunction,
     extra_state: Opaque,
 ) -> Result<c_int> {
-    let keyval = Keyval { kind, copy, delete, extra_state, made_by: debug::noted() };
+    let keyval = Keyval { kind, copy, delete, extra_state, made_by: noted::noted() };
     let mut known = KNOWN.lock();
     let number = known.next;
     known.next = number

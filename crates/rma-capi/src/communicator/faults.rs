@@ -7,10 +7,10 @@ use super::hints::Hints;
 use super::{Comm, Offspring, get};
 use crate::abi::*;
 use crate::arguments::{Out, negative};
-use crate::debug;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;
+use crate::noted;
 use crate::request::{End, Pending, Status, enter};
 use rma::raw::{CollectiveRequest, Intercommunicator};
 use rma::{Agreed, Communicator, Error, ErrorClass, Result};
@@ -150,7 +150,7 @@ impl<T: Shrunk> Pending for Shrinking<T> {
         let Some(offspring) = self.offspring.take() else { return Some(End::done()) };
         let entered = made.and_then(|made| {
             let enter = || made.enter(offspring);
-            self.newcomm.set("newcomm", debug::on_behalf_of("MPIX_Comm_ishrink", enter)?)
+            self.newcomm.set("newcomm", noted::on_behalf_of("MPIX_Comm_ishrink", enter)?)
         });
         Some(End::from(entered.map(|()| Status::EMPTY)))
     }

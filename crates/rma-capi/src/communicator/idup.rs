@@ -4,9 +4,9 @@ use super::hints::{Hints, given};
 use super::{Offspring, get, owner};
 use crate::abi::*;
 use crate::arguments::Out;
-use crate::debug;
 use crate::entry::entry;
 use crate::errors::Raiser;
+use crate::noted;
 use crate::request::{End, Pending, Status, enter};
 use crate::runtime::Process;
 use rma::raw::{CollectiveRequest, Intercommunicator};
@@ -84,7 +84,7 @@ impl Duplicate {
         match self.offspring.take() {
             Some(offspring) => {
                 let enter = || offspring.enter_itself(inner, inter);
-                self.newcomm.set("newcomm", debug::on_behalf_of("MPI_Comm_idup", enter)?)
+                self.newcomm.set("newcomm", noted::on_behalf_of("MPI_Comm_idup", enter)?)
             }
             None => Ok(()),
         }
