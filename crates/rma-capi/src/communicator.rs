@@ -12,12 +12,11 @@ mod partners;
 pub(crate) use attributes::TAG_UB;
 pub(crate) use partners::Partners;
 
-use crate::abi::{MPI_COMM_NULL, MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm};
+use crate::abi::MPI_Comm;
 use crate::attributes::{Attributes, Kind, Owner};
 use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
 use crate::name::Name;
-use crate::runtime::Process;
 use hints::Hints;
 use rma::raw::Intercommunicator;
 use rma::{Communicator, Error, ErrorClass, Result};
@@ -141,39 +140,7 @@ fn disown(comm: &Communicator, inter: Option<&Intercommunicator>) {
     }
 }
 
-/// The communicator of a handle.
-#[inline]
-pub(crate) fn find(process: &'static Process, comm: MPI_Comm) -> Option<&'static Comm> {
-    match comm {
-        MPI_COMM_WORLD => Some(&process.world),
-        MPI_COMM_SELF => Some(&process.own),
-        // SAFETY: MPI forbids to free a communicator while another thread passes it to a call.
-        comm => unsafe { COMMS.get(comm) },
-    }
-}
-
-/// As [`find`], or the error that says what is wrong with the handle.
-#[inline]
-pub(crate) fn get(process: &'static Process, comm: MPI_Comm) -> Result<&'static Comm> {
-    find(process, comm).ok_or_else(|| {
-        let cause = match comm {
-            MPI_COMM_NULL => "comm is MPI_COMM_NULL".to_owned(),
-            comm => format!("comm {:#x} is no communicator, or was freed", comm.0),
-        };
-        Error::new(ErrorClass::Comm, "", cause)
-    })
-}
-
-/// Deletes the attributes of the predefined communicators, because MPI ends (MPI 5.0 §11.2.2): first of all that ends.
-///
-/// # Errors
-/// What a delete function answers.
-pub(crate) fn delete_predefined_attributes(process: &'static Process) -> Result<()> {
-    let own = process.own.attributes.delete_all(owner(MPI_COMM_SELF));
-    own.and(process.world.attributes.delete_all(owner(MPI_COMM_WORLD)))
-}
-
 /// A communicator as the functions of its attributes are told.
-fn owner(comm: MPI_Comm) -> Owner {
+pub(crate) fn owner(comm: MPI_Comm) -> Owner {
     Owner { kind: Kind::Comm, handle: comm.0 }
 }

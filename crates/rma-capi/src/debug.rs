@@ -13,8 +13,8 @@ use crate::info::INFOS;
 use crate::message::MESSAGES;
 use crate::noted;
 use crate::op::OPS;
+use crate::process::Process;
 use crate::request::REQUESTS;
-use crate::runtime::Process;
 use crate::window::WINDOWS;
 use std::fmt::Write;
 

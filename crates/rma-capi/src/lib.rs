@@ -6,7 +6,7 @@
 //! progress do not: this crate translates; the runtime and the engine decide.
 //!
 //! From below: [`abi`] has types and constants, [`arguments`] what C passes, [`handle`] what stands behind handles,
-//! [`runtime`] the process, [`errors`] codes and handlers, [`entry`] the frame of a call. One module per chapter of the
+//! [`process`] the process, [`errors`] codes and handlers, [`entry`] the frame of a call. One module per chapter of the
 //! standard holds the calls themselves. A function that is not implemented is in neither header nor link; programs that were
 //! built with another library hear of it from [`unsupported`].
 
@@ -29,14 +29,15 @@ mod group;
 mod handle;
 mod heap;
 mod info;
+mod life;
 mod memory;
 mod message;
 mod name;
 mod noted;
 mod op;
 mod overlap;
+mod process;
 mod request;
-mod runtime;
 mod tool;
 mod unsupported;
 mod window;

@@ -7,7 +7,7 @@ use crate::arguments::{Memory, Out, size};
 use crate::entry::{entry, plain};
 use crate::errors::Raiser;
 use crate::info;
-use crate::runtime::Process;
+use crate::process::Process;
 use parking_lot::Mutex;
 use rma::host::Block;
 use rma::{Error, ErrorClass, Result};

@@ -15,7 +15,7 @@ mod status;
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::errors::Raiser;
 use crate::handle::Table;
-use crate::runtime::{Process, Seek, Sought};
+use crate::process::{Process, Seek, Sought};
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
 use std::cell::RefCell;

@@ -12,7 +12,8 @@
 
 mod names;
 
-use crate::errors::{Raiser, raise};
+use crate::entry::raise;
+use crate::errors::Raiser;
 use rma::{Error, ErrorClass};
 use std::ffi::c_int;
 

@@ -5,10 +5,10 @@ use super::inter::InterCall;
 use super::under_way::UnderWay;
 use crate::abi::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_ROOT};
 use crate::arguments::{In, Memory, Wide};
-use crate::communicator::{self, Comm};
+use crate::communicator::Comm;
 use crate::errors::Raiser;
 use crate::op;
-use crate::runtime::Process;
+use crate::process::Process;
 use rma::raw::{
     AllGather, AllReduce, Barrier, Broadcast, Exchange, Gather, Given, Machine, Reduce, ReduceScatter, Scan,
     Scatter, ShortAllToAll,
@@ -48,7 +48,7 @@ pub(super) struct Side<C> {
 
 impl Call {
     pub(super) fn new(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
-        Ok(Self { name, process, comm: communicator::get(process, comm)?, handle: comm, is_blocking: false })
+        Ok(Self { name, process, comm: process.comm(comm)?, handle: comm, is_blocking: false })
     }
 
     /// A call that returns when the collective is over.

@@ -4,8 +4,8 @@ use super::begin::Call;
 use crate::abi::MPI_Request;
 use crate::arguments::Out;
 use crate::errors::Raiser;
+use crate::process::{Process, Sought};
 use crate::request::{End, Pending, Status, enter, wait_for};
-use crate::runtime::{Process, Sought};
 use rma::Result;
 use rma::raw::CollectiveRequest;
 

@@ -1,12 +1,12 @@
 //! Attributes of communicators: the standard's, and those of the program (MPI 5.0 §7.7.2, §9.1.2).
 
-use super::{get, owner};
+use super::owner;
 use crate::abi::*;
 use crate::arguments::{Opaque, Out};
 use crate::attributes::{CopyFunction, DeleteFunction, Kind, create, free};
 use crate::entry::entry;
 use crate::errors::{Raiser, last_used_code};
-use crate::runtime::Process;
+use crate::process::Process;
 use std::ffi::c_int;
 
 entry! {
@@ -28,7 +28,7 @@ entry! {
         attribute_val: Out<Opaque>,
         flag: Out<c_int>,
     ) raises Raiser::Comm(comm); |process| {
-        let attributes = &get(process, comm)?.attributes;
+        let attributes = &process.comm(comm)?.attributes;
         let found = match predefined(process, comm_keyval) {
             Some(value) => Some(value),
             None => attributes.get(Kind::Comm, comm_keyval)?,
@@ -46,12 +46,12 @@ entry! {
         comm_keyval: c_int,
         attribute_val: Opaque,
     ) raises Raiser::Comm(comm); |process| {
-        get(process, comm)?.attributes.set(owner(comm), comm_keyval, attribute_val)
+        process.comm(comm)?.attributes.set(owner(comm), comm_keyval, attribute_val)
     }
 
     /// `MPI_Comm_delete_attr`.
     fn MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) raises Raiser::Comm(comm); |process| {
-        get(process, comm)?.attributes.delete(owner(comm), comm_keyval)
+        process.comm(comm)?.attributes.delete(owner(comm), comm_keyval)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What programs ask of communicators (MPI 5.0 §7.4.1, §7.6.1, §7.8).
 
-use super::get;
 use crate::abi::*;
 use crate::arguments::{Out, Text, TextOut};
 use crate::entry::entry;
@@ -12,17 +11,17 @@ use std::ffi::c_int;
 entry! {
     /// `MPI_Comm_rank` (§7.4.1).
     fn MPI_Comm_rank(comm: MPI_Comm, rank: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        rank.set("rank", get(process, comm)?.inner.rank() as c_int)
+        rank.set("rank", process.comm(comm)?.inner.rank() as c_int)
     }
 
     /// `MPI_Comm_size` (§7.4.1).
     fn MPI_Comm_size(comm: MPI_Comm, size: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        size.set("size", get(process, comm)?.inner.size() as c_int)
+        size.set("size", process.comm(comm)?.inner.size() as c_int)
     }
 
     /// `MPI_Topo_test` (§8.5.5): no communicator has a topology, since the library has no calls that give one.
     fn MPI_Topo_test(comm: MPI_Comm, status: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        get(process, comm)?;
+        process.comm(comm)?;
         status.set("status", MPI_UNDEFINED)
     }
 
@@ -33,7 +32,7 @@ entry! {
 
     /// `MPI_Comm_compare` (§7.4.1).
     fn MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: Out<c_int>) raises Raiser::Comm(comm1); |process| {
-        let (one, other) = (get(process, comm1)?, get(process, comm2)?);
+        let (one, other) = (process.comm(comm1)?, process.comm(comm2)?);
         let comparison = match (&one.inter, &other.inter) {
             (None, None) => one.inner.compare(&other.inner),
             (Some(one), Some(other)) => one.compare(other),
@@ -45,12 +44,12 @@ entry! {
     /// `MPI_Comm_group` (§7.3.2).
     fn MPI_Comm_group(comm: MPI_Comm, group: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
         group.check("group")?;
-        group.set("group", group::enter(get(process, comm)?.inner.members())?)
+        group.set("group", group::enter(process.comm(comm)?.inner.members())?)
     }
 
     /// `MPI_Comm_set_name` (§7.8): a long name is cut.
     fn MPI_Comm_set_name(comm: MPI_Comm, comm_name: Text) raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         comm.name.set("comm_name", comm_name)?;
         let name = String::from_utf8_lossy(&comm.name.bytes()).into_owned();
         comm.inner.runtime().name_communicator(comm.inner.context(), &name);
@@ -61,7 +60,7 @@ entry! {
     fn MPI_Comm_get_name(comm: MPI_Comm, comm_name: TextOut, resultlen: Out<c_int>) raises Raiser::Comm(comm); |process| {
         match comm {
             MPI_COMM_NULL => name::of_null("MPI_COMM_NULL", "comm_name", comm_name, resultlen),
-            comm => get(process, comm)?.name.get("comm_name", comm_name, resultlen),
+            comm => process.comm(comm)?.name.get("comm_name", comm_name, resultlen),
         }
     }
 }

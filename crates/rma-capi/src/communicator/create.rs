@@ -1,12 +1,12 @@
 //! Making and freeing communicators (MPI 5.0 §7.4.2, §7.4.3).
 
 use super::hints::{Hints, given};
-use super::{COMMS, Comm, disown, get, owner};
+use super::{COMMS, Comm, disown, owner};
 use crate::abi::*;
 use crate::arguments::{Out, negative};
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::runtime::Process;
+use crate::process::Process;
 use crate::{group, info};
 use rma::raw::Intercommunicator;
 use rma::{Communicator, Error, ErrorClass, Result};
@@ -29,7 +29,7 @@ entry! {
 
     /// `MPI_Comm_create`: between two groups, all ranks of a group name the same part of it.
     fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
-        let old = get(process, comm)?;
+        let old = process.comm(comm)?;
         let group = group::get(group)?;
         match &old.inter {
             None => make(old, newcomm, || old.inner.create(group)),
@@ -44,7 +44,7 @@ entry! {
         tag: c_int,
         newcomm: Out<MPI_Comm>,
     ) raises Raiser::Comm(comm); |process| {
-        let old = get(process, comm)?;
+        let old = process.comm(comm)?;
         let group = group::get(group)?;
         let tag = u32::try_from(tag).map_err(|_| negative(ErrorClass::Tag, "tag", tag.into()))?;
         let me = old.inner.runtime().me();
@@ -58,7 +58,7 @@ entry! {
         key: c_int,
         newcomm: Out<MPI_Comm>,
     ) raises Raiser::Comm(comm); |process| {
-        let old = get(process, comm)?;
+        let old = process.comm(comm)?;
         let wish = || match color {
             MPI_UNDEFINED => Ok(None),
             color => u32::try_from(color).map(Some).map_err(|_| {
@@ -83,7 +83,7 @@ entry! {
         info: MPI_Info,
         newcomm: Out<MPI_Comm>,
     ) raises Raiser::Comm(comm); |process| {
-        let old = get(process, comm)?;
+        let old = process.comm(comm)?;
         let is_by_node = || match split_type {
             MPI_COMM_TYPE_SHARED => Ok(true),
             MPI_UNDEFINED | MPI_COMM_TYPE_HW_UNGUIDED => Ok(false),
@@ -106,7 +106,7 @@ entry! {
     /// `MPI_Comm_free`. Operations under way on it end as if it were still there.
     fn MPI_Comm_free(comm: Out<MPI_Comm>) raises Raiser::comm_at(comm); |process| {
         let handle = comm.current().one("comm")?;
-        let found = get(process, handle)?;
+        let found = process.comm(handle)?;
         if matches!(handle, MPI_COMM_WORLD | MPI_COMM_SELF) {
             return Err(Error::new(ErrorClass::Comm, "", "predefined communicators cannot be freed"));
         }
@@ -124,7 +124,7 @@ fn duplicate(
     hints: Result<Hints>,
     newcomm: Out<MPI_Comm>,
 ) -> Result<()> {
-    let old = get(process, comm)?;
+    let old = process.comm(comm)?;
     let hints = newcomm.check("newcomm").and(hints);
     let new = match &old.inter {
         None => {
@@ -145,8 +145,8 @@ fn duplicate(
 /// Copies attributes to a new communicator. When a function fails, the new one goes again: other ranks may keep theirs, without
 /// this one.
 fn adopt_attributes(process: &'static Process, comm: MPI_Comm, new: MPI_Comm) -> Result<()> {
-    let made = get(process, new)?;
-    let copied = get(process, comm)?.attributes.copy_to(owner(comm), &made.attributes);
+    let made = process.comm(new)?;
+    let copied = process.comm(comm)?.attributes.copy_to(owner(comm), &made.attributes);
     if copied.is_err() {
         disown(&made.inner, made.inter.as_deref());
         // The first failure is the one to tell of.

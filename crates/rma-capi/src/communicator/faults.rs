@@ -4,7 +4,7 @@
 //! All but agreements and shrinking are local; all work on intercommunicators as well.
 
 use super::hints::Hints;
-use super::{Comm, Offspring, get};
+use super::{Comm, Offspring};
 use crate::abi::*;
 use crate::arguments::{Out, negative};
 use crate::entry::entry;
@@ -21,20 +21,20 @@ use std::sync::Arc;
 entry! {
     /// `MPIX_Comm_revoke`.
     fn MPIX_Comm_revoke(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
-        let comm = &get(process, comm)?.inner;
+        let comm = &process.comm(comm)?.inner;
         comm.runtime().revoke(comm.context());
         Ok(())
     }
 
     /// `MPIX_Comm_is_revoked`.
     fn MPIX_Comm_is_revoked(comm: MPI_Comm, flag: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        flag.set("flag", get(process, comm)?.inner.is_revoked().into())
+        flag.set("flag", process.comm(comm)?.inner.is_revoked().into())
     }
 
     /// `MPIX_Comm_get_failed`: of an intercommunicator, of both groups.
     fn MPIX_Comm_get_failed(comm: MPI_Comm, failedgrp: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
         failedgrp.check("failedgrp")?;
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let failed = comm.inner.runtime().failed_among(&everybody(comm));
         failedgrp.set("failedgrp", group::enter(failed)?)
     }
@@ -48,14 +48,14 @@ entry! {
         num_acked.check("num_acked")?;
         let most = u32::try_from(num_to_ack)
             .map_err(|_| negative(ErrorClass::Arg, "num_to_ack", num_to_ack.into()))?;
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let acknowledged = comm.inner.runtime().acknowledge_among(&everybody(comm), most);
         num_acked.set("num_acked", acknowledged as c_int)
     }
 
     /// `MPIX_Comm_failure_ack`: acknowledges all failures that this process knows.
     fn MPIX_Comm_failure_ack(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let (runtime, everybody) = (comm.inner.runtime(), everybody(comm));
         // What is known is looked for first.
         let failed = runtime.failed_among(&everybody);
@@ -66,7 +66,7 @@ entry! {
     /// `MPIX_Comm_failure_get_acked`.
     fn MPIX_Comm_failure_get_acked(comm: MPI_Comm, failedgrp: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
         failedgrp.check("failedgrp")?;
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let acknowledged = comm.inner.runtime().acknowledged_among(&everybody(comm));
         failedgrp.set("failedgrp", group::enter(acknowledged)?)
     }
@@ -74,7 +74,7 @@ entry! {
     /// `MPIX_Comm_agree`: the flag is that of all who live also where the call answers `MPIX_ERR_PROC_FAILED`, which it does on all
     /// of them or on none.
     fn MPIX_Comm_agree(comm: MPI_Comm, flag: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let given = flag.current().one("flag")?;
         let agreed = begin_agree(comm, given).wait()?;
         tell(&agreed, flag)
@@ -88,7 +88,7 @@ entry! {
     ) raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let given = flag.current().one("flag")?;
-        let found = get(process, comm)?;
+        let found = process.comm(comm)?;
         let agreeing = Agreeing { request: begin_agree(found, given), flag };
         request.set("request", enter(Box::new(agreeing), found.raiser(comm))?)
     }
@@ -96,7 +96,7 @@ entry! {
     /// `MPIX_Comm_shrink`: between two groups of which one is all dead, `MPI_COMM_NULL`.
     fn MPIX_Comm_shrink(comm: MPI_Comm, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
         newcomm.check("newcomm")?;
-        let old = get(process, comm)?;
+        let old = process.comm(comm)?;
         let made = match &old.inter {
             None => old.enter(old.inner.shrink()?, Hints::default())?,
             Some(inter) => match inter.shrink()? {
@@ -115,7 +115,7 @@ entry! {
     ) raises Raiser::Comm(comm); |process| {
         newcomm.check("newcomm")?;
         request.check("request")?;
-        let old = get(process, comm)?;
+        let old = process.comm(comm)?;
         let offspring = Some(old.offspring(Hints::default()));
         let under_way: Box<dyn Pending> = match &old.inter {
             None => Box::new(Shrinking { request: old.inner.begin_shrink(), offspring, newcomm }),

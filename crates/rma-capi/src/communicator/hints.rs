@@ -3,7 +3,6 @@
 //! The library needs none of them. It keeps those that the standard names, so that a program can see what it has promised,
 //! and relies on none. One of its own is about the job ([`failure`]).
 
-use super::get;
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::entry;
@@ -56,7 +55,7 @@ pub(super) fn given(info: MPI_Info) -> Result<Hints> {
 entry! {
     /// `MPI_Comm_set_info`.
     fn MPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) raises Raiser::Comm(comm); |process| {
-        let (comm, info) = (get(process, comm)?, info::get(info)?);
+        let (comm, info) = (process.comm(comm)?, info::get(info)?);
         comm.hints.update(info);
         failure::heed(info)
     }
@@ -64,7 +63,7 @@ entry! {
     /// `MPI_Comm_get_info`.
     fn MPI_Comm_get_info(comm: MPI_Comm, info_used: Out<MPI_Info>) raises Raiser::Comm(comm); |process| {
         info_used.check("info_used")?;
-        let known = failure::tell(process, get(process, comm)?.hints.to_info());
+        let known = failure::tell(process, process.comm(comm)?.hints.to_info());
         info_used.set("info_used", info::enter(known)?)
     }
 }

@@ -1,14 +1,14 @@
 //! `MPI_Comm_idup` (MPI 5.0 §7.4.2): a duplicate that other calls move.
 
 use super::hints::{Hints, given};
-use super::{Offspring, get, owner};
+use super::{Offspring, owner};
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::noted;
+use crate::process::Process;
 use crate::request::{End, Pending, Status, enter};
-use crate::runtime::Process;
 use rma::raw::{CollectiveRequest, Intercommunicator};
 use rma::{Communicator, Result};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn duplicate(
     newcomm: Out<MPI_Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    let old = get(process, comm)?;
+    let old = process.comm(comm)?;
     let prepared = newcomm.check("newcomm").and(request.check("request")).and(hints).and_then(|hints| {
         let offspring = old.offspring(hints);
         match old.attributes.copy_to(owner(comm), &offspring.attributes) {

@@ -1,7 +1,7 @@
 //! Intercommunicators: made from two groups, asked, and merged (MPI 5.0 §7.6).
 
+use super::Comm;
 use super::hints::Hints;
-use super::{Comm, get};
 use crate::abi::*;
 use crate::arguments::{Out, negative};
 use crate::entry::entry;
@@ -22,14 +22,14 @@ entry! {
         tag: c_int,
         newintercomm: Out<MPI_Comm>,
     ) raises Raiser::Comm(local_comm); |process| {
-        let local = get(process, local_comm)?;
+        let local = process.comm(local_comm)?;
         let comm = local.intra()?;
         let leader = rank_of_leader("local_leader", local_leader);
         let leader = leader.map_err(|fault| comm.refuse_inter_local(fault))?;
         let is_leader = local.inner.rank() == leader;
         let wish = || {
             let tag = u32::try_from(tag).map_err(|_| negative(ErrorClass::Tag, "tag", tag.into()))?;
-            let (peer, rank) = (get(process, peer_comm)?.intra()?, rank_of_leader("remote_leader", remote_leader)?);
+            let (peer, rank) = (process.comm(peer_comm)?.intra()?, rank_of_leader("remote_leader", remote_leader)?);
             peer.peer(rank)?;
             Ok(((&**peer, rank), tag))
         };
@@ -53,7 +53,7 @@ entry! {
         high: c_int,
         newintracomm: Out<MPI_Comm>,
     ) raises Raiser::Comm(intercomm); |process| {
-        let comm = get(process, intercomm)?;
+        let comm = process.comm(intercomm)?;
         let merged = inter(comm)?.merge(high != 0)?;
         newintracomm.check("newintracomm").inspect_err(|_| merged.disown())?;
         newintracomm.set("newintracomm", comm.enter(merged, Hints::default())?)
@@ -61,18 +61,18 @@ entry! {
 
     /// `MPI_Comm_test_inter` (§7.6.1).
     fn MPI_Comm_test_inter(comm: MPI_Comm, flag: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        flag.set("flag", get(process, comm)?.inter.is_some().into())
+        flag.set("flag", process.comm(comm)?.inter.is_some().into())
     }
 
     /// `MPI_Comm_remote_size` (§7.6.1).
     fn MPI_Comm_remote_size(comm: MPI_Comm, size: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        size.set("size", inter(get(process, comm)?)?.remote().size() as c_int)
+        size.set("size", inter(process.comm(comm)?)?.remote().size() as c_int)
     }
 
     /// `MPI_Comm_remote_group` (§7.6.1).
     fn MPI_Comm_remote_group(comm: MPI_Comm, group: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
         group.check("group")?;
-        group.set("group", group::enter(inter(get(process, comm)?)?.remote().clone())?)
+        group.set("group", group::enter(inter(process.comm(comm)?)?.remote().clone())?)
     }
 }
 

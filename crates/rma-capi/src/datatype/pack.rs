@@ -3,10 +3,9 @@
 use super::{bytes, committed, get};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, count, negative};
-use crate::communicator;
 use crate::entry::forms;
 use crate::errors::Raiser;
-use crate::runtime::Process;
+use crate::process::Process;
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::Gather;
 
@@ -17,7 +16,7 @@ forms! {
         position: Out<Number>, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        communicator::get(process, comm)?;
+        process.comm(comm)?;
         pack(inbuf, incount, datatype, outbuf, outsize, position)
     }
 
@@ -27,7 +26,7 @@ forms! {
         datatype: MPI_Datatype, comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
-        communicator::get(process, comm)?;
+        process.comm(comm)?;
         unpack(inbuf, insize, position, outbuf, outcount, datatype)
     }
 
@@ -76,7 +75,7 @@ fn pack_size<C: Wide>(
     comm: MPI_Comm,
     size: Out<C>,
 ) -> Result<()> {
-    communicator::get(process, comm)?;
+    process.comm(comm)?;
     let len = bytes("incount", incount, &get("datatype", datatype)?)?;
     size.set("size", narrow("size", len)?)
 }

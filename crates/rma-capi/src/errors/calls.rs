@@ -1,12 +1,11 @@
 //! `MPI_Error_*` and the error-handler calls (MPI 5.0 §9.3 to §9.5).
 
 use super::handler::{Kind, create, free};
-use super::raise::{handle, last};
+use super::last;
 use super::{Raiser, added, text};
 use crate::abi::*;
 use crate::arguments::{Out, Text, TextOut};
-use crate::communicator;
-use crate::entry::{call_any_time, entry, plain};
+use crate::entry::{call_any_time, entry, handle, plain};
 use crate::window;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -89,7 +88,7 @@ entry! {
 
     /// `MPI_Comm_set_errhandler` (§9.3.1).
     fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) raises Raiser::Comm(comm); |process| {
-        communicator::get(process, comm)?.handler.set(errhandler, Kind::Comm)
+        process.comm(comm)?.handler.set(errhandler, Kind::Comm)
     }
 
     /// `MPI_Win_set_errhandler` (§9.3.2).
@@ -100,7 +99,7 @@ entry! {
     /// `MPI_Comm_get_errhandler` (§9.3.1).
     fn MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: Out<MPI_Errhandler>) raises Raiser::Comm(comm); |process| {
         errhandler.check("errhandler")?;
-        errhandler.set("errhandler", communicator::get(process, comm)?.handler.hand_out())
+        errhandler.set("errhandler", process.comm(comm)?.handler.hand_out())
     }
 
     /// `MPI_Win_get_errhandler` (§9.3.2).
@@ -111,7 +110,7 @@ entry! {
 
     /// `MPI_Comm_call_errhandler` (§9.6).
     fn MPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) raises Raiser::Comm(comm); |process| {
-        communicator::get(process, comm)?;
+        process.comm(comm)?;
         class(errorcode)?;
         handle(errorcode, Raiser::Comm(comm));
         Ok(())

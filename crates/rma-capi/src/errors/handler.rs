@@ -66,7 +66,7 @@ pub(crate) static HANDLERS: Table<MPI_Errhandler, UserHandler> = Table::new();
 pub(crate) struct Attached(Mutex<MPI_Errhandler>);
 
 impl Function {
-    pub(super) fn call(self, subject: Subject, code: c_int) {
+    pub(crate) fn call(self, subject: Subject, code: c_int) {
         let mut code = code;
         let mut handle = match subject {
             Subject::Comm(comm) => comm.0,
@@ -143,7 +143,7 @@ fn predefined(name: &str) -> MPI_Errhandler {
 }
 
 /// The handler of calls outside of `MPI_Init` … `MPI_Finalize`, which belong to no object: the initial one.
-pub(super) fn outside() -> Handler {
+pub(crate) fn outside() -> Handler {
     let name = Configuration::of_environment("RMA_INITIAL_ERRHANDLER");
     Attached::initial(name.as_deref().unwrap_or_default()).get()
 }

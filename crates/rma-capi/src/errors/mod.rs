@@ -1,14 +1,18 @@
 //! Errors as C programs meet them: codes, texts, and the handlers that communicators and windows have.
 //!
 //! A code is its class: programs compare either. What else is known of an error, argument, value and limit, is kept for
-//! the thread that met it; `MPI_Error_string` tells it until the thread meets another one.
+//! the thread that met it; `MPI_Error_string` tells it until the thread meets another one. Raising one needs the objects that have
+//! handlers, and so is in [`crate::entry`].
 
 mod added;
 mod calls;
 mod handler;
-mod raise;
+mod raiser;
 mod text;
+mod told;
 
 pub(crate) use added::last_used_code;
-pub(crate) use handler::{Attached, HANDLERS, Subject};
-pub(crate) use raise::{Failure, Raiser, raise, say};
+pub(crate) use handler::{Attached, HANDLERS, Handler, Subject, outside};
+pub(crate) use raiser::{Failure, Raiser};
+pub(crate) use text::of as text_of;
+pub(crate) use told::{last, note, say};

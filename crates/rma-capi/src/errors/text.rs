@@ -104,7 +104,7 @@ texts! {
 }
 
 /// The text of any code.
-pub(super) fn of(code: c_int) -> String {
+pub(crate) fn of(code: c_int) -> String {
     let added = || added::text_of(code).map(|text| String::from_utf8_lossy(&text).into_owned());
     match predefined(code) {
         Some(text) => text.to_owned(),

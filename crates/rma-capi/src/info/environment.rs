@@ -2,7 +2,7 @@
 
 use super::Info;
 use crate::abi::{MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE};
-use crate::runtime::running;
+use crate::process::running;
 use std::sync::OnceLock;
 
 /// `MPI_INFO_ENV`, from the first question on; to be asked while MPI runs, when all is known.

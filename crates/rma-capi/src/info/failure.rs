@@ -4,7 +4,7 @@
 //! every object in a job that goes on, whoever has asked for that.
 
 use super::Info;
-use crate::runtime::{Process, running};
+use crate::process::{Process, running};
 use rma::Result;
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -8,11 +8,10 @@ use super::send::{Elements, buffer};
 use super::transfer::{Sending, begin_send_of};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, count};
-use crate::communicator::get;
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
+use crate::process::Process;
 use crate::request::{End, Pending, enter, wait_for};
-use crate::runtime::Process;
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
 use std::collections::BTreeMap;
@@ -59,7 +58,7 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         send(process, (buf, count, datatype), dest, tag, comm)?;
-        request.set("request", enter(Box::new(Buffered), get(process, comm)?.raiser(comm))?)
+        request.set("request", enter(Box::new(Buffered), process.comm(comm)?.raiser(comm))?)
     }
 
     /// `MPI_Buffer_attach` (§3.6).
@@ -75,14 +74,14 @@ forms! {
     /// `MPI_Comm_attach_buffer` (§3.6).
     fn MPI_Comm_attach_buffer | MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: Memory, size: Number)
     raises Raiser::Comm(comm); |process| {
-        get(process, comm)?;
+        process.comm(comm)?;
         attach(Some(comm), buffer, size)
     }
 
     /// `MPI_Comm_detach_buffer` (§3.6).
     fn MPI_Comm_detach_buffer | MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: Out<*mut c_void>, size: Out<Number>)
     raises Raiser::Comm(comm); |process| {
-        get(process, comm)?;
+        process.comm(comm)?;
         detach(process, Some(comm), buffer_addr, size)
     }
 }
@@ -99,14 +98,14 @@ entry! {
 
     /// `MPI_Comm_flush_buffer` (§3.6).
     fn MPI_Comm_flush_buffer(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
-        get(process, comm)?;
+        process.comm(comm)?;
         wait_for(process, &mut Flush(Some(comm)), None)
     }
 
     /// `MPI_Comm_iflush_buffer` (§3.6).
     fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>) raises Raiser::Comm(comm); |process| {
         request.check("request")?;
-        let raiser = get(process, comm)?.raiser(comm);
+        let raiser = process.comm(comm)?.raiser(comm);
         request.set("request", enter(Box::new(Flush(Some(comm))), raiser)?)
     }
 }
@@ -118,7 +117,7 @@ fn send<C: Wide>(
     tag: c_int,
     handle: MPI_Comm,
 ) -> Result<()> {
-    let comm = get(process, handle)?;
+    let comm = process.comm(handle)?;
     let address = Address::new(comm.partners(), dest, tag)?;
     let sending = begin_send_of(comm, address, buffer(elements))?;
     let owner = Some(handle).filter(|_| BUFFERS.lock().contains_key(&Some(handle)));

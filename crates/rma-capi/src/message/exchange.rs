@@ -4,11 +4,10 @@ use super::envelope::{Address, Wanted};
 use super::transfer::{Buffer, Receiving, Sending, begin_receive, begin_send, begin_send_of};
 use crate::abi::*;
 use crate::arguments::{Memory, Out};
-use crate::communicator::get;
 use crate::entry::forms;
 use crate::errors::Raiser;
+use crate::process::Sought;
 use crate::request::{End, Pending, StatusOut, enter, wait_within};
-use crate::runtime::Sought;
 use rma::raw::SendMode;
 use std::ffi::c_int;
 
@@ -20,7 +19,7 @@ forms! {
         comm: MPI_Comm, status: StatusOut,
     )
     raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let outgoing = Buffer { name: "sendbuf", address: sendbuf, count: sendcount, datatype: sendtype };
         let incoming = Buffer { name: "recvbuf", address: recvbuf, count: recvcount, datatype: recvtype };
         let address = Address::new(comm.partners(), dest, sendtag)?;
@@ -43,7 +42,7 @@ forms! {
         comm: MPI_Comm, status: StatusOut,
     )
     raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let buffer = Buffer { name: "buf", address: buf, count, datatype };
         let address = Address::new(comm.partners(), dest, sendtag)?;
         let wanted = Wanted::new(comm.partners(), source, recvtag)?;
@@ -63,7 +62,7 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
-        let (handle, comm) = (comm, get(process, comm)?);
+        let (handle, comm) = (comm, process.comm(comm)?);
         let outgoing = Buffer { name: "sendbuf", address: sendbuf, count: sendcount, datatype: sendtype };
         let incoming = Buffer { name: "recvbuf", address: recvbuf, count: recvcount, datatype: recvtype };
         let address = Address::new(comm.partners(), dest, sendtag)?;
@@ -85,7 +84,7 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
-        let (handle, comm) = (comm, get(process, comm)?);
+        let (handle, comm) = (comm, process.comm(comm)?);
         let buffer = Buffer { name: "buf", address: buf, count, datatype };
         let address = Address::new(comm.partners(), dest, sendtag)?;
         let wanted = Wanted::new(comm.partners(), source, recvtag)?;

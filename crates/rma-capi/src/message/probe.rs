@@ -3,12 +3,12 @@
 use super::envelope::{Wanted, status_of_waiting};
 use crate::abi::*;
 use crate::arguments::Out;
-use crate::communicator::{Comm, Partners, get};
+use crate::communicator::{Comm, Partners};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::handle::Table;
+use crate::process::Process;
 use crate::request::{Status, StatusOut};
-use crate::runtime::Process;
 use parking_lot::Mutex;
 use rma::raw::MatchedMessage;
 use rma::{Error, ErrorClass, Result};
@@ -26,7 +26,7 @@ pub(crate) static MESSAGES: Table<MPI_Message, Mutex<Taken>> = Table::new();
 entry! {
     /// `MPI_Probe` (§3.8.1).
     fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let found = match Wanted::new(comm.partners(), source, tag)? {
             None => Status::NO_PROCESS,
             Some(wanted) => process.wait(|| look(comm, wanted))?,
@@ -43,7 +43,7 @@ entry! {
         flag: Out<c_int>,
         status: StatusOut,
     ) raises Raiser::Comm(comm); |process| {
-        let comm = get(process, comm)?;
+        let comm = process.comm(comm)?;
         let wanted = Wanted::new(comm.partners(), source, tag)?;
         process.poll();
         let found = match wanted {
@@ -66,7 +66,7 @@ entry! {
         status: StatusOut,
     ) raises Raiser::Comm(comm); |process| {
         message.check("message")?;
-        let found = get(process, comm)?;
+        let found = process.comm(comm)?;
         let taken = match Wanted::new(found.partners(), source, tag)? {
             None => None,
             Some(wanted) => Some(process.wait(|| take_one(found, wanted))?),
@@ -85,7 +85,7 @@ entry! {
     ) raises Raiser::Comm(comm); |process| {
         message.check("message")?;
         flag.check("flag")?;
-        let found = get(process, comm)?;
+        let found = process.comm(comm)?;
         let wanted = Wanted::new(found.partners(), source, tag)?;
         process.poll();
         let taken = match wanted {
@@ -157,7 +157,7 @@ fn hand_out(
         Status::NO_PROCESS.store(status);
         return message.set("message", MPI_MESSAGE_NO_PROC);
     };
-    let found = get(process, comm)?;
+    let found = process.comm(comm)?;
     let (partners, raiser) = (found.partners().clone(), found.raiser(comm));
     status_of_waiting(&partners, inner.waiting()).store(status);
     let handle = MESSAGES

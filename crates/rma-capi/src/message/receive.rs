@@ -5,11 +5,10 @@ use super::probe::take;
 use super::transfer::{Buffer, Now, Receiving, begin_receive, begin_receive_of, receive_now};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
-use crate::communicator::get;
 use crate::entry::forms;
 use crate::errors::Raiser;
+use crate::process::Process;
 use crate::request::{StatusOut, enter, wait_for};
-use crate::runtime::Process;
 use rma::Result;
 use std::ffi::c_int;
 
@@ -19,7 +18,7 @@ forms! {
         buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut,
     )
     raises Raiser::Comm(comm); |process| {
-        let (comm, buffer) = (get(process, comm)?, Buffer { name: "buf", address: buf, count, datatype });
+        let (comm, buffer) = (process.comm(comm)?, Buffer { name: "buf", address: buf, count, datatype });
         let wanted = Wanted::new(comm.partners(), source, tag)?;
         let mut receiving = match receive_now(comm, wanted, buffer) {
             Some(received) => match received? {
@@ -42,7 +41,7 @@ forms! {
         request.check("request")?;
         let receiving = begin(process, buf, count, datatype, source, tag, comm)?;
         process.poll();
-        request.set("request", enter(Box::new(receiving), get(process, comm)?.raiser(comm))?)
+        request.set("request", enter(Box::new(receiving), process.comm(comm)?.raiser(comm))?)
     }
 
     /// `MPI_Mrecv` (§3.8.3).
@@ -75,7 +74,7 @@ fn begin<C: Wide>(
     tag: c_int,
     comm: MPI_Comm,
 ) -> Result<Receiving> {
-    let comm = get(process, comm)?;
+    let comm = process.comm(comm)?;
     begin_receive(
         comm,
         Wanted::new(comm.partners(), source, tag)?,

@@ -4,11 +4,10 @@ use super::envelope::Address;
 use super::transfer::{Buffer, Sending, begin_send, has_left};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
-use crate::communicator::get;
 use crate::entry::forms;
 use crate::errors::Raiser;
+use crate::process::Process;
 use crate::request::{enter, wait_for};
-use crate::runtime::Process;
 use rma::Result;
 use rma::raw::SendMode;
 use std::ffi::c_int;
@@ -61,7 +60,7 @@ fn send<C: Wide>(
     comm: MPI_Comm,
     mode: SendMode,
 ) -> Result<()> {
-    let (comm, buffer) = (get(process, comm)?, buffer(elements));
+    let (comm, buffer) = (process.comm(comm)?, buffer(elements));
     let address = Address::new(comm.partners(), dest, tag)?;
     if mode == SendMode::Standard && has_left(comm, address, buffer) {
         return Ok(());
@@ -79,7 +78,7 @@ fn start<C: Wide>(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     request.check("request")?;
-    let (handle, comm, buffer) = (comm, get(process, comm)?, buffer(elements));
+    let (handle, comm, buffer) = (comm, process.comm(comm)?, buffer(elements));
     let address = Address::new(comm.partners(), dest, tag)?;
     let sending = match mode == SendMode::Standard && has_left(comm, address, buffer) {
         true => Sending::NOTHING,

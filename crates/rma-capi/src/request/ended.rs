@@ -12,7 +12,7 @@ use super::{End, Listed, MPI_REQUEST_NULL, MPI_Request, Request, State, Status, 
 use crate::arguments::Out;
 use crate::errors::Raiser;
 use crate::handle::{GENERATION_MASK, GENERATION_SHIFT, KIND_SHIFT};
-use crate::runtime::{Process, unwatched};
+use crate::process::{Process, unwatched};
 use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::atomic::{
@@ -159,7 +159,7 @@ pub(super) fn wait_all_now(count: c_int, requests: Out<MPI_Request>, statuses: S
 }
 
 /// Whether a call may go by without serving the channels. Who is told that it may not calls
-/// [`crate::runtime::Process::poll_now_and_then`], or no call will.
+/// [`crate::process::Process::poll_now_and_then`], or no call will.
 #[inline(always)]
 fn may_pass() -> bool {
     unwatched().is_some_and(|process| process.pass_poll())

@@ -10,7 +10,7 @@ use crate::abi::*;
 use crate::arguments::{In, Out, len};
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
-use crate::runtime::Sought;
+use crate::process::Sought;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::answer::{Answer, Fault};
 use super::enumeration::{self, SWITCH};
 use crate::abi::*;
 use crate::arguments::{Memory, Text, TextOut};
-use crate::runtime;
+use crate::process;
 use parking_lot::Mutex;
 use rma::config::Configuration;
 use rma_core::config::{Setting, Unit};
@@ -164,7 +164,7 @@ impl Variable {
     fn set(&self, value: String) -> Answer {
         let name = self.name();
         Configuration::read(&|asked| (asked == name).then(|| value.clone()))?;
-        if let Some(process) = runtime::running() {
+        if let Some(process) = process::running() {
             return match process.world.inner.runtime().change(name, &value)? {
                 true => Ok(()),
                 false => Err(Fault(MPI_T_ERR_CVAR_SET_NEVER)),
@@ -172,7 +172,7 @@ impl Variable {
         }
         let mut written = WRITTEN.lock();
         match written.is_taken {
-            _ if runtime::is_finalized() => Err(Fault(MPI_T_ERR_CVAR_SET_NEVER)),
+            _ if process::is_finalized() => Err(Fault(MPI_T_ERR_CVAR_SET_NEVER)),
             // MPI is being initialized now.
             true => Err(Fault(MPI_T_ERR_CVAR_SET_NOT_NOW)),
             false => {
@@ -185,7 +185,7 @@ impl Variable {
     /// The value in force; before the start, that which it would have.
     fn value(&self) -> String {
         let name = self.name();
-        let configuration = match runtime::of_life() {
+        let configuration = match process::of_life() {
             Some(process) => process.world.inner.runtime().configuration(),
             None => {
                 let written = WRITTEN.lock().values.get(name).cloned();

@@ -5,7 +5,7 @@
 
 use super::answer::{Answer, Fault};
 use crate::abi::*;
-use crate::{runtime, window};
+use crate::{process, window};
 use rma_core::Engine;
 use rma_core::channel::Usage;
 use rma_core::stats::{Counters, Elements};
@@ -146,7 +146,7 @@ impl Variable {
     pub(super) fn sample(&self, window: MPI_Win) -> Answer<u64> {
         match self.is_of_window {
             true => self.sample_of_window(window),
-            false => Ok(runtime::of_life().map_or(0, |process| self.sample_of(process.world.inner.engine()))),
+            false => Ok(process::of_life().map_or(0, |process| self.sample_of(process.world.inner.engine()))),
         }
     }
 

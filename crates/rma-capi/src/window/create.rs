@@ -6,10 +6,9 @@ use super::hints::hints;
 use super::{Win, attributes, get, near};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, size};
-use crate::communicator;
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
-use crate::runtime::Process;
+use crate::process::Process;
 use rma::{Error, ErrorClass, Result};
 use rma_core::window::{Hints, Window, WindowSpec};
 use std::ffi::c_void;
@@ -103,7 +102,7 @@ pub(super) fn make(
     wish: Result<Wish>,
     memory_of: Vec<Window>,
 ) -> Result<(usize, MPI_Win)> {
-    let comm = communicator::get(process, comm)?;
+    let comm = process.comm(comm)?;
     let (engine, group) = (comm.intra()?.engine(), comm.inner.group());
     let Wish { spec, hints, base } = match wish {
         Ok(wish) => wish,

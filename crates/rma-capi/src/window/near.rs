@@ -2,12 +2,12 @@
 //!
 //! The table of windows ([`super::WINDOWS`]) has the objects, and each call that finds nothing here goes there. A place here belongs
 //! to the slot of the same index there. Invariant: while a place has a handle, its window is in the table: entered after it, taken
-//! out before it; and MPI is running and notes no names of calls ([`crate::runtime::is_unwatched`]), so that nobody has to ask.
+//! out before it; and MPI is running and notes no names of calls ([`crate::process::is_unwatched`]), so that nobody has to ask.
 
 use super::{WINDOWS, Win};
 use crate::abi::MPI_Win;
 use crate::handle::Handle;
-use crate::runtime::is_unwatched;
+use crate::process::is_unwatched;
 use rma_core::window::DirectPath;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;

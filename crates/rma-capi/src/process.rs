@@ -1,22 +1,17 @@
-//! The process's part in the job, from `MPI_Init` to `MPI_Finalize`.
+//! The process's part in the job, as calls find it: the predefined communicators, waiting, and what all calls share.
 //!
-//! One process has one [`Process`]; entry points get it from [`running`], which is also the check that MPI is running. It
+//! One process has one [`Process`]; entry points get it from [`enter`], which is also the check that MPI is running. It
 //! is never given back: threads may still be inside calls when another finalizes, which is erroneous but must not follow
-//! a dangling pointer.
+//! a dangling pointer. [`crate::life`] makes it and ends it.
 
-use crate::abi::MPI_THREAD_MULTIPLE;
-use crate::communicator::{self, Comm};
-use crate::debug;
-use crate::heap;
+use crate::abi::{MPI_COMM_NULL, MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm, MPI_THREAD_MULTIPLE};
+use crate::communicator::{COMMS, Comm};
 use crate::noted;
-use crate::window::near;
 use parking_lot::Mutex;
-use rma::config::Configuration;
-use rma::raw::{MessageId, end_forked_child, is_forked_child, when_forked};
-use rma::{Error, ErrorClass, Result, World, log_to_stderr};
+use rma::raw::{MessageId, end_forked_child, is_forked_child};
+use rma::{Error, ErrorClass, Result, World};
 use rma_core::host::{Awaited, Need};
 use std::ptr::null_mut;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicI32, AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -54,6 +49,36 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    pub(crate) fn new(job: World, world: Comm, own: Comm, asked_level: i32) -> Self {
+        let universe_size = i32::try_from(world.inner.size()).unwrap_or(i32::MAX);
+        let main_thread = std::thread::current().id();
+        let survives = AtomicI32::new(0);
+        Self { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size, survives }
+    }
+
+    /// The communicator of a handle.
+    #[inline]
+    pub(crate) fn find(&'static self, comm: MPI_Comm) -> Option<&'static Comm> {
+        match comm {
+            MPI_COMM_WORLD => Some(&self.world),
+            MPI_COMM_SELF => Some(&self.own),
+            // SAFETY: MPI forbids to free a communicator while another thread passes it to a call.
+            comm => unsafe { COMMS.get(comm) },
+        }
+    }
+
+    /// As [`Process::find`], or the error that says what is wrong with the handle.
+    #[inline]
+    pub(crate) fn comm(&'static self, comm: MPI_Comm) -> Result<&'static Comm> {
+        self.find(comm).ok_or_else(|| {
+            let cause = match comm {
+                MPI_COMM_NULL => "comm is MPI_COMM_NULL".to_owned(),
+                comm => format!("comm {:#x} is no communicator, or was freed", comm.0),
+            };
+            Error::new(ErrorClass::Comm, "", cause)
+        })
+    }
+
     /// Waits until `ready` gives a value, moving everything meanwhile; `ready` only looks.
     ///
     /// # Errors
@@ -164,7 +189,7 @@ static FINALIZED: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 pub(crate) fn enter(call: &'static str) -> Option<&'static Process> {
     let process = PROCESS.load(Acquire);
     match process.is_null() {
-        // SAFETY: what `start` has stored is never freed.
+        // SAFETY: what `open` has stored is never freed.
         false => Some(unsafe { &*process }),
         true => watched(call),
     }
@@ -222,65 +247,30 @@ pub(crate) fn end_child(call: &'static str) {
     }
 }
 
-/// What a forked child does first: whatever it calls finds no process.
-fn leave_in_child() {
-    near::close();
-    PROCESS.store(null_mut(), Release);
-    WATCHED.store(null_mut(), Release);
-}
-
-/// Starts MPI in this process.
-pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
-    when_forked(leave_in_child);
-    let written = crate::tool::take_settings();
-    let instead = |name: &str| written.get(name).cloned();
-    // A wrong value is told below. A program in other languages too may have a subscriber, which is left alone.
-    let _ = log_to_stderr(&|name| instead(name).or_else(|| Configuration::of_environment(name)));
-    let job = World::init_with(&instead).map_err(|error| error.in_call(call))?;
-    let own = Comm::predefined(Arc::new(job.own()), "MPI_COMM_SELF");
-    let world = Comm::predefined(job.communicator(), "MPI_COMM_WORLD");
-    if asked_level < MPI_THREAD_MULTIPLE {
-        world.inner.engine().promise_one_caller();
-    }
-    let universe_size = i32::try_from(world.inner.size()).unwrap_or(i32::MAX);
-    let main_thread = std::thread::current().id();
-    let survives = AtomicI32::new(0);
-    let process =
-        Process { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size, survives };
-    let is_watched = process.world.inner.runtime().configuration().runtime.debug;
-    noted::settle(is_watched);
+/// Makes this the process, which calls find from now on. It is never freed.
+pub(crate) fn open(process: Process, is_watched: bool) {
     let place = if is_watched { &WATCHED } else { &PROCESS };
-    // Who looks for faults wants each block to be a new one.
-    if !is_watched {
-        heap::open();
-    }
     place.store(Box::into_raw(Box::new(process)), Release);
-    Ok(())
 }
 
-/// Ends MPI in this process.
-pub(crate) fn finish() -> Result<()> {
-    if let Some(process) = running() {
-        communicator::delete_predefined_attributes(process)?;
-        // What the functions of attributes free is freed.
-        debug::report(process);
-    }
-    near::close();
+/// Takes the process away from calls, and its part in the job with it; the first answer is `None` when there is no process.
+pub(crate) fn close() -> Option<Option<World>> {
     let process = match PROCESS.swap(null_mut(), AcqRel) {
         process if process.is_null() => WATCHED.swap(null_mut(), AcqRel),
         process => process,
     };
     if process.is_null() {
-        return Err(not_running("MPI_Finalize"));
+        return None;
     }
     FINALIZED.store(process, Release);
     // SAFETY: as in `running`.
-    let job = unsafe { &*process }.job.lock().take();
-    heap::close();
-    match job {
-        Some(job) => job.finalize().map_err(|error| error.in_call("MPI_Finalize")),
-        None => Ok(()),
-    }
+    Some(unsafe { &*process }.job.lock().take())
+}
+
+/// As [`close`], in a forked child, which has no part in the job: whatever it calls finds no process.
+pub(crate) fn forget() {
+    PROCESS.store(null_mut(), Release);
+    WATCHED.store(null_mut(), Release);
 }
 
 /// Ends the whole job.

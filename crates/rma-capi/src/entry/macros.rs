@@ -1,19 +1,4 @@
-//! The frame of every entry point: what happens around the body of a call, and the twin with the profiling name.
-//!
-//! An entry point checks that MPI is running, runs its body with cancellation of the thread put off, keeps panics from crossing into C, and hands an error to the
-//! handler of the communicator or window that the call belongs to. Bodies are safe code: the types of their arguments
-//! ([`crate::arguments`]) carry what a C caller promises.
-//!
-//! `MPI_X` and `PMPI_X` are two functions with one body. A tool may define `MPI_X` itself and call `PMPI_X`; nothing in
-//! this library calls either.
-
-use crate::cancel::Uncancelled;
-use crate::errors::{Failure, Raiser, raise};
-use crate::noted;
-use crate::runtime::{Process, enter, not_running};
-use rma::{Error, ErrorClass, Result};
-use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+//! The macros that declare entry points: `MPI_X` and its twin `PMPI_X`, around one body.
 
 /// Declares entry points that need MPI to be running and return an error code.
 ///
@@ -47,7 +32,7 @@ macro_rules! entry {
                     $crate::entry::call(
                         stringify!($name),
                         move || -> $crate::errors::Raiser { $raiser },
-                        move |$process: &'static $crate::runtime::Process| -> rma::Result<()> { $body },
+                        move |$process: &'static $crate::process::Process| -> rma::Result<()> { $body },
                     )
                 }
                 $(if $first {
@@ -71,7 +56,7 @@ macro_rules! entry_of_any {
                 })?
                 $crate::entry::call_of_any(
                     stringify!($name),
-                    move |$process: &'static $crate::runtime::Process| -> std::result::Result<(), $crate::errors::Failure> { $body },
+                    move |$process: &'static $crate::process::Process| -> std::result::Result<(), $crate::errors::Failure> { $body },
                 )
             }
         }
@@ -132,63 +117,3 @@ macro_rules! plain {
 }
 
 pub(crate) use {entry, entry_of_any, forms, plain};
-
-/// Runs the body of a call that needs MPI to be running.
-#[inline(always)]
-pub(crate) fn call(
-    name: &'static str,
-    raiser: impl FnOnce() -> Raiser,
-    body: impl FnOnce(&'static Process) -> Result<()>,
-) -> c_int {
-    let _uncancelled = Uncancelled::begin();
-    let Some(process) = enter(name) else { return raise(not_running(name), Raiser::Nobody) };
-    // Asked for before the body, which may put another handle in the place of the one that the call was made with.
-    let raiser = raiser();
-    // State that a panic leaves half changed is found again by the checks of later calls, which do not trust it.
-    match catch_unwind(AssertUnwindSafe(|| body(process))) {
-        Ok(Ok(())) => 0,
-        Ok(Err(error)) => raise(error.in_call(name), raiser),
-        Err(_) => raise(panicked(name), raiser),
-    }
-}
-
-/// Runs the body of a call that needs MPI to be running, and whose errors say themselves where they belong.
-#[inline(always)]
-pub(crate) fn call_of_any(
-    name: &'static str,
-    body: impl FnOnce(&'static Process) -> std::result::Result<(), Failure>,
-) -> c_int {
-    let _uncancelled = Uncancelled::begin();
-    let Some(process) = enter(name) else { return raise(not_running(name), Raiser::Nobody) };
-    // As in `call`.
-    match catch_unwind(AssertUnwindSafe(|| body(process))) {
-        Ok(Ok(())) => 0,
-        Ok(Err(Failure { error, raiser })) => raise(error.in_call(name), raiser),
-        Err(_) => raise(panicked(name), Raiser::Nobody),
-    }
-}
-
-/// Runs the body of a call that is legal at any time; its errors are raised where no object is known.
-pub(crate) fn call_any_time(name: &'static str, body: impl FnOnce() -> Result<()>) -> c_int {
-    call_for(name, Raiser::Nobody, body)
-}
-
-/// As [`call_any_time`], with errors that belong to this object.
-pub(crate) fn call_for(name: &'static str, raiser: Raiser, body: impl FnOnce() -> Result<()>) -> c_int {
-    let _uncancelled = Uncancelled::begin();
-    noted::note(name);
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => 0,
-        Ok(Err(error)) => raise(error.in_call(name), raiser),
-        Err(_) => raise(panicked(name), raiser),
-    }
-}
-
-#[cold]
-fn panicked(name: &'static str) -> Error {
-    Error::new(
-        ErrorClass::Intern,
-        name,
-        "the library has met a state it holds for impossible; see the message above",
-    )
-}

@@ -1,47 +1,19 @@
 //! What happens to an error: it is noted for the thread, and the handler of the object it belongs to decides.
 
-use super::handler::{Attached, Handler, Subject, outside};
 use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm, MPI_Win};
 use crate::arguments::Out;
-use crate::runtime::{Process, abort_by_error, running};
-use crate::{communicator, window};
+use crate::errors::{Attached, Handler, Raiser, Subject, last, note, outside, say, text_of};
+use crate::process::{Process, abort_by_error, running};
+use crate::window;
 use rma::Error;
-use std::cell::RefCell;
 use std::ffi::c_int;
-use std::io::Write;
 use std::sync::Arc;
-
-/// The object whose handler gets the errors of a call.
-#[derive(Clone)]
-pub(crate) enum Raiser {
-    /// None: the handler of `MPI_COMM_SELF` (MPI 4.1 §9.3), or that of `MPI_COMM_WORLD` (MPI 3.1 §8.3) when only that one
-    /// was set.
-    Nobody,
-    Comm(MPI_Comm),
-    Win(MPI_Win),
-    /// One that may be freed before the error is raised: its handler, and what that is called for.
-    Known(Arc<Attached>, Subject),
-}
-
-/// An error, and the object whose handler gets it.
-pub(crate) struct Failure {
-    pub(crate) error: Error,
-    pub(crate) raiser: Raiser,
-}
-
-/// An error that belongs to no object.
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self { error, raiser: Raiser::Nobody }
-    }
-}
 
 impl Raiser {
     /// The communicator whose handle lies there, also when the call frees it.
     pub(crate) fn comm_at(place: Out<MPI_Comm>) -> Self {
         let comm = place.current().one("comm").ok().and_then(|handle| Some((running()?, handle)));
-        let found =
-            comm.and_then(|(process, handle)| Some(communicator::find(process, handle)?.raiser(handle)));
+        let found = comm.and_then(|(process, handle)| Some(process.find(handle)?.raiser(handle)));
         found.unwrap_or(Self::Nobody)
     }
 
@@ -60,26 +32,16 @@ impl Raiser {
     }
 }
 
-thread_local! {
-    /// The last error of this thread: its code, and what there is to say of it.
-    static LAST: RefCell<Option<(c_int, String)>> = const { RefCell::new(None) };
-}
-
-/// What the thread's last error was, if it has this code.
-pub(super) fn last(code: c_int) -> Option<String> {
-    LAST.with_borrow(|last| last.as_ref().filter(|(known, _)| *known == code).map(|(_, text)| text.clone()))
-}
-
 /// Notes an error and lets its handler decide; answers the code to return.
 #[cold]
 pub(crate) fn raise(error: Error, raiser: Raiser) -> c_int {
     let code = error.code();
-    LAST.set(Some((code, error.to_string())));
+    note(code, error.to_string());
     handle(code, raiser)
 }
 
 /// Lets the handler of an object decide about a code.
-pub(super) fn handle(code: c_int, raiser: Raiser) -> c_int {
+pub(crate) fn handle(code: c_int, raiser: Raiser) -> c_int {
     let (handler, subject) = handler_of(raiser);
     match handler {
         Handler::Return => {}
@@ -96,9 +58,7 @@ fn handler_of(raiser: Raiser) -> (Handler, Subject) {
     let Some(process) = running() else { return (outside(), Subject::Comm(MPI_COMM_WORLD)) };
     let found = match raiser {
         Raiser::Nobody | Raiser::Known(..) => None,
-        Raiser::Comm(comm) => {
-            communicator::find(process, comm).map(|c| (c.handler.get(), Subject::Comm(comm)))
-        }
+        Raiser::Comm(comm) => process.find(comm).map(|c| (c.handler.get(), Subject::Comm(comm))),
         Raiser::Win(win) => window::find(win).map(|w| (w.handler.get(), Subject::Win(win))),
     };
     found.unwrap_or_else(|| {
@@ -118,13 +78,7 @@ fn of_process(process: &Process) -> (&Arc<Attached>, Subject) {
 /// Ends the job, with what is known of the error.
 fn end(code: c_int) -> ! {
     let rank = running().map_or_else(String::new, |process| format!(" rank {}:", process.world.inner.rank()));
-    let text = last(code).unwrap_or_else(|| super::text::of(code));
+    let text = last(code).unwrap_or_else(|| text_of(code));
     say(&format!("rma:{rank} {text}: the error handler ends the job"));
     abort_by_error(code)
-}
-
-/// Prints a line in one piece, so that what others print at the same time does not get into it.
-pub(crate) fn say(line: &str) {
-    // There is nobody left to tell that the standard error stream is gone.
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
