@@ -1,14 +1,13 @@
-//! Groups: the objects behind `MPI_Group`, and the calls on them (MPI 5.0 §7.3). All of them are local.
+//! Groups: the objects behind `MPI_Group`, which are local (MPI 5.0 §7.3).
 //!
 //! A group without members is always `MPI_GROUP_EMPTY`, which programs compare with.
 
-mod calls;
-
-pub(crate) use calls::comparison;
-
-use crate::abi::{MPI_GROUP_EMPTY, MPI_GROUP_NULL, MPI_Group};
+use crate::abi::{
+    MPI_CONGRUENT, MPI_GROUP_EMPTY, MPI_GROUP_NULL, MPI_Group, MPI_IDENT, MPI_SIMILAR, MPI_UNEQUAL,
+};
 use crate::handle::Table;
-use rma::{Error, ErrorClass, Group, Result};
+use rma::{Comparison, Error, ErrorClass, Group, Result};
+use std::ffi::c_int;
 use std::sync::LazyLock;
 
 pub(crate) static GROUPS: Table<MPI_Group, Group> = Table::new();
@@ -43,4 +42,14 @@ pub(crate) fn enter(group: Group) -> Result<MPI_Group> {
     GROUPS
         .insert(group)
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another group"))
+}
+
+/// The ABI's number for how two groups or communicators relate.
+pub(crate) fn comparison(comparison: Comparison) -> c_int {
+    match comparison {
+        Comparison::Identical => MPI_IDENT,
+        Comparison::Congruent => MPI_CONGRUENT,
+        Comparison::Similar => MPI_SIMILAR,
+        Comparison::Unequal => MPI_UNEQUAL,
+    }
 }

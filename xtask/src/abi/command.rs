@@ -45,7 +45,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let crate_directory = workspace.root().join("crates").join(PACKAGE);
     let places = Places {
         constants: crate_directory.join("src/abi/constants.rs"),
-        unsupported: crate_directory.join("src/unsupported/names.rs"),
+        unsupported: crate_directory.join("src/calls/unsupported/names.rs"),
         include: crate_directory.join("include"),
         header: crate_directory.join("include/mpi.h"),
         library: workspace.target().join("debug").join(LIBRARY),

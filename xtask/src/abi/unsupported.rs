@@ -10,7 +10,7 @@ const ANSWERS: [&str; 4] = ["error", "code", "success", "number"];
 const OPENING: &str = "\
 //! The names of what is not supported. Written by `cargo xtask abi --write` from `abi/unsupported.tsv`.
 
-use super::{refuse, unsupported};
+use super::refuse::{refuse, unsupported};
 use std::ffi::c_int;
 
 ";

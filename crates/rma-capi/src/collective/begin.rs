@@ -19,9 +19,9 @@ use std::slice::from_ref;
 
 /// A call on a communicator.
 #[derive(Clone, Copy)]
-pub(super) struct Call {
+pub(crate) struct Call {
     name: &'static str,
-    pub(super) process: &'static Process,
+    pub(crate) process: &'static Process,
     comm: &'static Comm,
     handle: MPI_Comm,
     /// Whether it returns when the collective is over; then it may go another way.
@@ -29,40 +29,40 @@ pub(super) struct Call {
 }
 
 /// What the beginning of a collective answers.
-pub(super) type Begun = Result<UnderWay>;
+pub(crate) type Begun = Result<UnderWay>;
 
 /// Which scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScanKind {
+pub(crate) enum ScanKind {
     Inclusive,
     Exclusive,
 }
 
 /// One side of a call on the blocks of all ranks.
 #[derive(Clone, Copy)]
-pub(super) struct Side<C> {
-    pub(super) memory: Memory,
-    pub(super) count: C,
-    pub(super) datatype: MPI_Datatype,
+pub(crate) struct Side<C> {
+    pub(crate) memory: Memory,
+    pub(crate) count: C,
+    pub(crate) datatype: MPI_Datatype,
 }
 
 impl Call {
-    pub(super) fn new(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
+    pub(crate) fn new(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
         Ok(Self { name, process, comm: process.comm(comm)?, handle: comm, is_blocking: false })
     }
 
     /// A call that returns when the collective is over.
-    pub(super) fn blocking(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
+    pub(crate) fn blocking(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
         Ok(Self { is_blocking: true, ..Self::new(name, process, comm)? })
     }
 
     /// Who gets the errors of what it begins.
-    pub(super) fn raiser(self) -> Raiser {
+    pub(crate) fn raiser(self) -> Raiser {
         self.comm.raiser(self.handle)
     }
 
     /// Number of ranks that this one gives to or gets from: of an intercommunicator, those of the other group.
-    pub(super) fn size(self) -> usize {
+    pub(crate) fn size(self) -> usize {
         match &self.comm.inter {
             None => self.own_size(),
             Some(inter) => inter.remote().size() as usize,
@@ -70,7 +70,7 @@ impl Call {
     }
 
     /// Number of ranks of this one's group.
-    pub(super) fn own_size(self) -> usize {
+    pub(crate) fn own_size(self) -> usize {
         self.comm.inner.size() as usize
     }
 
@@ -90,7 +90,7 @@ impl Call {
     }
 
     /// The ranks' blocks, of which only the root's arguments tell; elsewhere, nothing.
-    pub(super) fn at_root(
+    pub(crate) fn at_root(
         self,
         root: c_int,
         blocks: impl FnOnce() -> Result<Vec<Data>>,
@@ -119,7 +119,7 @@ impl Call {
     }
 }
 
-pub(super) fn barrier(call: Call) -> Begun {
+pub(crate) fn barrier(call: Call) -> Begun {
     if let Some(inter) = call.inter() {
         return inter.barrier();
     }
@@ -130,7 +130,7 @@ pub(super) fn barrier(call: Call) -> Begun {
     Ok(call.begin(Barrier::new(call.comm.inner.link()), Ok))
 }
 
-pub(super) fn broadcast(
+pub(crate) fn broadcast(
     call: Call,
     buffer: Memory,
     number: impl Wide,
@@ -154,7 +154,7 @@ pub(super) fn broadcast(
     Ok(call.begin(machine, move |bytes| if is_root { Ok(()) } else { room.store(&bytes) }))
 }
 
-pub(super) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, root: c_int) -> Begun {
+pub(crate) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, root: c_int) -> Begun {
     if let Some(inter) = call.inter() {
         let values = || Ok((op::combine(op, recv.datatype)?, operand(sendbuf, recv, None, false)?));
         return inter.reduce(values, || recv.data("recvbuf"), root);
@@ -173,7 +173,7 @@ pub(super) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MP
     Ok(call.begin(machine, move |result| Room::store_in(&mut room, result)))
 }
 
-pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Begun {
+pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Begun {
     let operation = op::combine(op, recv.datatype)?;
     let result = recv.data("recvbuf")?;
     let values = operand(sendbuf, recv, Some(&result), call.inter().is_none())?;
@@ -189,7 +189,7 @@ pub(super) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
     Ok(call.begin(machine, move |result| room.store(&result)))
 }
 
-pub(super) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, kind: ScanKind) -> Begun {
+pub(crate) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, kind: ScanKind) -> Begun {
     let comm = call.comm.intra()?;
     let operation = op::combine(op, recv.datatype)?;
     // Rank 0 has no exclusive prefix: what it gives for it is not looked at (MPI 5.0 §6.11.2), but for values in place.
@@ -208,7 +208,7 @@ pub(super) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_
 }
 
 /// `counts` are the elements that each rank gets.
-pub(super) fn reduce_scatter<C: Wide>(
+pub(crate) fn reduce_scatter<C: Wide>(
     call: Call,
     sendbuf: Memory,
     recvbuf: Memory,
@@ -247,7 +247,7 @@ pub(super) fn reduce_scatter<C: Wide>(
 }
 
 /// `recv` has the ranks' blocks at the root, and nothing elsewhere.
-pub(super) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: c_int) -> Begun {
+pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: c_int) -> Begun {
     if let Some(inter) = call.inter() {
         return inter.gather(send, &recv, root);
     }
@@ -267,7 +267,7 @@ pub(super) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
     Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks.unwrap_or_default())))
 }
 
-pub(super) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Begun {
+pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Begun {
     let is_in_place = is_in_place(send.memory) && call.inter().is_none();
     let own = if is_in_place { recv[call.rank()].clone() } else { apart(send, &recv)? };
     let mut rooms = rooms(&recv)?;
@@ -289,7 +289,7 @@ pub(super) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) ->
 }
 
 /// `send` has the ranks' blocks at the root, and nothing elsewhere.
-pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root: c_int) -> Begun {
+pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root: c_int) -> Begun {
     if let Some(inter) = call.inter() {
         return inter.scatter(&send, recv, root);
     }
@@ -311,14 +311,14 @@ pub(super) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
 }
 
 /// An exchange whose blocks all should have one length, on all ranks.
-pub(super) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
+pub(crate) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
     // What a rank gives is what others see of it.
     let len = send.as_ref().unwrap_or(&recv).first().map_or(0, Data::len);
     all_to_all_of(call, send, recv, usize::try_from(len).ok())
 }
 
 /// With `send` missing, the blocks to be sent are those to be replaced (`MPI_IN_PLACE`).
-pub(super) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
+pub(crate) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
     all_to_all_of(call, send, recv, None)
 }
 
@@ -359,7 +359,7 @@ fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len:
 }
 
 /// The pieces that a call reads, unless it reads them in place.
-pub(super) fn unless_in_place(
+pub(crate) fn unless_in_place(
     memory: Memory,
     pieces: impl FnOnce() -> Result<Vec<Data>>,
 ) -> Result<Option<Vec<Data>>> {
@@ -367,21 +367,21 @@ pub(super) fn unless_in_place(
 }
 
 /// The counts of a call with one for each rank.
-pub(super) fn counts<C: Wide>(call: Call, recvcounts: In<C>) -> Result<Vec<C>> {
+pub(crate) fn counts<C: Wide>(call: Call, recvcounts: In<C>) -> Result<Vec<C>> {
     recvcounts.many("recvcounts", call.own_size())
 }
 
 impl<C: Wide> Side<C> {
-    pub(super) fn new(memory: Memory, count: C, datatype: MPI_Datatype) -> Self {
+    pub(crate) fn new(memory: Memory, count: C, datatype: MPI_Datatype) -> Self {
         Self { memory, count, datatype }
     }
 
-    pub(super) fn data(self, name: &'static str) -> Result<Data> {
+    pub(crate) fn data(self, name: &'static str) -> Result<Data> {
         Data::new(name, self.memory, self.count, self.datatype)
     }
 
     /// A piece for each of `blocks` ranks, one behind the other.
-    pub(super) fn blocks(self, name: &'static str, blocks: usize) -> Result<Vec<Data>> {
+    pub(crate) fn blocks(self, name: &'static str, blocks: usize) -> Result<Vec<Data>> {
         Data::blocks(name, self.memory, self.count, self.datatype, blocks)
     }
 }

@@ -50,7 +50,7 @@ impl Data {
     }
 
     /// The elements where they lie.
-    pub(super) fn given(&self) -> Result<Given> {
+    pub(crate) fn given(&self) -> Result<Given> {
         self.memory.gather(self.name, self.count, &self.datatype).map(Given::Memory)
     }
 
@@ -66,14 +66,14 @@ impl Data {
     }
 
     /// Checks that what a rank gives and what it gets have no byte in common.
-    pub(super) fn check_apart(send: &[Self], recv: &[Self]) -> Result<()> {
+    pub(crate) fn check_apart(send: &[Self], recv: &[Self]) -> Result<()> {
         let pieces = |data: &'_ [Self]| data.iter().filter_map(Self::touched).collect::<SmallVec<[_; 2]>>();
         let (reads, writes) = (pieces(send), pieces(recv));
         check_apart(["sendbuf", "recvbuf"], reads.iter().copied(), writes.iter().copied())
     }
 
     /// `blocks` pieces of as many elements each, one behind the other.
-    pub(super) fn blocks(
+    pub(crate) fn blocks(
         name: &'static str,
         memory: Memory,
         number: impl Wide,
@@ -92,7 +92,7 @@ impl Data {
     }
 
     /// Pieces of different lengths; displacements count elements.
-    pub(super) fn varying<C: Wide, D: Wide>(
+    pub(crate) fn varying<C: Wide, D: Wide>(
         name: &'static str,
         memory: Memory,
         counts: In<C>,
@@ -110,7 +110,7 @@ impl Data {
     }
 
     /// Pieces of different lengths and types; displacements count bytes.
-    pub(super) fn of_types<C: Wide, D: Wide>(
+    pub(crate) fn of_types<C: Wide, D: Wide>(
         name: &'static str,
         memory: Memory,
         counts: In<C>,
@@ -138,12 +138,12 @@ impl Room {
     }
 
     /// The memory.
-    pub(super) fn memory(&self) -> Scatter {
+    pub(crate) fn memory(&self) -> Scatter {
         self.scatter.clone()
     }
 
     /// The memory, for a block to be received there.
-    pub(super) fn take(&self) -> Take {
+    pub(crate) fn take(&self) -> Take {
         Take::Memory(self.memory())
     }
 
@@ -152,7 +152,7 @@ impl Room {
     ///
     /// # Errors
     /// As [`Room::store`].
-    pub(super) fn store_rest(rooms: &mut [Self], blocks: &[Option<Vec<u8>>]) -> Result<()> {
+    pub(crate) fn store_rest(rooms: &mut [Self], blocks: &[Option<Vec<u8>>]) -> Result<()> {
         let mut rest: SmallVec<[_; 8]> =
             rooms.iter_mut().zip(blocks).filter_map(|(room, block)| Some((room, block.as_ref()?))).collect();
         rest.iter().try_for_each(|(room, block)| room.check(block))?;
@@ -163,7 +163,7 @@ impl Room {
     ///
     /// # Errors
     /// As [`Room::store`].
-    pub(super) fn store_in(room: &mut Option<Self>, news: Option<Vec<u8>>) -> Result<()> {
+    pub(crate) fn store_in(room: &mut Option<Self>, news: Option<Vec<u8>>) -> Result<()> {
         match (room, news) {
             (Some(room), Some(news)) => room.store(&news),
             _ => Ok(()),
@@ -174,7 +174,7 @@ impl Room {
     ///
     /// # Errors
     /// As [`Room::store`].
-    pub(super) fn store_all(rooms: &mut [Self], blocks: &[Vec<u8>]) -> Result<()> {
+    pub(crate) fn store_all(rooms: &mut [Self], blocks: &[Vec<u8>]) -> Result<()> {
         rooms.iter().zip(blocks).try_for_each(|(room, block)| room.check(block))?;
         rooms.iter_mut().zip(blocks).try_for_each(|(room, block)| room.store(block))
     }
@@ -190,7 +190,7 @@ impl Room {
 }
 
 /// Whether a buffer is `MPI_IN_PLACE`.
-pub(super) fn is_in_place(memory: Memory) -> bool {
+pub(crate) fn is_in_place(memory: Memory) -> bool {
     memory.address() == MPI_IN_PLACE
 }
 

@@ -10,7 +10,7 @@ use rma::Result;
 use rma::raw::CollectiveRequest;
 
 /// A collective that stores its result itself.
-pub(super) struct UnderWay {
+pub(crate) struct UnderWay {
     process: &'static Process,
     raiser: Raiser,
     /// Nothing when it is over: a blocking collective may be, before it is waited for.
@@ -25,7 +25,7 @@ struct Storing<T, F> {
 
 impl UnderWay {
     /// `store` puts the result into the program's memory.
-    pub(super) fn storing<T, F>(call: Call, request: CollectiveRequest<T>, store: F) -> Self
+    pub(crate) fn storing<T, F>(call: Call, request: CollectiveRequest<T>, store: F) -> Self
     where
         T: Send + 'static,
         F: FnMut(T) -> Result<()> + Send + 'static,
@@ -35,7 +35,7 @@ impl UnderWay {
     }
 
     /// A blocking collective that is over, and has stored its result.
-    pub(super) fn over(call: Call) -> Self {
+    pub(crate) fn over(call: Call) -> Self {
         Self { process: call.process, raiser: call.raiser(), pending: None }
     }
 
@@ -43,7 +43,7 @@ impl UnderWay {
     ///
     /// # Errors
     /// What it ends with.
-    pub(super) fn wait(mut self) -> Result<()> {
+    pub(crate) fn wait(mut self) -> Result<()> {
         self.pending.as_deref_mut().map_or(Ok(()), |pending| wait_for(self.process, pending, None))
     }
 
@@ -51,7 +51,7 @@ impl UnderWay {
     ///
     /// # Errors
     /// `MPI_ERR_NO_MEM` when no handle is left.
-    pub(super) fn enter(self, request: Out<MPI_Request>) -> Result<()> {
+    pub(crate) fn enter(self, request: Out<MPI_Request>) -> Result<()> {
         let pending = self.pending.expect("only blocking collectives end before they are waited for");
         request.set("request", enter(pending, self.raiser)?)
     }

@@ -25,7 +25,7 @@ pub(crate) fn last_used_code() -> &'static AtomicI32 {
 }
 
 /// The class of a code, if it is one.
-pub(super) fn class_of(code: c_int) -> Option<c_int> {
+pub(crate) fn class_of(code: c_int) -> Option<c_int> {
     match text::predefined(code) {
         Some(_) => Some(code),
         None => CODES.lock().get(&code).map(|known| known.class),
@@ -33,12 +33,12 @@ pub(super) fn class_of(code: c_int) -> Option<c_int> {
 }
 
 /// What the program has said of a code of its own; `None` when the code is none of these.
-pub(super) fn text_of(code: c_int) -> Option<Vec<u8>> {
+pub(crate) fn text_of(code: c_int) -> Option<Vec<u8>> {
     CODES.lock().get(&code).map(|known| known.text.clone().unwrap_or_default())
 }
 
 /// Adds a code to a class, or a class when none is given.
-pub(super) fn add(class: Option<c_int>) -> Result<c_int> {
+pub(crate) fn add(class: Option<c_int>) -> Result<c_int> {
     if let Some(class) = class
         && class_of(class) != Some(class)
     {
@@ -54,7 +54,7 @@ pub(super) fn add(class: Option<c_int>) -> Result<c_int> {
 }
 
 /// Gives a code of the program a text.
-pub(super) fn set_text(code: c_int, text: Option<Vec<u8>>) -> Result<()> {
+pub(crate) fn set_text(code: c_int, text: Option<Vec<u8>>) -> Result<()> {
     let mut codes = CODES.lock();
     match (codes.get_mut(&code), text) {
         (None, _) => refuse(format!("error code {code} is not one that the program has added")),
@@ -67,7 +67,7 @@ pub(super) fn set_text(code: c_int, text: Option<Vec<u8>>) -> Result<()> {
 }
 
 /// Removes a class, which must have no codes left, or a code, and its text.
-pub(super) fn remove(code: c_int, is_class: bool) -> Result<()> {
+pub(crate) fn remove(code: c_int, is_class: bool) -> Result<()> {
     let what = if is_class { "class" } else { "code" };
     let mut codes = CODES.lock();
     match codes.get(&code) {

@@ -39,7 +39,7 @@ pub(crate) struct Function(ErrhandlerFunction);
 
 /// The kind of object that a handler of the program is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Comm,
     Win,
 }
@@ -109,7 +109,7 @@ impl Attached {
     }
 
     /// Attaches another handler, which must be for this kind of object.
-    pub(super) fn set(&self, handle: MPI_Errhandler, kind: Kind) -> Result<()> {
+    pub(crate) fn set(&self, handle: MPI_Errhandler, kind: Kind) -> Result<()> {
         check(handle, Some(kind))?;
         retain(handle);
         let old = std::mem::replace(&mut *self.0.lock(), handle);
@@ -118,7 +118,7 @@ impl Attached {
     }
 
     /// A handle of the handler, for the program to free.
-    pub(super) fn hand_out(&self) -> MPI_Errhandler {
+    pub(crate) fn hand_out(&self) -> MPI_Errhandler {
         // Held until the handle is counted: another thread may attach another handler.
         let handle = self.0.lock();
         retain(*handle);
@@ -149,7 +149,7 @@ pub(crate) fn outside() -> Handler {
 }
 
 /// Makes a handler of the program; the caller has its one use.
-pub(super) fn create(kind: Kind, function: ErrhandlerFunction) -> Result<MPI_Errhandler> {
+pub(crate) fn create(kind: Kind, function: ErrhandlerFunction) -> Result<MPI_Errhandler> {
     let handler = UserHandler {
         kind,
         function: Function(function),
@@ -162,7 +162,7 @@ pub(super) fn create(kind: Kind, function: ErrhandlerFunction) -> Result<MPI_Err
 }
 
 /// Gives one use of a handle back.
-pub(super) fn free(handle: MPI_Errhandler) -> Result<()> {
+pub(crate) fn free(handle: MPI_Errhandler) -> Result<()> {
     check(handle, None)?;
     count_held(handle, -1);
     release(handle);

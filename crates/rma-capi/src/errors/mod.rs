@@ -4,15 +4,14 @@
 //! the thread that met it; `MPI_Error_string` tells it until the thread meets another one. Raising one needs the objects that have
 //! handlers, and so is in [`crate::entry`].
 
-mod added;
-mod calls;
+pub(crate) mod added;
 mod handler;
 mod raiser;
 mod text;
 mod told;
 
 pub(crate) use added::last_used_code;
-pub(crate) use handler::{Attached, HANDLERS, Handler, Subject, outside};
+pub(crate) use handler::{Attached, HANDLERS, Handler, Kind, Subject, create, free, outside};
 pub(crate) use raiser::{Failure, Raiser};
 pub(crate) use text::of as text_of;
 pub(crate) use told::{last, note, say};

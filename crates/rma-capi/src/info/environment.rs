@@ -24,7 +24,7 @@ pub(super) fn of_process() -> &'static Info {
 }
 
 /// What is known of a process with these arguments, the program's name first.
-pub(super) fn describe(arguments: impl IntoIterator<Item = String>) -> Info {
+pub(crate) fn describe(arguments: impl IntoIterator<Item = String>) -> Info {
     let mut arguments = arguments.into_iter();
     let command = arguments.next().map(|command| ("command", command));
     let rest: Vec<String> = arguments.collect();

@@ -1,8 +1,8 @@
 //! The nonblocking collectives (MPI 5.0 §6.12): begun here, completed as requests, and moved by every call that waits.
 
-use super::begin::{self, Begun, Call, Side};
 use crate::abi::*;
 use crate::arguments::{Memory, Out};
+use crate::collective::begin::{self, Begun, Call, Side};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use rma::Result;

@@ -1,6 +1,6 @@
 //! The names of what is not supported. Written by `cargo xtask abi --write` from `abi/unsupported.tsv`.
 
-use super::{refuse, unsupported};
+use super::refuse::{refuse, unsupported};
 use std::ffi::c_int;
 
 unsupported! {

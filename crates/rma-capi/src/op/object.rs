@@ -1,12 +1,7 @@
-//! Operations: the objects behind `MPI_Op`, and how reductions and accumulates use them (MPI 5.0 §6.9, §12.3.4).
-//!
-//! A predefined handle is an operation of the engine; one of the program is a function. Reductions take both, accumulates
-//! predefined ones only.
+//! The table of operations, and what a reduction does with one.
 
-mod calls;
-mod predefined;
-mod user;
-
+use super::predefined::{is_reduction, reduce_op, refused};
+use super::user::{UserCombine, UserOp};
 use crate::abi::{MPI_Datatype, MPI_OP_NULL, MPI_Op};
 use crate::datatype;
 use crate::handle::Table;
@@ -14,9 +9,6 @@ use rma::collective::Combine;
 use rma::{Error, ErrorClass, Result};
 use rma_core::kernel::Kernel;
 use std::sync::Arc;
-use user::{UserCombine, UserOp};
-
-pub(crate) use predefined::{reduce_op, refused};
 
 pub(crate) static OPS: Table<MPI_Op, UserOp> = Table::new();
 
@@ -25,7 +17,7 @@ pub(crate) fn combine(op: MPI_Op, handle: MPI_Datatype) -> Result<Arc<dyn Combin
     if let Some(user) = user(op) {
         return Ok(Arc::new(UserCombine::new(*user, handle, datatype::committed("datatype", handle)?)));
     }
-    let Some(predefined) = reduce_op(op).filter(|op| predefined::is_reduction(*op)) else {
+    let Some(predefined) = reduce_op(op).filter(|op| is_reduction(*op)) else {
         return Err(unknown(op));
     };
     let basic = datatype::predefined_only("datatype", handle)?;
@@ -36,13 +28,13 @@ pub(crate) fn combine(op: MPI_Op, handle: MPI_Datatype) -> Result<Arc<dyn Combin
 }
 
 /// The program's operation of a handle.
-fn user(op: MPI_Op) -> Option<&'static UserOp> {
+pub(crate) fn user(op: MPI_Op) -> Option<&'static UserOp> {
     // SAFETY: MPI forbids to free an operation while another thread passes it to a call.
     unsafe { OPS.get(op) }
 }
 
 #[cold]
-fn unknown(op: MPI_Op) -> Error {
+pub(crate) fn unknown(op: MPI_Op) -> Error {
     let cause = match reduce_op(op) {
         Some(op) => format!("{op} is for accumulates only"),
         None if op == MPI_OP_NULL => "op is MPI_OP_NULL".to_owned(),

@@ -1,11 +1,9 @@
 //! `MPI_Error_*` and the error-handler calls (MPI 5.0 §9.3 to §9.5).
 
-use super::handler::{Kind, create, free};
-use super::last;
-use super::{Raiser, added, text};
 use crate::abi::*;
 use crate::arguments::{Out, Text, TextOut};
 use crate::entry::{call_any_time, entry, handle, plain};
+use crate::errors::{Kind, Raiser, added, create, free, last, text_of};
 use crate::window;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -24,7 +22,7 @@ plain! {
             let len = match added::text_of(errorcode) {
                 Some(text) => string.set_bytes("string", &text, MPI_MAX_ERROR_STRING as usize)?,
                 None => {
-                    let class = text::of(errorcode);
+                    let class = text_of(errorcode);
                     let text = last(errorcode).map_or(class.clone(), |last| format!("{class}; {last}"));
                     string.set("string", &text, MPI_MAX_ERROR_STRING as usize)?
                 }

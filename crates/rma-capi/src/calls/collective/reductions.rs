@@ -1,8 +1,8 @@
 //! The collectives that compute, blocking (MPI 5.0 §6.9 to §6.11).
 
-use super::begin::{self, Call, ScanKind, Side};
 use crate::abi::*;
 use crate::arguments::{In, Memory};
+use crate::collective::begin::{self, Call, ScanKind, Side};
 use crate::entry::forms;
 use crate::errors::Raiser;
 use std::ffi::c_int;

@@ -1,10 +1,10 @@
 //! The nonblocking collectives whose pieces differ in length or type (MPI 5.0 §6.12.3 to §6.12.6).
 
-use super::Data;
-use super::begin::{self, Call, Side};
 use super::nonblocking::start;
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
+use crate::collective::Data;
+use crate::collective::begin::{self, Call, Side};
 use crate::entry::forms;
 use crate::errors::Raiser;
 use std::ffi::c_int;

@@ -1,9 +1,9 @@
 //! The nonblocking collectives that compute and give each rank its own result (MPI 5.0 §6.12.9 to §6.12.12).
 
-use super::begin::{self, Call, ScanKind, Side};
 use super::nonblocking::start;
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
+use crate::collective::begin::{self, Call, ScanKind, Side};
 use crate::entry::forms;
 use crate::errors::Raiser;
 

@@ -1,12 +1,9 @@
-//! Info objects: ordered lists of keys with values (MPI 5.0 §10).
+//! Info objects, their table, and how one is found.
 //!
 //! Keys and values are bytes, since C has no more to say about them. A key's place stays when its value changes; keys are
 //! numbered in the order in which they came.
 
-mod calls;
-mod environment;
-pub(crate) mod failure;
-
+use super::environment;
 use crate::abi::{MPI_INFO_ENV, MPI_INFO_NULL, MPI_Info};
 use crate::handle::Table;
 use parking_lot::Mutex;
@@ -42,18 +39,18 @@ impl Info {
     }
 
     /// Takes a key out; says whether it was there.
-    fn delete(&self, key: &[u8]) -> bool {
+    pub(crate) fn delete(&self, key: &[u8]) -> bool {
         let mut pairs = self.0.lock();
         let before = pairs.len();
         pairs.retain(|(known, _)| known != key);
         pairs.len() < before
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.lock().len()
     }
 
-    fn key(&self, place: usize) -> Option<Vec<u8>> {
+    pub(crate) fn key(&self, place: usize) -> Option<Vec<u8>> {
         self.0.lock().get(place).map(|(key, _)| key.clone())
     }
 }
@@ -101,7 +98,7 @@ pub(crate) fn enter(info: Info) -> Result<MPI_Info> {
 }
 
 /// As [`get`], for calls that change the object.
-fn get_own(info: MPI_Info) -> Result<&'static Info> {
+pub(crate) fn get_own(info: MPI_Info) -> Result<&'static Info> {
     match info {
         MPI_INFO_ENV => Err(Error::new(ErrorClass::Info, "", "MPI_INFO_ENV cannot be changed or freed")),
         info => get(info),

@@ -1,12 +1,11 @@
 //! `MPI_Op_*` and `MPI_Reduce_local` (MPI 5.0 §6.9.5 to §6.9.7).
 
-use super::user::{Function, UserOp};
-use super::{OPS, combine, reduce_op, unknown, user};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, count};
 use crate::collective::Data;
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
+use crate::op::{Function, OPS, UserOp, combine, reduce_op, unknown, user};
 use crate::overlap::check_apart;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;

@@ -1,9 +1,9 @@
 //! The collectives that move data, blocking (MPI 5.0 §6.3 to §6.8).
 
-use super::Data;
-use super::begin::{self, Call, Side};
 use crate::abi::*;
 use crate::arguments::{In, Memory};
+use crate::collective::Data;
+use crate::collective::begin::{self, Call, Side};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use std::ffi::c_int;

@@ -1,10 +1,9 @@
 //! `MPI_Info_*` (MPI 5.0 §10). All of them may be called at any time, also before MPI is initialized.
 
-use super::environment::describe;
-use super::{INFOS, Info, enter, get, get_own};
 use crate::abi::*;
 use crate::arguments::{In, Out, Text, TextOut, len, negative};
 use crate::entry::{call_any_time, plain};
+use crate::info::{INFOS, Info, describe, enter, get, get_own};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 

@@ -1,11 +1,11 @@
 //! `MPI_Group_*` (MPI 5.0 §7.3).
 
-use super::{GROUPS, enter, get};
 use crate::abi::*;
 use crate::arguments::{In, Out, negative};
 use crate::entry::entry;
 use crate::errors::Raiser;
-use rma::{Comparison, Error, ErrorClass, Group, Result};
+use crate::group::{GROUPS, comparison, enter, get};
+use rma::{Error, ErrorClass, Group, Result};
 use std::ffi::c_int;
 
 entry! {
@@ -111,16 +111,6 @@ entry! {
             GROUPS.remove(handle);
         }
         group.set("group", MPI_GROUP_NULL)
-    }
-}
-
-/// The ABI's number for how two groups or communicators relate.
-pub(crate) fn comparison(comparison: Comparison) -> c_int {
-    match comparison {
-        Comparison::Identical => MPI_IDENT,
-        Comparison::Congruent => MPI_CONGRUENT,
-        Comparison::Similar => MPI_SIMILAR,
-        Comparison::Unequal => MPI_UNEQUAL,
     }
 }
 

@@ -1,0 +1,7 @@
+//! The calls on collectives (MPI 5.0 §6): blocking, and nonblocking, with `int` and with large counts.
+
+mod blocking;
+mod nonblocking;
+mod nonblocking_scans;
+mod nonblocking_varying;
+mod reductions;

@@ -1,0 +1,14 @@
+//! The entry points: the exported functions, a room each for what they are about.
+//!
+//! A call takes its arguments apart, finds its objects, does what the rooms of the objects offer, and stores what it tells. Nothing
+//! imports this room; it may import everything. What happens around a call, [`crate::entry`] has.
+
+mod collective;
+mod conversion;
+mod environment;
+mod errors;
+mod group;
+mod info;
+mod memory;
+mod op;
+mod unsupported;
