@@ -4,7 +4,9 @@
 //! imports this room; it may import everything. What happens around a call, [`crate::entry`] has.
 
 mod collective;
+mod communicator;
 mod conversion;
+mod datatype;
 mod environment;
 mod errors;
 mod group;

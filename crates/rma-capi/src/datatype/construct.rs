@@ -1,8 +1,8 @@
 //! What the constructor calls do: arguments to the engine's types, and the recipe kept beside. Each serves both forms of its
 //! call, with `int` and with `MPI_Count` arguments.
 
+use super::object::{enter, get};
 use super::recipe::Recipe;
-use super::{enter, get};
 use crate::abi::*;
 use crate::arguments::{In, Out, Wide, count, len};
 use rma::{Error, ErrorClass, Result};
@@ -12,13 +12,13 @@ use std::ffi::c_int;
 /// Where the new handle goes.
 type NewType = Out<MPI_Datatype>;
 
-pub(super) fn contiguous<C: Wide>(number: C, oldtype: MPI_Datatype, newtype: NewType) -> Result<()> {
+pub(crate) fn contiguous<C: Wide>(number: C, oldtype: MPI_Datatype, newtype: NewType) -> Result<()> {
     let base = get("oldtype", oldtype)?;
     let made = Datatype::contiguous(count("count", number)?, &base)?;
     finish(made, Recipe::new(MPI_COMBINER_CONTIGUOUS, &[oldtype]).sizes(&[number]), newtype)
 }
 
-pub(super) fn vector<C: Wide>(
+pub(crate) fn vector<C: Wide>(
     number: C,
     block: C,
     stride: C,
@@ -31,7 +31,7 @@ pub(super) fn vector<C: Wide>(
     finish(made, Recipe::new(MPI_COMBINER_VECTOR, &[oldtype]).sizes(&[number, block, stride]), newtype)
 }
 
-pub(super) fn hvector<C: Wide>(
+pub(crate) fn hvector<C: Wide>(
     number: C,
     block: C,
     stride: impl Wide,
@@ -46,7 +46,7 @@ pub(super) fn hvector<C: Wide>(
 }
 
 /// Blocks of different lengths; displacements in elements (`MPI_Type_indexed`).
-pub(super) fn indexed<C: Wide>(
+pub(crate) fn indexed<C: Wide>(
     number: C,
     blocks: In<C>,
     displacements: In<C>,
@@ -64,7 +64,7 @@ pub(super) fn indexed<C: Wide>(
 }
 
 /// Blocks of different lengths; displacements in bytes.
-pub(super) fn hindexed<C: Wide, A: Wide>(
+pub(crate) fn hindexed<C: Wide, A: Wide>(
     number: C,
     blocks: In<C>,
     displacements: In<A>,
@@ -81,7 +81,7 @@ pub(super) fn hindexed<C: Wide, A: Wide>(
 }
 
 /// Blocks of one length; displacements in elements.
-pub(super) fn indexed_block<C: Wide>(
+pub(crate) fn indexed_block<C: Wide>(
     number: C,
     block: C,
     displacements: In<C>,
@@ -96,7 +96,7 @@ pub(super) fn indexed_block<C: Wide>(
 }
 
 /// Blocks of one length; displacements in bytes.
-pub(super) fn hindexed_block<C: Wide, A: Wide>(
+pub(crate) fn hindexed_block<C: Wide, A: Wide>(
     number: C,
     block: C,
     displacements: In<A>,
@@ -110,7 +110,7 @@ pub(super) fn hindexed_block<C: Wide, A: Wide>(
     finish(made, recipe.addresses::<C>(places), newtype)
 }
 
-pub(super) fn structure<C: Wide, A: Wide>(
+pub(crate) fn structure<C: Wide, A: Wide>(
     number: C,
     blocks: In<C>,
     displacements: In<A>,
@@ -129,7 +129,7 @@ pub(super) fn structure<C: Wide, A: Wide>(
     finish(made, recipe.addresses::<C>(places), newtype)
 }
 
-pub(super) fn subarray<C: Wide>(
+pub(crate) fn subarray<C: Wide>(
     ndims: c_int,
     sizes: In<C>,
     subsizes: In<C>,
@@ -156,7 +156,7 @@ pub(super) fn subarray<C: Wide>(
     finish(made, recipe.sizes(&sizes).sizes(&subsizes).sizes(&starts).integers(&[order]), newtype)
 }
 
-pub(super) fn darray<C: Wide>(
+pub(crate) fn darray<C: Wide>(
     size: c_int,
     rank: c_int,
     ndims: c_int,
@@ -194,7 +194,7 @@ pub(super) fn darray<C: Wide>(
 }
 
 /// `C` tells which form of the call it is.
-pub(super) fn resized<C: Wide>(
+pub(crate) fn resized<C: Wide>(
     oldtype: MPI_Datatype,
     lb: impl Wide,
     extent: impl Wide,

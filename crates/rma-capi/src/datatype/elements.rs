@@ -2,8 +2,9 @@
 //!
 //! The engine does not keep the order of basic types; how the type was made tells it. A pair type is two elements.
 
+use super::object::{derived, get};
+use super::predefined::basic_type;
 use super::recipe::{Ingredient, Recipe};
-use super::{basic_type, derived};
 use crate::abi::{MPI_COMBINER_STRUCT, MPI_Datatype};
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, TypeClass};
@@ -24,7 +25,7 @@ pub(crate) fn elements_in(datatype: MPI_Datatype, bytes: u64) -> Option<u64> {
 /// # Errors
 /// `MPI_ERR_TYPE` when the handle is of no type; `MPI_ERR_COUNT` when there are no such elements, or 2⁶³ bytes of them.
 pub(crate) fn bytes_of_elements(datatype: MPI_Datatype, elements: u64) -> Result<u64> {
-    super::get("datatype", datatype)?;
+    get("datatype", datatype)?;
     let bytes = match derived(datatype) {
         None => basic_type(datatype).and_then(|basic| Kind::Basic(basic).bytes(elements)),
         Some(derived) => Kind::Made(&derived.recipe, derived.inner.size()).bytes(elements),

@@ -27,7 +27,7 @@ macro_rules! predefined {
         }
 
         /// The constant's name.
-        pub(super) fn name(datatype: MPI_Datatype) -> Option<&'static str> {
+        pub(crate) fn name(datatype: MPI_Datatype) -> Option<&'static str> {
             match datatype {
                 $($handle => Some(stringify!($handle)),)*
                 _ => None,
@@ -116,13 +116,13 @@ pub(crate) fn dense_size(datatype: MPI_Datatype) -> u64 {
 }
 
 /// The engine's datatype of a basic type; clones are cheap.
-pub(super) fn datatype(basic: BasicType) -> Datatype {
+pub(crate) fn datatype(basic: BasicType) -> Datatype {
     static TYPES: [OnceLock<Datatype>; 256] = [const { OnceLock::new() }; 256];
     TYPES[usize::from(basic.code())].get_or_init(|| Datatype::basic(basic)).clone()
 }
 
 /// The name of a constant of the ABI that this library has no type for.
-pub(super) fn unsupported(datatype: MPI_Datatype) -> Option<&'static str> {
+pub(crate) fn unsupported(datatype: MPI_Datatype) -> Option<&'static str> {
     match datatype {
         MPI_REAL2 => Some("MPI_REAL2"),
         MPI_COMPLEX4 => Some("MPI_COMPLEX4"),

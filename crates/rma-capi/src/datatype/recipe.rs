@@ -1,6 +1,6 @@
 //! How a derived type was made: what `MPI_Type_get_envelope` and `MPI_Type_get_contents` tell (MPI 5.0 §5.1.13).
 
-use super::derived;
+use super::object::{derived, enter};
 use crate::abi::{MPI_COMBINER_STRUCT, MPI_Datatype};
 use crate::arguments::Wide;
 use rma::Result;
@@ -11,36 +11,36 @@ use std::sync::Arc;
 
 /// The arguments of the call that made a type, in the standard's order for each combiner.
 #[derive(Default)]
-pub(super) struct Recipe {
-    pub(super) combiner: c_int,
-    pub(super) integers: Vec<c_int>,
+pub(crate) struct Recipe {
+    pub(crate) combiner: c_int,
+    pub(crate) integers: Vec<c_int>,
     /// Arguments of type `MPI_Aint`.
-    pub(super) addresses: Vec<i64>,
+    pub(crate) addresses: Vec<i64>,
     /// Arguments of type `MPI_Count`, of calls with large counts only.
-    pub(super) counts: Vec<i64>,
-    pub(super) types: Vec<Ingredient>,
+    pub(crate) counts: Vec<i64>,
+    pub(crate) types: Vec<Ingredient>,
 }
 
 /// A type that another was made from. It lives on when the program frees its handle.
-pub(super) enum Ingredient {
+pub(crate) enum Ingredient {
     Predefined(MPI_Datatype),
     Derived { inner: Datatype, recipe: Arc<Recipe> },
 }
 
 impl Recipe {
-    pub(super) fn new(combiner: c_int, types: &[MPI_Datatype]) -> Self {
+    pub(crate) fn new(combiner: c_int, types: &[MPI_Datatype]) -> Self {
         let types = types.iter().map(|datatype| Ingredient::of(*datatype)).collect();
         Self { combiner, types, ..Self::default() }
     }
 
     /// Adds arguments that are `int` in every form of the call.
-    pub(super) fn integers(mut self, values: &[c_int]) -> Self {
+    pub(crate) fn integers(mut self, values: &[c_int]) -> Self {
         self.integers.extend(values);
         self
     }
 
     /// Adds arguments that are `int`, or `MPI_Count` in the form with large counts.
-    pub(super) fn sizes<C: Wide>(mut self, values: &[C]) -> Self {
+    pub(crate) fn sizes<C: Wide>(mut self, values: &[C]) -> Self {
         match C::IS_WIDE {
             true => self.counts.extend(values.iter().map(|value| value.wide())),
             // An `int` fits an `int`.
@@ -50,7 +50,7 @@ impl Recipe {
     }
 
     /// Adds arguments that are `MPI_Aint`, or `MPI_Count` in the form with large counts, which `C` tells.
-    pub(super) fn addresses<C: Wide>(mut self, values: impl IntoIterator<Item = i64>) -> Self {
+    pub(crate) fn addresses<C: Wide>(mut self, values: impl IntoIterator<Item = i64>) -> Self {
         if C::IS_WIDE {
             self.counts.extend(values)
         } else {
@@ -62,7 +62,7 @@ impl Recipe {
 
 impl Recipe {
     /// The block lengths of a structure: behind the number of blocks, which is as many as there are types.
-    pub(super) fn block_lens(&self) -> Vec<u64> {
+    pub(crate) fn block_lens(&self) -> Vec<u64> {
         let narrow = self.integers.iter().map(|len| i64::from(*len));
         let lens: Vec<i64> = if self.counts.is_empty() { narrow.collect() } else { self.counts.clone() };
         // None is negative: the constructor has checked them.
@@ -92,7 +92,7 @@ impl Recipe {
     }
 
     /// The predefined types that the type consists of: the first few.
-    pub(super) fn elements(&self) -> Vec<MPI_Datatype> {
+    pub(crate) fn elements(&self) -> Vec<MPI_Datatype> {
         let mut found = Vec::new();
         self.add_elements(&mut found, 3, &mut HashSet::new());
         found
@@ -110,10 +110,10 @@ impl Ingredient {
     }
 
     /// A handle for the program: the predefined one, or a new one that the program must free.
-    pub(super) fn hand_out(&self) -> Result<MPI_Datatype> {
+    pub(crate) fn hand_out(&self) -> Result<MPI_Datatype> {
         match self {
             Self::Predefined(datatype) => Ok(*datatype),
-            Self::Derived { inner, recipe } => super::enter(inner.clone(), Arc::clone(recipe)),
+            Self::Derived { inner, recipe } => enter(inner.clone(), Arc::clone(recipe)),
         }
     }
 }

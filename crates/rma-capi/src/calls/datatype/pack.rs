@@ -1,8 +1,8 @@
 //! `MPI_Pack` and `MPI_Unpack` (MPI 5.0 §5.2): data in the order of the type map, without a header.
 
-use super::{bytes, committed, get};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, count, negative};
+use crate::datatype::{bytes, committed, get};
 use crate::entry::forms;
 use crate::errors::Raiser;
 use crate::process::Process;

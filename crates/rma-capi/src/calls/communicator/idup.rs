@@ -1,9 +1,9 @@
 //! `MPI_Comm_idup` (MPI 5.0 §7.4.2): a duplicate that other calls move.
 
-use super::hints::{Hints, given};
-use super::{Offspring, owner};
+use super::hints::given;
 use crate::abi::*;
 use crate::arguments::Out;
+use crate::communicator::{Hints, Offspring, owner};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::noted;

@@ -1,9 +1,8 @@
 //! Intercommunicators: made from two groups, asked, and merged (MPI 5.0 §7.6).
 
-use super::Comm;
-use super::hints::Hints;
 use crate::abi::*;
 use crate::arguments::{Out, negative};
+use crate::communicator::{Comm, Hints};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;

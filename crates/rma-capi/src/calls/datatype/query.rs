@@ -1,20 +1,14 @@
 //! What datatypes tell of themselves: size and bounds, name, and how they were made (MPI 5.0 §5.1.5 to §5.1.13, §7.8).
 
-use super::recipe::Recipe;
-use super::{basic_type, derived, get, predefined, unknown};
 use crate::abi::*;
 use crate::arguments::{Out, Text, TextOut, Wide};
+use crate::datatype::{Recipe, basic_type, derived, get, name_of, unknown};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
-use crate::name::{self, Name};
-use parking_lot::Mutex;
+use crate::name;
 use rma::{Error, ErrorClass, Result};
-use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::Arc;
-
-/// Names of predefined types that the program has asked for or given; an entry stays once it is made.
-static PREDEFINED: Mutex<BTreeMap<MPI_Datatype, &'static Name>> = Mutex::new(BTreeMap::new());
 
 forms! {
     /// `MPI_Type_get_extent` (§5.1.8).
@@ -161,20 +155,6 @@ entry! {
         };
         datatype.set("datatype", found)
     }
-}
-
-fn name_of(datatype: MPI_Datatype) -> Result<&'static Name> {
-    // A constant of the ABI has its name also where this library has no type for it.
-    let absent = predefined::unsupported(datatype);
-    if absent.is_none() {
-        get("datatype", datatype)?;
-    }
-    let name = predefined::name(datatype).or(absent);
-    let given = || Box::leak(Box::new(Name::of(name.unwrap_or_default())));
-    Ok(match derived(datatype) {
-        Some(derived) => &derived.name,
-        None => PREDEFINED.lock().entry(datatype).or_insert_with(|| given()),
-    })
 }
 
 fn extent_of<A: Wide>(datatype: MPI_Datatype, lb: Out<A>, extent: Out<A>) -> Result<()> {

@@ -1,9 +1,9 @@
 //! Attributes of communicators: the standard's, and those of the program (MPI 5.0 §7.7.2, §9.1.2).
 
-use super::owner;
 use crate::abi::*;
 use crate::arguments::{Opaque, Out};
 use crate::attributes::{CopyFunction, DeleteFunction, Kind, create, free};
+use crate::communicator::{TAG_UB, owner};
 use crate::entry::entry;
 use crate::errors::{Raiser, last_used_code};
 use crate::process::Process;
@@ -54,9 +54,6 @@ entry! {
         process.comm(comm)?.attributes.delete(owner(comm), comm_keyval)
     }
 }
-
-/// The highest tag that messages can have.
-pub(crate) const TAG_UB: c_int = c_int::MAX;
 
 /// The standard's attributes, and that of its fault chapter to be, on every communicator: addresses of numbers.
 fn predefined(process: &'static Process, keyval: c_int) -> Option<Opaque> {

@@ -1,47 +1,33 @@
-//! Datatypes: the objects behind `MPI_Datatype`, and the calls that make and describe them (MPI 5.0 §5).
-//!
-//! A predefined handle is a basic type of the engine; a derived one keeps the engine's datatype and the arguments it was
-//! made from. The engine knows nothing of handles, names, or whether a type was committed: that is checked here.
+//! A datatype and its table, and what calls want to know of a handle.
 
-mod attributes;
-mod calls;
-mod construct;
-mod elements;
-mod pack;
-mod predefined;
-mod query;
-mod recipe;
-
+use super::predefined::{self, basic_type, dense_size};
+use super::recipe::Recipe;
 use crate::abi::{MPI_DATATYPE_NULL, MPI_Datatype};
 use crate::arguments::{Wide, count};
 use crate::attributes::Attributes;
 use crate::handle::Table;
 use crate::name::Name;
-use recipe::Recipe;
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, Datatype};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
 
-pub(crate) use elements::{bytes_of_elements, elements_in};
-pub(crate) use predefined::{basic_type, dense_size};
-
 /// A datatype that the program has made.
 pub(crate) struct Derived {
-    inner: Datatype,
-    is_committed: AtomicBool,
+    pub(crate) inner: Datatype,
+    pub(crate) is_committed: AtomicBool,
     /// The program's handle, until it is freed, and what has to find the type by the handle.
     uses: AtomicUsize,
-    is_freed: AtomicBool,
+    pub(crate) is_freed: AtomicBool,
     pub(crate) name: Name,
-    recipe: Arc<Recipe>,
-    attributes: Attributes,
+    pub(crate) recipe: Arc<Recipe>,
+    pub(crate) attributes: Attributes,
 }
 
 pub(crate) static TYPES: Table<MPI_Datatype, Derived> = Table::new();
 
 /// The derived type of a handle.
-fn derived(datatype: MPI_Datatype) -> Option<&'static Derived> {
+pub(crate) fn derived(datatype: MPI_Datatype) -> Option<&'static Derived> {
     // SAFETY: MPI forbids to free a datatype while another thread passes it to a call.
     unsafe { TYPES.get(datatype) }
 }
@@ -87,7 +73,7 @@ pub(crate) fn elements_name(datatype: MPI_Datatype) -> String {
 }
 
 /// Enters a type; it is not committed.
-fn enter(inner: Datatype, recipe: impl Into<Arc<Recipe>>) -> Result<MPI_Datatype> {
+pub(crate) fn enter(inner: Datatype, recipe: impl Into<Arc<Recipe>>) -> Result<MPI_Datatype> {
     let derived = Derived {
         inner,
         is_committed: AtomicBool::new(false),
@@ -125,7 +111,7 @@ impl Drop for Kept {
 }
 
 /// Gives up a use of a handle.
-fn release(datatype: MPI_Datatype) {
+pub(crate) fn release(datatype: MPI_Datatype) {
     if let Some(derived) = derived(datatype)
         && derived.uses.fetch_sub(1, AcqRel) == 1
     {
@@ -158,7 +144,7 @@ pub(crate) fn bytes(name: &str, number: impl Wide, datatype: &Datatype) -> Resul
 }
 
 #[cold]
-fn unknown(name: &str, datatype: MPI_Datatype) -> Error {
+pub(crate) fn unknown(name: &str, datatype: MPI_Datatype) -> Error {
     let cause = match datatype {
         MPI_DATATYPE_NULL => format!("{name} is MPI_DATATYPE_NULL"),
         datatype => match predefined::unsupported(datatype) {

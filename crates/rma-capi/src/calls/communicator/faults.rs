@@ -3,10 +3,9 @@
 //!
 //! All but agreements and shrinking are local; all work on intercommunicators as well.
 
-use super::hints::Hints;
-use super::{Comm, Offspring};
 use crate::abi::*;
 use crate::arguments::{Out, negative};
+use crate::communicator::{Comm, Hints, Offspring};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;

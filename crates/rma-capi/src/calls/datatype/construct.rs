@@ -1,10 +1,9 @@
 //! `MPI_Type_*`: the constructors, and commit and free (MPI 5.0 §5.1).
 
-use super::attributes::{of, owner};
-use super::recipe::Recipe;
-use super::{TYPES, construct, derived, enter, get, release};
 use crate::abi::*;
 use crate::arguments::{In, Out};
+use crate::datatype::attributes::{of, owner};
+use crate::datatype::{Recipe, TYPES, construct, derived, enter, get, release};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use rma::{Error, ErrorClass};

@@ -1,25 +1,15 @@
-//! Communicators: the objects behind `MPI_Comm`, and the calls on them (MPI 5.0 §7).
+//! A communicator and its table, and how one is made from another.
 
-mod attributes;
-mod calls;
-mod create;
-mod faults;
-mod hints;
-mod idup;
-mod inter;
-mod partners;
-
-pub(crate) use attributes::TAG_UB;
-pub(crate) use partners::Partners;
-
+use super::hints::Hints;
+use super::partners::Partners;
 use crate::abi::MPI_Comm;
 use crate::attributes::{Attributes, Kind, Owner};
 use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
 use crate::name::Name;
-use hints::Hints;
 use rma::raw::Intercommunicator;
 use rma::{Communicator, Error, ErrorClass, Result};
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// A communicator of the program.
@@ -34,6 +24,9 @@ pub(crate) struct Comm {
     pub(crate) hints: Hints,
     partners: Partners,
 }
+
+/// The highest tag that messages can have.
+pub(crate) const TAG_UB: c_int = c_int::MAX;
 
 pub(crate) static COMMS: Table<MPI_Comm, Comm> = Table::new();
 
@@ -69,7 +62,7 @@ impl Comm {
     }
 
     /// What a communicator made from this one has before its ranks are known.
-    fn offspring(&self, hints: Hints) -> Offspring {
+    pub(crate) fn offspring(&self, hints: Hints) -> Offspring {
         let handler = Arc::new(Attached::inherited(&self.handler));
         Offspring { handler, attributes: Attributes::new(), hints }
     }
@@ -101,19 +94,19 @@ impl Comm {
 }
 
 /// A communicator that is being made from another.
-struct Offspring {
+pub(crate) struct Offspring {
     handler: Arc<Attached>,
-    attributes: Attributes,
+    pub(crate) attributes: Attributes,
     hints: Hints,
 }
 
 impl Offspring {
-    fn enter_inter(self, inter: Intercommunicator) -> Result<MPI_Comm> {
+    pub(crate) fn enter_inter(self, inter: Intercommunicator) -> Result<MPI_Comm> {
         let local = Arc::new(inter.local_ranks());
         self.enter_itself(local, Some(Arc::new(inter)))
     }
 
-    fn enter_itself(
+    pub(crate) fn enter_itself(
         self,
         inner: Arc<Communicator>,
         inter: Option<Arc<Intercommunicator>>,
@@ -133,7 +126,7 @@ impl Offspring {
 }
 
 /// Lets go of a communicator of which the program gets no handle: its other ranks wait for this one no more.
-fn disown(comm: &Communicator, inter: Option<&Intercommunicator>) {
+pub(crate) fn disown(comm: &Communicator, inter: Option<&Intercommunicator>) {
     match inter {
         None => comm.disown(),
         Some(inter) => inter.disown(),

@@ -1,9 +1,9 @@
 //! Making and freeing communicators (MPI 5.0 §7.4.2, §7.4.3).
 
-use super::hints::{Hints, given};
-use super::{COMMS, Comm, disown, owner};
+use super::hints::given;
 use crate::abi::*;
 use crate::arguments::{Out, negative};
+use crate::communicator::{COMMS, Comm, Hints, disown, owner};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::process::Process;

@@ -1,0 +1,9 @@
+//! The calls on communicators (MPI 5.0 §7, and the fault chapter to be).
+
+mod attributes;
+mod create;
+mod faults;
+mod hints;
+mod idup;
+mod inter;
+mod query;
