@@ -12,5 +12,7 @@ mod errors;
 mod group;
 mod info;
 mod memory;
+mod message;
 mod op;
+mod request;
 mod unsupported;

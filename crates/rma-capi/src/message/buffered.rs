@@ -8,17 +8,15 @@ use super::send::{Elements, buffer};
 use super::transfer::{Sending, begin_send_of};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, count};
-use crate::entry::{entry, forms};
-use crate::errors::Raiser;
 use crate::process::Process;
-use crate::request::{End, Pending, enter, wait_for};
+use crate::request::{End, Pending, wait_for};
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
 /// Whose buffer: that of a communicator, or that of the process, which the other communicators share.
-type Owner = Option<MPI_Comm>;
+pub(crate) type Owner = Option<MPI_Comm>;
 
 /// What is attached: address and size. Handles come only once, so what a freed communicator had is nobody's.
 static BUFFERS: Mutex<BTreeMap<Owner, (usize, i64)>> = Mutex::new(BTreeMap::new());
@@ -27,7 +25,7 @@ static BUFFERS: Mutex<BTreeMap<Owner, (usize, i64)>> = Mutex::new(BTreeMap::new(
 static LEAVING: Mutex<Vec<(Owner, Sending)>> = Mutex::new(Vec::new());
 
 /// A buffered send, or the wait for all of a buffer.
-struct Flush(Owner);
+pub(crate) struct Flush(pub(crate) Owner);
 
 impl Pending for Flush {
     fn take_end(&mut self) -> Option<End> {
@@ -38,7 +36,7 @@ impl Pending for Flush {
 }
 
 /// A message that is in a buffer: its send is over.
-struct Buffered;
+pub(crate) struct Buffered;
 
 impl Pending for Buffered {
     fn take_end(&mut self) -> Option<End> {
@@ -46,71 +44,7 @@ impl Pending for Buffered {
     }
 }
 
-forms! {
-    /// `MPI_Bsend` (§3.4).
-    fn MPI_Bsend | MPI_Bsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
-    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm) }
-
-    /// `MPI_Ibsend` (§3.7.2): over at once.
-    fn MPI_Ibsend | MPI_Ibsend_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
-    )
-    raises Raiser::Comm(comm); |process| {
-        request.check("request")?;
-        send(process, (buf, count, datatype), dest, tag, comm)?;
-        request.set("request", enter(Box::new(Buffered), process.comm(comm)?.raiser(comm))?)
-    }
-
-    /// `MPI_Buffer_attach` (§3.6).
-    fn MPI_Buffer_attach | MPI_Buffer_attach_c(buffer: Memory, size: Number) raises Raiser::Nobody; |_| {
-        attach(None, buffer, size)
-    }
-
-    /// `MPI_Buffer_detach` (§3.6).
-    fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>) raises Raiser::Nobody; |process| {
-        detach(process, None, buffer_addr, size)
-    }
-
-    /// `MPI_Comm_attach_buffer` (§3.6).
-    fn MPI_Comm_attach_buffer | MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: Memory, size: Number)
-    raises Raiser::Comm(comm); |process| {
-        process.comm(comm)?;
-        attach(Some(comm), buffer, size)
-    }
-
-    /// `MPI_Comm_detach_buffer` (§3.6).
-    fn MPI_Comm_detach_buffer | MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: Out<*mut c_void>, size: Out<Number>)
-    raises Raiser::Comm(comm); |process| {
-        process.comm(comm)?;
-        detach(process, Some(comm), buffer_addr, size)
-    }
-}
-
-entry! {
-    /// `MPI_Buffer_flush` (§3.6).
-    fn MPI_Buffer_flush() raises Raiser::Nobody; |process| { wait_for(process, &mut Flush(None), None) }
-
-    /// `MPI_Buffer_iflush` (§3.6).
-    fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::Nobody; |_| {
-        request.check("request")?;
-        request.set("request", enter(Box::new(Flush(None)), Raiser::Nobody)?)
-    }
-
-    /// `MPI_Comm_flush_buffer` (§3.6).
-    fn MPI_Comm_flush_buffer(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
-        process.comm(comm)?;
-        wait_for(process, &mut Flush(Some(comm)), None)
-    }
-
-    /// `MPI_Comm_iflush_buffer` (§3.6).
-    fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>) raises Raiser::Comm(comm); |process| {
-        request.check("request")?;
-        let raiser = process.comm(comm)?.raiser(comm);
-        request.set("request", enter(Box::new(Flush(Some(comm))), raiser)?)
-    }
-}
-
-fn send<C: Wide>(
+pub(crate) fn send<C: Wide>(
     process: &'static Process,
     elements: Elements<C>,
     dest: c_int,
@@ -129,7 +63,7 @@ fn send<C: Wide>(
     Ok(())
 }
 
-fn attach(owner: Owner, memory: Memory, size: impl Wide) -> Result<()> {
+pub(crate) fn attach(owner: Owner, memory: Memory, size: impl Wide) -> Result<()> {
     // For `MPI_BUFFER_AUTOMATIC` the size does not matter.
     let is_automatic = memory.address() == MPI_BUFFER_AUTOMATIC;
     let len = if is_automatic { 0 } else { count("size", size)? as i64 };
@@ -144,7 +78,7 @@ fn attach(owner: Owner, memory: Memory, size: impl Wide) -> Result<()> {
     Ok(())
 }
 
-fn detach<C: Wide>(
+pub(crate) fn detach<C: Wide>(
     process: &'static Process,
     owner: Owner,
     address: Out<*mut c_void>,

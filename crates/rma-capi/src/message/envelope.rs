@@ -10,23 +10,23 @@ use std::ffi::c_int;
 
 /// What a receive or a probe takes.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) scope: Scope,
-    pub(super) source: Option<Peer>,
-    pub(super) tag: Option<u64>,
+pub(crate) struct Wanted {
+    pub(crate) scope: Scope,
+    pub(crate) source: Option<Peer>,
+    pub(crate) tag: Option<u64>,
 }
 
 /// Where a message goes.
 #[derive(Clone, Copy)]
-pub(super) struct Address {
-    pub(super) scope: Scope,
-    pub(super) to: Peer,
-    pub(super) tag: u64,
+pub(crate) struct Address {
+    pub(crate) scope: Scope,
+    pub(crate) to: Peer,
+    pub(crate) tag: u64,
 }
 
 impl Wanted {
     /// `None` stands for `MPI_PROC_NULL`, from which nothing comes.
-    pub(super) fn new(partners: &Partners, source: c_int, tag: c_int) -> Result<Option<Self>> {
+    pub(crate) fn new(partners: &Partners, source: c_int, tag: c_int) -> Result<Option<Self>> {
         let tag = match tag {
             MPI_ANY_TAG => None,
             tag => Some(tag_of(tag, ", and is not MPI_ANY_TAG")?),
@@ -42,7 +42,7 @@ impl Wanted {
 
 impl Address {
     /// `None` stands for `MPI_PROC_NULL`, to which nothing goes.
-    pub(super) fn new(partners: &Partners, dest: c_int, tag: c_int) -> Result<Option<Self>> {
+    pub(crate) fn new(partners: &Partners, dest: c_int, tag: c_int) -> Result<Option<Self>> {
         let tag = tag_of(tag, "")?;
         match dest {
             MPI_PROC_NULL => Ok(None),
@@ -52,12 +52,12 @@ impl Address {
 }
 
 /// The status of a message that was received.
-pub(super) fn status_of(partners: &Partners, received: &Received) -> Status {
+pub(crate) fn status_of(partners: &Partners, received: &Received) -> Status {
     status(partners, received.source, received.tag, received.len)
 }
 
 /// The status of a message that waits.
-pub(super) fn status_of_waiting(partners: &Partners, waiting: Waiting) -> Status {
+pub(crate) fn status_of_waiting(partners: &Partners, waiting: Waiting) -> Status {
     status(partners, waiting.source, waiting.tag, waiting.len)
 }
 

@@ -1,10 +1,9 @@
-//! Probes (MPI 5.0 §3.8.1, §3.8.2): what a receive would take, and taking it out of matching for a receive of its own.
+//! What probes find (MPI 5.0 §3.8.1, §3.8.2): what a receive would take, and taking it out of matching for a receive of its own.
 
 use super::envelope::{Wanted, status_of_waiting};
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::communicator::{Comm, Partners};
-use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::handle::Table;
 use crate::process::Process;
@@ -12,7 +11,6 @@ use crate::request::{Status, StatusOut};
 use parking_lot::Mutex;
 use rma::raw::MatchedMessage;
 use rma::{Error, ErrorClass, Result};
-use std::ffi::c_int;
 
 /// A message that a probe has taken.
 pub(crate) struct Taken {
@@ -23,86 +21,9 @@ pub(crate) struct Taken {
 
 pub(crate) static MESSAGES: Table<MPI_Message, Mutex<Taken>> = Table::new();
 
-entry! {
-    /// `MPI_Probe` (§3.8.1).
-    fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) raises Raiser::Comm(comm); |process| {
-        let comm = process.comm(comm)?;
-        let found = match Wanted::new(comm.partners(), source, tag)? {
-            None => Status::NO_PROCESS,
-            Some(wanted) => process.wait(|| look(comm, wanted))?,
-        };
-        found.store(status);
-        Ok(())
-    }
-
-    /// `MPI_Iprobe` (§3.8.1).
-    fn MPI_Iprobe(
-        source: c_int,
-        tag: c_int,
-        comm: MPI_Comm,
-        flag: Out<c_int>,
-        status: StatusOut,
-    ) raises Raiser::Comm(comm); |process| {
-        let comm = process.comm(comm)?;
-        let wanted = Wanted::new(comm.partners(), source, tag)?;
-        process.poll();
-        let found = match wanted {
-            None => Some(Status::NO_PROCESS),
-            Some(wanted) => look(comm, wanted)?,
-        };
-        flag.set("flag", found.is_some().into())?;
-        if let Some(found) = found {
-            found.store(status);
-        }
-        Ok(())
-    }
-
-    /// `MPI_Mprobe` (§3.8.2).
-    fn MPI_Mprobe(
-        source: c_int,
-        tag: c_int,
-        comm: MPI_Comm,
-        message: Out<MPI_Message>,
-        status: StatusOut,
-    ) raises Raiser::Comm(comm); |process| {
-        message.check("message")?;
-        let found = process.comm(comm)?;
-        let taken = match Wanted::new(found.partners(), source, tag)? {
-            None => None,
-            Some(wanted) => Some(process.wait(|| take_one(found, wanted))?),
-        };
-        hand_out(process, comm, taken, message, status)
-    }
-
-    /// `MPI_Improbe` (§3.8.2).
-    fn MPI_Improbe(
-        source: c_int,
-        tag: c_int,
-        comm: MPI_Comm,
-        flag: Out<c_int>,
-        message: Out<MPI_Message>,
-        status: StatusOut,
-    ) raises Raiser::Comm(comm); |process| {
-        message.check("message")?;
-        flag.check("flag")?;
-        let found = process.comm(comm)?;
-        let wanted = Wanted::new(found.partners(), source, tag)?;
-        process.poll();
-        let taken = match wanted {
-            None => None,
-            Some(wanted) => match take_one(found, wanted)? {
-                Some(taken) => Some(taken),
-                None => return flag.set("flag", 0),
-            },
-        };
-        flag.set("flag", 1)?;
-        hand_out(process, comm, taken, message, status)
-    }
-}
-
 impl Raiser {
     /// The communicator that a message is of.
-    pub(super) fn of_message(message: Out<MPI_Message>) -> Self {
+    pub(crate) fn of_message(message: Out<MPI_Message>) -> Self {
         let found = message.current().one("message").ok().and_then(find);
         found.map_or(Self::Nobody, |taken| taken.lock().raiser.clone())
     }
@@ -128,7 +49,7 @@ fn find(message: MPI_Message) -> Option<&'static Mutex<Taken>> {
     unsafe { MESSAGES.get(message) }
 }
 
-fn look(comm: &Comm, wanted: Wanted) -> Result<Option<Status>> {
+pub(crate) fn look(comm: &Comm, wanted: Wanted) -> Result<Option<Status>> {
     let messenger = comm.inner.runtime().messenger();
     let found = messenger.probe(wanted.scope, wanted.source, wanted.tag);
     if found.is_none() {
@@ -137,7 +58,7 @@ fn look(comm: &Comm, wanted: Wanted) -> Result<Option<Status>> {
     Ok(found.map(|waiting| status_of_waiting(comm.partners(), waiting)))
 }
 
-fn take_one(comm: &Comm, wanted: Wanted) -> Result<Option<MatchedMessage>> {
+pub(crate) fn take_one(comm: &Comm, wanted: Wanted) -> Result<Option<MatchedMessage>> {
     let messenger = comm.inner.runtime().messenger();
     let taken = messenger.take(wanted.scope, wanted.source, wanted.tag);
     if taken.is_none() {
@@ -146,7 +67,7 @@ fn take_one(comm: &Comm, wanted: Wanted) -> Result<Option<MatchedMessage>> {
     Ok(taken)
 }
 
-fn hand_out(
+pub(crate) fn hand_out(
     process: &'static Process,
     comm: MPI_Comm,
     taken: Option<MatchedMessage>,

@@ -14,18 +14,18 @@ use rma_core::datatype::Scatter;
 
 /// Elements of the program.
 #[derive(Clone, Copy)]
-pub(super) struct Buffer<C> {
-    pub(super) name: &'static str,
-    pub(super) address: Memory,
-    pub(super) count: C,
-    pub(super) datatype: MPI_Datatype,
+pub(crate) struct Buffer<C> {
+    pub(crate) name: &'static str,
+    pub(crate) address: Memory,
+    pub(crate) count: C,
+    pub(crate) datatype: MPI_Datatype,
 }
 
 /// A message that leaves, or, to `MPI_PROC_NULL`, none.
-pub(super) struct Sending(Option<SendRequest>);
+pub(crate) struct Sending(Option<SendRequest>);
 
 /// A message that is waited for.
-pub(super) enum Receiving {
+pub(crate) enum Receiving {
     /// From `MPI_PROC_NULL`.
     Nothing,
     Message {
@@ -39,7 +39,7 @@ pub(super) enum Receiving {
 
 impl<C: Wide> Buffer<C> {
     /// Checks all but the address, which does not matter where nothing is sent or received.
-    pub(super) fn check_elements(&self) -> Result<()> {
+    pub(crate) fn check_elements(&self) -> Result<()> {
         datatype::committed("datatype", self.datatype)?;
         count("count", self.count).map(drop)
     }
@@ -55,7 +55,7 @@ impl<C: Wide> Buffer<C> {
     }
 
     /// Checks it, for calls that must not fail after they have done something.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let datatype = datatype::committed("datatype", self.datatype)?;
         self.address.gather(self.name, count("count", self.count)?, &datatype).map(drop)
     }
@@ -63,7 +63,7 @@ impl<C: Wide> Buffer<C> {
 
 impl<C: Wide> Buffer<C> {
     /// Checks that this buffer, which is sent, and the one of a receive have no byte in common.
-    pub(super) fn check_apart(&self, received: &Self) -> Result<()> {
+    pub(crate) fn check_apart(&self, received: &Self) -> Result<()> {
         let (sent, room) = (self.touched()?, received.touched()?);
         check_apart([self.name, received.name], sent.into_iter(), room.into_iter())
     }
@@ -76,12 +76,12 @@ impl<C: Wide> Buffer<C> {
 
 impl Sending {
     /// No message, or one that has left.
-    pub(super) const NOTHING: Self = Self(None);
+    pub(crate) const NOTHING: Self = Self(None);
 }
 
 /// Sends a short message of elements without gaps the short way; see [`rma::raw::Runtime::send_now`]. `false` when it is to
 /// go the ordinary way, which also finds out what is wrong with the arguments.
-pub(super) fn has_left<C: Wide>(comm: &Comm, address: Option<Address>, buffer: Buffer<C>) -> bool {
+pub(crate) fn has_left<C: Wide>(comm: &Comm, address: Option<Address>, buffer: Buffer<C>) -> bool {
     let Some(Address { scope, to, tag }) = address else { return false };
     let Some(len) = dense_bytes(buffer.count, buffer.datatype) else { return false };
     let Some(span) = buffer.address.readable_at_all(len) else { return false };
@@ -89,14 +89,14 @@ pub(super) fn has_left<C: Wide>(comm: &Comm, address: Option<Address>, buffer: B
 }
 
 /// What a receive within one call has come to.
-pub(super) enum Now {
+pub(crate) enum Now {
     Over(Status),
     Receiving(Receiving),
 }
 
 /// Receives a short message of elements without gaps the short way; see [`rma::raw::Runtime::receive_now`]. `None` when it is
 /// to go the ordinary way, which also finds out what is wrong with the arguments.
-pub(super) fn receive_now<C: Wide>(
+pub(crate) fn receive_now<C: Wide>(
     comm: &Comm,
     wanted: Option<Wanted>,
     buffer: Buffer<C>,
@@ -118,7 +118,7 @@ pub(super) fn receive_now<C: Wide>(
 }
 
 /// Begins to send from the program's memory.
-pub(super) fn begin_send<C: Wide>(
+pub(crate) fn begin_send<C: Wide>(
     comm: &Comm,
     address: Option<Address>,
     buffer: Buffer<C>,
@@ -145,7 +145,7 @@ fn copy<C: Wide>(buffer: Buffer<C>) -> Result<Vec<u8>> {
 }
 
 /// Begins to send a copy of the elements, so that the program's memory is free again at once.
-pub(super) fn begin_send_of<C: Wide>(
+pub(crate) fn begin_send_of<C: Wide>(
     comm: &Comm,
     address: Option<Address>,
     buffer: Buffer<C>,
@@ -158,7 +158,7 @@ pub(super) fn begin_send_of<C: Wide>(
 }
 
 /// Begins to receive into the program's memory.
-pub(super) fn begin_receive<C: Wide>(
+pub(crate) fn begin_receive<C: Wide>(
     comm: &Comm,
     wanted: Option<Wanted>,
     buffer: Buffer<C>,
@@ -175,7 +175,7 @@ pub(super) fn begin_receive<C: Wide>(
 }
 
 /// Begins to receive a message that was taken out of matching.
-pub(super) fn begin_receive_of<C: Wide>(
+pub(crate) fn begin_receive_of<C: Wide>(
     partners: Partners,
     message: MatchedMessage,
     buffer: Buffer<C>,

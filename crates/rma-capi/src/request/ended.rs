@@ -8,7 +8,9 @@
 //! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
 //! odd while the program has its request; it grows by one with each change, so that a handle is good for one request.
 
-use super::{End, Listed, MPI_REQUEST_NULL, MPI_Request, Request, State, Status, StatusOut, next_call};
+use super::object::{Listed, Request, State, next_call};
+use super::status::{End, Status, StatusOut};
+use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::arguments::Out;
 use crate::errors::Raiser;
 use crate::handle::{GENERATION_MASK, GENERATION_SHIFT, KIND_SHIFT};
@@ -31,7 +33,7 @@ static SLOTS: [Slot; 1 << INDEX_BITS] = [const { Slot::new() }; 1 << INDEX_BITS]
 /// The slot to be tried next: the one given back last, or the next one to that taken last.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-pub(super) struct Slot {
+pub(crate) struct Slot {
     generation: AtomicU32,
     listed: Listed,
     /// What calls that know only of requests find here.
@@ -45,7 +47,7 @@ impl Slot {
 
     /// The slot of a handle that is good.
     #[inline(always)]
-    pub(super) fn of(handle: MPI_Request) -> Option<&'static Self> {
+    pub(crate) fn of(handle: MPI_Request) -> Option<&'static Self> {
         let slot = SLOTS.get(handle.0 as u32 as usize).filter(|_| handle.0 >> KIND_SHIFT == KIND)?;
         let generation = slot.generation.load(Acquire);
         (generation % 2 == 1 && bits(generation, handle.0 as u32 as usize) == handle.0).then_some(slot)
@@ -55,7 +57,7 @@ impl Slot {
     /// completed the request meanwhile: then the slot may be somebody else's already.
     #[inline(always)]
     #[must_use]
-    pub(super) fn give_back(&self, handle: MPI_Request) -> bool {
+    pub(crate) fn give_back(&self, handle: MPI_Request) -> bool {
         let taken = generation_of(handle);
         let is_mine = self.advance(taken, Release);
         if is_mine {
@@ -77,7 +79,7 @@ impl Slot {
         self.generation.compare_exchange(from, next(from), order, Relaxed).is_ok()
     }
 
-    pub(super) fn request(&self) -> Arc<Request> {
+    pub(crate) fn request(&self) -> Arc<Request> {
         let end = || Mutex::new(State::Ended(End::done()));
         let request = || Request { state: end(), raiser: Raiser::Nobody, listed: Listed::never() };
         Arc::clone(self.request.get_or_init(|| Arc::new(request())))
@@ -114,14 +116,14 @@ pub(crate) fn give_back(request: MPI_Request) {
 }
 
 /// A number for a handle: bit 29, twenty bits of the generation, nine of the index.
-pub(super) fn number(handle: MPI_Request) -> Option<c_int> {
+pub(crate) fn number(handle: MPI_Request) -> Option<c_int> {
     Slot::of(handle)?;
     let age = generation_of(handle) >> 1 & NUMBER_AGE_MASK;
     Some(NUMBER | (age << INDEX_BITS) as c_int | handle.0 as u32 as c_int)
 }
 
 /// The handle of a number that [`number`] has given, if it is still good.
-pub(super) fn of_number(of: c_int) -> Option<MPI_Request> {
+pub(crate) fn of_number(of: c_int) -> Option<MPI_Request> {
     let index = of as usize % SLOTS.len();
     let handle = MPI_Request(bits(SLOTS[index].generation.load(Acquire), index));
     (number(handle) == Some(of)).then_some(handle)
@@ -129,7 +131,7 @@ pub(super) fn of_number(of: c_int) -> Option<MPI_Request> {
 
 /// `MPI_Wait`, if the request is one of these and it is not time for a poll; `None`, and nothing done, otherwise.
 #[inline(always)]
-pub(super) fn wait_now(request: Out<MPI_Request>, status: StatusOut) -> Option<()> {
+pub(crate) fn wait_now(request: Out<MPI_Request>, status: StatusOut) -> Option<()> {
     let handle = request.value()?;
     let slot = Slot::of(handle).filter(|_| may_pass())?;
     if !slot.give_back(handle) {
@@ -142,7 +144,7 @@ pub(super) fn wait_now(request: Out<MPI_Request>, status: StatusOut) -> Option<(
 
 /// `MPI_Test`, likewise.
 #[inline(always)]
-pub(super) fn test_now(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) -> Option<()> {
+pub(crate) fn test_now(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) -> Option<()> {
     if flag.is_null() {
         return None;
     }
@@ -152,7 +154,7 @@ pub(super) fn test_now(request: Out<MPI_Request>, flag: Out<c_int>, status: Stat
 
 /// `MPI_Waitall`, if all requests are different ones of these, or null, likewise.
 #[inline(always)]
-pub(super) fn wait_all_now(count: c_int, requests: Out<MPI_Request>, statuses: StatusOut) -> Option<()> {
+pub(crate) fn wait_all_now(count: c_int, requests: Out<MPI_Request>, statuses: StatusOut) -> Option<()> {
     let count = count_of_ended(count, requests).filter(|_| may_pass())?;
     end_all(count, requests, statuses);
     Some(())
@@ -167,7 +169,7 @@ fn may_pass() -> bool {
 
 /// How many requests there are, if all are different ones of these, or null.
 #[inline(always)]
-pub(super) fn count_of_ended(count: c_int, requests: Out<MPI_Request>) -> Option<usize> {
+pub(crate) fn count_of_ended(count: c_int, requests: Out<MPI_Request>) -> Option<usize> {
     let count = usize::try_from(count).ok()?;
     let handles = || (0..count).map(|place| requests.at(place).value());
     let is_one = |handle| handle == MPI_REQUEST_NULL || Slot::of(handle).is_some();
@@ -182,7 +184,7 @@ pub(super) fn count_of_ended(count: c_int, requests: Out<MPI_Request>) -> Option
 
 /// Gives back as many as [`count_of_ended`] has answered.
 #[inline(always)]
-pub(super) fn end_all(count: usize, requests: Out<MPI_Request>, statuses: StatusOut) {
+pub(crate) fn end_all(count: usize, requests: Out<MPI_Request>, statuses: StatusOut) {
     for request in (0..count).map(|place| requests.at(place)) {
         request.value().into_iter().for_each(give_back);
         // There is a place, as it was read from.

@@ -1,17 +1,7 @@
-//! Requests: the objects behind `MPI_Request`, of whatever kind, and the calls that complete them (MPI 5.0 §3.7).
-//!
-//! ```text
-//!   Active ── what is under way says how it ended ──> Ended ── told to the program ──> gone
-//! ```
-//!
-//! What is under way is a [`Pending`]: a message, a collective, a one-sided operation. The calls here know nothing else of
-//! it, so that one call completes any mixture. Waiting is the runtime's; looking at a request moves nothing.
+//! A request and its table: what is under way, how it ended, and waiting for it.
 
-mod complete;
-mod ended;
-mod several;
-mod status;
-
+use super::ended::{self, take_ended};
+use super::status::{End, StatusOut};
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::errors::Raiser;
 use crate::handle::Table;
@@ -22,9 +12,6 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-pub(crate) use ended::{give_back, take_ended};
-pub(crate) use status::{End, Status, StatusOut};
 
 /// Something under way.
 pub(crate) trait Pending: Send {
@@ -48,30 +35,30 @@ pub(crate) trait Pending: Send {
 
 /// A request of the program.
 pub(crate) struct Request {
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// Whose handler gets its errors.
-    raiser: Raiser,
-    listed: Listed,
+    pub(crate) raiser: Raiser,
+    pub(crate) listed: Listed,
 }
 
 /// The last call that found a request in an array.
-struct Listed(AtomicU64);
+pub(crate) struct Listed(AtomicU64);
 
 impl Listed {
-    const fn never() -> Self {
+    pub(super) const fn never() -> Self {
         Self(AtomicU64::new(0))
     }
 
     /// Whether a call of this number has found it before; it has now. Threads that have a request in two arrays at once may not
     /// find out.
-    fn is_by(&self, call: u64) -> bool {
+    pub(crate) fn is_by(&self, call: u64) -> bool {
         let last = self.0.load(Relaxed);
         self.0.store(call, Relaxed);
         last == call
     }
 }
 
-enum State {
+pub(super) enum State {
     Active(Box<dyn Pending>),
     Ended(End),
 }
@@ -83,7 +70,7 @@ static FREED: Mutex<Vec<Box<dyn Pending>>> = Mutex::new(Vec::new());
 
 impl Request {
     /// How it ended, if it has.
-    fn look(&self) -> Option<End> {
+    pub(crate) fn look(&self) -> Option<End> {
         let mut state = self.state.lock();
         if let State::Active(pending) = &mut *state {
             let end = pending.take_end()?;
@@ -99,14 +86,14 @@ impl Request {
     }
 
     /// Tells what has to come for its end, unless it has ended.
-    fn seek(&self, each: &mut dyn FnMut(Sought)) {
+    pub(crate) fn seek(&self, each: &mut dyn FnMut(Sought)) {
         if let State::Active(pending) = &*self.state.lock() {
             pending.seek(each);
         }
     }
 
     /// The call that a wait for it alone is a part of: other ranks are to enter that of a collective.
-    fn call(&self) -> &'static str {
+    pub(crate) fn call(&self) -> &'static str {
         let mut call = "wait";
         self.seek(&mut |sought| {
             if let Sought::Collective(of) = sought {
@@ -116,7 +103,7 @@ impl Request {
         call
     }
 
-    fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         if let State::Active(pending) = &mut *self.state.lock() {
             pending.cancel();
         }
@@ -147,7 +134,7 @@ pub(crate) fn enter_or_end<P: Pending + 'static>(mut pending: P, raiser: Raiser)
 }
 
 /// Takes a request out.
-fn remove(request: MPI_Request) -> Option<Arc<Request>> {
+pub(crate) fn remove(request: MPI_Request) -> Option<Arc<Request>> {
     match ended::Slot::of(request) {
         Some(slot) => slot.give_back(request).then(|| slot.request()),
         None => REQUESTS.remove(request).map(|request| *request),
@@ -155,7 +142,7 @@ fn remove(request: MPI_Request) -> Option<Arc<Request>> {
 }
 
 /// A number for a call that takes out requests of an array.
-fn next_call() -> u64 {
+pub(crate) fn next_call() -> u64 {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     CALLS.fetch_add(1, Relaxed) + 1
 }
@@ -221,7 +208,7 @@ pub(crate) fn wait_within(
 ///
 /// # Errors
 /// `MPI_ERR_REQUEST` when it is of no request.
-fn get(request: MPI_Request) -> Result<Arc<Request>> {
+pub(crate) fn get(request: MPI_Request) -> Result<Arc<Request>> {
     // One thread may cancel what another waits for, and has perhaps just completed.
     let ended = ended::Slot::of(request).map(ended::Slot::request);
     ended.or_else(|| REQUESTS.share(request)).ok_or_else(|| {
@@ -234,7 +221,7 @@ fn get(request: MPI_Request) -> Result<Arc<Request>> {
 }
 
 /// Frees a request; what it stands for goes on.
-fn free(request: MPI_Request) -> Result<()> {
+pub(crate) fn free(request: MPI_Request) -> Result<()> {
     get(request)?;
     let mut freed = FREED.lock();
     freed.retain_mut(|pending| pending.take_end().is_none());

@@ -3,12 +3,12 @@
 //! Matching, ordering and flow are the runtime's; here ranks become processes and back, and buffers the bytes of a
 //! datatype. `MPI_PROC_NULL` ends here.
 
-mod buffered;
-mod envelope;
-mod exchange;
-mod probe;
-mod receive;
-mod send;
-mod transfer;
+pub(crate) mod buffered;
+pub(crate) mod envelope;
+pub(crate) mod exchange;
+pub(crate) mod probe;
+pub(crate) mod receive;
+pub(crate) mod send;
+pub(crate) mod transfer;
 
 pub(crate) use probe::MESSAGES;

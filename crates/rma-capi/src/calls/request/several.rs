@@ -4,13 +4,13 @@
 //! request that failed. [`MPI_Waitall`] returns as soon as one has failed, since others may depend on what the program does
 //! about it: what has not ended stays, and has `MPI_ERR_PENDING` in its status.
 
-use super::ended::{count_of_ended, end_all, wait_all_now};
-use super::{End, Request, Status, StatusOut, get, next_call, remove};
 use crate::abi::*;
 use crate::arguments::{In, Out, len};
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::process::Sought;
+use crate::request::ended::{count_of_ended, end_all, wait_all_now};
+use crate::request::{End, Request, Status, StatusOut, get, next_call, remove};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! The calls that take one request (MPI 5.0 §3.7.3, §3.7.4, §3.7.6, §3.8.4).
 
-use super::ended::{Slot, test_now, wait_now};
-use super::{End, Status, StatusOut, free, get, remove};
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
+use crate::request::ended::{Slot, test_now, wait_now};
+use crate::request::{End, Status, StatusOut, free, get, remove};
 use std::ffi::c_int;
 
 entry_of_any! {

@@ -1,0 +1,73 @@
+//! Buffered sends, and the calls on buffers (MPI 5.0 §3.4, §3.6).
+
+use crate::abi::*;
+use crate::arguments::{Memory, Out};
+use crate::entry::{entry, forms};
+use crate::errors::Raiser;
+use crate::message::buffered::{Buffered, Flush, attach, detach, send};
+use crate::request::{enter, wait_for};
+use std::ffi::{c_int, c_void};
+
+forms! {
+    /// `MPI_Bsend` (§3.4).
+    fn MPI_Bsend | MPI_Bsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
+    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm) }
+
+    /// `MPI_Ibsend` (§3.7.2): over at once.
+    fn MPI_Ibsend | MPI_Ibsend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        request.check("request")?;
+        send(process, (buf, count, datatype), dest, tag, comm)?;
+        request.set("request", enter(Box::new(Buffered), process.comm(comm)?.raiser(comm))?)
+    }
+
+    /// `MPI_Buffer_attach` (§3.6).
+    fn MPI_Buffer_attach | MPI_Buffer_attach_c(buffer: Memory, size: Number) raises Raiser::Nobody; |_| {
+        attach(None, buffer, size)
+    }
+
+    /// `MPI_Buffer_detach` (§3.6).
+    fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>) raises Raiser::Nobody; |process| {
+        detach(process, None, buffer_addr, size)
+    }
+
+    /// `MPI_Comm_attach_buffer` (§3.6).
+    fn MPI_Comm_attach_buffer | MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: Memory, size: Number)
+    raises Raiser::Comm(comm); |process| {
+        process.comm(comm)?;
+        attach(Some(comm), buffer, size)
+    }
+
+    /// `MPI_Comm_detach_buffer` (§3.6).
+    fn MPI_Comm_detach_buffer | MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: Out<*mut c_void>, size: Out<Number>)
+    raises Raiser::Comm(comm); |process| {
+        process.comm(comm)?;
+        detach(process, Some(comm), buffer_addr, size)
+    }
+}
+
+entry! {
+    /// `MPI_Buffer_flush` (§3.6).
+    fn MPI_Buffer_flush() raises Raiser::Nobody; |process| { wait_for(process, &mut Flush(None), None) }
+
+    /// `MPI_Buffer_iflush` (§3.6).
+    fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::Nobody; |_| {
+        request.check("request")?;
+        request.set("request", enter(Box::new(Flush(None)), Raiser::Nobody)?)
+    }
+
+    /// `MPI_Comm_flush_buffer` (§3.6).
+    fn MPI_Comm_flush_buffer(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
+        process.comm(comm)?;
+        wait_for(process, &mut Flush(Some(comm)), None)
+    }
+
+    /// `MPI_Comm_iflush_buffer` (§3.6).
+    fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>) raises Raiser::Comm(comm); |process| {
+        request.check("request")?;
+        let raiser = process.comm(comm)?.raiser(comm);
+        request.set("request", enter(Box::new(Flush(Some(comm))), raiser)?)
+    }
+}

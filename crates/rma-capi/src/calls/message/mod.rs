@@ -1,0 +1,7 @@
+//! The calls that send, receive and probe (MPI 5.0 §3).
+
+mod buffered;
+mod exchange;
+mod probe;
+mod receive;
+mod send;

@@ -1,0 +1,19 @@
+//! Requests: the objects behind `MPI_Request`, of whatever kind, and what they are of (MPI 5.0 §3.7).
+//!
+//! ```text
+//!   Active ── what is under way says how it ended ──> Ended ── told to the program ──> gone
+//! ```
+//!
+//! What is under way is a [`Pending`]: a message, a collective, a one-sided operation. The calls know nothing else of
+//! it, so that one call completes any mixture. Waiting is the runtime's; looking at a request moves nothing.
+
+pub(crate) mod ended;
+mod object;
+pub(crate) mod status;
+
+pub(crate) use ended::{give_back, take_ended};
+pub(crate) use object::{
+    Numbers, Pending, REQUESTS, Request, enter, enter_or_end, free, get, next_call, remove, wait_for,
+    wait_within,
+};
+pub(crate) use status::{End, Status, StatusOut};
