@@ -16,3 +16,4 @@ mod message;
 mod op;
 mod request;
 mod unsupported;
+mod window;

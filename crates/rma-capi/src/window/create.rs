@@ -1,54 +1,16 @@
-//! Making and freeing windows (MPI 5.0 §12.2). Errors of creation belong to the communicator.
+//! How windows are made.
 //!
 //! A rank whose arguments are wrong takes part all the same, and all ranks get an error.
 
-use super::hints::hints;
-use super::{Win, attributes, get, near};
+use super::{Win, hints, near};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, size};
-use crate::entry::{entry, forms};
-use crate::errors::Raiser;
 use crate::process::Process;
 use rma::{Error, ErrorClass, Result};
 use rma_core::window::{Hints, Window, WindowSpec};
 use std::ffi::c_void;
 
-forms! {
-    /// `MPI_Win_create` (§12.2.1).
-    fn MPI_Win_create | MPI_Win_create_c(
-        base: Memory, size: MPI_Aint, disp_unit: Place, info: MPI_Info, comm: MPI_Comm, win: Out<MPI_Win>,
-    )
-    raises Raiser::Comm(comm); |process| { create(process, base, size, disp_unit, info, comm, win) }
-
-    /// `MPI_Win_allocate` (§12.2.2).
-    fn MPI_Win_allocate | MPI_Win_allocate_c(
-        size: MPI_Aint, disp_unit: Place, info: MPI_Info, comm: MPI_Comm, baseptr: Out<*mut c_void>,
-        win: Out<MPI_Win>,
-    )
-    raises Raiser::Comm(comm); |process| {
-        let spec = |_: &Hints| {
-            Ok(WindowSpec::Allocate { len: self::size("size", size)?, unit: unit(disp_unit)? })
-        };
-        allocate(process, info, comm, baseptr, win, spec)
-    }
-}
-
-entry! {
-    /// `MPI_Win_free` (§12.2.5). The window stays, with its attributes, when freeing it is not legal now, and goes also when
-    /// what the other ranks do ends in an error.
-    fn MPI_Win_free(win: Out<MPI_Win>) raises Raiser::win_at(win); |_| {
-        let handle = win.current().one("win")?;
-        let window = get(handle)?;
-        let ending = window.inner.clone().begin_free().map_err(|(_, error)| error)?;
-        window.attributes.delete_all(attributes::owner(handle))?;
-        let ended = ending.wait();
-        near::remove(handle);
-        win.set("win", MPI_WIN_NULL)?;
-        ended
-    }
-}
-
-fn create(
+pub(crate) fn create(
     process: &'static Process,
     base: Memory,
     len: MPI_Aint,
@@ -67,7 +29,7 @@ fn create(
 }
 
 /// Creates a window whose memory the library gives.
-pub(super) fn allocate(
+pub(crate) fn allocate(
     process: &'static Process,
     info: MPI_Info,
     comm: MPI_Comm,
@@ -87,16 +49,16 @@ pub(super) fn allocate(
 }
 
 /// What a rank asks for.
-pub(super) struct Wish {
-    pub(super) spec: WindowSpec,
-    pub(super) hints: Hints,
+pub(crate) struct Wish {
+    pub(crate) spec: WindowSpec,
+    pub(crate) hints: Hints,
     /// The address of memory that the program brings along.
-    pub(super) base: usize,
+    pub(crate) base: usize,
 }
 
 /// Creates the window that is wished for, or takes part with the error that the wish is; it keeps the windows over whose memory
 /// it lies. Answers the address of its memory.
-pub(super) fn make(
+pub(crate) fn make(
     process: &'static Process,
     comm: MPI_Comm,
     wish: Result<Wish>,
@@ -123,7 +85,7 @@ pub(super) fn make(
     Ok((base, handle.ok_or_else(full)?))
 }
 
-pub(super) fn unit(disp_unit: impl Wide) -> Result<u64> {
+pub(crate) fn unit(disp_unit: impl Wide) -> Result<u64> {
     u64::try_from(disp_unit.wide()).ok().filter(|unit| *unit > 0).ok_or_else(|| {
         let cause = format!("disp_unit is {}, but must be positive", disp_unit.wide());
         Error::new(ErrorClass::Disp, "", cause)

@@ -4,7 +4,7 @@
 //! to the slot of the same index there. Invariant: while a place has a handle, its window is in the table: entered after it, taken
 //! out before it; and MPI is running and notes no names of calls ([`crate::process::is_unwatched`]), so that nobody has to ask.
 
-use super::{WINDOWS, Win};
+use super::object::{WINDOWS, Win, find};
 use crate::abi::MPI_Win;
 use crate::handle::Handle;
 use crate::process::is_unwatched;
@@ -58,7 +58,7 @@ pub(super) fn find_near(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
 pub(super) fn enter(window: Win) -> Option<MPI_Win> {
     let handle = WINDOWS.insert(window)?;
     if is_unwatched()
-        && let (Some(place), Some(window)) = (place_of(handle), super::find(handle))
+        && let (Some(place), Some(window)) = (place_of(handle), find(handle))
     {
         // SAFETY: the index is this window's, whose handle nobody has yet, and the one before has left the place.
         unsafe { *place.path.get() = MaybeUninit::new(window.inner.direct_path()) };
@@ -68,7 +68,7 @@ pub(super) fn enter(window: Win) -> Option<MPI_Win> {
 }
 
 /// Takes a window out of both.
-pub(super) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
+pub(crate) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
     if let Some(place) = place_of(handle)
         && place.handle.load(Relaxed) == handle.bits()
     {

@@ -4,8 +4,8 @@
 //! Each answers `None`, and has done nothing, when there is more to do or something is wrong; the ordinary way of
 //! [`super::transfer`] sees to that. See `rma_core::window` for what they call.
 
-use super::Win;
 use super::near::find_near;
+use super::object::{Win, find};
 use super::transfer::{Origin, Target, alike, dense, elements, is_same, otherwise};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
@@ -22,7 +22,7 @@ use std::ffi::c_int;
 
 /// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
 #[inline(always)]
-pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+pub(crate) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
     let path = find_near(win)?;
     let (len, rank, disp) = alike(origin, target)?;
     path.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
@@ -30,7 +30,7 @@ pub(super) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_
 
 /// `MPI_Put` of bytes that the sides say with different types, or where it can join others that wait; `None` likewise.
 #[inline(always)]
-pub(super) fn put_unlike_or_joins<C: Wide>(
+pub(crate) fn put_unlike_or_joins<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     win: MPI_Win,
@@ -39,13 +39,13 @@ pub(super) fn put_unlike_or_joins<C: Wide>(
     let from = origin.address.readable_at_all(len)?;
     let path = find_near(win)?;
     let joins = |window: &Win| window.inner.has_pack() && window.inner.put_joins(from, rank, disp);
-    let is_done = super::find(win).is_some_and(joins) || path.put_now(from, rank, disp);
+    let is_done = find(win).is_some_and(joins) || path.put_now(from, rank, disp);
     is_done.then_some(())
 }
 
 /// `MPI_Get`, likewise.
 #[inline(always)]
-pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+pub(crate) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
     let path = find_near(win)?;
     let (len, rank, disp) = alike(origin, target)?;
     path.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
@@ -53,14 +53,14 @@ pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_
 
 /// `MPI_Get` of bytes that the sides say with different types, likewise.
 #[inline(always)]
-pub(super) fn get_unlike<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+pub(crate) fn get_unlike<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     find_near(win)?.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
 }
 
 /// `MPI_Accumulate` of aligned words on memory that is mapped, likewise: of one, an atomic step.
 #[inline(always)]
-pub(super) fn accumulate_now<C: Wide>(
+pub(crate) fn accumulate_now<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
@@ -79,7 +79,7 @@ pub(super) fn accumulate_now<C: Wide>(
 
 /// `MPI_Accumulate`, where it can join others that wait, or all of it can be carried out on memory that is mapped, likewise.
 #[inline(always)]
-pub(super) fn accumulate_joins_or_runs<C: Wide>(
+pub(crate) fn accumulate_joins_or_runs<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
@@ -90,7 +90,7 @@ pub(super) fn accumulate_joins_or_runs<C: Wide>(
 
 /// As [`accumulate_joins_or_runs`], without packs.
 #[inline(always)]
-pub(super) fn accumulate_runs<C: Wide>(
+pub(crate) fn accumulate_runs<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
@@ -113,13 +113,13 @@ fn accumulate_whole<C: Wide>(
     let joins =
         |window: &Win| window.inner.has_pack() && window.inner.accumulate_joins(from, kernel, rank, disp);
     let is_done =
-        may_join && super::find(win).is_some_and(joins) || path.accumulate_run_now(from, kernel, rank, disp);
+        may_join && find(win).is_some_and(joins) || path.accumulate_run_now(from, kernel, rank, disp);
     is_done.then_some(())
 }
 
 /// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin and no step, goes the ordinary way.
 #[inline(always)]
-pub(super) fn get_accumulate_now<C: Wide>(
+pub(crate) fn get_accumulate_now<C: Wide>(
     origin: &Origin<C>,
     result: &Origin<C>,
     target: &Target<C>,
@@ -142,7 +142,7 @@ pub(super) fn get_accumulate_now<C: Wide>(
 
 /// `MPI_Get_accumulate`, where all of it can be carried out on memory that is mapped, likewise.
 #[inline(always)]
-pub(super) fn get_accumulate_runs<C: Wide>(
+pub(crate) fn get_accumulate_runs<C: Wide>(
     origin: &Origin<C>,
     result: &Origin<C>,
     target: &Target<C>,
@@ -178,7 +178,7 @@ fn spans_apart<C: Wide>(origin: &Origin<C>, result: &Origin<C>, len: u64) -> Opt
 
 /// `MPI_Fetch_and_op`, likewise.
 #[inline(always)]
-pub(super) fn fetch_and_op_now(
+pub(crate) fn fetch_and_op_now(
     origin: Memory,
     result: Memory,
     target: &Target<c_int>,
@@ -193,7 +193,7 @@ pub(super) fn fetch_and_op_now(
 
 /// `MPI_Compare_and_swap`, likewise.
 #[inline(always)]
-pub(super) fn compare_and_swap_now(
+pub(crate) fn compare_and_swap_now(
     origin: Memory,
     compare: Memory,
     result: Memory,
@@ -213,7 +213,7 @@ pub(super) fn compare_and_swap_now(
 /// Does what is complete as it returns, if there is a request for that, which has ended then, and the epoch allows requests;
 /// `None`, likewise.
 #[inline(always)]
-pub(super) fn requested_now<C: Wide>(
+pub(crate) fn requested_now<C: Wide>(
     request: Out<MPI_Request>,
     target: &Target<C>,
     win: MPI_Win,
@@ -228,13 +228,13 @@ pub(super) fn requested_now<C: Wide>(
 
 /// `MPI_Rput`, where it can join others that wait; `None`, likewise.
 #[inline(always)]
-pub(super) fn put_joins_with_request<C: Wide>(
+pub(crate) fn put_joins_with_request<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     win: MPI_Win,
     request: Out<MPI_Request>,
 ) -> Option<()> {
-    let window = super::find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let window = find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     let from = origin.address.readable_at_all(len)?;
     // A full pack is sent, by a system call.
@@ -244,14 +244,14 @@ pub(super) fn put_joins_with_request<C: Wide>(
 
 /// `MPI_Raccumulate` of one element, likewise.
 #[inline(always)]
-pub(super) fn accumulate_joins_with_request<C: Wide>(
+pub(crate) fn accumulate_joins_with_request<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
     win: MPI_Win,
     request: Out<MPI_Request>,
 ) -> Option<()> {
-    let window = super::find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let window = find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
     let (op, basic) = one_element(origin, target, op)?;
     let (kernel, (rank, disp)) = (Kernel::new(op, basic)?, target.place()?);
     let from = origin.address.readable_at_all(dense_size(target.datatype))?;

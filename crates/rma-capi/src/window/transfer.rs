@@ -6,7 +6,7 @@
 //! The engine's calls with datatypes are `unsafe`, because they take addresses; what they need of the memory is what the
 //! standard says of the buffers of a call, and so the contract of [`Memory`].
 
-use super::Win;
+use super::object::{self, Win};
 use super::synchronize::target;
 use crate::abi::*;
 use crate::arguments::{Memory, Wide, count};
@@ -24,19 +24,19 @@ use std::sync::atomic::{Ordering::SeqCst, compiler_fence};
 
 /// The origin's side of a call.
 #[derive(Clone, Copy)]
-pub(super) struct Origin<C> {
-    pub(super) address: Memory,
-    pub(super) count: C,
-    pub(super) datatype: MPI_Datatype,
+pub(crate) struct Origin<C> {
+    pub(crate) address: Memory,
+    pub(crate) count: C,
+    pub(crate) datatype: MPI_Datatype,
 }
 
 /// The target's side of a call.
 #[derive(Clone, Copy)]
-pub(super) struct Target<C> {
+pub(crate) struct Target<C> {
     rank: c_int,
     disp: MPI_Aint,
-    pub(super) count: C,
-    pub(super) datatype: MPI_Datatype,
+    pub(crate) count: C,
+    pub(crate) datatype: MPI_Datatype,
 }
 
 /// The two buffers of the calls that fetch, which must have no byte in common (§12.3.4).
@@ -44,13 +44,13 @@ const ORIGIN_AND_RESULT: [&str; 2] = ["origin_addr", "result_addr"];
 
 impl<C> Origin<C> {
     #[inline(always)]
-    pub(super) fn new(address: Memory, count: C, datatype: MPI_Datatype) -> Self {
+    pub(crate) fn new(address: Memory, count: C, datatype: MPI_Datatype) -> Self {
         Self { address, count, datatype }
     }
 }
 
-pub(super) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
-    let window = super::get(win)?;
+pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
+    let window = object::get(win)?;
     match (dense(&origin, &target), target.place()) {
         (Some(len), Some((rank, disp))) => {
             window.inner.put(origin.address.readable("origin_addr", len)?, rank, disp)
@@ -59,8 +59,8 @@ pub(super) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -
     }
 }
 
-pub(super) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
-    let window = super::get(win)?;
+pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
+    let window = object::get(win)?;
     match (dense(&origin, &target), target.place()) {
         (Some(len), Some((rank, disp))) => {
             window.inner.get(origin.address.writable("origin_addr", len)?, rank, disp)
@@ -70,13 +70,13 @@ pub(super) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -
 }
 
 #[inline(always)]
-pub(super) fn accumulate<C: Wide>(
+pub(crate) fn accumulate<C: Wide>(
     origin: Origin<C>,
     target: Target<C>,
     op: MPI_Op,
     win: MPI_Win,
 ) -> Result<()> {
-    let window = super::get(win)?;
+    let window = object::get(win)?;
     let basic = datatype::basic_type(target.datatype).filter(|_| origin.datatype == target.datatype);
     match (dense(&origin, &target), target.place(), basic) {
         (Some(len), Some((rank, disp)), Some(basic)) => {
@@ -88,14 +88,14 @@ pub(super) fn accumulate<C: Wide>(
 }
 
 /// `MPI_Get_accumulate`: the origin is not looked at for `MPI_NO_OP`.
-pub(super) fn get_accumulate<C: Wide>(
+pub(crate) fn get_accumulate<C: Wide>(
     origin: Origin<C>,
     result: Origin<C>,
     target: Target<C>,
     handle: MPI_Op,
     win: MPI_Win,
 ) -> Result<()> {
-    let window = super::get(win)?;
+    let window = object::get(win)?;
     let op = predefined(handle)?;
     if let Some((len, kernel)) = elements(&result, &target, op)
         && (op == ReduceOp::NoOp || is_same(&origin, &target))
@@ -124,7 +124,7 @@ pub(super) fn get_accumulate<C: Wide>(
 }
 
 /// The sides of a get-accumulate that count, for [`named`].
-pub(super) fn sides<C: Wide>(
+pub(crate) fn sides<C: Wide>(
     origin: &Origin<C>,
     result: &Origin<C>,
     op: ReduceOp,
@@ -134,14 +134,14 @@ pub(super) fn sides<C: Wide>(
 }
 
 #[inline(always)]
-pub(super) fn fetch_and_op(
+pub(crate) fn fetch_and_op(
     origin: Memory,
     result: Memory,
     target: Target<c_int>,
     handle: MPI_Op,
     win: MPI_Win,
 ) -> Result<()> {
-    let window = super::get(win)?;
+    let window = object::get(win)?;
     let basic = datatype::predefined_only("datatype", target.datatype)?;
     let op = predefined(handle)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere() };
@@ -159,14 +159,14 @@ pub(super) fn fetch_and_op(
 }
 
 #[inline(always)]
-pub(super) fn compare_and_swap(
+pub(crate) fn compare_and_swap(
     origin: Memory,
     compare: Memory,
     result: Memory,
     target: Target<c_int>,
     win: MPI_Win,
 ) -> Result<()> {
-    let window = super::get(win)?;
+    let window = object::get(win)?;
     let basic = datatype::predefined_only("datatype", target.datatype)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere() };
     origin.check("origin_addr")?;
@@ -219,7 +219,7 @@ fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, h
 }
 
 /// What a get-accumulate brings: with `MPI_NO_OP` nothing, whatever the arguments.
-pub(super) fn here_of_accumulate<C: Wide>(
+pub(crate) fn here_of_accumulate<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     back: &Elements,
@@ -234,7 +234,7 @@ pub(super) fn here_of_accumulate<C: Wide>(
 
 /// One side of a call, with its datatype.
 #[derive(Clone)]
-pub(super) struct Elements {
+pub(crate) struct Elements {
     address: Memory,
     count: u64,
     datatype: Datatype,
@@ -251,55 +251,55 @@ impl Elements {
         Ok(Self { address: side.address, count, datatype })
     }
 
-    pub(super) fn of_origin<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
+    pub(crate) fn of_origin<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
         Self::new(["origin_addr", "origin_count", "origin_datatype"], side, target)
     }
 
-    pub(super) fn of_result<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
+    pub(crate) fn of_result<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
         Self::new(["result_addr", "result_count", "result_datatype"], side, target)
     }
 
-    pub(super) fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
+    pub(crate) fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
         let datatype = committed("target_datatype", target.datatype)?;
         Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
     }
 
     /// Checks that what this side reads and what the other writes have no byte in common.
-    pub(super) fn check_apart(&self, result: &Self) -> Result<()> {
+    pub(crate) fn check_apart(&self, result: &Self) -> Result<()> {
         let [reads, writes] =
             [self, result].map(|side| Touched::by(side.address, side.count, &side.datatype));
         check_apart(ORIGIN_AND_RESULT, reads.into_iter(), writes.into_iter())
     }
 
-    pub(super) fn origin(&self) -> window::Origin<'_> {
+    pub(crate) fn origin(&self) -> window::Origin<'_> {
         window::Origin { base: self.address.as_ptr(), count: self.count, ty: &self.datatype }
     }
 
-    pub(super) fn destination(&self) -> Destination<'_> {
+    pub(crate) fn destination(&self) -> Destination<'_> {
         Destination { base: self.address.as_mut_ptr(), count: self.count, ty: &self.datatype }
     }
 
-    pub(super) fn area(&self, disp: Disp) -> TargetArea<'_> {
+    pub(crate) fn area(&self, disp: Disp) -> TargetArea<'_> {
         TargetArea { disp, count: self.count, ty: &self.datatype }
     }
 }
 
 impl<C: Wide> Target<C> {
     #[inline(always)]
-    pub(super) fn new(rank: c_int, disp: MPI_Aint, count: C, datatype: MPI_Datatype) -> Self {
+    pub(crate) fn new(rank: c_int, disp: MPI_Aint, count: C, datatype: MPI_Datatype) -> Self {
         Self { rank, disp, count, datatype }
     }
 
     /// Where the target is; `None` for what [`Target::nowhere`] sees to.
     #[inline]
-    pub(super) fn place(&self) -> Option<(Rank, Disp)> {
+    pub(crate) fn place(&self) -> Option<(Rank, Disp)> {
         // One look at both signs.
         (self.rank as isize | self.disp >= 0).then_some((Rank(self.rank as u32), Disp(self.disp as u64)))
     }
 
     /// The result of a call whose target has no place: nothing for `MPI_PROC_NULL`, and errors.
     #[cold]
-    pub(super) fn nowhere(&self) -> Result<()> {
+    pub(crate) fn nowhere(&self) -> Result<()> {
         if target(self.rank)?.is_none() {
             return Ok(());
         }
@@ -311,7 +311,7 @@ impl<C: Wide> Target<C> {
 /// Bytes and place of a call whose sides are as many elements of one type, which lie without gaps; each look is a jump of its own,
 /// which is less than to collect what they find.
 #[inline(always)]
-pub(super) fn alike<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<(u64, Rank, Disp)> {
+pub(crate) fn alike<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<(u64, Rank, Disp)> {
     if origin.datatype != target.datatype || origin.count.wide() != target.count.wide() {
         return otherwise();
     }
@@ -339,28 +339,28 @@ pub(super) fn alike<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<(
 /// The ordinary way has to be taken. The fence, which is no instruction, makes each way here one of its own to the compiler, which
 /// collects in registers what it finds to lead to the same place, for one jump.
 #[inline(always)]
-pub(super) fn otherwise<T>() -> Option<T> {
+pub(crate) fn otherwise<T>() -> Option<T> {
     compiler_fence(SeqCst);
     None
 }
 
 /// The number of bytes, when both sides have as many without gaps.
 #[inline(always)]
-pub(super) fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
+pub(crate) fn dense<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<u64> {
     let here = dense_bytes(origin.count, origin.datatype)?;
     (is_same(origin, target) || dense_bytes(target.count, target.datatype)? == here).then_some(here)
 }
 
 /// Bytes and kernel of a call on elements of a predefined type that lie without gaps, of which the other side is given.
 #[inline]
-pub(super) fn elements<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<(u64, Kernel)> {
+pub(crate) fn elements<C: Wide>(side: &Origin<C>, target: &Target<C>, op: ReduceOp) -> Option<(u64, Kernel)> {
     let len = dense_bytes(target.count, target.datatype).filter(|_| is_same(side, target))?;
     Some((len, Kernel::new(op, datatype::basic_type(target.datatype)?)?))
 }
 
 /// Whether both sides are as many elements of one type: most calls say the same twice.
 #[inline(always)]
-pub(super) fn is_same<C: Wide>(side: &Origin<C>, target: &Target<C>) -> bool {
+pub(crate) fn is_same<C: Wide>(side: &Origin<C>, target: &Target<C>) -> bool {
     side.datatype == target.datatype && side.count.wide() == target.count.wide()
 }
 
@@ -372,14 +372,14 @@ fn kernel(handle: MPI_Op, datatype: MPI_Datatype, basic: BasicType) -> Result<Ke
 
 /// The engine's operation of a predefined handle, which is what accumulates take.
 #[inline]
-pub(super) fn predefined(handle: MPI_Op) -> Result<ReduceOp> {
+pub(crate) fn predefined(handle: MPI_Op) -> Result<ReduceOp> {
     op::reduce_op(handle).ok_or_else(|| op::refused(handle, MPI_BYTE))
 }
 
 /// An accumulate's error, in the names of the program's datatypes where the engine can only name its own types. `others` are
 /// the datatypes that have to be of the same elements as the target's, by their arguments' names.
 #[cold]
-pub(super) fn named(
+pub(crate) fn named(
     error: Error,
     op: MPI_Op,
     target: MPI_Datatype,

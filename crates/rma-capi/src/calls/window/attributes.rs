@@ -1,12 +1,12 @@
 //! What windows tell of themselves: attributes, name (MPI 5.0 §12.2.6, §7.7.3, §7.8).
 
-use super::{Facts, get};
 use crate::abi::*;
 use crate::arguments::{Opaque, Out, Text, TextOut};
 use crate::attributes::{CopyFunction, DeleteFunction, Kind, Owner, create, free};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::name;
+use crate::window::{Facts, get};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 

@@ -1,12 +1,11 @@
 //! Windows to which memory is attached later (MPI 5.0 §12.2.4).
 
-use super::create::{Wish, make};
-use super::get;
-use super::hints::hints;
 use crate::abi::*;
 use crate::arguments::{Memory, Out, size};
 use crate::entry::entry;
 use crate::errors::Raiser;
+use crate::window::create::{Wish, make};
+use crate::window::{get, hints};
 use rma::{Error, ErrorClass};
 use rma_core::window::WindowSpec;
 

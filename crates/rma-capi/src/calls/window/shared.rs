@@ -1,11 +1,11 @@
 //! Windows whose memory every rank maps, and where the memory of a rank is (MPI 5.0 §12.2.3).
 
-use super::create::{allocate, unit};
-use super::{get, synchronize};
 use crate::abi::*;
 use crate::arguments::{Out, Wide, size};
 use crate::entry::forms;
 use crate::errors::Raiser;
+use crate::window::create::{allocate, unit};
+use crate::window::{get, synchronize};
 use rma::{Error, ErrorClass, Result};
 use rma_core::window::{Hints, WindowSpec};
 use std::ffi::{c_int, c_void};

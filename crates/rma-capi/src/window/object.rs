@@ -1,17 +1,4 @@
-//! Windows: the objects behind `MPI_Win`, and the one-sided calls on them (MPI 5.0 §12).
-
-mod attributes;
-mod communicate;
-mod create;
-mod dynamic;
-mod faults;
-mod hints;
-pub(crate) mod near;
-mod now;
-mod requested;
-mod shared;
-mod synchronize;
-mod transfer;
+//! A window and its table.
 
 use crate::abi::{MPI_Aint, MPI_WIN_NULL, MPI_WIN_UNIFIED, MPI_Win};
 use crate::attributes::Attributes;
@@ -28,27 +15,27 @@ pub(crate) struct Win {
     pub(crate) inner: Window,
     pub(crate) handler: Arc<Attached>,
     /// The processes, in rank order.
-    members: Group,
+    pub(crate) members: Group,
     pub(crate) name: Name,
-    attributes: Attributes,
-    facts: Facts,
+    pub(crate) attributes: Attributes,
+    pub(crate) facts: Facts,
     /// Windows over whose memory this one lies.
     memory_of: Vec<Window>,
 }
 
 /// What the predefined attributes tell. Programs get addresses of these values, which stay as long as the window.
-struct Facts {
-    base: usize,
-    size: MPI_Aint,
-    disp_unit: c_int,
-    flavor: c_int,
-    model: c_int,
+pub(crate) struct Facts {
+    pub(crate) base: usize,
+    pub(crate) size: MPI_Aint,
+    pub(crate) disp_unit: c_int,
+    pub(crate) flavor: c_int,
+    pub(crate) model: c_int,
 }
 
 pub(crate) static WINDOWS: Table<MPI_Win, Win> = Table::new();
 
 impl Win {
-    fn new(
+    pub(super) fn new(
         inner: Window,
         members: Group,
         flavor: c_int,
@@ -72,7 +59,7 @@ impl Win {
     }
 
     /// What a window over this one's memory has to keep.
-    fn memory(&self) -> Vec<Window> {
+    pub(crate) fn memory(&self) -> Vec<Window> {
         let given = self.memory_of.iter();
         given.chain([&self.inner]).cloned().collect()
     }

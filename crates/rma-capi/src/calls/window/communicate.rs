@@ -1,14 +1,16 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
-use super::now::{
-    accumulate_joins_or_runs, accumulate_now, compare_and_swap_now, fetch_and_op_now, get_accumulate_now,
-    get_accumulate_runs, get_now, get_unlike, put_now, put_unlike_or_joins,
-};
-use super::transfer::{Origin, Target, accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put};
 use crate::abi::*;
 use crate::arguments::Memory;
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
+use crate::window::now::{
+    accumulate_joins_or_runs, accumulate_now, compare_and_swap_now, fetch_and_op_now, get_accumulate_now,
+    get_accumulate_runs, get_now, get_unlike, put_now, put_unlike_or_joins,
+};
+use crate::window::transfer::{
+    Origin, Target, accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put,
+};
 use std::ffi::c_int;
 
 forms! {

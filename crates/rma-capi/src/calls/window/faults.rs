@@ -1,13 +1,13 @@
 //! `MPIX_Win_*`: what survivors do with a window whose ranks have died.
 
-use super::create::{Wish, make};
-use super::synchronize::target;
-use super::{Win, get};
 use crate::abi::*;
 use crate::arguments::{Out, len};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;
+use crate::window::create::{Wish, make};
+use crate::window::synchronize::target;
+use crate::window::{Win, get};
 use rma::{Error, ErrorClass};
 use rma_core::window::{Hints, OperationKind, UnfinishedReport, WindowSpec};
 use std::ffi::c_int;

@@ -1,0 +1,11 @@
+//! The calls on windows (MPI 5.0 §12, and the fault chapter to be).
+
+mod attributes;
+mod communicate;
+mod create;
+mod dynamic;
+mod faults;
+mod hints;
+mod requested;
+mod shared;
+mod synchronize;
