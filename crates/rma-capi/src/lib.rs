@@ -5,10 +5,17 @@
 //! engine has, error handlers and attributes, and the files that C programs are built with. Epochs, windows, messages and
 //! progress do not: this crate translates; the runtime and the engine decide.
 //!
-//! From below: [`abi`] has types and constants, [`arguments`] what C passes, [`handle`] what stands behind handles,
-//! [`process`] the process, [`errors`] codes and handlers, [`entry`] the frame of a call. One module per chapter of the
-//! standard holds the calls themselves. A function that is not implemented is in neither header nor link; programs that were
-//! built with another library hear of it from [`unsupported`].
+//! From below; no room imports one that imports it, however far around (`cargo xtask tidy`):
+//!
+//! * [`abi`] has types and constants, [`arguments`] what C passes, [`overlap`] and [`name`] what several kinds of objects share;
+//!   [`cancel`], [`heap`] and [`noted`] are about the thread and its memory.
+//! * [`handle`] has the tables of objects, [`attributes`] what programs hang on them, [`errors`] codes and handlers.
+//! * [`communicator`], [`group`], [`datatype`] and [`op`] are objects that stand for themselves; [`process`] has the predefined
+//!   communicators, and finds all; [`info`], [`request`], [`message`], [`collective`] and [`window`] are of it.
+//! * [`entry`] is the frame of a call, which finds who gets its error. [`tool`] looks at everything, [`debug`] lists what is left, and
+//!   [`life`] begins and ends MPI.
+//! * [`calls`] holds the entry points, a module for what they are about. A function that is not implemented is in neither header nor
+//!   link; programs that were built with another library hear of it there too.
 
 #![allow(non_camel_case_types, non_snake_case)] // the names are the standard's
 #![allow(clippy::too_many_arguments)] // so are the parameters

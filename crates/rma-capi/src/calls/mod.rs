@@ -1,4 +1,4 @@
-//! The entry points: the exported functions, a room each for what they are about.
+//! The entry points: the exported functions, a module for what they are about.
 //!
 //! A call takes its arguments apart, finds its objects, does what the rooms of the objects offer, and stores what it tells. Nothing
 //! imports this room; it may import everything. What happens around a call, [`crate::entry`] has.

@@ -8,7 +8,7 @@
 //! this library calls either.
 //!
 //! It looks for the handler of an error in the tables of communicators and windows, so it lies above their rooms; what is in the
-//! rooms of objects knows a [`Raiser`](crate::errors::Raiser) only. Of those above, `calls` has nearly all entry points.
+//! rooms of objects knows a [`Raiser`](crate::errors::Raiser) only. All entry points are in `calls`.
 
 mod frame;
 mod macros;
