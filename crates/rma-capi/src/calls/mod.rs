@@ -15,5 +15,6 @@ mod memory;
 mod message;
 mod op;
 mod request;
+mod tool;
 mod unsupported;
 mod window;

@@ -7,9 +7,9 @@ use std::ffi::c_int;
 
 /// The code of a call that has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault(pub(super) c_int);
+pub(crate) struct Fault(pub(crate) c_int);
 
-pub(super) type Answer<T = ()> = Result<T, Fault>;
+pub(crate) type Answer<T = ()> = Result<T, Fault>;
 
 /// An error of an argument. What is wrong with it has no way to the caller.
 impl From<Error> for Fault {
@@ -19,12 +19,12 @@ impl From<Error> for Fault {
 }
 
 /// The place of an index in a list of so many.
-pub(super) fn place(index: c_int, len: usize) -> Answer<usize> {
+pub(crate) fn place(index: c_int, len: usize) -> Answer<usize> {
     usize::try_from(index).ok().filter(|place| *place < len).ok_or(Fault(MPI_T_ERR_INVALID_INDEX))
 }
 
 /// Sets an argument that the caller may leave out.
-pub(super) fn set_wanted<T: Copy>(place: Out<T>, value: T) -> Answer {
+pub(crate) fn set_wanted<T: Copy>(place: Out<T>, value: T) -> Answer {
     match place.is_null() {
         true => Ok(()),
         false => Ok(place.set("", value)?),
@@ -33,7 +33,7 @@ pub(super) fn set_wanted<T: Copy>(place: Out<T>, value: T) -> Answer {
 
 /// Gives a text out (§15.3.3): as much as there is room for with its end, and the room that all of it needs. Without a
 /// length nothing is given; without a buffer, or with no room, only the length.
-pub(super) fn give(text: &str, buffer: TextOut, len: Out<c_int>) -> Answer {
+pub(crate) fn give(text: &str, buffer: TextOut, len: Out<c_int>) -> Answer {
     if len.is_null() {
         return Ok(());
     }
@@ -45,14 +45,14 @@ pub(super) fn give(text: &str, buffer: TextOut, len: Out<c_int>) -> Answer {
 }
 
 /// Gives out as many of the numbers as there is room for.
-pub(super) fn give_list(numbers: &[usize], room: c_int, list: Out<c_int>) -> Answer {
+pub(crate) fn give_list(numbers: &[usize], room: c_int, list: Out<c_int>) -> Answer {
     let room = usize::try_from(room).map_err(|_| Fault(MPI_T_ERR_INVALID))?;
     let numbers = numbers.iter().take(room).enumerate();
     numbers.into_iter().try_for_each(|(at, number)| Ok(list.set_at("", at, *number as c_int)?))
 }
 
 /// The index of a name.
-pub(super) fn index_of<'a>(
+pub(crate) fn index_of<'a>(
     name: crate::arguments::Text,
     mut names: impl Iterator<Item = &'a str>,
 ) -> Answer<c_int> {
@@ -63,7 +63,7 @@ pub(super) fn index_of<'a>(
 }
 
 /// The handle that lies at a place.
-pub(super) fn handle_at<T: Copy>(place: Out<T>) -> Answer<T> {
+pub(crate) fn handle_at<T: Copy>(place: Out<T>) -> Answer<T> {
     let handle: In<T> = place.current();
     Ok(handle.one("")?)
 }

@@ -16,10 +16,10 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 /// One control variable: a row of a table, with its default.
-pub(super) struct Variable {
+pub(crate) struct Variable {
     setting: Setting,
     /// The table's name.
-    pub(super) table: &'static str,
+    pub(crate) table: &'static str,
 }
 
 /// How values look to tools.
@@ -32,7 +32,7 @@ enum Form {
 }
 
 /// Characters of a value that is a text, its end included.
-pub(super) const TEXT_ROOM: usize = 256;
+pub(crate) const TEXT_ROOM: usize = 256;
 
 /// Variables that all processes of a job must have the same value of: they choose what travels between processes, or
 /// bound what one of them takes from another.
@@ -58,7 +58,7 @@ struct Written {
 static WRITTEN: Mutex<Written> = Mutex::new(Written { values: BTreeMap::new(), is_taken: false });
 
 /// All control variables; an index is a place in this list.
-pub(super) fn variables() -> &'static [Variable] {
+pub(crate) fn variables() -> &'static [Variable] {
     static VARIABLES: OnceLock<Vec<Variable>> = OnceLock::new();
     VARIABLES.get_or_init(|| {
         let tables = Configuration::default().tables();
@@ -77,16 +77,16 @@ pub(crate) fn take_settings() -> BTreeMap<&'static str, String> {
 }
 
 impl Variable {
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.setting.variable.name
     }
 
-    pub(super) fn words(&self) -> &'static [&'static str] {
+    pub(crate) fn words(&self) -> &'static [&'static str] {
         self.setting.words
     }
 
     /// What it does, what it may be and why it is what it is.
-    pub(super) fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let Setting { variable, default, range, .. } = &self.setting;
         let unit = match variable.unit {
             Unit::Count => "count, ",
@@ -98,7 +98,7 @@ impl Variable {
         format!("{} ({unit}{range}; default {default}: {})", variable.text, variable.reason)
     }
 
-    pub(super) fn verbosity(&self) -> c_int {
+    pub(crate) fn verbosity(&self) -> c_int {
         match self.table {
             "runtime" => MPI_T_VERBOSITY_USER_BASIC,
             "engine" => MPI_T_VERBOSITY_TUNER_BASIC,
@@ -106,11 +106,11 @@ impl Variable {
         }
     }
 
-    pub(super) fn scope(&self) -> c_int {
+    pub(crate) fn scope(&self) -> c_int {
         if SAME_ON_ALL.contains(&self.name()) { MPI_T_SCOPE_ALL_EQ } else { MPI_T_SCOPE_LOCAL }
     }
 
-    pub(super) fn datatype(&self) -> MPI_Datatype {
+    pub(crate) fn datatype(&self) -> MPI_Datatype {
         match self.form() {
             Form::Number => MPI_UNSIGNED_LONG_LONG,
             Form::Word(_) => MPI_INT,
@@ -119,11 +119,11 @@ impl Variable {
     }
 
     /// Elements of the type in a value.
-    pub(super) fn count(&self) -> c_int {
+    pub(crate) fn count(&self) -> c_int {
         if self.form() == Form::Text { TEXT_ROOM as c_int } else { 1 }
     }
 
-    pub(super) fn enumeration(&self, index: usize) -> MPI_T_enum {
+    pub(crate) fn enumeration(&self, index: usize) -> MPI_T_enum {
         match self.form() {
             Form::Word(SWITCH) => enumeration::of_switches(),
             Form::Word(_) => enumeration::of_variable(index),
@@ -132,7 +132,7 @@ impl Variable {
     }
 
     /// Puts the value in force there.
-    pub(super) fn read(&self, buffer: Memory) -> Answer {
+    pub(crate) fn read(&self, buffer: Memory) -> Answer {
         let value = self.value();
         match self.form() {
             Form::Number => buffer.place().set("", value.parse().unwrap_or(0u64))?,
@@ -147,7 +147,7 @@ impl Variable {
     }
 
     /// Takes the value over, if it is legal and its time is not over.
-    pub(super) fn write(&self, buffer: Memory) -> Answer {
+    pub(crate) fn write(&self, buffer: Memory) -> Answer {
         let invalid = Fault(MPI_T_ERR_INVALID);
         let value = match self.form() {
             Form::Number => buffer.value().one("").map(|number: u64| number.to_string())?,

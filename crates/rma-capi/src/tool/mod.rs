@@ -8,13 +8,12 @@
 //! code and does nothing else. All of it is behind one lock; none of these calls is made in a hurry. Handles are numbers
 //! that are never used twice, so a stale or foreign one is never found.
 
-mod answer;
-mod category;
-mod control;
-mod cvar;
-mod enumeration;
-mod performance;
-mod pvar;
-mod state;
+pub(crate) mod answer;
+pub(crate) mod category;
+pub(crate) mod control;
+pub(crate) mod enumeration;
+pub(crate) mod performance;
+pub(crate) mod session;
+pub(crate) mod state;
 
 pub(crate) use control::take_settings;

@@ -13,13 +13,13 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 /// One performance variable.
-pub(super) struct Variable {
-    pub(super) name: String,
-    pub(super) text: String,
-    pub(super) class: c_int,
-    pub(super) is_of_window: bool,
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) class: c_int,
+    pub(crate) is_of_window: bool,
     /// The category that it belongs to.
-    pub(super) category: &'static str,
+    pub(crate) category: &'static str,
     source: Source,
 }
 
@@ -58,7 +58,7 @@ const OF_WINDOW: [&str; 14] = [
 ];
 
 /// All performance variables; an index is a place in this list.
-pub(super) fn variables() -> &'static [Variable] {
+pub(crate) fn variables() -> &'static [Variable] {
     static VARIABLES: OnceLock<Vec<Variable>> = OnceLock::new();
     VARIABLES.get_or_init(|| {
         let mut all = Vec::new();
@@ -130,11 +130,11 @@ fn variable(is_of_window: bool, name: &str, text: &str, class: c_int, source: So
 
 impl Variable {
     /// Whether it always runs and cannot be written.
-    pub(super) fn is_continuous(&self) -> bool {
+    pub(crate) fn is_continuous(&self) -> bool {
         self.class != MPI_T_PVAR_CLASS_COUNTER
     }
 
-    pub(super) fn verbosity(&self) -> c_int {
+    pub(crate) fn verbosity(&self) -> c_int {
         match self.category {
             "window" | "engine" => MPI_T_VERBOSITY_USER_DETAIL,
             _ => MPI_T_VERBOSITY_TUNER_DETAIL,
@@ -143,7 +143,7 @@ impl Variable {
 
     /// What it is now, of the window if it is bound to one. Zero before MPI is initialized; what it was at the end
     /// afterwards.
-    pub(super) fn sample(&self, window: MPI_Win) -> Answer<u64> {
+    pub(crate) fn sample(&self, window: MPI_Win) -> Answer<u64> {
         match self.is_of_window {
             true => self.sample_of_window(window),
             false => Ok(process::of_life().map_or(0, |process| self.sample_of(process.world.inner.engine()))),

@@ -1,28 +1,26 @@
 //! Whether the interface is in use, the handles that are out, and the frame of its calls.
 
 use super::answer::{Answer, Fault};
-use super::pvar::Session;
+use super::session::Session;
 use crate::abi::*;
-use crate::arguments::Out;
-use crate::entry::plain;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Everything of the interface that changes.
-pub(super) struct Tool {
+pub(crate) struct Tool {
     /// Calls of `MPI_T_init_thread` less those of `MPI_T_finalize`.
-    users: u64,
+    pub(crate) users: u64,
     /// Handles of control variables: the index of the variable.
-    pub(super) cvars: Store<usize>,
-    pub(super) sessions: Store<Session>,
+    pub(crate) cvars: Store<usize>,
+    pub(crate) sessions: Store<Session>,
     /// The next number of a handle of a performance variable, whose session has it.
-    pub(super) pvar_handles: u64,
+    pub(crate) pvar_handles: u64,
 }
 
 /// Things by handle: the kind in the top byte, as in other handles, and a number that is never used again.
-pub(super) struct Store<T> {
+pub(crate) struct Store<T> {
     kind: u8,
     last: u64,
     things: BTreeMap<usize, T>,
@@ -31,14 +29,14 @@ pub(super) struct Store<T> {
 /// The kinds of the interface's handles; other handles have lower ones.
 const CVAR: u8 = 10;
 const SESSION: u8 = 11;
-pub(super) const PVAR: u8 = 12;
-pub(super) const ENUM: u8 = 13;
+pub(crate) const PVAR: u8 = 12;
+pub(crate) const ENUM: u8 = 13;
 
 static TOOL: Mutex<Tool> =
     Mutex::new(Tool { users: 0, cvars: Store::new(CVAR), sessions: Store::new(SESSION), pvar_handles: 0 });
 
 /// The bits of a handle.
-pub(super) const fn handle(kind: u8, number: u64) -> usize {
+pub(crate) const fn handle(kind: u8, number: u64) -> usize {
     (kind as usize) << 56 | number as usize
 }
 
@@ -47,64 +45,42 @@ impl<T> Store<T> {
         Self { kind, last: 0, things: BTreeMap::new() }
     }
 
-    pub(super) fn insert(&mut self, thing: T) -> usize {
+    pub(crate) fn insert(&mut self, thing: T) -> usize {
         self.last += 1;
         let handle = handle(self.kind, self.last);
         self.things.insert(handle, thing);
         handle
     }
 
-    pub(super) fn get(&mut self, handle: usize) -> Option<&mut T> {
+    pub(crate) fn get(&mut self, handle: usize) -> Option<&mut T> {
         self.things.get_mut(&handle)
     }
 
-    pub(super) fn remove(&mut self, handle: usize) -> Option<T> {
+    pub(crate) fn remove(&mut self, handle: usize) -> Option<T> {
         self.things.remove(&handle)
+    }
+
+    /// Takes all things out.
+    pub(crate) fn clear(&mut self) {
+        self.things.clear();
     }
 }
 
 /// Runs the body of a call that needs the interface to be initialized.
-pub(super) fn call(body: impl FnOnce(&mut Tool) -> Answer) -> c_int {
+pub(crate) fn call(body: impl FnOnce(&mut Tool) -> Answer) -> c_int {
     frame(|tool| match tool.users {
         0 => Err(Fault(MPI_T_ERR_NOT_INITIALIZED)),
         _ => body(tool),
     })
 }
 
-fn frame(body: impl FnOnce(&mut Tool) -> Answer) -> c_int {
+/// Runs the body of a call that may be made at any time.
+pub(crate) fn frame(body: impl FnOnce(&mut Tool) -> Answer) -> c_int {
     let mut tool = TOOL.lock();
     match catch_unwind(AssertUnwindSafe(|| body(&mut tool))) {
         Ok(Ok(())) => MPI_SUCCESS,
         Ok(Err(Fault(code))) => code,
         Err(_) => MPI_ERR_INTERN,
-    }
-}
-
-plain! {
-    /// `MPI_T_init_thread` (§15.3.4): may be called several times, and needs as many `MPI_T_finalize`.
-    fn MPI_T_init_thread(required: c_int, provided: Out<c_int>) -> c_int {
-        frame(|tool| {
-            const LEVELS: [c_int; 4] =
-                [MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE];
-            if !LEVELS.contains(&required) {
-                return Err(Fault(MPI_T_ERR_INVALID));
-            }
-            provided.set("", MPI_THREAD_MULTIPLE)?;
-            tool.users += 1;
-            Ok(())
-        })
-    }
-
-    /// `MPI_T_finalize` (§15.3.4). The last one takes all handles back; values that were written stay.
-    fn MPI_T_finalize() -> c_int {
-        call(|tool| {
-            tool.users -= 1;
-            if tool.users == 0 {
-                tool.cvars.things.clear();
-                tool.sessions.things.clear();
-            }
-            Ok(())
-        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! `MPI_T_cvar_*` (MPI 5.0 §15.3.6).
 
-use super::answer::{Fault, give, handle_at, index_of, place, set_wanted};
-use super::control::variables;
-use super::state::{Tool, call};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Text, TextOut};
 use crate::entry::plain;
+use crate::tool::answer::{Fault, give, handle_at, index_of, place, set_wanted};
+use crate::tool::control::variables;
+use crate::tool::state::{Tool, call};
 use std::ffi::c_int;
 
 plain! {
