@@ -5,17 +5,17 @@
 //! a synchronization call pushes it, when more than the piggyback threshold wait, or when elements run short. Flags belong to
 //! packets: they are decided here, when a packet is made, and nowhere else (lessons, fixed 23).
 
-use super::send::{Outbox, Sent};
+use super::send::{Outbox, SHORT_STORE, Sent, ShortStore};
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Lane, Source};
 use crate::config::EngineConfig;
 use crate::control::LockKind;
-use crate::datatype::Piece;
+use crate::datatype::{Gather, Piece};
 use crate::epoch::{Epoch, LockEvent, LockState};
 use crate::ids::{RequestId, Sequence};
 use crate::pool::PoolKey;
 use crate::progress::{BulkOwner, Bulks, Pools};
-use crate::table::{Closing, Fetch, OpArea, OpData, OpKind, Operation, Target};
+use crate::table::{Closing, OpArea, OpData, OpKind, Operation, Target};
 use crate::window::{Flavor, Regions, WindowState};
 use crate::wire::{Area, ENTRY_LEN, Place, Request, RequestFlags, RequestKind, SHAPE_LEN};
 
@@ -204,6 +204,10 @@ impl Issuer<'_> {
         if op.kind.fetches() && target.fetching >= self.config.credits {
             return Step::Idle; // the next reply makes the window dirty again
         }
+        if let Some((store, run, data)) = op.run_to_store(self.longest_short_store()) {
+            let short = ShortStore { store, disp: op.disp, run, data };
+            return self.issue_short_store(key, op_key, lock, short);
+        }
         let NextPiece { area, len: piece } = self.next_piece(target, op);
         let is_last_piece = op.sent + piece == op.len;
         let is_last = is_last_piece && target.pending.len() == 1;
@@ -224,9 +228,36 @@ impl Issuer<'_> {
         Step::Moved
     }
 
+    /// Longest store that leaves as a whole, whatever the channel carries.
+    fn longest_short_store(&self) -> usize {
+        SHORT_STORE.min(self.config.unit_bytes.try_into().unwrap_or(usize::MAX))
+    }
+
+    /// Makes the packet of the first pending operation, which is such a store.
+    fn issue_short_store(
+        &mut self,
+        key: PoolKey,
+        op_key: PoolKey,
+        lock: RequestFlags,
+        short: ShortStore,
+    ) -> Step {
+        let target = &self.pools.targets[key];
+        let op = &self.pools.ops[op_key];
+        let is_last = target.pending.len() == 1;
+        let flags = lock.with(self.closing_flags(target, op, op_key, true, is_last));
+        let (len, sequence) = (op.len, Sequence(target.sent.0 + 1));
+        match self.outbox.store(target.peer, self.window.shared.id, flags, sequence, short) {
+            Sent::Full => return Step::Blocked,
+            Sent::Lost => return Step::Idle,
+            Sent::Yes => {}
+        }
+        self.on_piece_sent(key, op_key, flags, len, true);
+        Step::Moved
+    }
+
     /// What the next packet of the operation covers.
     fn next_piece(&self, target: &Target, op: &Operation) -> NextPiece {
-        let (area, len) = match &op.area {
+        let (area, len) = match op.area() {
             OpArea::Run(offset) => (Area::Run { offset: offset + op.sent }, op.len - op.sent),
             OpArea::Shape(layout) => {
                 let room = self.outbox.capabilities(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
@@ -295,24 +326,18 @@ impl Issuer<'_> {
             OpData::Pack(pack) => {
                 return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(pack.bytes()));
             }
-            OpData::Memory(_) if op.kind == OpKind::Get => {
-                return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(&[]));
-            }
-            OpData::Memory(gather) => {
-                let run = gather.peek(usize::MAX).filter(|run| run.len() as u64 == op.len);
-                if let (Some(run), true) = (run, is_small && op.sent == 0 && piece == op.len) {
-                    // Without a walk of its own.
+            // The operation keeps its place: a lock packet may be handed back and sent again.
+            OpData::Run(run) => {
+                let run = run.part(op.sent as usize, piece as usize);
+                if is_small {
                     return self.outbox.small_span(peer, Lane::Request, &head, run);
                 }
-                // The operation keeps its place: a lock packet may be handed back and sent again.
-                let mut rest = gather.clone();
-                match op.sent == 0 && piece == op.len {
-                    true => rest,
-                    false => {
-                        let _before = rest.split_to(op.sent);
-                        rest.split_to(piece)
-                    }
-                }
+                Gather::span(run)
+            }
+            OpData::Scattered(gather) => {
+                let mut rest = Gather::clone(gather);
+                let _before = rest.split_to(op.sent);
+                rest.split_to(piece)
             }
         };
         if is_small {
@@ -324,7 +349,7 @@ impl Issuer<'_> {
         let sent = self.outbox.bulk(peer, Lane::Request, &head, body, token);
         if sent == Sent::Yes {
             entry.insert(BulkOwner::Operation { window: self.window.shared.id, target: key, op: op_key });
-            op.outstanding.bulks += 1;
+            op.on_bulk_begun();
         }
         sent
     }
@@ -346,7 +371,7 @@ impl Issuer<'_> {
             op.signal_end(Ok(()));
         }
         if op.kind.fetches() {
-            op.fetches.push(Fetch { sequence, len: piece });
+            op.on_asked(sequence, piece);
             target.fetching += 1;
         }
         if !is_last_piece {
@@ -354,7 +379,7 @@ impl Issuer<'_> {
         }
         target.on_issued(op.order, !op.kind.fetches());
         self.outbox.counters.on_ops_issued(op.calls());
-        op.outstanding.grant = flags.locks() && !has(Bug::QueuedIsDone);
+        op.set_awaits_grant(flags.locks() && !has(Bug::QueuedIsDone));
         if flags.has(RequestFlags::ACK) || flags.locks() {
             target.on_ack_asked(sequence);
         } else if op.kind.fetches() && target.acked_to < target.stored_to {

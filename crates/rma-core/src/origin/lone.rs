@@ -22,8 +22,8 @@
 //! [`State::take_window`]: crate::progress::State::take_window
 
 use super::pack::Small;
-use super::send::{Outbox, Sent};
-use crate::channel::{Capabilities, Channel, Lane, MIN_PACKET};
+use super::send::{Outbox, SHORT_STORE, Sent, ShortStore};
+use crate::channel::{Capabilities, Channel, Lane};
 use crate::config::EngineConfig;
 use crate::epoch::Reach;
 use crate::ids::{Peer, Rank, Sequence};
@@ -35,11 +35,6 @@ use crate::wire::{RequestFlags, STORE_HEAD, put_store_head};
 
 /// Lone stores in a row that flushes have taken, after which the first one does not wait for its flush.
 const ENOUGH: u8 = 3;
-
-/// Longest store whose packet is put together before the channel has it. Every channel carries so much in a small packet, whatever its
-/// settings.
-const SHORT: usize = 128;
-const _: () = assert!(STORE_HEAD + SHORT <= MIN_PACKET);
 
 /// A store that waits alone.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +88,7 @@ impl Habit {
 fn is_in_one(channel: &dyn Channel, peer: Peer, small: &Small) -> bool {
     let len = small.data.len();
     let carries = |limits: Capabilities| len <= limits.bulk_from && STORE_HEAD + len <= limits.max_packet;
-    len <= SHORT || carries(channel.capabilities_for(peer))
+    len <= SHORT_STORE || carries(channel.capabilities_for(peer))
 }
 
 /// Keeps a small store until the next flush, or sends it ahead, if nothing else waits for its target and nothing needs it to be an
@@ -193,15 +188,13 @@ impl Lone {
         flags: RequestFlags,
     ) -> bool {
         let Small { store, disp, data } = self.small;
-        let mut packet = [0; STORE_HEAD + SHORT];
-        let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
-        let len = put_store_head(head, shared.id, flags, Sequence(target.sent.0 + 1), store, disp);
-        let sent = if data.len() <= SHORT {
-            let end = len + data.len();
-            data.read(&mut packet[len..end]);
-            outbox.whole(target.peer, Lane::Request, &packet[..end], data.len())
+        let sequence = Sequence(target.sent.0 + 1);
+        let sent = if data.len() <= SHORT_STORE {
+            outbox.store(target.peer, shared.id, flags, sequence, ShortStore { store, disp, run: 0, data })
         } else {
-            outbox.small_span(target.peer, Lane::Request, &packet[..len], data)
+            let mut head = [0; STORE_HEAD];
+            let len = put_store_head(&mut head, shared.id, flags, sequence, store, disp, 0);
+            outbox.small_span(target.peer, Lane::Request, &head[..len], data)
         };
         if sent != Sent::Yes {
             return false;

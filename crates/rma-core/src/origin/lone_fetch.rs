@@ -14,13 +14,12 @@
 use super::issue::request_kind;
 use super::send::{Outbox, Sent};
 use crate::channel::{Lane, MIN_PACKET};
-use crate::datatype::{Gather, Scatter};
 use crate::ids::{Disp, Rank, RequestId, Sequence};
 use crate::kernel::Kernel;
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::pool::PoolKey;
 use crate::progress::{Core, Pools, State};
-use crate::table::{OpData, OpKind, Operation};
+use crate::table::{OpData, OpKind, OpResult, Operation};
 use crate::window::{Shared, WindowState};
 use crate::wire::{Place, RUN_HEAD, Request, RequestFlags};
 
@@ -107,9 +106,9 @@ impl From<FetchCall> for Operation {
         let data = match call.operand {
             Operand::Copied { bytes, len } => OpData::Operand { bytes, len },
             Operand::Memory(origin) if origin.is_empty() => OpData::NONE,
-            Operand::Memory(origin) => OpData::Memory(Gather::span(origin)),
+            Operand::Memory(origin) => OpData::Run(origin),
         };
-        Self::new(call.kind, call.disp, call.result.len() as u64, data, Scatter::span(call.result))
+        Self::new(call.kind, call.disp, call.result.len() as u64, data, OpResult::Run(call.result))
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn abandon_all(window: &mut WindowState, pools: &mut Pools, reason: &
     let mut are_ended = true;
     for key in window.table.keys(&pools.targets) {
         let (target, ops) = (&pools.targets[key], &pools.ops);
-        let is_in_hand = |list: &OpList| list.iter(ops).any(|op| ops[op].outstanding.bulks > 0);
+        let is_in_hand = |list: &OpList| list.iter(ops).any(|op| ops[op].bulks() > 0);
         if is_in_hand(&target.pending) || is_in_hand(&target.issued) {
             are_ended = false;
         } else {
@@ -75,7 +75,7 @@ fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason
     let target = &mut pools.targets[key];
     for mut list in [std::mem::take(&mut target.pending), std::mem::take(&mut target.issued)] {
         while let Some(op) = list.pop_front(&mut pools.ops) {
-            if pools.ops[op].signal.is_some() {
+            if pools.ops[op].is_awaited() {
                 pools.ops[op].signal_end(Err(reason()));
             }
             pools.ops.give_back(&mut window.op_share, op);

@@ -8,12 +8,11 @@
 
 use super::issue::MAX_HEAD;
 use crate::channel::Channel;
-use crate::datatype::Scatter;
 use crate::ids::{Disp, Rank};
 use crate::mem::ReadSpan;
 use crate::pool::PoolKey;
 use crate::progress::{Pools, State};
-use crate::table::{OpArea, OpData, OpKind, OpList, Operation, Pack};
+use crate::table::{OpArea, OpData, OpKind, OpList, OpResult, Operation, Pack};
 use crate::window::{Shared, WindowState};
 use crate::wire::{PACK_ENTRY_LEN, Store};
 use smallvec::SmallVec;
@@ -72,12 +71,11 @@ impl Small {
             | OpKind::Pack
             | OpKind::Unfinished => return None,
         };
-        let (OpData::Memory(gather), OpArea::Run(0), None, 0) = (&op.data, &op.area, &op.signal, op.sent)
+        let (OpData::Run(data), OpArea::Run(0), false, 0) = (&op.data, op.area(), op.is_awaited(), op.sent)
         else {
             return None;
         };
-        let data = gather.peek(SMALL).filter(|data| data.len() as u64 == op.len)?;
-        Self::new(store, op.disp, data)
+        Self::new(store, op.disp, *data)
     }
 
     /// The first byte at the target, if the origin can tell; `None` when the store is outside the window.
@@ -192,7 +190,7 @@ pub(super) fn of_one(shared: &Shared, small: &Small, room: usize) -> Option<Oper
 
 fn operation(disp: Disp, pack: Pack) -> Operation {
     let len = pack.bytes().len() as u64;
-    Operation::new(OpKind::Pack, disp, len, OpData::Pack(Box::new(pack)), Scatter::discard(0))
+    Operation::new(OpKind::Pack, disp, len, OpData::Pack(Box::new(pack)), OpResult::NONE)
 }
 
 /// Remembers a pack that is in line now: the next stores join it.

@@ -51,7 +51,7 @@ pub(crate) fn post(
     let element = &mut state.pools.targets[target];
     element.posted += 1;
     op.order = element.posted;
-    let is_requested = op.signal.is_some();
+    let is_requested = op.is_awaited();
     if is_requested {
         // Somebody waits for this operation alone, and no synchronization call will push it.
         element.push_to = element.posted;
@@ -102,7 +102,7 @@ pub(crate) fn post_calmly(
     if is_far || !pools.ops.can_take(&window.op_share) {
         return Ok(false);
     }
-    let Some(op) = waiting.take_if(|op| op.signal.is_none()) else { return Ok(false) };
+    let Some(op) = waiting.take_if(|op| !op.is_awaited()) else { return Ok(false) };
     let Ok(key) = pools.ops.take(&mut window.op_share, op) else { return Err(refused(call)) };
     element.posted = order;
     element.queue_before_gets(&mut pools.ops, key);

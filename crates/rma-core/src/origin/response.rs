@@ -49,7 +49,9 @@ impl Settler<'_> {
                 return Ok((Scatter::span(fetch.result), to.into()));
             }
             let op = self.waiting_op(target, to, response, len)?;
-            Ok((self.pools.ops[op].result.split_to(len), op))
+            let operation = &mut self.pools.ops[op];
+            operation.is_receiving = true;
+            Ok((operation.result.split_to(len), op))
         });
         match found {
             Ok((place, op)) => (Placement::Into(place), Some(op)),
@@ -74,7 +76,7 @@ impl Settler<'_> {
     /// The channel has read the last byte of a bulk body.
     pub(crate) fn on_bulk_sent(&mut self, target: PoolKey, op: PoolKey) {
         let Some(operation) = self.pools.ops.get_mut(op) else { return };
-        operation.outstanding.bulks -= 1;
+        operation.on_bulk_sent();
         operation.signal_if_ended();
         self.retire(target);
     }
@@ -118,9 +120,9 @@ impl Settler<'_> {
                 } else if let Some(to) = to {
                     let key = PoolKey { index: to.index, generation: to.generation };
                     let op = self.pools.ops.get(key).ok_or("error for an operation that does not exist")?;
-                    let len = op.fetches.first().map_or(0, |fetch| fetch.len);
+                    let len = op.fetch().map_or(0, |fetch| fetch.len);
                     let op = self.waiting_op(target, to, response, len)?;
-                    self.pools.ops[op].result.advance(len as usize);
+                    self.pools.ops[op].result.skip(len);
                     self.on_data(target, op);
                 }
                 let rank = self.pools.targets[target].rank;
@@ -200,12 +202,12 @@ impl Settler<'_> {
     ) -> Result<PoolKey, &'static str> {
         let key = PoolKey { index: to.index, generation: to.generation };
         let op = self.pools.ops.get(key).ok_or("data for an operation that does not exist")?;
-        let fetch = op.fetches.first().filter(|fetch| fetch.sequence == response.sequence);
+        let fetch = op.fetch().filter(|fetch| fetch.sequence == response.sequence);
         let fetch = fetch.ok_or("data for an operation that does not wait for it")?;
         if fetch.len != len {
             return Err("data of another length than was asked for");
         }
-        if op.result.remaining() != op.len - op.received {
+        if op.is_receiving {
             return Err("data for an operation that is receiving its data");
         }
         // Of the pending operations only the first can have asked for anything.
@@ -217,8 +219,8 @@ impl Settler<'_> {
 
     fn on_data(&mut self, target: PoolKey, key: PoolKey) {
         let op = &mut self.pools.ops[key];
-        op.received += op.fetches.remove(0).len;
-        let is_applied = op.sent == op.len && op.fetches.is_empty();
+        op.on_fetched();
+        let is_applied = op.sent == op.len && op.fetches() == 0;
         let applied = if is_applied { op.order } else { op.order - 1 };
         op.signal_if_ended();
         self.pools.targets[target].on_data(applied);
@@ -250,7 +252,7 @@ impl Settler<'_> {
         // Only the first packet of an epoch can have carried the lock, so the operation is at the head.
         if let Some(key) = element.issued.head() {
             let op = &mut self.pools.ops[key];
-            op.outstanding.grant = false;
+            op.set_awaits_grant(false);
             op.signal_if_ended();
         }
     }
@@ -262,10 +264,8 @@ impl Settler<'_> {
         let Some(key) = element.issued.pop_front(&mut self.pools.ops) else { return };
         let op = &mut self.pools.ops[key];
         self.window.counters.on_bytes_sent_again(op.data_len());
-        op.sent = 0;
-        op.outstanding.grant = false;
-        element.fetching -= op.fetches.len() as u64;
-        op.fetches.clear();
+        element.fetching -= op.fetches();
+        op.take_back();
         element.asked.retain(|(asked, _)| *asked != sequence);
         element.issued_to = op.order - 1;
         element.stored_to = element.stored_to.min(op.order - 1);

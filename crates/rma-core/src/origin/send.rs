@@ -1,19 +1,34 @@
 //! Putting one packet on the channel: small with its data behind the head, or bulk with its data left in place.
 
 use super::issue::MAX_HEAD;
-use crate::channel::{BulkToken, Capabilities, Channel, Lane, Room, Source};
+use crate::channel::{BulkToken, Capabilities, Channel, Lane, MIN_PACKET, Room, Source};
 use crate::datatype::Gather;
-use crate::ids::{Peer, Sequence, WindowId};
+use crate::ids::{Disp, Peer, Sequence, WindowId};
 use crate::mem::ReadSpan;
 use crate::stats::Counters;
 use crate::table::Target;
-use crate::wire::{RUN_HEAD, Request, RequestFlags, RequestKind};
+use crate::wire::{RUN_HEAD, Request, RequestFlags, RequestKind, STORE_HEAD, Store, put_store_head};
 use smallvec::SmallVec;
 
 /// Most data that is copied together with its head: filling twice costs more than the copy.
 const SHORT_DATA: usize = 64;
 /// Longest packet that is put together before it is filled.
 const SHORT_PACKET: usize = MAX_HEAD + SHORT_DATA;
+
+/// Longest store whose packet is put together before the channel has it. Every channel carries so much in a small packet, whatever its
+/// settings.
+pub(super) const SHORT_STORE: usize = 128;
+const _: () = assert!(STORE_HEAD + SHORT_STORE <= MIN_PACKET);
+
+/// A store of at most [`SHORT_STORE`] consecutive bytes, which is one packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShortStore {
+    pub(super) store: Store,
+    pub(super) disp: Disp,
+    /// First byte counted from the displacement.
+    pub(super) run: u64,
+    pub(super) data: ReadSpan,
+}
 
 /// Whether head and data are put together before the channel has them.
 fn is_short(head: &[u8], data_len: usize) -> bool {
@@ -128,6 +143,27 @@ impl Outbox<'_> {
         start.copy_from_slice(head);
         read(&mut rest[..data_len]);
         self.whole(peer, lane, &packet[..head.len() + data_len], data_len)
+    }
+
+    /// Sends a store that is one packet.
+    ///
+    /// # Panics
+    /// When it is too long.
+    #[inline]
+    pub(super) fn store(
+        &mut self,
+        peer: Peer,
+        window: WindowId,
+        flags: RequestFlags,
+        sequence: Sequence,
+        ShortStore { store, disp, run, data }: ShortStore,
+    ) -> Sent {
+        let mut packet = [0; STORE_HEAD + SHORT_STORE];
+        let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
+        let len = put_store_head(head, window, flags, sequence, store, disp, run);
+        let end = len + data.len();
+        data.read(&mut packet[len..end]);
+        self.whole(peer, Lane::Request, &packet[..end], data.len())
     }
 
     /// Sends a small packet that has been put together, with so many bytes of data.

@@ -14,6 +14,16 @@ pub struct PoolKey {
     pub generation: u32,
 }
 
+impl PoolKey {
+    /// The key of no element.
+    pub const NONE: Self = Self { index: u32::MAX, generation: 0 };
+
+    /// The key, unless it is that of no element.
+    pub(crate) fn some(self) -> Option<Self> {
+        (self != Self::NONE).then_some(self)
+    }
+}
+
 impl From<PoolKey> for RequestId {
     /// The key of an operation element as the target's replies name it.
     fn from(key: PoolKey) -> Self {

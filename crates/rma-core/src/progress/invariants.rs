@@ -31,7 +31,7 @@ impl State {
                 bulks += [&target.pending, &target.issued]
                     .into_iter()
                     .flat_map(|list| list.iter(&self.pools.ops))
-                    .map(|op| u64::from(self.pools.ops[op].outstanding.bulks))
+                    .map(|op| u64::from(self.pools.ops[op].bulks()))
                     .sum::<u64>();
             }
         }
@@ -68,17 +68,17 @@ impl State {
         }
         for (at, key) in target.pending.iter(pool).enumerate() {
             let op = &pool[key];
-            let is_begun = op.sent > 0 || op.outstanding.bulks > 0;
+            let is_begun = op.sent > 0 || op.bulks() > 0;
             holds("pending operations in order", op.order > before && op.order > target.issued_to)?;
             holds("only the first pending operation is begun", at == 0 || !is_begun)?;
-            let is_cut = op.kind.streamed_element().is_some() || matches!(op.area, OpArea::Shape(_));
+            let is_cut = op.kind.streamed_element().is_some() || matches!(op.area(), OpArea::Shape(_));
             holds("what is cut is streamed or irregular", !is_begun || is_cut)?;
-            holds("a pending operation waits for no grant", !op.outstanding.grant)?;
-            holds("a reply was asked for", op.fetches.is_empty() || is_begun)?;
+            holds("a pending operation waits for no grant", !op.awaits_grant())?;
+            holds("a reply was asked for", op.fetches() == 0 || is_begun)?;
             before = op.order;
         }
         let all = [&target.pending, &target.issued].into_iter().flat_map(|list| list.iter(pool));
-        let fetching: u64 = all.map(|key| pool[key].fetches.len() as u64).sum();
+        let fetching: u64 = all.map(|key| pool[key].fetches()).sum();
         equal("requests for data", fetching + u64::from(target.awaits.is_some()), target.fetching)?;
         holds("who awaits is the window's", target.awaits.is_none() || window.lone_fetch.is_some())?;
         holds("orders", before <= target.posted && target.issued_to <= target.posted)?;

@@ -28,11 +28,11 @@ impl OpList {
     }
 
     pub(crate) fn push_back(&mut self, pool: &mut OpPool, key: PoolKey) {
-        pool[key].next = None;
+        pool[key].next = PoolKey::NONE;
         self.ends = Some(match self.ends {
             None => (key, key),
             Some((head, tail)) => {
-                pool[tail].next = Some(key);
+                pool[tail].next = key;
                 (head, key)
             }
         });
@@ -40,20 +40,20 @@ impl OpList {
     }
 
     pub(crate) fn push_front(&mut self, pool: &mut OpPool, key: PoolKey) {
-        pool[key].next = self.head();
+        pool[key].next = self.head().unwrap_or(PoolKey::NONE);
         self.ends = Some((key, self.ends.map_or(key, |(_, tail)| tail)));
         self.len += 1;
     }
 
     pub(crate) fn pop_front(&mut self, pool: &mut OpPool) -> Option<PoolKey> {
         let (head, tail) = self.ends?;
-        self.ends = pool[head].next.take().map(|next| (next, tail));
+        self.ends = pool[head].next.some().map(|next| (next, tail));
         self.len -= 1;
         Some(head)
     }
 
     /// The keys, head first.
     pub(crate) fn iter<'a>(&self, pool: &'a OpPool) -> impl Iterator<Item = PoolKey> + 'a {
-        std::iter::successors(self.head(), |key| pool[*key].next)
+        std::iter::successors(self.head(), |key| pool[*key].next.some())
     }
 }

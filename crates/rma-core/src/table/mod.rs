@@ -12,7 +12,7 @@ mod slots;
 mod target;
 
 pub(crate) use list::OpList;
-pub(crate) use operation::{Fetch, OpArea, OpData, OpKind, Operation, Signal};
+pub(crate) use operation::{OpArea, OpData, OpKind, OpResult, Operation, Signal};
 pub(crate) use pack::Pack;
 pub(crate) use slots::{OpPool, Table, TargetPool};
 pub(crate) use target::{Closing, Target};

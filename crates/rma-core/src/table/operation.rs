@@ -1,7 +1,7 @@
 //! Operation elements: one communication call of the user until it needs nothing any more.
 //!
 //! An operation yields packets from a resumable position: `sent` of `len` bytes (lessons, decision 6). What it still waits
-//! for is [`Outstanding`] and a reply for each entry of `fetches`; when nothing is left to send and nothing is waited for, the
+//! for is a grant, bulk bodies and replies; when nothing is left to send and nothing is waited for, the
 //! element goes back to its pool.
 
 use super::pack::Pack;
@@ -9,10 +9,10 @@ use crate::datatype::{Gather, Layout, Scatter};
 use crate::error::Result;
 use crate::ids::{Disp, Sequence};
 use crate::kernel::{CompareAndSwap, Kernel};
-use crate::mem::ReadSpan;
+use crate::mem::{ReadSpan, WriteSpan};
 use crate::pool::PoolKey;
 use crate::wire::Store;
-use smallvec::SmallVec;
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 /// What an operation does at the target.
@@ -31,12 +31,12 @@ pub(crate) enum OpKind {
 }
 
 /// Which bytes are accessed at the target, counted from the displacement.
-#[derive(Debug)]
-pub(crate) enum OpArea {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OpArea<'a> {
     /// Consecutive ones from this one on.
     Run(u64),
-    /// Those of a layout; apart from the element, because most operations have none.
-    Shape(Box<Layout>),
+    /// Those of a layout.
+    Shape(&'a Layout),
 }
 
 /// A reply under way.
@@ -51,11 +51,13 @@ pub(crate) struct Fetch {
 /// Where the bytes to send come from.
 #[derive(Debug)]
 pub(crate) enum OpData {
-    /// The user's buffer, which stays the operation's until it is locally complete.
-    Memory(Gather),
+    /// Consecutive bytes of the user's buffer, which stays the operation's until it is locally complete.
+    Run(ReadSpan),
+    /// Scattered ones.
+    Scattered(Box<Gather>),
     /// Operands of single-element operations, copied when the call was made.
     Operand { bytes: [u8; 16], len: u8 },
-    /// Small stores, copied when they were made; apart from the element, because most operations have none.
+    /// Small stores, copied when they were made.
     Pack(Box<Pack>),
 }
 
@@ -64,13 +66,74 @@ impl OpData {
     pub(crate) const NONE: Self = Self::Operand { bytes: [0; 16], len: 0 };
 }
 
-/// What an issued operation waits for. Order between the events is free (lessons, fixed 22).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outstanding {
-    /// The lock that the operation's packet asked for; until then the target may hand the operation back.
-    pub(crate) grant: bool,
-    /// Bulk bodies that the channel still reads from the user's buffer.
-    pub(crate) bulks: u32,
+impl From<Gather> for OpData {
+    fn from(gather: Gather) -> Self {
+        match gather.peek(usize::MAX).filter(|run| run.len() as u64 == gather.remaining()) {
+            Some(run) => Self::Run(run),
+            None => Self::Scattered(Box::new(gather)),
+        }
+    }
+}
+
+/// Where a reply goes: what of it has not come.
+#[derive(Debug)]
+pub(crate) enum OpResult {
+    Run(WriteSpan),
+    Scattered(Box<Scatter>),
+}
+
+impl OpResult {
+    /// No reply brings data.
+    pub(crate) const NONE: Self = Self::Run(WriteSpan::EMPTY);
+
+    /// Cuts off room for the next `len` bytes.
+    ///
+    /// # Panics
+    /// When fewer remain.
+    pub(crate) fn split_to(&mut self, len: u64) -> Scatter {
+        match self {
+            Self::Run(run) => Scatter::span(cut(run, len as usize)),
+            Self::Scattered(scatter) => scatter.split_to(len),
+        }
+    }
+
+    /// Stores the next bytes.
+    ///
+    /// # Panics
+    /// When fewer remain.
+    pub(crate) fn write(&mut self, data: &[u8]) {
+        match self {
+            Self::Run(run) => cut(run, data.len()).write(data),
+            Self::Scattered(scatter) => scatter.write(data),
+        }
+    }
+
+    /// Leaves the next bytes as they are.
+    ///
+    /// # Panics
+    /// When fewer remain.
+    pub(crate) fn skip(&mut self, len: u64) {
+        match self {
+            Self::Run(run) => drop(cut(run, len as usize)),
+            Self::Scattered(scatter) => scatter.advance(len as usize),
+        }
+    }
+}
+
+impl From<Scatter> for OpResult {
+    fn from(scatter: Scatter) -> Self {
+        match scatter.peek(usize::MAX).filter(|run| run.len() as u64 == scatter.remaining()) {
+            Some(run) => Self::Run(run),
+            None => Self::Scattered(Box::new(scatter)),
+        }
+    }
+}
+
+/// Takes the first bytes off a span.
+fn cut(span: &mut WriteSpan, len: usize) -> WriteSpan {
+    let first = span.part(0, len);
+    *span = span.part(len, span.len() - len);
+    first
 }
 
 /// The end of an operation, for whoever waits for it outside the engine's lock.
@@ -84,49 +147,72 @@ impl Signal {
     }
 }
 
-/// One operation.
+/// One operation. What most operations have not lies apart.
 #[derive(Debug)]
 pub(crate) struct Operation {
     /// Position among all operations to this target element, from 1.
     pub(crate) order: u64,
-    pub(crate) kind: OpKind,
     pub(crate) disp: Disp,
-    pub(crate) area: OpArea,
+    /// First byte at the target, counted from the displacement, unless there is a shape.
+    run: u64,
     /// Bytes accessed at the target.
     pub(crate) len: u64,
-    pub(crate) data: OpData,
-    /// Where the reply goes; empty for operations without one.
-    pub(crate) result: Scatter,
     /// Bytes of `len` that packets have been made for; all of them at once unless the operation is streamed.
     pub(crate) sent: u64,
-    /// Bytes of the result that have come, or will not come because of an error.
-    pub(crate) received: u64,
-    /// Replies under way, in the order in which they come.
-    pub(crate) fetches: SmallVec<[Fetch; 1]>,
-    pub(crate) outstanding: Outstanding,
+    pub(crate) data: OpData,
+    /// Where the reply goes; empty for operations without one.
+    pub(crate) result: OpResult,
+    /// Number of the packet that asks for the first reply under way; 0 when there is none.
+    fetch: Sequence,
+    extension: Option<Box<Extension>>,
+    /// Next element of the list this one is in; [`PoolKey::NONE`] at its end.
+    pub(super) next: PoolKey,
+    /// Bulk bodies that the channel still reads from the user's buffer.
+    bulks: u32,
+    pub(crate) kind: OpKind,
+    /// The lock that the operation's packet asked for has not been granted; until then the target may hand the operation back.
+    awaits_grant: bool,
+    /// The first reply is on its way into its place.
+    pub(crate) is_receiving: bool,
+}
+
+const _: () = assert!(size_of::<Operation>() <= 128);
+
+/// What few operations have.
+#[derive(Debug, Default)]
+struct Extension {
+    /// Bytes accessed at the target, if they are not consecutive.
+    shape: Option<Layout>,
+    /// All replies under way in the order in which they come, when there was more than one.
+    fetches: VecDeque<Fetch>,
     /// Who waits for the end of this operation alone.
-    pub(crate) signal: Option<Arc<Signal>>,
-    /// Next element of the list this one is in.
-    pub(super) next: Option<PoolKey>,
+    signal: Option<Arc<Signal>>,
 }
 
 impl Operation {
     /// An operation not yet queued.
-    pub(crate) fn new(kind: OpKind, disp: Disp, len: u64, data: OpData, result: Scatter) -> Self {
+    pub(crate) fn new(
+        kind: OpKind,
+        disp: Disp,
+        len: u64,
+        data: impl Into<OpData>,
+        result: impl Into<OpResult>,
+    ) -> Self {
         Self {
             order: 0,
-            kind,
             disp,
-            area: OpArea::Run(0),
+            run: 0,
             len,
-            data,
-            result,
             sent: 0,
-            received: 0,
-            fetches: SmallVec::new(),
-            outstanding: Outstanding::default(),
-            signal: None,
-            next: None,
+            data: data.into(),
+            result: result.into(),
+            fetch: Sequence(0),
+            extension: None,
+            next: PoolKey::NONE,
+            bulks: 0,
+            kind,
+            awaits_grant: false,
+            is_receiving: false,
         }
     }
 
@@ -136,14 +222,42 @@ impl Operation {
             Store::Put => OpKind::Put,
             Store::Accumulate(kernel) => OpKind::Accumulate(kernel),
         };
-        let len = data.len() as u64;
-        Self::new(kind, disp, len, OpData::Memory(Gather::span(data)), Scatter::discard(0))
+        Self::new(kind, disp, data.len() as u64, OpData::Run(data), OpResult::NONE)
     }
 
-    /// The same operation on other bytes at the target, as many.
-    pub(crate) fn on_area(mut self, area: OpArea) -> Self {
-        self.area = area;
+    /// The same operation on the bytes of a layout at the target, as many.
+    pub(crate) fn on_layout(mut self, layout: Layout) -> Self {
+        if layout.size() == 0 {
+            return self;
+        }
+        match layout.as_contiguous().and_then(|run| u64::try_from(run.offset).ok()) {
+            Some(offset) => self.run = offset,
+            None => self.extension().shape = Some(layout),
+        }
         self
+    }
+
+    /// The same operation, whose end is signalled.
+    pub(crate) fn signalling(mut self, signal: Arc<Signal>) -> Self {
+        self.extension().signal = Some(signal);
+        self
+    }
+
+    fn extension(&mut self) -> &mut Extension {
+        self.extension.get_or_insert_default()
+    }
+
+    /// Which bytes are accessed at the target.
+    pub(crate) fn area(&self) -> OpArea<'_> {
+        match self.extension.as_ref().and_then(|extension| extension.shape.as_ref()) {
+            None => OpArea::Run(self.run),
+            Some(layout) => OpArea::Shape(layout),
+        }
+    }
+
+    /// Whether somebody waits for the end of this operation alone.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.extension.as_ref().is_some_and(|extension| extension.signal.is_some())
     }
 
     /// Signals the end, if there is nothing left to send and nothing to wait for.
@@ -155,32 +269,118 @@ impl Operation {
 
     /// Signals the end to whoever waits for it.
     pub(crate) fn signal_end(&mut self, end: Result<()>) {
-        if let Some(signal) = self.signal.take() {
+        if let Some(signal) = self.extension.as_mut().and_then(|extension| extension.signal.take()) {
             // Only the operation sets it, and it has just given it away.
             let _ = signal.0.set(end);
         }
     }
 
-    /// Whether nothing is left to wait for once everything has been sent.
+    /// Whether nothing is left to wait for once everything has been sent. Order between the events is free (lessons, fixed 22).
     pub(crate) fn is_settled(&self) -> bool {
-        self.outstanding == Outstanding::default() && self.fetches.is_empty()
+        !self.awaits_grant && self.bulks == 0 && self.fetch == Sequence(0)
+    }
+
+    /// Whether its packet has asked for a lock that is not granted.
+    pub(crate) fn awaits_grant(&self) -> bool {
+        self.awaits_grant
+    }
+
+    /// Notes whether its packet has asked for a lock.
+    pub(crate) fn set_awaits_grant(&mut self, awaits: bool) {
+        self.awaits_grant = awaits;
+    }
+
+    /// Bulk bodies that the channel still reads from the user's buffer.
+    pub(crate) fn bulks(&self) -> u32 {
+        self.bulks
+    }
+
+    /// A bulk body is the channel's now.
+    pub(crate) fn on_bulk_begun(&mut self) {
+        self.bulks += 1;
+    }
+
+    /// The channel has read one.
+    pub(crate) fn on_bulk_sent(&mut self) {
+        self.bulks -= 1;
+    }
+
+    /// The next reply under way.
+    pub(crate) fn fetch(&self) -> Option<Fetch> {
+        match self.extension.as_ref().and_then(|extension| extension.fetches.front()) {
+            Some(first) => Some(*first),
+            // What is asked for at once comes in one piece.
+            None => (self.fetch != Sequence(0)).then_some(Fetch { sequence: self.fetch, len: self.sent }),
+        }
+    }
+
+    /// Replies under way.
+    pub(crate) fn fetches(&self) -> u64 {
+        match self.extension.as_ref().map_or(0, |extension| extension.fetches.len()) {
+            0 => u64::from(self.fetch != Sequence(0)),
+            several => several as u64,
+        }
+    }
+
+    /// A packet has asked for the bytes up to `sent`, `len` of them.
+    pub(crate) fn on_asked(&mut self, sequence: Sequence, len: u64) {
+        if len < self.sent || self.sent < self.len {
+            self.extension().fetches.push_back(Fetch { sequence, len });
+        }
+        if self.fetch == Sequence(0) {
+            self.fetch = sequence;
+        }
+    }
+
+    /// The first reply is in its place.
+    pub(crate) fn on_fetched(&mut self) {
+        self.is_receiving = false;
+        self.fetch = Sequence(0);
+        if let Some(extension) = &mut self.extension {
+            extension.fetches.pop_front();
+            self.fetch = extension.fetches.front().map_or(Sequence(0), |next| next.sequence);
+        }
+    }
+
+    /// No packet has left: all is as before.
+    pub(crate) fn take_back(&mut self) {
+        self.sent = 0;
+        self.awaits_grant = false;
+        self.fetch = Sequence(0);
+        if let Some(extension) = &mut self.extension {
+            extension.fetches.clear();
+        }
+    }
+
+    /// What it stores, if that is one run of at most `most` bytes on both sides, and no packet was made of it.
+    #[inline]
+    pub(crate) fn run_to_store(&self, most: usize) -> Option<(Store, u64, ReadSpan)> {
+        let store = match self.kind {
+            OpKind::Put => Store::Put,
+            OpKind::Accumulate(kernel) => Store::Accumulate(kernel),
+            _ => return None,
+        };
+        match (&self.data, self.area()) {
+            (OpData::Run(data), OpArea::Run(run)) if self.sent == 0 && data.len() <= most => {
+                Some((store, run, *data))
+            }
+            _ => None,
+        }
     }
 
     /// Calls of the user that it stands for.
     pub(crate) fn calls(&self) -> u64 {
         match &self.data {
             OpData::Pack(pack) => pack.stores(),
-            OpData::Memory(_) | OpData::Operand { .. } => 1,
+            OpData::Run(_) | OpData::Scattered(_) | OpData::Operand { .. } => 1,
         }
     }
 
     /// Bytes that the origin sends.
     pub(crate) fn data_len(&self) -> u64 {
         match &self.data {
-            OpData::Memory(_) if self.kind == OpKind::Get => 0,
-            OpData::Memory(_) => self.len,
+            OpData::Run(_) | OpData::Scattered(_) | OpData::Pack(_) => self.len,
             OpData::Operand { len, .. } => u64::from(*len),
-            OpData::Pack(_) => self.len,
         }
     }
 }

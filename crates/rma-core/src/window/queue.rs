@@ -184,9 +184,9 @@ impl Window {
         }
         let Some((size, unit)) = self.shared().uniform else { return Ok(()) };
         let start = op.disp.0.checked_mul(unit);
-        let outside = match &op.area {
+        let outside = match op.area() {
             OpArea::Run(offset) => {
-                let start = start.and_then(|start| start.checked_add(*offset));
+                let start = start.and_then(|start| start.checked_add(offset));
                 let end = start.and_then(|start| start.checked_add(op.len));
                 let range = OutOfRange { start: start.unwrap_or(u64::MAX), len: op.len, size };
                 end.is_none_or(|end| end > size).then_some(range)

@@ -261,7 +261,7 @@ impl Window {
     /// Queues an operation and waits for its end.
     pub(super) fn carry_out(&self, call: &'static str, target: Rank, mut op: Operation) -> Result<()> {
         let signal = Arc::<Signal>::default();
-        op.signal = Some(Arc::clone(&signal));
+        op = op.signalling(Arc::clone(&signal));
         self.post(target, call, || op)?;
         OperationRequest { signal: Some(signal), ..self.ended(call, target) }.wait()
     }

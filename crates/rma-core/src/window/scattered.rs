@@ -10,7 +10,7 @@ use crate::datatype::{Datatype, Gather, Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
-use crate::table::{OpArea, OpData, OpKind, Operation, Signal};
+use crate::table::{OpData, OpKind, OpResult, Operation, Signal};
 use std::sync::Arc;
 
 /// What a call does when it cannot be carried out at once.
@@ -68,8 +68,8 @@ impl Window {
             from.transfer(&mut place);
             return Ok(Outcome::Done);
         }
-        let op = Operation::new(OpKind::Put, area.disp, to.size(), OpData::Memory(from), Scatter::discard(0));
-        self.submit(target, CALL, op.on_area(op_area(to)), mode)
+        let op = Operation::new(OpKind::Put, area.disp, to.size(), from, OpResult::NONE);
+        self.submit(target, CALL, op.on_layout(to), mode)
     }
 
     /// The whole of [`Window::get_typed`].
@@ -96,7 +96,7 @@ impl Window {
             return Ok(Outcome::Done);
         }
         let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to);
-        self.submit(target, CALL, op.on_area(op_area(from)), mode)
+        self.submit(target, CALL, op.on_layout(from), mode)
     }
 
     /// The whole of [`Window::accumulate_typed`].
@@ -133,8 +133,8 @@ impl Window {
             return Ok(Outcome::Done);
         }
         let kind = OpKind::Accumulate(kernel);
-        let op = Operation::new(kind, area.disp, to.size(), OpData::Memory(from), Scatter::discard(0));
-        self.submit(target, CALL, op.on_area(op_area(to)), mode)
+        let op = Operation::new(kind, area.disp, to.size(), from, OpResult::NONE);
+        self.submit(target, CALL, op.on_layout(to), mode)
     }
 
     /// The whole of [`Window::get_accumulate`].
@@ -177,9 +177,9 @@ impl Window {
             kernel.fetch_scattered(place, operands, old, &exclusion);
             return Ok(Outcome::Done);
         }
-        let data = from.map_or(OpData::NONE, OpData::Memory);
+        let data = from.map_or(OpData::NONE, OpData::from);
         let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old);
-        self.submit(target, CALL, op.on_area(op_area(to)), mode)
+        self.submit(target, CALL, op.on_layout(to), mode)
     }
 
     /// Notes that the process is changing the bytes of a layout, which lies within the window.
@@ -194,7 +194,9 @@ impl Window {
             return Ok(Outcome::Done);
         }
         let signal = is_requested.then(Arc::<Signal>::default);
-        op.signal.clone_from(&signal);
+        if let Some(signal) = &signal {
+            op = op.signalling(Arc::clone(signal));
+        }
         if matches!(mode, Mode::Wait | Mode::Request) {
             self.post(target, call, || op)?;
         } else if self.try_post(target, call, op)?.is_some() {
@@ -206,17 +208,6 @@ impl Window {
 
 fn layout(call: &'static str, ty: &Datatype, count: u64) -> Result<Layout> {
     ty.layout(count).map_err(|error| error.in_call(call))
-}
-
-/// Bytes at the target, as operations name them.
-fn op_area(layout: Layout) -> OpArea {
-    if layout.size() == 0 {
-        return OpArea::Run(0);
-    }
-    match layout.as_contiguous().and_then(|run| u64::try_from(run.offset).ok()) {
-        Some(offset) => OpArea::Run(offset),
-        None => OpArea::Shape(Box::new(layout)),
-    }
 }
 
 /// What is sent and where it goes must have equal sizes: type signatures match (MPI 3.1 §11.3).

@@ -19,11 +19,12 @@ pub(crate) fn put_store_head(
     sequence: Sequence,
     store: Store,
     disp: Disp,
+    run: u64,
 ) -> usize {
     let code = if store == Store::Put { PUT } else { ACCUMULATE };
     packet[..FIXED].copy_from_slice(&fixed(code, flags.bits(), window, sequence));
     packet[FIXED..FIXED + 8].copy_from_slice(&disp.0.to_le_bytes());
-    packet[FIXED + 8..PLACED].copy_from_slice(&[0; 8]);
+    packet[FIXED + 8..PLACED].copy_from_slice(&run.to_le_bytes());
     match store {
         Store::Put => PLACED,
         Store::Accumulate(kernel) => {
@@ -45,7 +46,7 @@ mod tests {
         let (window, sequence, disp) =
             (WindowId { index: 7, generation: 9 }, Sequence(u64::MAX - 2), Disp(77));
         let kernel = Kernel::new(ReduceOp::Max, BasicType::F64).unwrap();
-        let place = || Place::run(disp, 0);
+        let place = || Place::run(disp, 5);
         let stores = [
             (Store::Put, RequestKind::Put(place())),
             (Store::Accumulate(kernel), RequestKind::Accumulate { place: place(), kernel }),
@@ -54,7 +55,7 @@ mod tests {
             for flags in [RequestFlags::NONE, RequestFlags::ACK] {
                 let request = Request { window, flags, sequence, kind: kind.clone() };
                 let mut packet = [0xff; STORE_HEAD];
-                let len = put_store_head(&mut packet, window, flags, sequence, store, disp);
+                let len = put_store_head(&mut packet, window, flags, sequence, store, disp, 5);
                 assert_eq!(&packet[..len], &request.emit()[..], "{request}");
             }
         }
