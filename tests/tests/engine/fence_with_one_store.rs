@@ -42,7 +42,11 @@ fn the_only_store_of_an_epoch_is_the_word_of_its_fence() {
             let sent = u64::from(round % 3 < 2);
             if round > 0 {
                 // The first one makes the element of the target.
-                assert_eq!((window.elements().ops, window.outstanding()), (0, sent), "round {round}");
+                assert_eq!(
+                    (window.elements().ops, window.outstanding()),
+                    (sent as u32, sent),
+                    "round {round}"
+                );
             }
             rank.engine.poll();
             window.fence(Assert::NONE).unwrap();
@@ -54,7 +58,7 @@ fn the_only_store_of_an_epoch_is_the_word_of_its_fence() {
                 assert_eq!(local(window, round as usize), 100 * u64::from(1 - rank.me) + round);
             }
         }
-        assert_eq!(window.elements().most_ops, 1, "the operation of the first epoch, and no other");
+        assert_eq!(window.elements().most_ops, 1, "one operation at a time");
     });
 }
 
@@ -110,7 +114,7 @@ fn no_other_epoch_begins_and_nothing_is_flushed_while_a_store_waits() {
         window.put(from(&[1]), other, Disp(0)).unwrap();
         window.fence(Assert::NONE).unwrap();
         window.put(from(&[2]), other, Disp(1)).unwrap();
-        assert_eq!(window.elements().ops, 0);
+        assert_eq!(window.elements().ops, 1);
         for error in [
             window.lock(Exclusive, other, Assert::NONE).unwrap_err(),
             window.lock_all(Assert::NONE).unwrap_err(),

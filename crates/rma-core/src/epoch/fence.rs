@@ -40,7 +40,7 @@ use crate::control::{Attendance, Sleep, attendance};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Host, HostRequest};
 use crate::ids::{Rank, WindowId};
-use crate::origin::Outbox;
+use crate::origin::issue::{Issuer, longest_short_store};
 use crate::origin::lost::{abandon_unopened, error_of};
 use crate::origin::post::free_idle_far_targets;
 use crate::origin::round::AccessRound;
@@ -48,7 +48,6 @@ use crate::progress::State;
 use crate::table::{Closing, Target};
 use crate::target::locks;
 use crate::window::WindowState;
-use crate::wire::RequestFlags;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -96,42 +95,33 @@ impl FenceSync {
         Self { assert, phase: told.map_or(Phase::Opening, Phase::Telling) }
     }
 
-    /// Begins a fence of a window of two ranks of a node where the window lies: nothing is under way to the other one but a store that
-    /// waits alone, if any, and takes the word of this fence along. `None` when the ordinary way has to see to it.
+    /// Begins a fence of a window of two ranks of a node where the window lies: nothing is under way to the other one but what is held
+    /// back, if anything, and takes the word of this fence along. `None` when the ordinary way has to see to it.
     pub(crate) fn begin_calmly(
         channel: &mut dyn Channel,
         state: &mut State,
         id: WindowId,
         assert: Assert,
     ) -> Option<Self> {
-        let State { windows, pools, by_channel, lost, begun, .. } = state;
+        let State { windows, pools, bulks, by_channel, config, lost, begun, .. } = state;
         let window = windows.get_mut(id).filter(|window| !window.dirty && lost.is_empty())?;
         let rank = window.shared.neighbors.first()?.rank;
         let key = window.table.find(&pools.targets, rank)?;
-        let target = &mut pools.targets[key];
-        let is_alone = target.pending.is_empty() && target.issued.is_empty();
-        if !is_alone || assert.has(Assert::NO_PRECEDE) || !window.is_calm_in_fence(rank) {
+        let may_tell = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config))
+            && window.is_calm_in_fence(rank);
+        if !may_tell || assert.has(Assert::NO_PRECEDE) {
             return None;
         }
         let number = window.target.arrivals.as_mut()?.enter();
         // SYNC POINT F1
         fence(SeqCst);
-        let lone = window.lone.take();
-        let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
-        let has_left = match &lone {
-            Some(lone) => lone.send(&window.shared, target, &mut outbox, RequestFlags::FENCE),
-            None => outbox.word(id, target, RequestFlags::FENCE),
-        };
-        if has_left {
+        pools.targets[key].close();
+        let has_said_all = Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(key);
+        let target = &mut pools.targets[key];
+        if has_said_all {
             target.on_told();
             return Some(Self { assert, phase: Phase::MeetingByPackets(number) });
         }
-        if let Some(lone) = lone {
-            lone.enter(pools, window);
-        }
-        let target = &mut pools.targets[key];
-        target.push(false);
-        target.closing = Closing::Wanted;
         window.dirty = true;
         windows.note_active(id);
         *begun = true;

@@ -6,13 +6,11 @@
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::ids::{Rank, WindowId};
-use crate::origin::Outbox;
 use crate::origin::issue::Issuer;
 use crate::origin::lost::error_of;
 use crate::pool::PoolKey;
 use crate::progress::State;
 use crate::window::WindowState;
-use crate::wire::RequestFlags;
 use smallvec::SmallVec;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -60,33 +58,16 @@ impl FlushSync {
         let target = window.table.find(&pools.targets, rank)?;
         // So there is nothing for a fence to order: nothing went to this rank directly.
         debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
-        let goal = pools.targets[target].push(reach == Reach::Remote);
-        let lone = window.lone.take_if(|lone| lone.rank == rank);
         let element = &mut pools.targets[target];
-        let has_said_all = match lone {
-            Some(lone) => {
-                window.habit.on_taken(reach);
-                let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
-                let flags = if reach == Reach::Remote { RequestFlags::ACK } else { RequestFlags::NONE };
-                let has_left = lone.send(&window.shared, element, &mut outbox, flags);
-                let owes_more = element.needs_ack_request();
-                if !has_left {
-                    lone.enter(pools, window);
-                }
-                has_left && !owes_more
-            }
-            None => {
-                let had_said_all = element.has_said_all() && window.is_granted(rank);
-                window.habit.on_flush(rank, reach, had_said_all);
-                had_said_all || {
-                    let mut counters = std::mem::take(&mut window.counters);
-                    let outbox = Outbox { channel, counters: &mut counters, by_channel };
-                    let has_said_all = Issuer { window, pools, bulks, outbox, config }.issue_to(target);
-                    window.counters = counters;
-                    has_said_all
-                }
-            }
-        };
+        let goal = element.push(reach == Reach::Remote);
+        let had_said_all = element.has_said_all() && window.is_granted(rank);
+        if element.holds_a_store(&pools.ops) {
+            window.eager.on_taken(reach);
+        } else {
+            window.eager.on_flush(rank, reach, had_said_all);
+        }
+        let has_said_all =
+            had_said_all || Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(target);
         if !has_said_all {
             window.dirty = true;
             windows.note_active(id);

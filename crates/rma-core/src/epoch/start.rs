@@ -26,14 +26,13 @@ use crate::channel::Channel;
 use crate::control::Sleep;
 use crate::error::{Error, Result};
 use crate::ids::{Rank, WindowId};
-use crate::origin::Outbox;
+use crate::origin::issue::{Issuer, longest_short_store};
 use crate::origin::lost::error_of;
 use crate::origin::post::free_target;
 use crate::origin::round::AccessRound;
 use crate::progress::{Pools, State};
 use crate::table::Closing;
 use crate::window::WindowState;
-use crate::wire::RequestFlags;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -160,14 +159,18 @@ impl CompleteSync {
         Self { is_closing: true }
     }
 
-    /// Begins a complete call of an epoch that reaches one neighbor, where the window lies: nothing is under way to it but a store that
-    /// waits alone, if any, and takes the word along when the neighbor has posted. `None` when the ordinary way has to see to it.
+    /// Begins a complete call of an epoch that reaches one neighbor, where the window lies: nothing is under way to it but what is
+    /// held back, if anything, and takes the word along when the neighbor has posted. `None` when the ordinary way has to see to it.
     pub(crate) fn begin_calmly(state: &mut State, id: WindowId) -> Option<Self> {
-        let State { windows, pools, lost, .. } = state;
+        let State { windows, pools, config, lost, .. } = state;
         let window = windows.get_mut(id).filter(|_| lost.is_empty())?;
         let rank = window.only_started()?;
-        window.table.find(&pools.targets, rank)?;
-        if window.table.is_busy(&pools.targets) || window.rounds.meet.iter().any(|other| *other != rank) {
+        let key = window.table.find(&pools.targets, rank)?;
+        let is_ready = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
+        if !is_ready
+            || window.table.is_busy_but(&pools.targets, key)
+            || window.rounds.meet.iter().any(|other| *other != rank)
+        {
             return None;
         }
         // Who has an element has been met before.
@@ -188,13 +191,11 @@ impl CompleteSync {
         state: &mut State,
         id: WindowId,
     ) -> Option<bool> {
-        let State { windows, pools, by_channel, .. } = state;
+        let State { windows, pools, bulks, by_channel, config, .. } = state;
         let window = windows.get_mut(id)?;
         let rank = window.only_started()?;
         let key = window.table.find(&pools.targets, rank)?;
-        let target = &mut pools.targets[key];
-        if !(target.pending.is_empty() && target.issued.is_empty()) {
-            // A step for something else has made an operation of the store that waited.
+        if !pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config)) {
             return None;
         }
         if window.epoch.state() == Epoch::PscwIssued {
@@ -202,17 +203,14 @@ impl CompleteSync {
         }
         // SYNC POINT P3
         fence(SeqCst);
-        let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
-        let has_left = match &window.lone {
-            Some(lone) => lone.send(&window.shared, target, &mut outbox, RequestFlags::DONE),
-            None => outbox.word(id, target, RequestFlags::DONE),
-        };
-        if !has_left {
+        pools.targets[key].close();
+        let has_said_all = Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(key);
+        let target = &mut pools.targets[key];
+        if !has_said_all {
             return None;
         }
         target.on_told();
         let mut window = windows.take_out(id)?;
-        window.lone = None;
         window.epoch.access.close();
         window.epoch.on(Event::Complete);
         windows.put_back(window);

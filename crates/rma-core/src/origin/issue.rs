@@ -5,9 +5,9 @@
 //! a synchronization call pushes it, when more than the piggyback threshold wait, or when elements run short. Flags belong to
 //! packets: they are decided here, when a packet is made, and nowhere else (lessons, fixed 23).
 
-use super::send::{Outbox, SHORT_STORE, Sent, ShortStore};
+use super::send::{ByChannel, Outbox, Sent, ShortStore};
 use crate::bugs::{Bug, has};
-use crate::channel::{BulkToken, Lane, Source};
+use crate::channel::{BulkToken, Channel, Lane, Source};
 use crate::config::EngineConfig;
 use crate::control::LockKind;
 use crate::datatype::{Gather, Piece};
@@ -17,7 +17,7 @@ use crate::pool::PoolKey;
 use crate::progress::{BulkOwner, Bulks, Pools};
 use crate::table::{Closing, OpArea, OpData, OpKind, Operation, Target};
 use crate::window::{Flavor, Regions, WindowState};
-use crate::wire::{Area, ENTRY_LEN, Place, Request, RequestFlags, RequestKind, SHAPE_LEN};
+use crate::wire::{Area, ENTRY_LEN, Place, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE};
 
 /// Longest head of a one-sided packet, apart from a shape.
 pub(crate) const MAX_HEAD: usize = 64;
@@ -30,9 +30,22 @@ pub(crate) struct Issuer<'a> {
     pub(crate) window: &'a mut WindowState,
     pub(crate) pools: &'a mut Pools,
     pub(crate) bulks: &'a mut Bulks,
-    pub(crate) outbox: Outbox<'a>,
+    pub(crate) channel: &'a mut dyn Channel,
+    pub(crate) by_channel: &'a mut ByChannel,
     pub(crate) config: &'a EngineConfig,
 }
+
+/// The outbox of an [`Issuer`], beside its pools.
+macro_rules! outbox {
+    ($issuer:expr) => {
+        Outbox {
+            channel: &mut *$issuer.channel,
+            counters: &mut $issuer.window.counters,
+            by_channel: &mut *$issuer.by_channel,
+        }
+    };
+}
+pub(super) use outbox;
 
 /// Whether packets to a target may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +181,7 @@ impl Issuer<'_> {
     }
 
     fn fits_small(&self, target: &Target, area: &Area, data_len: u64) -> bool {
-        let limits = self.outbox.capabilities(target.peer);
+        let limits = self.channel.capabilities_for(target.peer);
         let most = (limits.max_packet - MAX_HEAD - area.shape_len()).min(limits.bulk_from.max(16));
         data_len <= most as u64
     }
@@ -191,7 +204,7 @@ impl Issuer<'_> {
             self.window.epoch.on_lock(rank, LockEvent::Ask);
             self.pools.targets[key].is_locking = true;
             if rider.is_some() {
-                self.outbox.counters.on_piggybacked_locks(1);
+                self.window.counters.on_piggybacked_locks(1);
             }
         }
         step
@@ -204,7 +217,7 @@ impl Issuer<'_> {
         if op.kind.fetches() && target.fetching >= self.config.credits {
             return Step::Idle; // the next reply makes the window dirty again
         }
-        if let Some((store, run, data)) = op.run_to_store(self.longest_short_store()) {
+        if let Some((store, run, data)) = op.run_to_store(longest_short_store(self.config)) {
             let short = ShortStore { store, disp: op.disp, run, data };
             return self.issue_short_store(key, op_key, lock, short);
         }
@@ -228,11 +241,6 @@ impl Issuer<'_> {
         Step::Moved
     }
 
-    /// Longest store that leaves as a whole, whatever the channel carries.
-    fn longest_short_store(&self) -> usize {
-        SHORT_STORE.min(self.config.unit_bytes.try_into().unwrap_or(usize::MAX))
-    }
-
     /// Makes the packet of the first pending operation, which is such a store.
     fn issue_short_store(
         &mut self,
@@ -246,12 +254,26 @@ impl Issuer<'_> {
         let is_last = target.pending.len() == 1;
         let flags = lock.with(self.closing_flags(target, op, op_key, true, is_last));
         let (len, sequence) = (op.len, Sequence(target.sent.0 + 1));
-        match self.outbox.store(target.peer, self.window.shared.id, flags, sequence, short) {
+        match outbox!(self).store(target.peer, self.window.shared.id, flags, sequence, short) {
             Sent::Full => return Step::Blocked,
             Sent::Lost => return Step::Idle,
             Sent::Yes => {}
         }
-        self.on_piece_sent(key, op_key, flags, len, true);
+        if flags.locks() {
+            // It may be handed back.
+            self.on_piece_sent(key, op_key, flags, len, true);
+            return Step::Moved;
+        }
+        let Pools { ops, targets } = &mut *self.pools;
+        let target = &mut targets[key];
+        target.on_store_left(ops[op_key].order, flags);
+        self.window.counters.on_ops_issued(1);
+        self.window.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
+        target.pending.pop_front(ops);
+        ops[op_key].sent = len;
+        ops[op_key].signal_if_ended();
+        ops.give_back(&mut self.window.op_share, op_key);
+        self.window.pressure = false;
         Step::Moved
     }
 
@@ -260,7 +282,7 @@ impl Issuer<'_> {
         let (area, len) = match op.area() {
             OpArea::Run(offset) => (Area::Run { offset: offset + op.sent }, op.len - op.sent),
             OpArea::Shape(layout) => {
-                let room = self.outbox.capabilities(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
+                let room = self.channel.capabilities_for(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
                 let Piece { layout, from, mut len } =
                     layout.piece(op.sent, MAX_ENTRIES.min(room / ENTRY_LEN));
                 if self.window.shared.flavor == Flavor::Dynamic {
@@ -321,16 +343,16 @@ impl Issuer<'_> {
         let body = match &op.data {
             OpData::Operand { bytes, len } => {
                 let bytes = &bytes[..usize::from(*len)];
-                return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(bytes));
+                return outbox!(self).small(peer, Lane::Request, &head, Source::Bytes(bytes));
             }
             OpData::Pack(pack) => {
-                return self.outbox.small(peer, Lane::Request, &head, Source::Bytes(pack.bytes()));
+                return outbox!(self).small(peer, Lane::Request, &head, Source::Bytes(pack.bytes()));
             }
             // The operation keeps its place: a lock packet may be handed back and sent again.
             OpData::Run(run) => {
                 let run = run.part(op.sent as usize, piece as usize);
                 if is_small {
-                    return self.outbox.small_span(peer, Lane::Request, &head, run);
+                    return outbox!(self).small_span(peer, Lane::Request, &head, run);
                 }
                 Gather::span(run)
             }
@@ -342,11 +364,11 @@ impl Issuer<'_> {
         };
         if is_small {
             let mut body = body;
-            return self.outbox.small(peer, Lane::Request, &head, Source::Memory(&mut body));
+            return outbox!(self).small(peer, Lane::Request, &head, Source::Memory(&mut body));
         }
         let entry = self.bulks.vacant_entry();
         let token = BulkToken(entry.key() as u64);
-        let sent = self.outbox.bulk(peer, Lane::Request, &head, body, token);
+        let sent = outbox!(self).bulk(peer, Lane::Request, &head, body, token);
         if sent == Sent::Yes {
             entry.insert(BulkOwner::Operation { window: self.window.shared.id, target: key, op: op_key });
             op.on_bulk_begun();
@@ -378,7 +400,7 @@ impl Issuer<'_> {
             return;
         }
         target.on_issued(op.order, !op.kind.fetches());
-        self.outbox.counters.on_ops_issued(op.calls());
+        self.window.counters.on_ops_issued(op.calls());
         op.set_awaits_grant(flags.locks() && !has(Bug::QueuedIsDone));
         if flags.has(RequestFlags::ACK) || flags.locks() {
             target.on_ack_asked(sequence);
@@ -388,7 +410,7 @@ impl Issuer<'_> {
         }
         if flags.closes() {
             target.on_closed(flags);
-            self.outbox.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
+            self.window.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
         }
         target.pending.pop_front(&mut self.pools.ops);
         self.pools.ops[op_key].signal_if_ended();
@@ -417,7 +439,7 @@ impl Issuer<'_> {
         let target = &mut self.pools.targets[key];
         let sequence = Sequence(target.sent.0 + 1);
         let request = Request { window: self.window.shared.id, flags, sequence, kind: RequestKind::Sync };
-        match self.outbox.small(target.peer, Lane::Request, &request.emit(), Source::Bytes(&[])) {
+        match outbox!(self).small(target.peer, Lane::Request, &request.emit(), Source::Bytes(&[])) {
             Sent::Full => return Step::Blocked,
             Sent::Lost => return Step::Idle,
             Sent::Yes => {}
@@ -431,6 +453,11 @@ impl Issuer<'_> {
         }
         Step::Moved
     }
+}
+
+/// Longest store that leaves as a whole, whatever the channel carries.
+pub(crate) fn longest_short_store(config: &EngineConfig) -> usize {
+    SHORT_STORE.min(config.unit_bytes.try_into().unwrap_or(usize::MAX))
 }
 
 /// The bytes of an operation that one packet covers.

@@ -127,8 +127,7 @@ pub(crate) fn send(core: &mut Core, shared: &Shared, rank: Rank, call: &FetchCal
     if data_len > MOST_DATA {
         return false;
     }
-    let is_first =
-        |window: &&mut WindowState| window.lone.is_none() && window.lone_fetch.is_none() && !window.dirty;
+    let is_first = |window: &&mut WindowState| window.lone_fetch.is_none() && !window.dirty;
     let Some(window) = windows.calm(shared.id, rank).filter(is_first) else { return false };
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };
     let target = &mut pools.targets[key];

@@ -7,6 +7,7 @@
 //! and every flush, pushes what was posted before. Stores with requests have a part in this only as a stream ([`super::stream`]).
 
 use super::issue::MAX_HEAD;
+use super::send::ShortStore;
 use crate::channel::Channel;
 use crate::ids::{Disp, Rank};
 use crate::mem::ReadSpan;
@@ -27,7 +28,7 @@ const MOST_BYTES: usize = 8192;
 /// Lines of more than so many times `RMA_PACK_FROM` operations are left as they are.
 const LONG_LINE: u64 = 4;
 
-/// A contiguous store that may wait alone ([`super::lone`]), or, a short one, be packed.
+/// A contiguous store that may leave eagerly ([`super::eager`]), or, a short one, be packed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Small {
     pub(super) store: Store,
@@ -48,6 +49,12 @@ impl Small {
     #[inline]
     pub(crate) fn new(store: Store, disp: Disp, data: ReadSpan) -> Option<Self> {
         ((1..=SMALL).contains(&data.len())).then_some(Self { store, disp, data })
+    }
+
+    /// What a packet of its own carries.
+    pub(super) fn as_run(&self) -> ShortStore {
+        let Self { store, disp, data } = *self;
+        ShortStore { store, disp, run: 0, data }
     }
 
     fn may_be_packed(&self) -> bool {

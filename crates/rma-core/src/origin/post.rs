@@ -48,6 +48,7 @@ pub(crate) fn post(
         }
     }
     let Some(op) = waiting.as_mut() else { return Ok(()) };
+    window.eager.on_followed();
     let element = &mut state.pools.targets[target];
     element.posted += 1;
     op.order = element.posted;
@@ -90,11 +91,9 @@ pub(crate) fn post_calmly(
     waiting: &mut Option<Operation>,
     call: &'static str,
 ) -> Result<bool> {
-    if let Some(lone) = window.lone.take() {
-        lone.enter(pools, window);
-    }
     let Some(target) = window.table.find(&pools.targets, rank) else { return Ok(false) };
     let element = &mut pools.targets[target];
+    window.eager.on_followed();
     let order = element.posted + 1;
     let is_far = order - element.issued_to >= config.pack_from
         || element.pending.len() > config.piggyback_threshold

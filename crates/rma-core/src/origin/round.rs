@@ -5,8 +5,8 @@
 //! come. All of them are sent from here, one packet per turn
 //! like operations, so that a round of many ranks delays nobody else.
 
-use super::issue::{Issuer, Step};
-use super::send::Sent;
+use super::issue::{Issuer, Step, outbox};
+use super::send::{Outbox, Sent};
 use crate::bugs::{Bug, has};
 use crate::channel::{Lane, Source};
 use crate::ids::{Rank, Sequence};
@@ -60,7 +60,7 @@ impl Issuer<'_> {
     pub(super) fn issue_rounds(&mut self) -> Step {
         for rank in std::mem::take(&mut self.window.rounds.meet) {
             // A peer that has failed is reported by the channel.
-            let _ = self.outbox.channel.connect(self.window.shared.group.peer(rank));
+            let _ = self.channel.connect(self.window.shared.group.peer(rank));
         }
         let post = self.issue_post();
         let access = match self.window.rounds.access.take() {
@@ -174,6 +174,6 @@ impl Issuer<'_> {
     fn send_bare(&mut self, rank: Rank, flags: RequestFlags, kind: RequestKind) -> Sent {
         let request = Request { window: self.window.shared.id, flags, sequence: Sequence(1), kind };
         let peer = self.window.shared.group.peer(rank);
-        self.outbox.small(peer, Lane::Request, &request.emit(), Source::Bytes(&[]))
+        outbox!(self).small(peer, Lane::Request, &request.emit(), Source::Bytes(&[]))
     }
 }

@@ -6,8 +6,7 @@ use crate::datatype::Gather;
 use crate::ids::{Disp, Peer, Sequence, WindowId};
 use crate::mem::ReadSpan;
 use crate::stats::Counters;
-use crate::table::Target;
-use crate::wire::{RUN_HEAD, Request, RequestFlags, RequestKind, STORE_HEAD, Store, put_store_head};
+use crate::wire::{RequestFlags, SHORT_STORE, STORE_HEAD, Store, put_store_head};
 use smallvec::SmallVec;
 
 /// Most data that is copied together with its head: filling twice costs more than the copy.
@@ -15,12 +14,9 @@ const SHORT_DATA: usize = 64;
 /// Longest packet that is put together before it is filled.
 const SHORT_PACKET: usize = MAX_HEAD + SHORT_DATA;
 
-/// Longest store whose packet is put together before the channel has it. Every channel carries so much in a small packet, whatever its
-/// settings.
-pub(super) const SHORT_STORE: usize = 128;
 const _: () = assert!(STORE_HEAD + SHORT_STORE <= MIN_PACKET);
 
-/// A store of at most [`SHORT_STORE`] consecutive bytes, which is one packet.
+/// A store of consecutive bytes that is one small packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShortStore {
     pub(super) store: Store,
@@ -145,10 +141,7 @@ impl Outbox<'_> {
         self.whole(peer, lane, &packet[..head.len() + data_len], data_len)
     }
 
-    /// Sends a store that is one packet.
-    ///
-    /// # Panics
-    /// When it is too long.
+    /// Sends a store that is one small packet.
     #[inline]
     pub(super) fn store(
         &mut self,
@@ -158,6 +151,11 @@ impl Outbox<'_> {
         sequence: Sequence,
         ShortStore { store, disp, run, data }: ShortStore,
     ) -> Sent {
+        if data.len() > SHORT_STORE {
+            let mut head = [0; STORE_HEAD];
+            let len = put_store_head(&mut head, window, flags, sequence, store, disp, run);
+            return self.small_span(peer, Lane::Request, &head[..len], data);
+        }
         let mut packet = [0; STORE_HEAD + SHORT_STORE];
         let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
         let len = put_store_head(head, window, flags, sequence, store, disp, run);
@@ -173,20 +171,6 @@ impl Outbox<'_> {
             Ok(Room::Full) => self.full(),
             Err(_) => Sent::Lost,
         }
-    }
-
-    /// Sends a target the word of a call that closes the epoch, in a packet of its own; `false` when it has not left.
-    pub(crate) fn word(&mut self, window: WindowId, target: &mut Target, flags: RequestFlags) -> bool {
-        let sequence = Sequence(target.sent.0 + 1);
-        let word = Request { window, flags, sequence, kind: RequestKind::Sync };
-        let mut head = [0; RUN_HEAD];
-        let Some(len) = word.put_head(&mut head) else { return false };
-        if self.whole(target.peer, Lane::Request, &head[..len], 0) != Sent::Yes {
-            return false;
-        }
-        target.next_sequence();
-        target.on_closed(flags);
-        true
     }
 
     /// Sends head and body as a bulk packet; `token` comes back when the body has left.

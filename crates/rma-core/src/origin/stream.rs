@@ -1,6 +1,6 @@
 //! A stream of stores with requests: from a few that the target has not acknowledged on, they share packets.
 //!
-//! The first ones leave at once ([`super::lone`]), because somebody waits for each. But whoever waits wants the buffer back and no
+//! The first ones leave at once ([`super::eager`]), because somebody waits for each. But whoever waits wants the buffer back and no
 //! more, and a pack has copied what joins it: so a store that joins one is complete at the origin. Who goes on like that without a
 //! flush has a stream, which is worth more as few long packets. A pack stays until it is full, something is queued behind it, or a
 //! flush or the end of the epoch pushes it, as those of stores without requests do ([`super::pack`]): nobody may count on the
@@ -33,9 +33,7 @@ pub(crate) fn take(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) 
 /// Begins a pack with this store, where so many of its kind are under way.
 fn begin(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
     let State { windows, pools: Pools { ops, targets }, config, is_pack_full, begun, .. } = &mut core.state;
-    let Some(window) = windows.get_mut(shared.id).filter(|window| window.lone.is_none()) else {
-        return false;
-    };
+    let Some(window) = windows.get_mut(shared.id) else { return false };
     let Some(key) = window.table.find(targets, rank) else { return false };
     let target = &targets[key];
     let (is_behind, follows) = (!target.pending.is_empty(), target.ends_in_pack(ops));

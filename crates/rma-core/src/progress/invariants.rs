@@ -42,7 +42,6 @@ impl State {
 
     fn check_window(&self, window: &WindowState) -> Result<(), Broken> {
         check_epoch(window)?;
-        window.lone.map_or(Ok(()), |lone| lone.invariants(&self.pools, window))?;
         window.lone_fetch.map_or(Ok(()), |fetch| fetch.invariants(&self.pools))?;
         window.target.invariants(&window.shared)?;
         let keys = window.table.keys(&self.pools.targets);

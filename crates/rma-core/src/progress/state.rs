@@ -86,14 +86,9 @@ impl State {
         self.receiving.values().any(is_of)
     }
 
-    /// Takes a window out of the table to work on it beside the rest of the state; [`Windows::put_back`] must follow. Whatever
-    /// waits for its targets is an operation of its table then.
+    /// Takes a window out of the table to work on it beside the rest of the state; [`Windows::put_back`] must follow.
     pub(crate) fn take_window(&mut self, id: WindowId) -> Option<Box<WindowState>> {
-        let mut window = self.windows.take_out(id)?;
-        if let Some(lone) = window.lone.take() {
-            lone.enter(&mut self.pools, &mut window);
-        }
-        Some(window)
+        self.windows.take_out(id)
     }
 
     /// Nobody who waits sleeps past this time of the host: something has to be tried again then, and nobody rings for it.

@@ -133,11 +133,8 @@ impl Core {
         }
         let State { pools, bulks, by_channel, config, lost, .. } = &mut self.state;
         if window.dirty {
-            // Issuing changes the whole window, so its counters step aside.
-            let mut counters = std::mem::take(&mut window.counters);
-            let outbox = Outbox { channel: &mut *self.channel, counters: &mut counters, by_channel };
-            moved |= Issuer { window: &mut window, pools, bulks, outbox, config }.issue_window();
-            window.counters = counters;
+            let channel = &mut *self.channel;
+            moved |= Issuer { window: &mut window, pools, bulks, channel, by_channel, config }.issue_window();
         }
         moved |= epoch::lock_all::settle(&mut window, lost);
         self.state.windows.put_back(window);

@@ -395,6 +395,11 @@ impl OpKind {
         }
     }
 
+    /// Whether it is a store of the user's bytes.
+    pub(crate) fn is_plain_store(self) -> bool {
+        matches!(self, Self::Put | Self::Accumulate(_))
+    }
+
     /// Bytes of the elements that a packet must not cut, for operations that travel in units of bounded length.
     pub(crate) fn streamed_element(self) -> Option<u64> {
         match self {

@@ -40,6 +40,12 @@ impl Table {
         self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize)).any(|key| !pool[key].is_idle())
     }
 
+    /// [`Table::is_busy`] but for one element.
+    pub(crate) fn is_busy_but(&self, pool: &TargetPool, one: PoolKey) -> bool {
+        let mut keys = self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize));
+        keys.any(|key| key != one && !pool[key].is_idle())
+    }
+
     /// Adds an element that is not in the table yet.
     pub(crate) fn insert(&mut self, pool: &mut TargetPool, key: PoolKey) {
         let slot = self.slot_of(pool[key].rank);

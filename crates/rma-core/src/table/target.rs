@@ -118,6 +118,17 @@ impl Target {
         self.pending.tail().is_some_and(|key| pool[key].kind == OpKind::Pack)
     }
 
+    /// Whether one operation is held back, a store.
+    pub(crate) fn holds_a_store(&self, pool: &OpPool) -> bool {
+        self.pending.len() == 1 && self.pending.head().is_some_and(|key| pool[key].kind.is_plain_store())
+    }
+
+    /// Whether nothing is under way to the target but a store of at most so many bytes that is held back, if any.
+    pub(crate) fn holds_a_store_at_most(&self, pool: &OpPool, longest: usize) -> bool {
+        let is_short = |key: PoolKey| pool[key].run_to_store(longest).is_some();
+        self.pending.len() <= 1 && self.issued.is_empty() && self.pending.head().is_none_or(is_short)
+    }
+
     /// Whether every operation up to `order` has left the user's buffers.
     pub(crate) fn is_locally_complete(&self, pool: &OpPool, order: u64) -> bool {
         self.awaits.is_none_or(|awaited| awaited > order)
@@ -155,6 +166,12 @@ impl Target {
         self.posted
     }
 
+    /// Asks for everything posted so far to leave, and for the word of the call that closes the epoch behind it.
+    pub(crate) fn close(&mut self) {
+        self.push(false);
+        self.closing = Closing::Wanted;
+    }
+
     /// Whether an acknowledgement has to be asked for although no operation is left for it to ride on.
     pub(crate) fn needs_ack_request(&self) -> bool {
         let goal = self.stored_to.min(self.ack_to);
@@ -188,6 +205,18 @@ impl Target {
         self.issued_to = order;
         if is_store {
             self.stored_to = order;
+        }
+    }
+
+    /// Notes that the packet of a store has left, as a whole.
+    pub(crate) fn on_store_left(&mut self, order: u64, flags: RequestFlags) {
+        let sequence = self.next_sequence();
+        self.on_issued(order, true);
+        if flags.has(RequestFlags::ACK) || flags.locks() {
+            self.on_ack_asked(sequence);
+        }
+        if flags.closes() {
+            self.on_closed(flags);
         }
     }
 

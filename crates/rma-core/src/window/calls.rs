@@ -275,7 +275,7 @@ impl Window {
                 .map(|key| &state.pools.targets[*key])
                 .map(|t| t.pending.len() + t.issued.len())
                 .sum();
-            of_table + u64::from(window.lone.is_some()) + u64::from(window.lone_fetch.is_some())
+            of_table + u64::from(window.lone_fetch.is_some())
         })
     }
 
@@ -284,12 +284,11 @@ impl Window {
         self.engine.with(|core| {
             let state = &mut core.state;
             let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
-            let lone = u64::from(window.lone.is_some_and(|lone| lone.rank == target));
             let target = window.table.find(&state.pools.targets, target).map(|key| &state.pools.targets[key]);
             let of_target = |target: &Target| {
                 target.pending.len() + target.issued.len() + u64::from(target.awaits.is_some())
             };
-            target.map_or(0, of_target) + lone
+            target.map_or(0, of_target)
         })
     }
 

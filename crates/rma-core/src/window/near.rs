@@ -201,17 +201,20 @@ impl Window {
         Some(Ok(()))
     }
 
-    /// Completes the store that waits for a flush of its neighbor, if there is one, before the engine makes an operation of it.
+    /// Completes what is under way to a neighbor, if there is one.
     ///
     /// # Errors
     /// What has become of it.
-    pub(super) fn flush_lone(&self, call: &'static str) -> Result<()> {
+    pub(super) fn flush_neighbor(&self, call: &'static str) -> Result<()> {
         if self.shared().neighbors.is_empty() {
             return Ok(());
         }
         let begun = self.engine().with(|core| {
-            let rank = core.state.windows.get(self.id())?.lone?.rank;
-            let rank = Some(rank).filter(|rank| self.shared().neighbor(*rank).is_some())?;
+            let State { windows, pools, .. } = &core.state;
+            let (window, targets) = (windows.get(self.id())?, &pools.targets);
+            let find = |rank| window.table.find(targets, rank);
+            let is_busy = |near: &&Near| find(near.rank).is_some_and(|key| !targets[key].is_idle());
+            let rank = self.shared().neighbors.iter().find(is_busy)?.rank;
             FlushSync::begin_calmly(&mut *core.channel, &mut core.state, self.id(), rank, Reach::Remote)
         });
         begun.map_or(Ok(()), |flush| {
@@ -224,9 +227,8 @@ impl Window {
         let State { windows, pools, lost, .. } = &mut core.state;
         let window = windows.calm(self.id(), near.rank).filter(|_| lost.is_empty());
         let Some(window) = window else { return Found::LongWay };
-        let is_waiting = window.lone.is_some_and(|lone| lone.rank == near.rank);
         let target = window.table.find(&pools.targets, near.rank).map(|key| &pools.targets[key]);
-        if !is_waiting && target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
+        if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
             return match self.shared().unlock(near) {
                 Some(wake) => Found::Released(wake),
                 None => Found::LongWay,

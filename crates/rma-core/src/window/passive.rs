@@ -44,7 +44,7 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("unlock_all", None);
-        let flushed = self.flush_lone("unlock_all");
+        let flushed = self.flush_neighbor("unlock_all");
         if flushed.is_ok() && !self.shared().neighbors.is_empty() && self.unlock_all_quickly() {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use crate::ids::Rank;
 use crate::origin::lone_fetch::FetchCall;
 use crate::origin::pack::{self, Small};
 use crate::origin::post::{post, post_calmly};
-use crate::origin::{lone, lone_fetch, stream};
+use crate::origin::{eager, lone_fetch, stream};
 use crate::progress::{Core, Pools, State};
 use crate::table::{OpArea, OpKind, Operation};
 
@@ -26,7 +26,7 @@ impl Window {
         self.engine().with(|core| pack::join(&mut core.state, self.shared(), target, small))
     }
 
-    /// Whether the store joins others, or waits by itself for the next flush, or has left ahead of that: the quick way of one store and
+    /// Whether the store joins others, or is held back for the next flush, or has left ahead of that: the fast path of one store and
     /// its flush. While somebody looks, the ordinary way tells of it.
     #[inline]
     pub(super) fn joins_or_waits(&self, target: Rank, small: Option<&Small>) -> bool {
@@ -41,7 +41,7 @@ impl Window {
         let may_join = self.has_pack();
         self.engine().with(|core| {
             (may_join && pack::join(&mut core.state, self.shared(), target, small))
-                || lone::keep_or_send(core, self.shared(), target, small)
+                || eager::send_or_hold(core, self.shared(), target, small)
         })
     }
 
@@ -86,7 +86,7 @@ impl Window {
     pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
         let small = Small::of(op).filter(|_| !self.engine().sight().is_on());
         small.is_some_and(|small| {
-            let send = |core: &mut Core| lone::send_at_once(core, self.shared(), target, &small);
+            let send = |core: &mut Core| eager::send_at_once(core, self.shared(), target, &small);
             self.joins_stream(target, &small, send)
         })
     }

@@ -439,7 +439,7 @@ fn are_neighbors_done(core: &Core, shared: &Shared) -> bool {
         let element = window.table.find(&pools.targets, near.rank).and_then(|key| pools.targets.get(key));
         element.is_none_or(Target::is_idle)
     };
-    window.lone.is_none() && shared.neighbors.iter().all(is_idle)
+    shared.neighbors.iter().all(is_idle)
 }
 
 impl Shared {

@@ -12,7 +12,7 @@ use crate::bugs::{Bug, has};
 use crate::epoch::{Call, Epoch, Facts, LockState, Opening, RankLock, Stage, WindowEpoch, check};
 use crate::error::{Error, Result};
 use crate::ids::Rank;
-use crate::origin::lone::{Habit, Lone};
+use crate::origin::eager::Eager;
 use crate::origin::lone_fetch::LoneFetch;
 use crate::origin::pack::Packing;
 use crate::origin::round::Rounds;
@@ -46,12 +46,10 @@ pub(crate) struct WindowState {
     pub(crate) bequests: BTreeSet<Rank>,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,
-    /// A small store that waits for the next flush of its target, as no operation of the table.
-    pub(crate) lone: Option<Lone>,
-    /// A request for data that has left and is no operation of the table either.
+    /// A request for data that has left and is no operation of the table.
     pub(crate) lone_fetch: Option<LoneFetch>,
-    /// What became of the stores that waited before.
-    pub(crate) habit: Habit,
+    /// What became of the last small stores.
+    pub(crate) eager: Eager,
     /// The pack that the next small store may join.
     pub(crate) packing: Option<Packing>,
     /// An element was wanted and not to be had: hold nothing back until one was taken.
@@ -94,9 +92,8 @@ impl WindowState {
             dropped: Dropped::default(),
             bequests: BTreeSet::new(),
             dirty: false,
-            lone: None,
             lone_fetch: None,
-            habit: Habit::default(),
+            eager: Eager::default(),
             packing: None,
             pressure: false,
             error: None,

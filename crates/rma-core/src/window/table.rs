@@ -63,15 +63,13 @@ impl Windows {
     /// Removes a window for good and frees its index.
     pub(crate) fn remove(&mut self, id: WindowId) -> Option<Box<WindowState>> {
         let window = self.take_out(id)?;
-        debug_assert!(window.lone.is_none(), "a window is removed when nothing waits for its targets");
         self.note_promises(id.index, false);
         self.indices.give_back(id.index);
         self.live -= 1;
         Some(window)
     }
 
-    /// A window where it lies. Who changes it knows that its targets may have a lone store besides, and that
-    /// [`Windows::note_active`] must follow when the engine has something to do for it now. Others take it.
+    /// A window where it lies. [`Windows::note_active`] must follow when the engine has something to do for it now. Others take it.
     pub(crate) fn get_mut(&mut self, id: WindowId) -> Option<&mut WindowState> {
         self.entry(id)?.window.as_deref_mut()
     }

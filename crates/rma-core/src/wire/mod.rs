@@ -24,4 +24,4 @@ pub(crate) use request::RUN_HEAD;
 pub use request::{Request, RequestKind};
 pub(crate) use response::SHORT_HEAD;
 pub use response::{Response, ResponseFlags, ResponseKind};
-pub(crate) use store::{STORE_HEAD, put_store_head};
+pub(crate) use store::{SHORT_STORE, STORE_HEAD, put_store_head};

@@ -10,6 +10,10 @@ use crate::ids::{Disp, Sequence, WindowId};
 /// Longest head of a store.
 pub(crate) const STORE_HEAD: usize = PLACED + 2;
 
+/// Longest store whose packet is put together before the channel has it. Every channel carries so much in a small packet, whatever its
+/// settings.
+pub(crate) const SHORT_STORE: usize = 128;
+
 /// Puts the head at the front of a packet; answers how long it is.
 #[inline]
 pub(crate) fn put_store_head(

@@ -1,4 +1,4 @@
-//! Lone stores: a small store that waits by itself for a flush has no element, one packet, and its place among all that follows.
+//! Held stores: a store that is held back for a flush has one element, one packet, and its place among all that follows.
 
 use rma_ch_sim::SimConfig;
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
@@ -39,24 +39,24 @@ fn leaves_in(setup: &Setup, expected: &[u64], body: impl Fn(&TestRank, &Window) 
 }
 
 #[test]
-fn it_has_no_element_and_leaves_with_the_flush() {
+fn it_has_one_element_and_leaves_with_the_flush() {
     leaves(&[0, 9, 4], |rank, window| {
         let before = rank.packets();
         window.put(from(&[9]), Rank(1), Disp(1)).unwrap();
         let counters = window.counters();
-        assert_eq!((window.elements().ops, window.outstanding()), (0, 1));
+        assert_eq!((window.elements().ops, window.outstanding()), (1, 1));
         assert_eq!((window.outstanding_to(Rank(1)), window.outstanding_to(Rank(0))), (1, 0));
         rank.engine.poll();
         assert_eq!(rank.packets() - before, 0, "it is held back");
         window.flush(Rank(1)).unwrap();
         assert_eq!(rank.packets() - before, 2, "the store and its acknowledgement");
         assert_eq!((window.elements().ops, window.outstanding()), (0, 0));
-        assert_eq!(window.elements().most_ops, 1, "the lock's operation, and no other");
+        assert_eq!(window.elements().most_ops, 1, "one operation at a time");
         assert_eq!(window.counters().ops_issued - counters.ops_issued, 1);
         assert_eq!(counters.ops_queued, window.counters().ops_queued);
 
         window.accumulate(from(&[4]), kernel(ReduceOp::Sum), Rank(1), Disp(2)).unwrap();
-        assert_eq!((window.elements().ops, window.outstanding()), (0, 1));
+        assert_eq!((window.elements().ops, window.outstanding()), (1, 1));
         window.flush_local(Rank(1)).unwrap();
         assert_eq!((rank.packets() - before, window.outstanding()), (3, 0), "no acknowledgement");
         window.flush(Rank(1)).unwrap();
@@ -66,18 +66,18 @@ fn it_has_no_element_and_leaves_with_the_flush() {
     });
 }
 
-/// Puts and accumulates so many words, which need so many elements.
-fn has_elements(words: &[(usize, u32)], setup: &Setup) {
-    for &(len, elements) in words {
+/// Puts and accumulates so many words, each as one operation and one packet.
+fn are_held(words: &[usize], setup: &Setup) {
+    for &len in words {
         let expected: Vec<u64> = (1..=len as u64).map(|at| 2 * at).collect();
         leaves_in(setup, &expected, |rank, window| {
             let values: Vec<u64> = (1..=len as u64).collect();
             let before = rank.packets();
             window.put(from(&values), Rank(1), Disp(0)).unwrap();
-            assert_eq!((window.elements().ops, window.outstanding()), (elements, 1), "{len} words");
+            assert_eq!((window.elements().ops, window.outstanding()), (1, 1), "{len} words");
             window.flush(Rank(1)).unwrap();
             window.accumulate(from(&values), kernel(ReduceOp::Sum), Rank(1), Disp(0)).unwrap();
-            assert_eq!(window.elements().ops, elements, "{len} words");
+            assert_eq!(window.elements().ops, 1, "{len} words");
             window.flush(Rank(1)).unwrap();
             assert_eq!(rank.packets() - before, 4, "two stores and their acknowledgements");
         });
@@ -85,24 +85,23 @@ fn has_elements(words: &[(usize, u32)], setup: &Setup) {
 }
 
 #[test]
-fn it_has_up_to_1024_bytes() {
-    has_elements(&[(16, 0), (17, 0), (128, 0), (129, 1)], &Setup::packets(2));
+fn it_is_one_packet_whatever_its_length() {
+    are_held(&[16, 17, 128, 129], &Setup::packets(2));
 }
 
 #[test]
-fn it_leaves_in_one_small_packet() {
+fn it_is_one_packet_whatever_the_channel_carries() {
     let mut setup = Setup::packets(2);
     setup.sim.bulk_from = 800;
-    has_elements(&[(16, 0), (100, 0), (101, 1)], &setup);
+    are_held(&[16, 100, 101], &setup);
     setup.sim = SimConfig { max_packet: 400, ..setup.sim };
-    has_elements(&[(16, 0), (44, 0), (60, 1)], &setup);
-    // What every channel carries so needs no look.
+    are_held(&[16, 44, 60], &setup);
     setup.sim.bulk_from = 1;
-    has_elements(&[(16, 0), (17, 1)], &setup);
+    are_held(&[16, 17], &setup);
     // An accumulate goes in pieces of a unit.
     setup = Setup::packets(2);
     setup.engine.unit_bytes = 160;
-    has_elements(&[(20, 0)], &setup);
+    are_held(&[20], &setup);
 }
 
 #[test]
@@ -152,7 +151,7 @@ fn every_call_that_ends_or_completes_takes_it_along() {
         window.lock_all(Assert::NONE).unwrap();
         window.fetch_add(1, 1, 0).unwrap();
         window.put(from(&[8]), Rank(1), Disp(1)).unwrap();
-        assert_eq!((window.elements().ops, window.outstanding()), (0, 1));
+        assert_eq!((window.elements().ops, window.outstanding()), (1, 1));
         window.unlock_all().unwrap();
         hold(window);
         window.put(from(&[9]), Rank(1), Disp(2)).unwrap();
@@ -249,7 +248,7 @@ fn stepped(setup: &Setup, windows: usize) -> (Stepped, Vec<Vec<Window>>) {
         world.finish(window, "flush", window.begin_flush(Rank(1)).unwrap()).unwrap();
         // The lock is held from here on, so this one waits alone; its packet takes a microsecond at least.
         window.accumulate(from(&[2]), kernel(ReduceOp::Sum), Rank(1), Disp(3)).unwrap();
-        assert_eq!((window.elements().ops, window.outstanding()), (0, 1));
+        assert_eq!((window.elements().ops, window.outstanding()), (1, 1));
         let flush = window.begin_flush(Rank(1)).unwrap();
         assert_eq!((local(&ranks[1], 3), window.outstanding()), (1, 0), "it is under way");
         world.finish(window, "flush", flush).unwrap();
@@ -267,7 +266,7 @@ fn a_full_lane_makes_it_wait_as_an_operation() {
     busy.put(from(&[2]), Rank(1), Disp(0)).unwrap();
     let first = busy.begin_flush(Rank(1)).unwrap();
     window.put(from(&[3]), Rank(1), Disp(0)).unwrap();
-    assert_eq!((window.elements().ops, window.outstanding()), (0, 1));
+    assert_eq!((window.elements().ops, window.outstanding()), (1, 1));
     let full = world.engine(0).counters().channel_full;
     let second = window.begin_flush(Rank(1)).unwrap();
     assert_eq!(world.engine(0).counters().channel_full - full, 1, "the lane holds one packet");
@@ -283,7 +282,7 @@ fn its_target_may_die() {
         let (mut world, mut windows) = stepped(&Setup::packets(2), 1);
         let window = windows[0][0].clone();
         window.put(from(&[2]), Rank(1), Disp(0)).unwrap();
-        assert_eq!((window.elements().ops, window.outstanding()), (0, 1));
+        assert_eq!((window.elements().ops, window.outstanding()), (1, 1));
         let flush = is_flushed.then(|| window.begin_flush(Rank(1)).unwrap());
         windows[0].truncate(1);
         world.engines[1] = None;
@@ -318,16 +317,16 @@ fn a_local_flush_behind_one_that_waits_asks_for_what_that_one_owes() {
 fn it_stays_whole_when_others_take_its_window() {
     let (world, windows) = stepped(&Setup::packets(2), 2);
     let [window, other] = [&windows[0][0], &windows[1][0]];
-    let is_lone = || (window.elements().ops, window.outstanding()) == (0, 1);
+    let is_held = || (window.elements().ops, window.outstanding()) == (1, 1);
     let put = |value: &'static [u64; 1]| window.put(from(value), Rank(1), Disp(0)).unwrap();
     let flushed = |value| {
         world.finish(window, "flush", window.begin_flush(Rank(1)).unwrap()).unwrap();
         assert_eq!(local(&windows[0][1], 0), value);
     };
     put(&[4]);
-    assert!(is_lone());
+    assert!(is_held());
     window.set_hints(&rma_core::window::Hints::default());
-    assert_eq!((window.elements().ops, window.outstanding()), (1, 1), "hints take the window");
+    assert!(is_held(), "hints take the window");
     flushed(4);
     put(&[5]);
     // A lock call of another window looks at all whose locks are not held yet; this one's is.
@@ -337,6 +336,9 @@ fn it_stays_whole_when_others_take_its_window() {
     world.finish(other, "flush", other.begin_flush(Rank(1)).unwrap()).unwrap();
     assert_eq!(window.outstanding(), 1);
     flushed(5);
+    // A local flush ends the row of flushes that would have the next store leave at once.
+    put(&[5]);
+    world.finish(window, "flush_local", window.begin_flush_local(Rank(1)).unwrap()).unwrap();
     put(&[6]);
     // A request of rank 1 that asks for a lock of this window of rank 0.
     let back = &windows[0][1];

@@ -1,0 +1,181 @@
+//! Eager issue: a small store that nothing waits before leaves with its call, where that is known to be worth it.
+//!
+//! Most programs that wait for each store of a few bytes put one, and flush. Such a store is held back in the operation table, so that
+//! the flush rides on its packet. Where flushes have taken the last ones in a row ([`Eager`]), the next one leaves at once, with the
+//! request for its acknowledgement: in a channel that keeps no packets back it is on its way while the program comes to its flush. These
+//! are as many packets, sooner. A store that is not followed by its flush alone was a packet too many, and doubles the row that the next
+//! one needs.
+//!
+//! A store with a request leaves at once, because its wait needs no more than that: it is complete at the origin when it has left. The
+//! next flush asks for its acknowledgement. A stream of them is packed ([`super::stream`]).
+//!
+//! A store that leaves eagerly never enters the table, for nothing is left to wait for.
+
+use super::pack::Small;
+use super::send::{Outbox, Sent};
+use crate::channel::{Capabilities, Channel};
+use crate::config::EngineConfig;
+use crate::epoch::Reach;
+use crate::ids::{Peer, Rank, Sequence};
+use crate::pool::PoolKey;
+use crate::progress::{Core, Pools, State};
+use crate::table::{Operation, Target};
+use crate::window::{Shared, WindowState, Windows};
+use crate::wire::{RequestFlags, SHORT_STORE, STORE_HEAD};
+
+/// Held stores in a row that flushes have taken, after which the first one does not wait for its flush.
+const ENOUGH: u8 = 3;
+
+/// What became of a window's last small stores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Eager {
+    /// How many in a row were taken by a flush that waits for the target.
+    row: u8,
+    /// The row after which one leaves ahead of its flush.
+    enough: u8,
+    /// The last one has left ahead of the flush of this rank, which has not come yet.
+    ahead: Option<Rank>,
+}
+
+impl Default for Eager {
+    fn default() -> Self {
+        Self { row: 0, enough: ENOUGH, ahead: None }
+    }
+}
+
+impl Eager {
+    /// A flush has taken the only operation that was held back, a store.
+    pub(crate) fn on_taken(&mut self, reach: Reach) {
+        self.row = if reach == Reach::Remote { self.row.saturating_add(1) } else { 0 };
+    }
+
+    /// Something else than a flush has followed a store that is held back.
+    pub(super) fn on_followed(&mut self) {
+        self.row = 0;
+    }
+
+    /// A flush of this rank has found nothing held back, and with `has_said_all` nothing else either.
+    pub(crate) fn on_flush(&mut self, rank: Rank, reach: Reach, has_said_all: bool) {
+        if self.ahead != Some(rank) {
+            return;
+        }
+        match (reach, has_said_all) {
+            (Reach::Remote, true) => self.ahead = None,
+            (Reach::Remote | Reach::Local, _) => self.on_missed(),
+        }
+    }
+
+    /// A store comes: says whether it is to leave at once.
+    fn on_store(&mut self) -> bool {
+        if self.ahead.is_some() {
+            self.on_missed();
+        }
+        self.row >= self.enough
+    }
+
+    /// Something else has come than the flush that the last store left ahead of.
+    fn on_missed(&mut self) {
+        *self = Self { enough: self.enough.saturating_mul(2), ..Self::default() };
+    }
+}
+
+/// Sends a small store ahead of its flush, or holds it back, if nothing else waits for its target. Says whether it has done either.
+pub(crate) fn send_or_hold(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
+    let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+    if !lost.is_empty() || !is_held_back(config, small) {
+        return false;
+    }
+    let Some((window, key)) = first(windows, pools, shared, rank, small, |window| may_wait(window, rank))
+    else {
+        return false;
+    };
+    if !pools.ops.can_take(&window.op_share) {
+        return false;
+    }
+    let target = &mut pools.targets[key];
+    if window.eager.on_store() && !window.dirty && window.is_granted(rank) {
+        let outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
+        if send(shared, target, outbox, small, RequestFlags::ACK) {
+            window.eager.ahead = Some(rank);
+            return true;
+        }
+    }
+    target.posted += 1;
+    let mut op = Operation::store(small.store, small.disp, small.data);
+    op.order = target.posted;
+    let Ok(op) = pools.ops.take(&mut window.op_share, op) else {
+        unreachable!("the pool has said that there is an element");
+    };
+    target.pending.push_back(&mut pools.ops, op);
+    window.counters.on_ops_queued(1);
+    true
+}
+
+/// Sends a small store, if nothing waits for its target. Says whether it has: then it is complete at the origin, and the next flush asks
+/// for its acknowledgement.
+pub(crate) fn send_at_once(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
+    let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+    if !lost.is_empty() || small.data.len() as u64 > config.unit_bytes {
+        return false;
+    }
+    // Only locks allow requests.
+    let is_open = |window: &WindowState| window.is_granted(rank) && window.is_calm(rank) && !window.dirty;
+    let Some((window, key)) = first(windows, pools, shared, rank, small, is_open) else { return false };
+    let outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
+    send(shared, &mut pools.targets[key], outbox, small, RequestFlags::NONE)
+}
+
+/// The window of a store, and the element of its target, if nothing waits there, and the store is legal and may leave.
+fn first<'a>(
+    windows: &'a mut Windows,
+    pools: &Pools,
+    shared: &Shared,
+    rank: Rank,
+    small: &Small,
+    is_open: impl Fn(&WindowState) -> bool,
+) -> Option<(&'a mut WindowState, PoolKey)> {
+    let window = windows.get_mut(shared.id).filter(|window| is_open(window))?;
+    let key = window.table.find(&pools.targets, rank)?;
+    let is_first = pools.targets[key].pending.is_empty() && small.is_inside(shared);
+    is_first.then_some((window, key))
+}
+
+/// Whether a store may be held back for what ends its epoch or flushes it.
+fn may_wait(window: &WindowState, rank: Rank) -> bool {
+    let has_lock = window.is_granted(rank) && window.is_calm(rank);
+    has_lock || window.is_calm_in_fence(rank) || window.only_started() == Some(rank)
+}
+
+/// Whether the settings leave a single store to wait, and in one piece.
+fn is_held_back(config: &EngineConfig, small: &Small) -> bool {
+    config.piggyback_threshold > 0 && config.pack_from > 1 && small.data.len() as u64 <= config.unit_bytes
+}
+
+/// Sends a store with these flags, if it is one small packet. Says whether it has.
+fn send(
+    shared: &Shared,
+    target: &mut Target,
+    mut outbox: Outbox<'_>,
+    small: &Small,
+    flags: RequestFlags,
+) -> bool {
+    if !is_in_one(&*outbox.channel, target.peer, small) {
+        return false;
+    }
+    let sequence = Sequence(target.sent.0 + 1);
+    if outbox.store(target.peer, shared.id, flags, sequence, small.as_run()) != Sent::Yes {
+        return false;
+    }
+    target.posted += 1;
+    target.on_store_left(target.posted, flags);
+    outbox.counters.on_ops_queued(1);
+    outbox.counters.on_ops_issued(1);
+    true
+}
+
+/// Whether a store leaves in one small packet.
+fn is_in_one(channel: &dyn Channel, peer: Peer, small: &Small) -> bool {
+    let len = small.data.len();
+    let carries = |limits: Capabilities| len <= limits.bulk_from && STORE_HEAD + len <= limits.max_packet;
+    len <= SHORT_STORE || carries(channel.capabilities_for(peer))
+}
