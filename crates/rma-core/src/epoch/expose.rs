@@ -41,7 +41,7 @@ pub(crate) fn expose(
     if group.contains(&me) {
         let own = window.epoch.access.on_post(me);
         own.map_err(|cause| Error::new(crate::error::ErrorClass::Intern, "post", cause))?;
-        super::start::on_posted(&state.pools, window);
+        super::start::on_posted(&state.pools, &state.config, window);
         state.told = true;
     }
     Ok(())

@@ -23,6 +23,7 @@ use super::legal::Call;
 use super::state::Stage;
 use super::transition::{Epoch, Event};
 use crate::channel::Channel;
+use crate::config::EngineConfig;
 use crate::control::Sleep;
 use crate::error::{Error, Result};
 use crate::ids::{Rank, WindowId};
@@ -58,7 +59,7 @@ impl StartSync {
         let (shared, me) = (Arc::clone(&window.shared), window.shared.group.me());
         let by_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
         window.rounds.meet = window.epoch.access.missing().filter(by_packet).collect();
-        on_posted(&state.pools, window);
+        on_posted(&state.pools, &state.config, window);
         Self { is_watching: false }
     }
 
@@ -76,7 +77,7 @@ impl StartSync {
                 || shared.member(rank).is_some() && state.lost.contains_key(&shared.group.peer(rank));
             if shared.marked(rank).is_some_and(has_posted) || is_lost() {
                 window.epoch.access.on_seen_post(rank);
-                on_posted(&state.pools, window);
+                on_posted(&state.pools, &state.config, window);
             }
         }
         let mapped = |rank: &Rank| window.shared.member(*rank).is_some();
@@ -108,11 +109,18 @@ impl StartSync {
 }
 
 /// A post has come, or needs not to: the window's state follows when it was the last.
-pub(crate) fn on_posted(pools: &Pools, window: &mut WindowState) {
+pub(crate) fn on_posted(pools: &Pools, config: &EngineConfig, window: &mut WindowState) {
     if window.epoch.state() == Epoch::PscwIssued && window.epoch.access.missing().next().is_none() {
         window.epoch.on(Event::Posted);
     }
-    window.dirty |= !window.rounds.is_empty() || window.table.is_busy(&pools.targets);
+    // Without room for one operation to wait, it waits for nothing but the post.
+    let holds_back = config.piggyback_threshold > 0 && !window.pressure;
+    let is_due = if holds_back {
+        window.table.has_due(&pools.targets, &pools.ops)
+    } else {
+        window.table.is_busy(&pools.targets)
+    };
+    window.dirty |= !window.rounds.is_empty() || is_due;
 }
 
 /// A complete call under way.

@@ -319,9 +319,9 @@ impl Issuer<'_> {
         if is_last && target.closing == Closing::Wanted {
             flags = flags.with(self.closing_flag());
         }
-        let next_order =
-            target.pending.iter(&self.pools.ops).nth(1).map_or(u64::MAX, |key| self.pools.ops[key].order);
         debug_assert_eq!(target.pending.head(), Some(op_key));
+        let next = if is_last { None } else { target.pending.iter(&self.pools.ops).nth(1) };
+        let next_order = next.map_or(u64::MAX, |key| self.pools.ops[key].order);
         let is_boundary = is_last_piece && op.order <= target.ack_to && next_order > target.ack_to;
         if is_boundary && !op.kind.fetches() {
             flags = flags.with(RequestFlags::ACK);

@@ -162,11 +162,11 @@ impl Dispatch<'_> {
 
     /// A post, on the window where it lies, if calls have no quick way there that early posts close.
     fn post_of_neighbor(&mut self, from: Peer, id: crate::ids::WindowId) -> Option<Delivery> {
-        let State { windows, pools, .. } = &mut *self.state;
+        let State { windows, pools, config, .. } = &mut *self.state;
         let window = windows.get_mut(id).filter(|window| !window.shared.are_all_quick())?;
         window.shared.group.rank(from)?;
         window.counters.on_packets_received(1);
-        let delivery = apply::posted(pools, window, from);
+        let delivery = apply::posted(pools, config, window, from);
         if window.is_active() {
             windows.note_active(id);
         }

@@ -40,6 +40,12 @@ impl Table {
         self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize)).any(|key| !pool[key].is_idle())
     }
 
+    /// Whether a target wants more than to have one operation held back.
+    pub(crate) fn has_due(&self, pool: &TargetPool, ops: &OpPool) -> bool {
+        let mut keys = self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize));
+        keys.any(|key| !pool[key].is_idle() && !pool[key].only_holds(ops))
+    }
+
     /// [`Table::is_busy`] but for one element.
     pub(crate) fn is_busy_but(&self, pool: &TargetPool, one: PoolKey) -> bool {
         let mut keys = self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize));

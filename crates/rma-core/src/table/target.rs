@@ -129,6 +129,17 @@ impl Target {
         self.pending.len() <= 1 && self.issued.is_empty() && self.pending.head().is_none_or(is_short)
     }
 
+    /// Whether one operation is held back, and nothing else is wanted.
+    pub(crate) fn only_holds(&self, pool: &OpPool) -> bool {
+        let is_held = |key: PoolKey| pool[key].order > self.push_to;
+        self.pending.len() == 1
+            && self.pending.head().is_some_and(is_held)
+            && self.issued.is_empty()
+            && !self.owes_ack()
+            && self.closing != Closing::Wanted
+            && !self.is_locking
+    }
+
     /// Whether every operation up to `order` has left the user's buffers.
     pub(crate) fn is_locally_complete(&self, pool: &OpPool, order: u64) -> bool {
         self.awaits.is_none_or(|awaited| awaited > order)

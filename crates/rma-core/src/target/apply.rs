@@ -36,7 +36,7 @@ pub(crate) fn handle(
         return Delivery::Refused(reason);
     }
     if request.kind == RequestKind::Post {
-        return posted(&state.pools, window, from);
+        return posted(&state.pools, &state.config, window, from);
     }
     if request.flags.locks() {
         return super::locks::request(state, window, from, request, packet);
@@ -165,7 +165,7 @@ pub(crate) fn answer(
 }
 
 /// A target has opened an exposure epoch to this rank.
-pub(crate) fn posted(pools: &Pools, window: &mut WindowState, from: Peer) -> Delivery {
+pub(crate) fn posted(pools: &Pools, config: &EngineConfig, window: &mut WindowState, from: Peer) -> Delivery {
     let Some(rank) = window.shared.group.rank(from) else {
         return Delivery::Refused("post by a process outside the window's group");
     };
@@ -174,7 +174,7 @@ pub(crate) fn posted(pools: &Pools, window: &mut WindowState, from: Peer) -> Del
     }
     match window.epoch.access.on_post(rank) {
         Ok(()) => {
-            on_posted(pools, window);
+            on_posted(pools, config, window);
             Delivery::Accepted
         }
         Err(reason) => Delivery::Refused(reason),
