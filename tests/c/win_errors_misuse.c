@@ -116,7 +116,7 @@ static void assertions(void)
     OK(MPI_Group_free(&all));
 }
 
-static void strangers(void)
+static void outsiders(void)
 {
     /* A window of each rank alone, and groups with others in them. */
     MPI_Win alone;
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     fill();
     OK(MPI_Barrier(MPI_COMM_WORLD));
     assertions();
-    strangers();
+    outsiders();
     OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
     operations();
     OK(MPI_Win_unlock(right, win));

@@ -103,8 +103,8 @@ const SPARED: &[&str] = &[
     "scale",
     "sight",
     "sleep",
-    "strangers",
     "suite_catches",
+    "unauthenticated",
 ];
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ macro_rules! refusals {
 refusals! {
     Message = 1, "the message is not one of this library";
     Version = 2, "the two processes have different versions of the library";
-    Stranger = 3, "the proof of the job's secret is wrong";
+    Proof = 3, "the proof of the job's secret is wrong";
     Number = 4, "the process numbers are not those of this connection";
     Sizes = 5, "RMA_SHM_RING_BYTES or RMA_SHM_PACKET_BYTES differ between the two processes";
     Descriptors = 6, "the descriptors that came along are not those of a connection";
@@ -171,7 +171,7 @@ impl Introduction {
 
     fn read_proven(&self, bytes: &[u8]) -> Result<Peer, Refusal> {
         if !self.identity.is_proof(&bytes[..PROVEN], &bytes[PROVEN..]) {
-            return Err(Refusal::Stranger);
+            return Err(Refusal::Proof);
         }
         let from = Peer(u32_at(bytes, 8));
         let names = (u32_at(bytes, 12), u32_at(bytes, 16));
@@ -248,7 +248,7 @@ mod tests {
     fn each_difference_has_its_refusal() {
         let two = introduction(2, 4, 9, 4096);
         for (other, to, reason) in [
-            (introduction(1, 4, 8, 4096), 2, Refusal::Stranger),
+            (introduction(1, 4, 8, 4096), 2, Refusal::Proof),
             (introduction(1, 4, 9, 4096), 3, Refusal::Number),
             (introduction(2, 4, 9, 4096), 2, Refusal::Number),
             (introduction(5, 4, 9, 4096), 2, Refusal::Number),

@@ -1,4 +1,4 @@
-//! The channel against processes that do not keep to the rules: strangers at the door, and siblings that write nonsense.
+//! The channel against processes that do not keep to the rules: unauthenticated connections, and siblings that write nonsense.
 //!
 //! The other side is played with this crate's own parts.
 
@@ -195,15 +195,15 @@ fn put(producer: &mut Producer, kind: Kind, bytes: &[u8]) {
 }
 
 #[test]
-fn strangers_get_a_refusal_and_leave_no_trace() {
-    let mut victim = Victim::new("strangers");
+fn unauthenticated_connections_get_a_refusal_and_leave_no_trace() {
+    let mut victim = Victim::new("unauthenticated");
     let other_job = Identity::new("other".to_owned(), SECRET);
     let other_secret = Identity::new(victim.job.clone(), [6; 32]);
     let own = Identity::new(victim.job.clone(), SECRET);
     let (same, larger) = (Geometry::new(&config()), Geometry::new(&ShmConfig::default()));
     for (introduction, reason) in [
-        (Introduction::new(other_job, Peer(1), SIZE, same), Refusal::Stranger),
-        (Introduction::new(other_secret, Peer(1), SIZE, same), Refusal::Stranger),
+        (Introduction::new(other_job, Peer(1), SIZE, same), Refusal::Proof),
+        (Introduction::new(other_secret, Peer(1), SIZE, same), Refusal::Proof),
         (Introduction::new(own.clone(), Peer(0), SIZE, same), Refusal::Number),
         (Introduction::new(own.clone(), Peer(4), SIZE, same), Refusal::Number),
         (Introduction::new(own.clone(), Peer(1), SIZE + 1, same), Refusal::Number),

@@ -33,7 +33,7 @@ pub(crate) struct Reception {
     backlog: usize,
     greeters: VecDeque<(u64, OwnedFd)>,
     next_greeter: u64,
-    strangers: u64,
+    unauthenticated: u64,
     /// In the place of a connection; none while it is given to one.
     reserve: Option<OwnedFd>,
 }
@@ -60,7 +60,7 @@ impl Reception {
             backlog: backlog as usize,
             greeters: VecDeque::new(),
             next_greeter: GREETER,
-            strangers: 0,
+            unauthenticated: 0,
             reserve: None,
         };
         reception.add(&reception.listener, LISTENER)?;
@@ -131,13 +131,13 @@ impl Reception {
     }
 
     /// How many connections were turned away because they were another user's, or came to nothing.
-    pub(crate) fn strangers(&self) -> u64 {
-        self.strangers
+    pub(crate) fn unauthenticated(&self) -> u64 {
+        self.unauthenticated
     }
 
     /// Says that a connection turned out to be none of this job.
-    pub(crate) fn on_stranger(&mut self) {
-        self.strangers += 1;
+    pub(crate) fn on_unauthenticated(&mut self) {
+        self.unauthenticated += 1;
     }
 
     fn accept<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<bool> {
@@ -145,10 +145,10 @@ impl Reception {
             if self.reserve.is_none() {
                 self.reserve = self.another().ok();
             }
-            let accepted = match sockets::accept_own(&self.listener, &mut self.strangers) {
+            let accepted = match sockets::accept_own(&self.listener, &mut self.unauthenticated) {
                 // What comes with its message finds no descriptor, and the answer says so.
                 Err(error) if sockets::is_out_of_files(&error) && self.reserve.take().is_some() => {
-                    sockets::accept_own(&self.listener, &mut self.strangers)
+                    sockets::accept_own(&self.listener, &mut self.unauthenticated)
                 }
                 other => other,
             };
@@ -164,7 +164,7 @@ impl Reception {
                     // It may have spoken since it was last heard.
                     && self.greet(oldest, news).is_err()
                 {
-                    self.strangers += 1;
+                    self.unauthenticated += 1;
                 }
                 self.add(&connection, self.next_greeter)?;
                 self.greeters.push_back((self.next_greeter, connection));
@@ -191,7 +191,7 @@ impl Reception {
                 news.push(News::Greeting(connection, message));
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(connection),
-            Ok(_) | Err(_) => self.strangers += 1,
+            Ok(_) | Err(_) => self.unauthenticated += 1,
         }
         Ok(())
     }

@@ -79,12 +79,12 @@ pub(crate) fn connect_to(addresses: impl Iterator<Item = io::Result<SocketAddrUn
     Err(why)
 }
 
-/// The next connection, from a process of this user; others are closed, and counted in `strangers`.
-pub(crate) fn accept_own(listener: &OwnedFd, strangers: &mut u64) -> io::Result<OwnedFd> {
+/// The next connection, from a process of this user; others are closed, and counted in `unauthenticated`.
+pub(crate) fn accept_own(listener: &OwnedFd, unauthenticated: &mut u64) -> io::Result<OwnedFd> {
     loop {
         match accept_with(listener, FLAGS) {
             Ok(socket) if check_user(&socket).is_ok() => return Ok(socket),
-            Ok(_) => *strangers += 1,
+            Ok(_) => *unauthenticated += 1,
             Err(Errno::INTR | Errno::CONNABORTED) => {}
             Err(error) => return Err(error.into()),
         }

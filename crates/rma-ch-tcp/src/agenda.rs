@@ -1,4 +1,4 @@
-//! What the next poll has to look at: lists of peers and strangers with something to do, and what is to be reported.
+//! What the next poll has to look at: lists of peers and unauthenticated connections with something to do, and what is to be reported.
 //!
 //! Work is found by these lists and never by a walk over all peers. Invariant: a number is in a list at most once; being
 //! in a list means "look", never "it is so".
@@ -20,8 +20,8 @@ pub(crate) struct Agenda {
     pub(crate) read: WorkList,
     /// Peers whose dial may go on.
     pub(crate) dial: WorkList,
-    /// Strangers that may have said something.
-    pub(crate) strangers: WorkList,
+    /// Unauthenticated connections that may have said something.
+    pub(crate) unauthenticated: WorkList,
     /// Peers with a lane that was full when it was asked last.
     pub(crate) full: WorkList,
     /// Connections that are read without being in a list.
@@ -51,7 +51,7 @@ impl Agenda {
             write: WorkList::default(),
             read: WorkList::default(),
             dial: WorkList::default(),
-            strangers: WorkList::default(),
+            unauthenticated: WorkList::default(),
             full: WorkList::default(),
             direct: Direct { entries: SmallVec::new(), limit: direct_reads },
             sent: Vec::new(),
@@ -83,8 +83,8 @@ impl Agenda {
 
     /// Whether a poll would do something at once; full lanes apart.
     pub(crate) fn is_busy(&self) -> bool {
-        let Self { write, read, dial, strangers, full: _, direct: _, sent: _, failed: _ } = self;
-        [write, read, dial, strangers].into_iter().any(|list| !list.is_empty()) || self.has_notes()
+        let Self { write, read, dial, unauthenticated, full: _, direct: _, sent: _, failed: _ } = self;
+        [write, read, dial, unauthenticated].into_iter().any(|list| !list.is_empty()) || self.has_notes()
     }
 }
 

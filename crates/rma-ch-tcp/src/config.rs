@@ -55,9 +55,9 @@ rma_core::variables! {
         /// How long an incoming connection may take to say who it is.
         handshake_timeout_s: u64 = 10u64, "RMA_TCP_HANDSHAKE_TIMEOUT", Seconds, 1..=86_400,
             "an incoming connection that does not authenticate in so long is dropped",
-            "far more than a peer needs, yet strangers soon make room";
+            "far more than a peer needs, yet unauthenticated connections soon make room";
         /// Incoming connections that have not said who they are.
-        strangers: u64 = 64u64, "RMA_TCP_STRANGERS", Count, 1..=1 << 16,
+        unauthenticated: u64 = 64u64, "RMA_TCP_STRANGERS", Count, 1..=1 << 16,
             "incoming connections that may be authenticating at one time; for more, those that are silent make way",
             "a whole node of peers at once, at a cost of a few hundred bytes each";
         /// Proof of every byte behind the handshake.
@@ -118,7 +118,7 @@ pub(crate) struct Limits {
     pub(crate) direct_reads: usize,
     pub(crate) connect_timeout: Duration,
     pub(crate) handshake_timeout: Duration,
-    pub(crate) strangers: usize,
+    pub(crate) unauthenticated: usize,
     pub(crate) authenticate: bool,
     pub(crate) keepalive: Option<Duration>,
 }
@@ -138,7 +138,7 @@ impl Limits {
             direct_reads: as_len(config.direct_reads),
             connect_timeout: Duration::from_secs(config.connect_timeout_s),
             handshake_timeout: Duration::from_secs(config.handshake_timeout_s),
-            strangers: as_len(config.strangers).max(1),
+            unauthenticated: as_len(config.unauthenticated).max(1),
             authenticate: config.authenticate,
             keepalive: (config.keepalive_s > 0).then(|| Duration::from_secs(config.keepalive_s)),
         }

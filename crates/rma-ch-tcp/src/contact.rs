@@ -1,7 +1,7 @@
 //! How peers come into contact: dials, incoming connections, deadlines, and what ends a contact.
 //!
 //! The part of the channel that runs rarely. Invariants: every way that a peer's connection ends goes through
-//! [`TcpChannel::fail`] or [`TcpChannel::part`], which give back the bodies and report; a stranger never leads there.
+//! [`TcpChannel::fail`] or [`TcpChannel::part`], which give back the bodies and report; an unauthenticated connection never leads there.
 
 use crate::channel::{Listener, TcpChannel};
 use crate::dial::{Dial, Dialed};
@@ -12,7 +12,7 @@ use crate::peers::{Connection, Link, judge};
 use crate::readiness::Source;
 use crate::seal::Keys;
 use crate::socket;
-use crate::strangers::Heard;
+use crate::unauthenticated::Heard;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
 use std::net::SocketAddr;
@@ -66,7 +66,7 @@ impl TcpChannel {
         Dial::begin(peer, address, &self.limits)
     }
 
-    /// Goes on with the dials and strangers where something has happened, and with those whose time is over.
+    /// Goes on with the dials and unauthenticated connections where something has happened, and with those whose time is over.
     pub(crate) fn advance_contacts(&mut self) -> bool {
         let mut moved = std::mem::take(&mut self.timer_fired);
         if moved {
@@ -80,8 +80,8 @@ impl TcpChannel {
                 moved = true;
             }
         }
-        for _ in 0..self.agenda.strangers.len() {
-            let Some(index) = self.agenda.strangers.pop() else { break };
+        for _ in 0..self.agenda.unauthenticated.len() {
+            let Some(index) = self.agenda.unauthenticated.pop() else { break };
             moved = true;
             let _ = self.hear(index);
         }
@@ -93,14 +93,14 @@ impl TcpChannel {
         moved
     }
 
-    /// Goes on with a stranger; says whether it still waits for the same message.
+    /// Goes on with an unauthenticated connection; says whether it still waits for the same message.
     fn hear(&mut self, index: usize) -> bool {
-        match self.strangers.advance(index, &self.identity, &self.limits) {
+        match self.unauthenticated.advance(index, &self.identity, &self.limits) {
             Heard::Waiting => return true,
             Heard::Dropped => {}
             Heard::Until(deadline) => {
-                self.readiness.set_deadline(deadline, Source::Stranger(index));
-                self.agenda.strangers.push(index);
+                self.readiness.set_deadline(deadline, Source::Unauthenticated(index));
+                self.agenda.unauthenticated.push(index);
             }
             Heard::Known(peer, exchange, keys) => self.meet(peer, exchange, keys),
         }
@@ -110,13 +110,15 @@ impl TcpChannel {
     /// Whether an incoming connection may be waiting, and has a place or may get one.
     pub(crate) fn can_accept(&self) -> bool {
         let Listener { maybe_waiting, paused_until, crowded_until, .. } = &self.listener;
-        *maybe_waiting && paused_until.is_none() && (crowded_until.is_none() || self.strangers.has_room())
+        *maybe_waiting
+            && paused_until.is_none()
+            && (crowded_until.is_none() || self.unauthenticated.has_room())
     }
 
-    /// Sees to a place for a stranger; without one, nobody is accepted for a time.
+    /// Sees to a place for an unauthenticated connection; without one, none is accepted for a time.
     fn has_place(&mut self) -> bool {
-        while !self.strangers.has_room() {
-            let Some((index, at)) = self.strangers.next_to_go() else { break };
+        while !self.unauthenticated.has_room() {
+            let Some((index, at)) = self.unauthenticated.next_to_go() else { break };
             if at > Instant::now() {
                 self.listener.crowded_until = Some(at);
                 self.readiness.set_deadline(at, Source::Listener);
@@ -124,7 +126,7 @@ impl TcpChannel {
             }
             // What has arrived counts, however late this process looks.
             if self.hear(index) {
-                self.strangers.make_way(index);
+                self.unauthenticated.make_way(index);
             }
         }
         self.listener.crowded_until = None;
@@ -137,11 +139,11 @@ impl TcpChannel {
         }
         match socket::accept(&self.listener.socket, &self.limits) {
             Ok((socket, from)) => {
-                let (index, deadline) = self.strangers.add(socket, from, &self.limits);
-                self.readiness.set_deadline(deadline, Source::Stranger(index));
-                self.agenda.strangers.push(index);
-                let Some(socket) = self.strangers.socket(index) else { return };
-                if let Err(error) = self.readiness.add(socket, Source::Stranger(index)) {
+                let (index, deadline) = self.unauthenticated.add(socket, from, &self.limits);
+                self.readiness.set_deadline(deadline, Source::Unauthenticated(index));
+                self.agenda.unauthenticated.push(index);
+                let Some(socket) = self.unauthenticated.socket(index) else { return };
+                if let Err(error) = self.readiness.add(socket, Source::Unauthenticated(index)) {
                     // It will be dropped when its time is over.
                     tracing::warn!(%error, "an incoming connection cannot be watched");
                 }
@@ -191,7 +193,7 @@ impl TcpChannel {
         self.readiness.take_expired(&mut self.late);
         for source in &self.late[known..] {
             match source {
-                Source::Stranger(index) => self.agenda.strangers.push(*index),
+                Source::Unauthenticated(index) => self.agenda.unauthenticated.push(*index),
                 Source::Peer(place) => self.agenda.dial.push(*place),
                 Source::Listener | Source::Timer => {}
             }
@@ -203,7 +205,7 @@ impl TcpChannel {
         let now = Instant::now();
         while let Some(source) = self.late.pop() {
             match source {
-                Source::Stranger(index) => self.strangers.expire(index, now),
+                Source::Unauthenticated(index) => self.unauthenticated.expire(index, now),
                 Source::Peer(place) => {
                     if let Link::Dialing(dial) = &mut self.peers[place].link
                         && dial.deadline().is_some_and(|deadline| deadline <= now)

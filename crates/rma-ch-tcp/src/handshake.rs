@@ -478,11 +478,11 @@ mod tests {
     #[test]
     fn the_secret_decides() {
         let (a, b) = (identity(0), identity(3));
-        let stranger = Identity::new(Peer(0), 4, "job", [8; 32], TERMS);
-        let (dialer, hello) = stranger.dial(Peer(3), [1; 32]);
+        let outsider = Identity::new(Peer(0), 4, "job", [8; 32], TERMS);
+        let (dialer, hello) = outsider.dial(Peer(3), [1; 32]);
         let (answerer, answer) = b.answer(&hello, [2; 32]).unwrap();
-        assert_eq!(stranger.prove(&dialer, &answer), Err(Reason::Proof));
-        let blind = stranger.mac(DIALER_LABEL, &[&hello, &answer]).finalize().into_bytes().into();
+        assert_eq!(outsider.prove(&dialer, &answer), Err(Reason::Proof));
+        let blind = outsider.mac(DIALER_LABEL, &[&hello, &answer]).finalize().into_bytes().into();
         assert_eq!(b.verify(&answerer, &blind), Err(Reason::Proof));
         // What the answerer proves cannot be sent back as the dialer's proof.
         let mirrored = answer[UNPROVEN..].try_into().unwrap();

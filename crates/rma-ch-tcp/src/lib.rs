@@ -2,9 +2,9 @@
 //! not reach.
 //!
 //! * **Contact.** A [`TcpChannel`] listens on one address and connects to a peer when something is first sent to it
-//!   (`contact`, `dial`, `strangers`). Both sides prove that they know the job's secret before a byte of the job is
+//!   (`contact`, `dial`, `unauthenticated`). Both sides prove that they know the job's secret before a byte of the job is
 //!   believed (`handshake`, `exchange`). When two peers connect to each other at the same time, both keep the connection
-//!   that the lower one began (`peers`). Strangers, whatever they send or do not send, cost a bounded amount of memory
+//!   that the lower one began (`peers`). Unauthenticated connections, whatever they send or do not send, cost a bounded amount of memory
 //!   and time and disturb nobody.
 //! * **Sending.** Packets are framed into a ring for each lane (`queue`, `ring`, `frame`) and leave many at a time; bodies
 //!   leave from where they lie, in pieces between which the other lane gets its turn.
@@ -36,8 +36,8 @@ mod readiness;
 mod ring;
 mod seal;
 mod socket;
-mod strangers;
 mod sys;
+mod unauthenticated;
 
 pub use channel::{SystemCalls, TcpChannel};
 pub use config::{Directory, TcpConfig, TcpSettings};

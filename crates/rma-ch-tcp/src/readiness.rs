@@ -24,7 +24,7 @@ pub(crate) enum Source {
     Listener,
     Timer,
     /// An incoming connection that has not said who it is.
-    Stranger(usize),
+    Unauthenticated(usize),
     /// The connection with a peer, or the way to it.
     Peer(usize),
 }
@@ -159,7 +159,7 @@ impl Source {
         Token(match self {
             Self::Listener => 0,
             Self::Timer => 1,
-            Self::Stranger(index) => index * Self::KINDS + 2,
+            Self::Unauthenticated(index) => index * Self::KINDS + 2,
             Self::Peer(index) => index * Self::KINDS + 3,
         })
     }
@@ -168,7 +168,7 @@ impl Source {
         match (token % Self::KINDS, token / Self::KINDS) {
             (0, _) => Self::Listener,
             (1, _) => Self::Timer,
-            (2, index) => Self::Stranger(index),
+            (2, index) => Self::Unauthenticated(index),
             (_, index) => Self::Peer(index),
         }
     }

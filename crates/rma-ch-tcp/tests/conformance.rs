@@ -48,7 +48,7 @@ mod odd {
             chunk_bytes: 7777,
             socket_bytes: 9000,
             direct_reads: 1,
-            strangers: 2,
+            unauthenticated: 2,
             ..TcpConfig::default()
         }
     }

@@ -89,9 +89,9 @@ fn calls(window: &Window, target: Rank, disp: Disp) -> Vec<(&'static str, Result
 fn ranks_that_are_not_in_the_group() {
     run_all(3, |rank| {
         let window = filled(rank);
-        for stranger in [3, 4, u32::MAX - 1] {
-            let target = Rank(stranger);
-            let words = [&*format!("rank {stranger}"), "0..3"];
+        for outsider in [3, 4, u32::MAX - 1] {
+            let target = Rank(outsider);
+            let words = [&*format!("rank {outsider}"), "0..3"];
             refused(window.lock(Shared, target, Assert::NONE), ErrorClass::Rank, &words);
             refused(window.unlock(target), ErrorClass::Rank, &words);
             refused(window.flush(target), ErrorClass::Rank, &words);

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn twins_and_strangers_are_found() {
+    fn missing_twins_and_unknown_exports_are_found() {
         let good = library(&["MPI_Put", "PMPI_Put"]);
         assert_eq!(good.findings(&tables(), &[]), [""; 0]);
         assert_eq!(good.implemented(&tables()).into_iter().collect::<Vec<_>>(), ["MPI_Put"]);

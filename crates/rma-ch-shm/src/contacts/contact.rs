@@ -191,9 +191,9 @@ impl Contacts {
                 if reason == Refusal::Files {
                     self.warn_once(Err(sockets::out_of_files()));
                 }
-                self.reception.on_stranger();
+                self.reception.on_unauthenticated();
                 tracing::debug!(
-                    turned_away = self.reception.strangers(),
+                    turned_away = self.reception.unauthenticated(),
                     "process {} refused a connection: {}",
                     self.introduction.me(),
                     reason.text()

@@ -119,7 +119,7 @@ impl Mailbox {
 
     /// How many connections and messages were dropped because they did not come from a process of this job.
     pub fn dropped(&self) -> u64 {
-        self.dropped + self.door.strangers()
+        self.dropped + self.door.unauthenticated()
     }
 
     fn parcel(&self, to: Peer, tag: u64) -> [u8; PARCEL] {
@@ -205,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_dropped_and_counted() {
-        let job = job("mailbox-strangers");
+    fn unauthenticated_connections_are_dropped_and_counted() {
+        let job = job("mailbox-unauthenticated");
         let mut receiver = Mailbox::open(Peer(0), &job, [3; 32]).unwrap();
         let sibling = Mailbox::open(Peer(1), &job, [3; 32]).unwrap();
         let say = |bytes: &[u8], descriptors: &[BorrowedFd<'_>]| {

@@ -15,7 +15,7 @@ use crate::peers::{Connection, Link, PeerState, Peers};
 use crate::queue::{STAGE, SendQueue};
 use crate::readiness::{Readiness, Source as ReadySource};
 use crate::seal::RECORD;
-use crate::strangers::Strangers;
+use crate::unauthenticated::Unauthenticated;
 use crate::{socket, sys};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
@@ -44,7 +44,7 @@ pub struct TcpChannel {
     pub(crate) address: SocketAddr,
     pub(crate) listener: Listener,
     pub(crate) readiness: Readiness,
-    pub(crate) strangers: Strangers,
+    pub(crate) unauthenticated: Unauthenticated,
     pub(crate) peers: Peers,
     pub(crate) agenda: Agenda,
     /// A packet between its reservation and its commit.
@@ -80,7 +80,7 @@ pub(crate) struct Listener {
     pub(crate) maybe_waiting: bool,
     /// The system refused to accept, and is not asked before this.
     pub(crate) paused_until: Option<Instant>,
-    /// All places of strangers are taken, and none of them makes way before this.
+    /// All places of unauthenticated connections are taken, and none of them makes way before this.
     pub(crate) crowded_until: Option<Instant>,
     /// A descriptor of no use, in the place of a connection that can be turned away when there is no other left.
     pub(crate) reserve: Option<OwnedFd>,
@@ -128,7 +128,7 @@ impl TcpChannel {
                 has_warned: false,
             },
             readiness,
-            strangers: Strangers::new(&limits),
+            unauthenticated: Unauthenticated::new(&limits),
             peers: Peers::default(),
             agenda: Agenda::new(limits.direct_reads),
             reservation: None,
@@ -455,7 +455,7 @@ unsafe impl Channel for TcpChannel {
     }
 
     fn usage(&self) -> Usage {
-        let shared = |strangers| STAGE + strangers * Strangers::BYTES;
+        let shared = |connections| STAGE + connections * Unauthenticated::BYTES;
         let peer = |state: &PeerState| {
             let connection = match &state.link {
                 Link::Connected(connection) => connection.allocated(),
@@ -470,8 +470,8 @@ unsafe impl Channel for TcpChannel {
             peers: self.peers.len(),
             bytes: self.peers.iter().map(peer).sum::<usize>()
                 + self.stage.len()
-                + self.strangers.len() * Strangers::BYTES,
-            limit_bytes: self.peers.len() * per_peer + shared(self.limits.strangers),
+                + self.unauthenticated.len() * Unauthenticated::BYTES,
+            limit_bytes: self.peers.len() * per_peer + shared(self.limits.unauthenticated),
         }
     }
 }

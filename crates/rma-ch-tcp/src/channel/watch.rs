@@ -75,7 +75,7 @@ impl TcpChannel {
             match event.source {
                 Source::Listener => self.listener.maybe_waiting = true,
                 Source::Timer => self.timer_fired = true,
-                Source::Stranger(index) => self.agenda.strangers.push(index),
+                Source::Unauthenticated(index) => self.agenda.unauthenticated.push(index),
                 Source::Peer(place) => match &mut self.peers[place].link {
                     Link::Dialing(_) => self.agenda.dial.push(place),
                     Link::Connected(connection) => {

@@ -62,7 +62,7 @@ pub fn smallest() -> TcpConfig {
         direct_reads: 0,
         connect_timeout_s: 1,
         handshake_timeout_s: 1,
-        strangers: 1,
+        unauthenticated: 1,
         authenticate: false,
         keepalive_s: 0,
     }

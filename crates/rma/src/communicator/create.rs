@@ -162,8 +162,8 @@ impl Communicator {
         link: &Link,
         making: Making,
     ) -> Result<&'g Group> {
-        let Some(stranger) = group.difference(&self.members()).peer(0) else { return Ok(group) };
-        let cause = format!("process {stranger} is not one of the communicator's");
+        let Some(outsider) = group.difference(&self.members()).peer(0) else { return Ok(group) };
+        let cause = format!("process {outsider} is not one of the communicator's");
         link.quit(ErrorClass::Group);
         link.messenger().fail_making(making, link.everybody());
         self.engine().poll();

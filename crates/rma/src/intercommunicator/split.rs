@@ -30,8 +30,8 @@ impl Intercommunicator {
     /// `MPI_ERR_GROUP` when a member is not one of the local group; as [`Intercommunicator::split`].
     pub fn create(&self, group: &Group) -> Result<Option<Self>> {
         const CALL: &str = "comm_create";
-        if let Some(stranger) = group.difference(&self.members()).peer(0) {
-            let cause = format!("process {stranger} is not one of the communicator's local group");
+        if let Some(outsider) = group.difference(&self.members()).peer(0) {
+            let cause = format!("process {outsider} is not one of the communicator's local group");
             return Err(self.refuse_split(Error::new(ErrorClass::Group, CALL, cause)));
         }
         let place = group.rank(self.runtime().me);

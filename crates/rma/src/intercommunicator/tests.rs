@@ -115,8 +115,8 @@ fn parts_of_both_groups_become_intercommunicators() {
             false => inter.split(None, 0).unwrap_err(),
         };
         assert_eq!(error.class(), if is_wrong { ErrorClass::Arg } else { ErrorClass::Other }, "{error}");
-        let strangers = Group::of(inter.remote().peers());
-        let error = inter.create(if is_one { &strangers } else { inter.remote() }).unwrap_err();
+        let outsiders = Group::of(inter.remote().peers());
+        let error = inter.create(if is_one { &outsiders } else { inter.remote() }).unwrap_err();
         assert_eq!(error.class(), ErrorClass::Group);
         Ok(())
     });

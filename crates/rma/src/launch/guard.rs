@@ -3,7 +3,7 @@
 //! Every rank joins the guard's group, so everything the ranks start is in it too, unless it leaves. The guard sleeps in a read
 //! from a pipe whose other end only the launcher holds; at the end of that stream it kills what carries the job's mark, wherever
 //! it has got to, and its whole group, itself included. While the guard is not reaped its number is not given to another group,
-//! so signals to the group never hit a stranger.
+//! so signals to the group never hit an unrelated process.
 
 use super::stragglers::{self, Mark};
 use rustix::pipe::{PipeFlags, pipe_with};

@@ -143,19 +143,19 @@ impl Boards {
         kind: Kind,
         mut check: impl FnMut(usize, Notice),
     ) -> Result<()> {
-        let mut stranger = None;
+        let mut mismatch = None;
         self.wait(caller, Want { number, of: None }, &mut |at| match self.boards[at].notice(number) {
             None => false,
             Some(notice) => {
                 match notice {
                     Ok(notice) if notice.kind == kind => check(at, notice),
-                    other => stranger = stranger.or(Some((at, other))),
+                    other => mismatch = mismatch.or(Some((at, other))),
                 }
                 true
             }
         })?;
         self.met.store(number.raw(), Relaxed);
-        stranger.map_or(Ok(()), |(rank, notice)| Err(self.stranger(caller, kind, rank, notice)))
+        mismatch.map_or(Ok(()), |(rank, notice)| Err(self.mismatch(caller, kind, rank, notice)))
     }
 
     /// Waits until a rank has joined a collective; answers what it has said.
@@ -167,7 +167,7 @@ impl Boards {
         })?;
         match heard.unwrap_or(Err(())) {
             Ok(notice) if notice.kind == kind => Ok(notice),
-            other => Err(self.stranger(caller, kind, rank, other)),
+            other => Err(self.mismatch(caller, kind, rank, other)),
         }
     }
 
@@ -309,7 +309,7 @@ impl Boards {
         })
     }
 
-    fn stranger(&self, caller: Caller<'_>, kind: Kind, rank: usize, said: Result<Notice, ()>) -> Error {
+    fn mismatch(&self, caller: Caller<'_>, kind: Kind, rank: usize, said: Result<Notice, ()>) -> Error {
         let (peer, ours) = (self.peer(rank), kind.name());
         let (class, cause) = match said {
             Ok(Notice { kind, .. }) => {

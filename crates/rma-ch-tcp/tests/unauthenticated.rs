@@ -1,4 +1,4 @@
-//! Whoever connects without being of the job is dropped, and the job does not notice.
+//! A connection that is not of the job is dropped, and the job does not notice.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The job works, and knows nothing of strangers.
+/// The job works, and notices no unauthenticated connection.
 fn check(ranks: &mut [Rank]) {
     let before = ranks[1].log.packets.len();
     ranks[0].send(1, Lane::Request, b"to one");
@@ -34,20 +34,20 @@ fn who_speaks_something_else_is_dropped_at_once() {
     let words: [&[u8]; 4] = [b"G", b"GET / HTTP/1.1\r\n\r\n", &[0; 500], b"\x89rmatcp\r"];
     let begin = Instant::now();
     for word in words {
-        let mut stranger = connect(&ranks[1]);
-        stranger.write_all(word).unwrap();
-        drive(&mut ranks, "a stranger to be dropped", |_| is_closed(&mut stranger));
+        let mut connection = connect(&ranks[1]);
+        connection.write_all(word).unwrap();
+        drive(&mut ranks, "the connection to be dropped", |_| is_closed(&mut connection));
         check(&mut ranks);
     }
-    assert!(begin.elapsed() < Duration::from_secs(5), "strangers are not waited for");
+    assert!(begin.elapsed() < Duration::from_secs(5), "unauthenticated connections are not waited for");
 }
 
 #[test]
-fn random_bytes_to_the_port_disturb_nobody() {
+fn random_bytes_to_the_port_disturb_no_peer() {
     let mut ranks = ranks(2, &TcpConfig::default());
     let mut state = 1u64;
     for round in 0..200usize {
-        let mut stranger = connect(&ranks[0]);
+        let mut connection = connect(&ranks[0]);
         let bytes: Vec<u8> = (0..round % 97)
             .map(|_| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -55,9 +55,9 @@ fn random_bytes_to_the_port_disturb_nobody() {
             })
             .collect();
         // Half of them begin like a peer, so that they get further.
-        let _ = stranger.write_all(if round % 2 == 0 { b"\x89rmatcp\n\x01\x00\x02\x01" } else { b"" });
-        let _ = stranger.write_all(&bytes);
-        drop(stranger);
+        let _ = connection.write_all(if round % 2 == 0 { b"\x89rmatcp\n\x01\x00\x02\x01" } else { b"" });
+        let _ = connection.write_all(&bytes);
+        drop(connection);
         for rank in &mut ranks {
             let _ = rank.poll();
         }
@@ -79,37 +79,37 @@ fn the_wrong_secret_or_job_is_dropped_and_told() {
         } else {
             settings.secret = [0; 32];
         }
-        let mut stranger = Rank::new(TcpChannel::bind(settings).unwrap());
-        stranger.send(1, Lane::Request, b"let me in");
+        let mut outsider = Rank::new(TcpChannel::bind(settings).unwrap());
+        outsider.send(1, Lane::Request, b"let me in");
         let end = Instant::now() + LIMIT;
-        while stranger.log.failed.is_empty() {
-            let _ = (stranger.poll(), job[0].poll(), job[1].poll());
-            assert!(Instant::now() < end, "the stranger is not told");
+        while outsider.log.failed.is_empty() {
+            let _ = (outsider.poll(), job[0].poll(), job[1].poll());
+            assert!(Instant::now() < end, "no refusal arrives");
         }
-        let (peer, failure) = &stranger.log.failed[0];
+        let (peer, failure) = &outsider.log.failed[0];
         assert_eq!((*peer, failure.kind), (Peer(1), FailureKind::Protocol));
         assert!(failure.detail.contains(word), "{failure}");
         check(&mut job);
-        assert_eq!(job[1].log.packets.len(), 1, "nothing of the stranger came through");
+        assert_eq!(job[1].log.packets.len(), 1, "nothing of the refused process came through");
     }
 }
 
 /// A server that is not of the job, at the address of a peer, cannot play the peer: it fails for who connects there.
 #[test]
-fn a_stranger_at_a_peers_address_is_not_the_peer() {
+fn another_server_at_a_peers_address_is_not_the_peer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let book = Book::default();
     *book.lock().unwrap() = vec![String::new(), listener.local_addr().unwrap().to_string()];
     let channel = TcpChannel::bind(settings(0, 2, TcpConfig::default(), &book)).unwrap();
     let mut ranks = [Rank::new(channel)];
     ranks[0].send(1, Lane::Request, b"for one only");
-    let (mut stranger, _) = listener.accept().unwrap();
+    let (mut connection, _) = listener.accept().unwrap();
     drive(&mut ranks, "the connection", |r| {
         let mut hello = [0; 104];
         let _ = r[0].poll();
-        stranger.peek(&mut hello).unwrap() == 104
+        connection.peek(&mut hello).unwrap() == 104
     });
-    stranger.write_all(&[0x89; 84]).unwrap();
+    connection.write_all(&[0x89; 84]).unwrap();
     drive(&mut ranks, "the failure", |r| !r[0].log.failed.is_empty());
     let failure = &ranks[0].log.failed[0].1;
     assert_eq!(failure.kind, FailureKind::Protocol, "{failure}");
@@ -118,12 +118,12 @@ fn a_stranger_at_a_peers_address_is_not_the_peer() {
 
 /// Silent connections fill all places; their time ends, also that of one who drips, and a peer that comes meanwhile gets in.
 #[test]
-fn silent_strangers_make_room_in_time() {
-    let config = TcpConfig { strangers: 2, handshake_timeout_s: 1, ..TcpConfig::default() };
+fn silent_connections_make_room_in_time() {
+    let config = TcpConfig { unauthenticated: 2, handshake_timeout_s: 1, ..TcpConfig::default() };
     let mut ranks = ranks(2, &config);
-    let mut strangers: Vec<_> = (0..5).map(|_| connect(&ranks[1])).collect();
+    let mut connections: Vec<_> = (0..5).map(|_| connect(&ranks[1])).collect();
     // One that drips: a byte now and then buys no time.
-    strangers[0].write_all(b"\x89").unwrap();
+    connections[0].write_all(b"\x89").unwrap();
     ranks[0].send(1, Lane::Request, b"late but whole");
     let begin = Instant::now();
     let (mut sleeper, registrar) = Sleeper::new();
@@ -135,14 +135,14 @@ fn silent_strangers_make_room_in_time() {
         let idle = ranks.iter_mut().all(|rank| rank.poll().is_idle());
         if idle && ranks.iter_mut().all(|rank| rank.channel.arm() == Armed::Sleep) {
             sleeper.sleep(LIMIT).unwrap();
-            let _ = strangers[0].write_all(b"r");
+            let _ = connections[0].write_all(b"r");
         }
         polls += 1;
         assert!(begin.elapsed() < LIMIT, "the peer never got in");
     }
     assert!(begin.elapsed() < Duration::from_secs(6), "{:?}", begin.elapsed());
-    assert!(polls < 1000, "waiting for strangers kept a core busy: {polls} polls");
-    drive(&mut ranks, "all strangers to be dropped", |_| strangers.iter_mut().all(is_closed));
+    assert!(polls < 1000, "waiting for them kept a core busy: {polls} polls");
+    drive(&mut ranks, "all connections to be dropped", |_| connections.iter_mut().all(is_closed));
     check(&mut ranks[..]);
 }
 
@@ -153,38 +153,42 @@ fn hello() -> [u8; 104] {
     *book.lock().unwrap() = vec![String::new(), listener.local_addr().unwrap().to_string()];
     let mut ranks = [Rank::new(TcpChannel::bind(settings(0, 2, TcpConfig::default(), &book)).unwrap())];
     ranks[0].send(1, Lane::Request, b"hello");
-    let (stranger, _) = listener.accept().unwrap();
-    stranger.set_nonblocking(true).unwrap();
+    let (connection, _) = listener.accept().unwrap();
+    connection.set_nonblocking(true).unwrap();
     let mut hello = [0; 104];
-    drive(&mut ranks, "the hello", |_| stranger.peek(&mut hello).is_ok_and(|len| len == 104));
+    drive(&mut ranks, "the hello", |_| connection.peek(&mut hello).is_ok_and(|len| len == 104));
     hello
 }
 
 /// More silent connections than there are places, by far: a peer gets in long before their time is over, whether they have
 /// said hello or nothing.
 #[test]
-fn many_silent_strangers_hold_up_nobody() {
+fn many_silent_connections_hold_up_no_peer() {
     let hello = hello();
     for has_said_hello in [false, true] {
-        let config = TcpConfig { strangers: 4, handshake_timeout_s: 20, ..TcpConfig::default() };
+        let config = TcpConfig { unauthenticated: 4, handshake_timeout_s: 20, ..TcpConfig::default() };
         let mut ranks = ranks(2, &config);
-        let mut strangers: Vec<_> = (0..60).map(|_| connect(&ranks[1])).collect();
+        let mut connections: Vec<_> = (0..60).map(|_| connect(&ranks[1])).collect();
         if has_said_hello {
-            strangers.iter_mut().for_each(|stranger| stranger.write_all(&hello).unwrap());
+            connections.iter_mut().for_each(|connection| connection.write_all(&hello).unwrap());
         }
         let begin = Instant::now();
         check(&mut ranks[..]);
         // Fifteen places' worth, for a quarter of a second each.
         assert!(begin.elapsed() < Duration::from_secs(10), "{has_said_hello}: {:?}", begin.elapsed());
-        drop(strangers);
+        drop(connections);
     }
 }
 
-/// A peer that is slow to look at its connections is not taken for a silent stranger.
+/// A peer that is slow to look at its connections is not taken for a silent connection.
 #[test]
 fn a_handshake_survives_a_receiver_that_computes() {
-    let config =
-        TcpConfig { strangers: 1, handshake_timeout_s: 1, connect_timeout_s: 1, ..TcpConfig::default() };
+    let config = TcpConfig {
+        unauthenticated: 1,
+        handshake_timeout_s: 1,
+        connect_timeout_s: 1,
+        ..TcpConfig::default()
+    };
     let mut ranks = ranks(2, &config);
     ranks[0].send(1, Lane::Request, b"when you have time");
     for (polled, away) in [(0, 1300), (1, 1300), (0, 10), (1, 1300), (0, 10)] {

@@ -1,10 +1,10 @@
-//! Incoming connections that have not yet proven who they are.
+//! Incoming connections that are not yet authenticated.
 //!
-//! Anyone can connect, so whoever comes costs little and cannot disturb the job: their number is limited (more wait in
-//! the system's queue), each has a time for each message, and whatever they send, no peer is failed because of it. When all
-//! places are taken, the one that has been silent longest makes way, after a time that a peer hardly ever needs: those who
-//! take places to say nothing keep nobody out, and a peer that is pushed out connects again. Knows no peers; a proof makes
-//! one of the other side.
+//! Any process can connect, so an incoming connection costs little and cannot disturb the job: their number is limited (more
+//! wait in the system's queue), each message has a time limit, and no message of theirs fails a peer. When all places are
+//! taken, the connection that has been silent longest makes way, after a time that a peer hardly ever needs: silent
+//! connections keep no peer out, and a peer that is pushed out connects again. Knows no peers; a proof makes one of the
+//! other side.
 
 use crate::config::Limits;
 use crate::dial::nonce;
@@ -18,20 +18,20 @@ use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long a stranger that has said nothing keeps its place when others need it: a hello is sent with the connection.
+/// How long an incoming connection without a hello keeps its place when others need it: a hello is sent with the connection.
 const BEFORE_HELLO: Duration = Duration::from_millis(50);
-/// The same for one that has said hello, which anybody can who knows the job's name: its proof takes a round trip.
+/// The same after a hello, which needs the job's name only: the proof takes a round trip.
 const BEFORE_PROOF: Duration = Duration::from_millis(250);
 
 /// All of them.
 #[derive(Debug)]
-pub(crate) struct Strangers {
-    slots: Slab<Stranger>,
+pub(crate) struct Unauthenticated {
+    slots: Slab<Incoming>,
     limit: usize,
 }
 
 #[derive(Debug)]
-struct Stranger {
+struct Incoming {
     exchange: Exchange,
     stage: Stage,
     deadline: Instant,
@@ -58,12 +58,12 @@ pub(crate) enum Heard {
     Dropped,
 }
 
-impl Strangers {
+impl Unauthenticated {
     /// Memory of one.
-    pub(crate) const BYTES: usize = size_of::<Stranger>();
+    pub(crate) const BYTES: usize = size_of::<Incoming>();
 
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { slots: Slab::new(), limit: limits.strangers }
+        Self { slots: Slab::new(), limit: limits.unauthenticated }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -84,21 +84,21 @@ impl Strangers {
         let now = Instant::now();
         let (deadline, makes_way_at) = (now + limits.handshake_timeout, now + BEFORE_HELLO);
         let exchange = Exchange::new(socket);
-        let stranger = Stranger { exchange, stage: Stage::Hello, deadline, makes_way_at, from };
-        (self.slots.insert(stranger), deadline)
+        let incoming = Incoming { exchange, stage: Stage::Hello, deadline, makes_way_at, from };
+        (self.slots.insert(incoming), deadline)
     }
 
     /// Who is the next to make way, and from when on.
     pub(crate) fn next_to_go(&self) -> Option<(usize, Instant)> {
-        let times = self.slots.iter().map(|(index, stranger)| (index, stranger.makes_way_at));
+        let times = self.slots.iter().map(|(index, incoming)| (index, incoming.makes_way_at));
         times.min_by_key(|(_, at)| *at)
     }
 
     /// Drops one for another: what it has sent was looked at.
     pub(crate) fn make_way(&mut self, index: usize) {
         if self.slots.contains(index) {
-            let stranger = self.slots.remove(index);
-            tracing::debug!(from = ?stranger.from, "a silent connection made way for others");
+            let incoming = self.slots.remove(index);
+            tracing::debug!(from = ?incoming.from, "a silent connection made way for others");
         }
     }
 
@@ -108,20 +108,20 @@ impl Strangers {
 
     /// Goes on after the socket has become readable.
     pub(crate) fn advance(&mut self, index: usize, identity: &Identity, limits: &Limits) -> Heard {
-        let Some(stranger) = self.slots.get_mut(index) else { return Heard::Waiting };
-        match stranger.advance(identity) {
+        let Some(incoming) = self.slots.get_mut(index) else { return Heard::Waiting };
+        match incoming.advance(identity) {
             Ok(Progress::None) => Heard::Waiting,
             Ok(Progress::Message) => {
                 let now = Instant::now();
-                stranger.deadline = now + limits.handshake_timeout;
-                stranger.makes_way_at = now + BEFORE_PROOF;
-                Heard::Until(stranger.deadline)
+                incoming.deadline = now + limits.handshake_timeout;
+                incoming.makes_way_at = now + BEFORE_PROOF;
+                Heard::Until(incoming.deadline)
             }
             Ok(Progress::Known(peer, keys)) => Heard::Known(peer, self.slots.remove(index).exchange, keys),
             Err(Leaving::Ended) => {
-                let stranger = self.slots.remove(index);
+                let incoming = self.slots.remove(index);
                 // Also what a peer does that has found another way.
-                tracing::debug!(from = ?stranger.from, "an incoming connection ended before it said who it is");
+                tracing::debug!(from = ?incoming.from, "an incoming connection ended before it said who it is");
                 Heard::Dropped
             }
             Err(Leaving::Wrong(cause)) => {
@@ -133,14 +133,14 @@ impl Strangers {
 
     /// Drops one whose time is over by `now`.
     pub(crate) fn expire(&mut self, index: usize, now: Instant) {
-        if self.slots.get(index).is_some_and(|stranger| stranger.deadline <= now) {
+        if self.slots.get(index).is_some_and(|incoming| incoming.deadline <= now) {
             self.drop_with(index, "it did not say in time who it is");
         }
     }
 
     fn drop_with(&mut self, index: usize, cause: &str) {
-        let stranger = self.slots.remove(index);
-        tracing::warn!(from = ?stranger.from, cause, "an incoming connection was dropped");
+        let incoming = self.slots.remove(index);
+        tracing::warn!(from = ?incoming.from, cause, "an incoming connection was dropped");
     }
 }
 
@@ -155,7 +155,7 @@ enum Leaving {
     Wrong(String),
 }
 
-impl Stranger {
+impl Incoming {
     fn advance(&mut self, identity: &Identity) -> Result<Progress, Leaving> {
         match &self.stage {
             Stage::Hello => {
