@@ -72,16 +72,16 @@ impl TcpChannel {
         if moved {
             self.expire();
         }
-        for _ in 0..self.agenda.dial.len() {
-            let Some(place) = self.agenda.dial.pop() else { break };
+        for _ in 0..self.work_lists.dial.len() {
+            let Some(place) = self.work_lists.dial.pop() else { break };
             if let Link::Dialing(dial) = &mut self.peers[place].link {
                 let dialed = dial.advance(&self.identity);
                 self.dialed(place, dialed);
                 moved = true;
             }
         }
-        for _ in 0..self.agenda.unauthenticated.len() {
-            let Some(index) = self.agenda.unauthenticated.pop() else { break };
+        for _ in 0..self.work_lists.unauthenticated.len() {
+            let Some(index) = self.work_lists.unauthenticated.pop() else { break };
             moved = true;
             let _ = self.hear(index);
         }
@@ -100,7 +100,7 @@ impl TcpChannel {
             Heard::Dropped => {}
             Heard::Until(deadline) => {
                 self.readiness.set_deadline(deadline, Source::Unauthenticated(index));
-                self.agenda.unauthenticated.push(index);
+                self.work_lists.unauthenticated.push(index);
             }
             Heard::Known(peer, exchange, keys) => self.meet(peer, exchange, keys),
         }
@@ -141,7 +141,7 @@ impl TcpChannel {
             Ok((socket, from)) => {
                 let (index, deadline) = self.unauthenticated.add(socket, from, &self.limits);
                 self.readiness.set_deadline(deadline, Source::Unauthenticated(index));
-                self.agenda.unauthenticated.push(index);
+                self.work_lists.unauthenticated.push(index);
                 let Some(socket) = self.unauthenticated.socket(index) else { return };
                 if let Err(error) = self.readiness.add(socket, Source::Unauthenticated(index)) {
                     // It will be dropped when its time is over.
@@ -193,8 +193,8 @@ impl TcpChannel {
         self.readiness.take_expired(&mut self.late);
         for source in &self.late[known..] {
             match source {
-                Source::Unauthenticated(index) => self.agenda.unauthenticated.push(*index),
-                Source::Peer(place) => self.agenda.dial.push(*place),
+                Source::Unauthenticated(index) => self.work_lists.unauthenticated.push(*index),
+                Source::Peer(place) => self.work_lists.dial.push(*place),
                 Source::Listener | Source::Timer => {}
             }
         }
@@ -308,8 +308,8 @@ impl TcpChannel {
         if self.closing {
             state.queue.say_goodbye();
         }
-        self.agenda.write.push(place);
-        self.agenda.read.push(place);
+        self.work_lists.write.push(place);
+        self.work_lists.read.push(place);
     }
 
     /// A connection is of no more use.
@@ -329,18 +329,18 @@ impl TcpChannel {
     pub(crate) fn fail(&mut self, place: usize, failure: Failure) {
         let state = &mut self.peers[place];
         tracing::debug!(peer = %state.peer, cause = %failure, "a peer has failed");
-        state.queue.clear(|token| self.agenda.note_sent(token));
+        state.queue.clear(|token| self.work_lists.note_sent(token));
         state.link = Link::Failed(failure.clone());
-        self.agenda.direct.remove(place);
-        self.agenda.note_failed(state.peer, failure);
+        self.work_lists.direct.remove(place);
+        self.work_lists.note_failed(state.peer, failure);
     }
 
     /// A peer that said goodbye is gone: nothing more comes from it or goes to it.
     pub(crate) fn part(&mut self, place: usize) {
         let state = &mut self.peers[place];
         tracing::debug!(peer = %state.peer, "a peer has left");
-        state.queue.clear(|token| self.agenda.note_sent(token));
+        state.queue.clear(|token| self.work_lists.note_sent(token));
         state.link = Link::Left;
-        self.agenda.direct.remove(place);
+        self.work_lists.direct.remove(place);
     }
 }

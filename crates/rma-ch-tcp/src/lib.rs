@@ -12,14 +12,13 @@
 //!   the memory that the receiver named (`inbox`, `frame`).
 //! * **Waiting.** All sockets hang on an epoll instance that the engine's poller waits for (`readiness`). While there is
 //!   traffic, the connections used last are read without asking which are readable, and the system need not report on them
-//!   (`agenda`, `channel`).
+//!   (`work_lists`, `channel`).
 //! * **Ends.** A peer that ends its connection without a goodbye, or breaks the protocol, is failed once, after its last
 //!   packet; silence is never taken for death.
 //!
 //! `docs/wire-tcp.md` describes handshake and frames byte by byte. `unsafe` is in `sys` (system calls on raw memory), and
 //! in the promise of the `Channel` implementation.
 
-mod agenda;
 mod channel;
 mod config;
 mod contact;
@@ -38,6 +37,7 @@ mod seal;
 mod socket;
 mod sys;
 mod unauthenticated;
+mod work_lists;
 
 pub use channel::{SystemCalls, TcpChannel};
 pub use config::{Directory, TcpConfig, TcpSettings};

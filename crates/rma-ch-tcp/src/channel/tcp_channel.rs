@@ -1,13 +1,12 @@
 //! The channel: sending and polling, the part that runs all the time.
 //!
-//! A poll goes over the lists of the agenda: handshakes that moved, queues that can be written, connections that can be
+//! A poll goes over the work lists: handshakes that moved, queues that can be written, connections that can be
 //! read, and what is to be reported. Which sockets are ready is asked of the system only now and then while there is
 //! traffic: the connections used last are simply read. Invariant behind clause C6: whatever the system has reported is
 //! in a list until it was acted upon, [`TcpChannel::arm`] takes all reports and then looks at the lists, and what the
 //! system reports later wakes the sleeper.
 
 use super::watch::Questions;
-use crate::agenda::Agenda;
 use crate::config::{Directory, Limits, TcpSettings};
 use crate::handshake::{Identity, Terms};
 use crate::inbox::{Halt, Turn};
@@ -16,6 +15,7 @@ use crate::queue::{STAGE, SendQueue};
 use crate::readiness::{Readiness, Source as ReadySource};
 use crate::seal::RECORD;
 use crate::unauthenticated::Unauthenticated;
+use crate::work_lists::WorkLists;
 use crate::{socket, sys};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
@@ -46,7 +46,7 @@ pub struct TcpChannel {
     pub(crate) readiness: Readiness,
     pub(crate) unauthenticated: Unauthenticated,
     pub(crate) peers: Peers,
-    pub(crate) agenda: Agenda,
+    pub(crate) work_lists: WorkLists,
     /// A packet between its reservation and its commit.
     reservation: Option<Reservation>,
     /// Memory for short pieces of bodies; made at the first connection.
@@ -130,7 +130,7 @@ impl TcpChannel {
             readiness,
             unauthenticated: Unauthenticated::new(&limits),
             peers: Peers::default(),
-            agenda: Agenda::new(limits.direct_reads),
+            work_lists: WorkLists::new(limits.direct_reads),
             reservation: None,
             stage: Vec::new(),
             late: Vec::new(),
@@ -163,9 +163,9 @@ impl TcpChannel {
         if self.stage.is_empty() {
             self.stage = vec![0; STAGE];
         }
-        let agenda = &mut self.agenda;
+        let work_lists = &mut self.work_lists;
         let socket = connection.socket.as_fd();
-        let sent = |token| agenda.note_sent(token);
+        let sent = |token| work_lists.note_sent(token);
         let written = match &mut connection.sealer {
             None => queue.write(socket, &self.limits, &mut self.stage, most, sent),
             Some(sealer) => queue.write_sealed(socket, &self.limits, sealer, most, sent),
@@ -174,7 +174,7 @@ impl TcpChannel {
             Ok(written) => {
                 connection.blocked = written.blocked;
                 if !queue.is_empty() && !written.blocked {
-                    agenda.write.push(place);
+                    work_lists.write.push(place);
                 }
                 // A sealed record may be left when the queue is empty; it is blocked then.
                 if queue.is_empty() && !written.blocked && self.closing && !connection.finished {
@@ -194,8 +194,8 @@ impl TcpChannel {
                 // What has arrived is still read, and tells whether the peer has left in order.
                 connection.write_error = Some(error);
                 socket::abandon(socket);
-                queue.clear(|token| agenda.note_sent(token));
-                agenda.read.push(place);
+                queue.clear(|token| work_lists.note_sent(token));
+                work_lists.read.push(place);
                 true
             }
         }
@@ -220,20 +220,20 @@ impl TcpChannel {
                 if turn.progress() != before {
                     self.used(place);
                     self.read_awake(place);
-                } else if self.agenda.direct.missed(place) {
+                } else if self.work_lists.direct.missed(place) {
                     self.watch(place);
                 }
                 match halt {
                     Halt::Drained => {}
-                    Halt::Budget => self.agenda.read.push(place),
+                    Halt::Budget => self.work_lists.read.push(place),
                     Halt::Ended => {
                         if let Link::Connected(connection) = &mut self.peers[place].link {
                             connection.ended = true;
                         }
-                        self.agenda.direct.remove(place);
+                        self.work_lists.direct.remove(place);
                         self.watch(place);
                         // Looked at once more, in case nothing can be written either.
-                        self.agenda.read.push(place);
+                        self.work_lists.read.push(place);
                     }
                     Halt::Left => self.part(place),
                 }
@@ -246,19 +246,19 @@ impl TcpChannel {
     /// first finds nothing. Those that the turn was too short for come first in the next: a peer with much to say keeps out
     /// nobody whom the system does not report.
     fn read_all(&mut self, turn: &mut Turn<'_>) {
-        let mut direct = self.agenda.direct.list();
-        for _ in 0..self.agenda.read.len() {
+        let mut direct = self.work_lists.direct.list();
+        for _ in 0..self.work_lists.read.len() {
             if turn.is_over() {
                 break;
             }
-            let Some(place) = self.agenda.read.pop() else { break };
+            let Some(place) = self.work_lists.read.pop() else { break };
             self.read(place, turn);
             direct.retain(|other| *other != place);
         }
         for place in direct {
             if turn.is_over() {
-                self.agenda.read.push(place);
-            } else if !self.agenda.read.contains(place) {
+                self.work_lists.read.push(place);
+            } else if !self.work_lists.read.contains(place) {
                 self.read(place, turn);
             }
         }
@@ -270,8 +270,8 @@ impl TcpChannel {
 
     /// Reports room in lanes that were full.
     fn report_room(&mut self, turn: &mut Turn<'_>) {
-        for _ in 0..self.agenda.full.len() {
-            let Some(place) = self.agenda.full.pop() else { return };
+        for _ in 0..self.work_lists.full.len() {
+            let Some(place) = self.work_lists.full.pop() else { return };
             let PeerState { peer, queue, link } = &mut self.peers[place];
             if matches!(link, Link::Failed(_)) {
                 continue;
@@ -283,16 +283,20 @@ impl TcpChannel {
                 }
             }
             if queue.has_full_lane() {
-                self.agenda.full.push(place);
+                self.work_lists.full.push(place);
             }
         }
     }
 
     fn is_busy(&self) -> bool {
-        self.agenda.is_busy()
+        self.work_lists.is_busy()
             || self.timer_fired
             || self.can_accept()
-            || self.agenda.full.iter().any(|place| self.peers[place].queue.would_be_writable(&self.limits))
+            || self
+                .work_lists
+                .full
+                .iter()
+                .any(|place| self.peers[place].queue.would_be_writable(&self.limits))
     }
 
     /// Whether something committed has not reached the system of a peer.
@@ -336,7 +340,7 @@ unsafe impl Channel for TcpChannel {
         let room = if dropped { Room::Granted } else { state.queue.reserve(lane, len, &self.limits) };
         match room {
             Room::Granted => self.reservation = Some(Reservation { place, lane, len, filled: 0, dropped }),
-            Room::Full => self.agenda.full.push(place),
+            Room::Full => self.work_lists.full.push(place),
         }
         Ok(room)
     }
@@ -365,7 +369,7 @@ unsafe impl Channel for TcpChannel {
         if queue.waiting_bytes() >= EARLY_WRITE {
             self.write(place, EARLY_WRITE);
         } else {
-            self.agenda.write.push(place);
+            self.work_lists.write.push(place);
         }
     }
 
@@ -383,13 +387,13 @@ unsafe impl Channel for TcpChannel {
         let place = self.contact(peer)?;
         let state = &mut self.peers[place];
         if state.drops() {
-            self.agenda.note_sent(token);
+            self.work_lists.note_sent(token);
             return Ok(Room::Granted);
         }
         let room = state.queue.push_bulk(lane, head, body, token, &self.limits);
         match room {
-            Room::Granted => self.agenda.write.push(place),
-            Room::Full => self.agenda.full.push(place),
+            Room::Granted => self.work_lists.write.push(place),
+            Room::Full => self.work_lists.full.push(place),
         }
         Ok(room)
     }
@@ -397,25 +401,25 @@ unsafe impl Channel for TcpChannel {
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {
         self.reservation = None;
         let mut turn = Turn::new(sink, budget);
-        for _ in 0..self.agenda.write.len() {
-            let Some(place) = self.agenda.write.pop() else { break };
+        for _ in 0..self.work_lists.write.len() {
+            let Some(place) = self.work_lists.write.pop() else { break };
             turn.moved |= self.write(place, budget.bytes);
         }
         // Without a packet to hand over there is nothing to read for, and nothing to ask the system.
         if budget.packets > 0 {
-            if self.questions.is_due() || self.agenda.direct.is_empty() {
+            if self.questions.is_due() || self.work_lists.direct.is_empty() {
                 self.collect();
             }
             turn.moved |= self.advance_contacts();
             self.read_all(&mut turn);
             self.calls.reads += turn.reads;
         }
-        turn.moved |= self.agenda.report(turn.sink);
+        turn.moved |= self.work_lists.report(turn.sink);
         self.report_room(&mut turn);
         Polled {
             packets: turn.packets,
             moved: turn.moved,
-            more: turn.is_over() && !self.agenda.read.is_empty(),
+            more: turn.is_over() && !self.work_lists.read.is_empty(),
         }
     }
 
@@ -440,7 +444,7 @@ unsafe impl Channel for TcpChannel {
                 let state = &mut self.peers[place];
                 if matches!(state.link, Link::Dialing(_) | Link::Connected(_)) {
                     state.queue.say_goodbye();
-                    self.agenda.write.push(place);
+                    self.work_lists.write.push(place);
                 }
             }
         }

@@ -71,20 +71,21 @@ impl TcpChannel {
         self.readiness.collect(&mut events);
         let mut has_news = false;
         for event in events.drain(..) {
-            has_news |= !matches!(event.source, Source::Peer(place) if self.agenda.direct.contains(place));
+            has_news |=
+                !matches!(event.source, Source::Peer(place) if self.work_lists.direct.contains(place));
             match event.source {
                 Source::Listener => self.listener.maybe_waiting = true,
                 Source::Timer => self.timer_fired = true,
-                Source::Unauthenticated(index) => self.agenda.unauthenticated.push(index),
+                Source::Unauthenticated(index) => self.work_lists.unauthenticated.push(index),
                 Source::Peer(place) => match &mut self.peers[place].link {
-                    Link::Dialing(_) => self.agenda.dial.push(place),
+                    Link::Dialing(_) => self.work_lists.dial.push(place),
                     Link::Connected(connection) => {
                         connection.read_closed |= event.read_closed;
                         if event.readable || event.read_closed {
-                            self.agenda.read.push(place);
+                            self.work_lists.read.push(place);
                         }
                         if event.writable && std::mem::take(&mut connection.blocked) {
-                            self.agenda.write.push(place);
+                            self.work_lists.write.push(place);
                         }
                     }
                     Link::Left | Link::Failed(_) => {}
@@ -112,14 +113,14 @@ impl TcpChannel {
 
     /// Watches every connection.
     pub(crate) fn watch_all(&mut self) {
-        for place in self.agenda.direct.list() {
+        for place in self.work_lists.direct.list() {
             self.watch(place);
         }
     }
 
     /// Notes that a connection was of use; the one whose last use is longest ago may not be read directly any more.
     pub(crate) fn used(&mut self, place: usize) {
-        if let Some(last) = self.agenda.direct.used(place) {
+        if let Some(last) = self.work_lists.direct.used(place) {
             self.watch(last);
         }
     }
@@ -131,7 +132,7 @@ impl TcpChannel {
         if connection.is_watched
             && connection.reads_awake >= READS_BEFORE_UNWATCHED
             && !connection.blocked
-            && self.agenda.direct.contains(place)
+            && self.work_lists.direct.contains(place)
         {
             // When the system refuses, it goes on with its reports.
             connection.is_watched = self.readiness.remove(connection.socket.as_fd()).is_err();

@@ -13,7 +13,7 @@ const MISSES: u32 = 4096;
 
 /// The lists.
 #[derive(Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct WorkLists {
     /// Peers with something to write and, as far as known, room for it.
     pub(crate) write: WorkList,
     /// Peers whose connection may have something to read.
@@ -45,7 +45,7 @@ pub(crate) struct Direct {
     limit: usize,
 }
 
-impl Agenda {
+impl WorkLists {
     pub(crate) fn new(direct_reads: usize) -> Self {
         Self {
             write: WorkList::default(),
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_connections_used_last_are_read_directly() {
-        let mut direct = Agenda::new(2).direct;
+        let mut direct = WorkLists::new(2).direct;
         assert_eq!([4, 5, 4, 6].map(|index| direct.used(index)), [None, None, None, Some(5)]);
         assert_eq!(direct.list()[..], [6, 4]);
         assert!((1..MISSES).all(|_| !direct.missed(4)));
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(direct.list()[..], [6]);
         direct.remove(6);
         assert!(direct.is_empty());
-        let mut none = Agenda::new(0).direct;
+        let mut none = WorkLists::new(0).direct;
         assert_eq!(none.used(1), Some(1));
         assert!(none.is_empty());
     }
