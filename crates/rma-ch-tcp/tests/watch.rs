@@ -65,15 +65,15 @@ fn a_poll_reads_a_connection_once() {
 }
 
 #[test]
-fn the_system_is_asked_seldom_while_it_has_no_news() {
+fn epoll_events_are_collected_seldom_while_there_are_none() {
     let mut ranks = connected(2, &TcpConfig::default());
     ping_pong(&mut ranks, (0, 1), MANY);
     let before = ranks[1].channel.system_calls();
     for _ in 0..1600 {
         let _ = ranks[1].poll();
     }
-    let SystemCalls { reads, questions } = ranks[1].channel.system_calls();
-    assert_eq!((reads - before.reads, questions - before.questions), (1600, 100));
+    let SystemCalls { reads, epoll_waits } = ranks[1].channel.system_calls();
+    assert_eq!((reads - before.reads, epoll_waits - before.epoll_waits), (1600, 100));
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The channel: sending and polling, the part that runs all the time.
 //!
-//! A poll goes over the work lists: handshakes that moved, queues that can be written, connections that can be
-//! read, and what is to be reported. Which sockets are ready is asked of the system only now and then while there is
-//! traffic: the connections used last are simply read. Invariant behind clause C6: whatever the system has reported is
+//! A poll goes over the work lists: handshakes that moved, queues that can be written, connections that can be read, and what
+//! is to be reported. Epoll events are collected only now and then while there is traffic: the connections used last are
+//! simply read. Invariant behind clause C6: whatever the system has reported is
 //! in a list until it was acted upon, [`TcpChannel::arm`] takes all reports and then looks at the lists, and what the
 //! system reports later wakes the sleeper.
 
-use super::watch::Questions;
+use super::watch::EpollEvents;
 use crate::config::{Directory, Limits, TcpSettings};
 use crate::handshake::{Identity, Terms};
 use crate::inbox::{Halt, Turn};
@@ -55,7 +55,7 @@ pub struct TcpChannel {
     pub(crate) late: Vec<ReadySource>,
     /// The timer went off and the deadlines have not been looked at.
     pub(crate) timer_fired: bool,
-    pub(crate) questions: Questions,
+    pub(crate) epoll_events: EpollEvents,
     /// System calls that have looked for something.
     calls: SystemCalls,
     pub(crate) closing: bool,
@@ -68,8 +68,8 @@ pub struct TcpChannel {
 pub struct SystemCalls {
     /// Of what a connection has to read.
     pub reads: u64,
-    /// Of all that the system has to report.
-    pub questions: u64,
+    /// Of the epoll events of all sockets.
+    pub epoll_waits: u64,
 }
 
 /// The listening socket.
@@ -135,7 +135,7 @@ impl TcpChannel {
             stage: Vec::new(),
             late: Vec::new(),
             timer_fired: false,
-            questions: Questions::new(),
+            epoll_events: EpollEvents::new(),
             calls: SystemCalls::default(),
             closing: false,
             look_due: false,
@@ -144,7 +144,7 @@ impl TcpChannel {
 
     /// How many system calls have looked for something.
     pub fn system_calls(&self) -> SystemCalls {
-        SystemCalls { questions: self.questions.asked(), ..self.calls }
+        SystemCalls { epoll_waits: self.epoll_events.collections(), ..self.calls }
     }
 
     /// The text that the directories of the other processes answer for this one.
@@ -264,7 +264,7 @@ impl TcpChannel {
         }
         if turn.is_over() {
             // The next turn may be as long, and others may have come meanwhile.
-            self.questions.ask_next();
+            self.epoll_events.collect_next();
         }
     }
 
@@ -407,7 +407,7 @@ unsafe impl Channel for TcpChannel {
         }
         // Without a packet to hand over there is nothing to read for, and nothing to ask the system.
         if budget.packets > 0 {
-            if self.questions.is_due() || self.work_lists.direct.is_empty() {
+            if self.epoll_events.is_due() || self.work_lists.direct.is_empty() {
                 self.collect();
             }
             turn.moved |= self.advance_contacts();
@@ -433,7 +433,7 @@ unsafe impl Channel for TcpChannel {
             return Armed::Busy;
         }
         // Whatever wakes the sleeper is in the system's reports, so the next poll begins with them.
-        self.questions.ask_next();
+        self.epoll_events.collect_next();
         Armed::Sleep
     }
 

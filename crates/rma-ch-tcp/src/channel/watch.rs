@@ -1,10 +1,10 @@
-//! What the system is asked about: which sockets it reports on, and how often it is asked for its reports.
+//! Epoll events: which sockets are watched, and how often events are collected.
 //!
 //! The connections used last are read directly, by every poll, so reports on them are of no use: they cost the sender of each
 //! packet, within its system call, and the receiver another call with a read behind it. A connection that goes on being used
 //! without a sleep in between is therefore not watched. Invariants: a connection that is not watched is read directly, and the
-//! system has taken all that was written to it; before a sleep everything is watched. Whoever is watched again is reported
-//! on as it is by then, so nothing is missed in between.
+//! system has taken all that was written to it; before a sleep everything is watched. A connection that is watched again is
+//! reported on as it is by then, so nothing is missed in between.
 
 use super::tcp_channel::TcpChannel;
 use crate::peers::{Link, PeerState};
@@ -12,53 +12,53 @@ use crate::readiness::{Event, Source};
 use rma_core::channel::{Failure, FailureKind};
 use std::os::fd::AsFd;
 
-/// While there is traffic on connections that are read directly, the system is asked about the others every so many
-/// polls: a question costs about as much as a read that finds nothing. While it has no news of others, it is asked more and
+/// While there is traffic on connections that are read directly, events of the others are collected every so many polls: a
+/// collection costs about as much as a read that finds nothing. While it brings no events of others, it becomes more and
 /// more seldom, up to the second number.
-const POLLS_PER_QUESTION: u32 = 4;
-const MOST_POLLS_PER_QUESTION: u32 = 16;
+const POLLS_PER_COLLECTION: u32 = 4;
+const MOST_POLLS_PER_COLLECTION: u32 = 16;
 /// Reads with data, without a sleep between them, after which a connection that is read directly is not watched: a sleep costs a
 /// system call more then.
 const READS_BEFORE_UNWATCHED: u32 = 64;
 
-/// When the system is asked what is ready.
+/// When epoll events are collected, and those of the last collection.
 #[derive(Debug)]
-pub(crate) struct Questions {
-    /// Polls until the next one.
+pub(crate) struct EpollEvents {
+    /// Polls until the next collection.
     left: u32,
     /// From one to the next.
     apart: u32,
-    asked: u64,
+    collections: u64,
     /// What the system reported last; empty between calls.
     events: Vec<Event>,
 }
 
-impl Questions {
+impl EpollEvents {
     pub(crate) fn new() -> Self {
-        Self { left: 0, apart: POLLS_PER_QUESTION, asked: 0, events: Vec::new() }
+        Self { left: 0, apart: POLLS_PER_COLLECTION, collections: 0, events: Vec::new() }
     }
 
-    /// Counts a poll; says whether it asks.
+    /// Counts a poll; says whether it collects events.
     pub(crate) fn is_due(&mut self) -> bool {
         self.left = self.left.saturating_sub(1);
         self.left == 0
     }
 
-    /// The next poll asks.
-    pub(crate) fn ask_next(&mut self) {
+    /// The next poll collects events.
+    pub(crate) fn collect_next(&mut self) {
         self.left = 0;
     }
 
-    /// How often the system was asked.
-    pub(crate) fn asked(&self) -> u64 {
-        self.asked
+    /// How often events were collected.
+    pub(crate) fn collections(&self) -> u64 {
+        self.collections
     }
 
-    fn answered(&mut self, has_news: bool) {
-        self.asked += 1;
+    fn note_collected(&mut self, has_news: bool) {
+        self.collections += 1;
         self.apart = match has_news {
-            true => POLLS_PER_QUESTION,
-            false => (self.apart * 2).min(MOST_POLLS_PER_QUESTION),
+            true => POLLS_PER_COLLECTION,
+            false => (self.apart * 2).min(MOST_POLLS_PER_COLLECTION),
         };
         self.left = self.apart;
     }
@@ -67,7 +67,7 @@ impl Questions {
 impl TcpChannel {
     /// Takes over what the system has to report.
     pub(crate) fn collect(&mut self) {
-        let mut events = std::mem::take(&mut self.questions.events);
+        let mut events = std::mem::take(&mut self.epoll_events.events);
         self.readiness.collect(&mut events);
         let mut has_news = false;
         for event in events.drain(..) {
@@ -92,8 +92,8 @@ impl TcpChannel {
                 },
             }
         }
-        self.questions.events = events;
-        self.questions.answered(has_news);
+        self.epoll_events.events = events;
+        self.epoll_events.note_collected(has_news);
     }
 
     /// Has the system report on a connection, and what it is by now.
