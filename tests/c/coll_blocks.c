@@ -1,5 +1,6 @@
 /* Contents of collectives whose blocks are short, long, and on both sides of each length by which the library chooses a way:
- * boards, packets along trees, straight from memory to memory; with datatypes without gaps and with gaps, in place and not.
+ * collective slots, packets along trees, straight from memory to memory; with datatypes without gaps and with gaps, in place and
+ * not.
  *
  * ranks: 1 2 4 5 */
 #include "check.h"

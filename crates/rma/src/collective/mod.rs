@@ -16,7 +16,7 @@
 //! Blocking collectives of ranks that share memory need no messages while their data are short ([`crate::runtime`]).
 //!
 //! Blocking collectives of the C library move long blocks straight from one program's memory to another's ([`Exchange`],
-//! [`BroadcastInMemory`]); among few ranks, or where boards have told all that blocks are long, these replace the trees of
+//! [`BroadcastInMemory`]); among few ranks, or where the collective slots say that blocks are long, these replace the trees of
 //! gather and scatter, which pass on what they have packed.
 //!
 //! Invariants: every rank of a group takes part in the same collectives in the same order, and the number of a collective

@@ -1,27 +1,27 @@
-//! The blocking collectives, on packed values: on boards where all ranks share memory ([`crate::runtime::boards`]), by
+//! The blocking collectives, on packed values: in slots where all ranks share memory ([`crate::runtime::slots`]), by
 //! packets elsewhere and for what is too long. The typed calls are made of these, and those of the C library.
 //!
 //! Blocking and nonblocking collectives do not match each other (MPI 4.1 §6.12), so all ranks agree which of a
-//! communicator's collectives are blocking ones. They count these alike, and make the boards before the same one of them.
+//! communicator's collectives are blocking ones. They count these alike, and make the slots before the same one of them.
 
 use super::handle::Communicator;
 use crate::collective::{
     AllGather, AllReduce, Barrier, Broadcast, BroadcastInMemory, Combine, Exchange, Gather, Given, Machine,
     Reduce, ReduceScatter, Scatter, ShortAllToAll, Take, packed,
 };
-use crate::runtime::boards::{Boards, Caller, Kind, Way};
+use crate::runtime::slots::{Caller, CollectiveSlots, Kind, Way};
 use rma_core::datatype::Scatter as Room;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// The boards of a communicator, when they have been made.
+/// The slots of a communicator, when they have been made.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Blocking collectives called before the boards were made.
+    /// Blocking collectives called before the slots were made.
     calls: AtomicU32,
     /// `None` when the ranks share no memory.
-    boards: OnceLock<Result<Option<Boards>>>,
+    slots: OnceLock<Result<Option<CollectiveSlots>>>,
 }
 
 /// What has come from each rank and does not lie in the caller's memory.
@@ -30,11 +30,11 @@ type Blocks = Vec<Option<Vec<u8>>>;
 /// Among so few ranks blocks go straight to the rank that they are for. Otherwise they are passed on along a tree, which is
 /// fewer messages one after the other for a rank with many.
 const FEW: u32 = 4;
-/// The same where boards have told all that blocks are long: then bytes count more than messages.
+/// The same where the slots say that blocks are long: then bytes count more than messages.
 const FEW_OF_LONG: u32 = 16;
 
-/// A communicator that lives for so few blocking collectives is not worth its boards.
-const CALLS_BEFORE_BOARDS: u32 = 2;
+/// A communicator that lives for so few blocking collectives is not worth its slots.
+const CALLS_BEFORE_SLOTS: u32 = 2;
 
 impl Communicator {
     /// Returns when every rank has called it.
@@ -42,8 +42,8 @@ impl Communicator {
     /// # Errors
     /// When a rank is lost.
     pub fn run_barrier(&self, call: &'static str) -> Result<()> {
-        match self.boards(call)? {
-            Some(boards) => self.on_boards(call, |caller| boards.barrier(caller)),
+        match self.slots(call)? {
+            Some(slots) => self.in_slots(call, |caller| slots.barrier(caller)),
             None => self.by_packets(call, Barrier::new(self.link())),
         }
     }
@@ -59,9 +59,9 @@ impl Communicator {
         message: Option<Vec<u8>>,
         limit: u64,
     ) -> Result<Vec<u8>> {
-        if let Some(boards) = self.boards(call)? {
+        if let Some(slots) = self.slots(call)? {
             let way =
-                self.on_boards(call, |caller| boards.broadcast(caller, root, message.as_deref(), limit))?;
+                self.in_slots(call, |caller| slots.broadcast(caller, root, message.as_deref(), limit))?;
             if let Way::Done(received) = way {
                 return Ok(message.unwrap_or(received));
             }
@@ -76,13 +76,13 @@ impl Communicator {
     /// As [`Communicator::run_broadcast`].
     pub fn run_broadcast_in(&self, call: &'static str, root: u32, memory: Room) -> Result<Option<Vec<u8>>> {
         let (len, is_root) = (memory.remaining(), self.rank() == root);
-        if let Some(boards) = self.boards(call)? {
-            let way = self.on_boards(call, |caller| match is_root {
-                true if boards.are_long(len as usize, 1) => {
-                    boards.say_long(caller, Kind::Broadcast).map(|()| Way::Packets)
+        if let Some(slots) = self.slots(call)? {
+            let way = self.in_slots(call, |caller| match is_root {
+                true if slots.are_long(len as usize, 1) => {
+                    slots.say_long(caller, Kind::Broadcast).map(|()| Way::Packets)
                 }
-                true => boards.broadcast(caller, root, Some(&packed(memory.as_gather())), len),
-                false => boards.broadcast(caller, root, None, len),
+                true => slots.broadcast(caller, root, Some(&packed(memory.as_gather())), len),
+                false => slots.broadcast(caller, root, None, len),
             })?;
             if let Way::Done(received) = way {
                 return Ok((!is_root).then_some(received));
@@ -102,12 +102,12 @@ impl Communicator {
         operation: Arc<dyn Combine>,
         values: Vec<u8>,
     ) -> Result<Option<Vec<u8>>> {
-        let boards = self.boards(call)?;
+        let slots = self.slots(call)?;
         // Taken by every rank: lengths that differ wrongly make some of them go by packets.
         let link = self.link();
-        if let Some(boards) = boards
+        if let Some(slots) = slots
             && let Way::Done(result) =
-                self.on_boards(call, |caller| boards.reduce(caller, root, &*operation, &values))?
+                self.in_slots(call, |caller| slots.reduce(caller, root, &*operation, &values))?
         {
             return Ok(result);
         }
@@ -124,9 +124,9 @@ impl Communicator {
         operation: Arc<dyn Combine>,
         values: Vec<u8>,
     ) -> Result<Vec<u8>> {
-        if let Some(boards) = self.boards(call)?
+        if let Some(slots) = self.slots(call)?
             && let Way::Done(result) =
-                self.on_boards(call, |caller| boards.all_reduce(caller, &*operation, &values))?
+                self.in_slots(call, |caller| slots.all_reduce(caller, &*operation, &values))?
         {
             return Ok(result);
         }
@@ -144,9 +144,9 @@ impl Communicator {
         blocks: Vec<Vec<u8>>,
     ) -> Result<Vec<u8>> {
         self.check_blocks(call, blocks.len())?;
-        if let Some(boards) = self.boards(call)?
+        if let Some(slots) = self.slots(call)?
             && let Way::Done(blocks) =
-                self.on_boards(call, |caller| boards.all_to_all(caller, true, &blocks))?
+                self.in_slots(call, |caller| slots.all_to_all(caller, true, &blocks))?
         {
             let result = ReduceScatter::combine(&*operation, blocks);
             return self.runtime().noted(result.map_err(|error| error.in_call(call)));
@@ -166,12 +166,12 @@ impl Communicator {
         own: Option<Given>,
         takes: Vec<Take>,
     ) -> Result<Blocks> {
-        let boards = self.boards(call)?;
+        let slots = self.slots(call)?;
         let link = self.link();
         let is_root = self.rank() == root;
         let mut takes = self.some_takes(if is_root { takes } else { Vec::new() });
         let mut gives = self.no_gives();
-        let Some(boards) = boards else {
+        let Some(slots) = slots else {
             if self.size() > FEW {
                 let is_in_place = own.is_none();
                 let block = own.map(Given::pack).unwrap_or_default();
@@ -186,18 +186,18 @@ impl Communicator {
         };
         if !is_root {
             let own = own.unwrap_or(Given::Bytes(Vec::new()));
-            if !boards.are_long(own.len(), 1) {
+            if !slots.are_long(own.len(), 1) {
                 let own = own.pack();
-                self.on_boards(call, |caller| boards.gather(caller, root, &own))?;
+                self.in_slots(call, |caller| slots.gather(caller, root, &own))?;
                 return Ok(Blocks::new());
             }
             // The others' may be short, so it goes to the root and nowhere else.
-            self.on_boards(call, |caller| boards.say_long(caller, Kind::Gather))?;
+            self.in_slots(call, |caller| slots.say_long(caller, Kind::Gather))?;
             gives[root as usize] = Some(own);
             return self.by_packets(call, Exchange::new(link, gives, takes)?);
         }
-        // Nobody looks at the root's board.
-        let mut blocks = match self.on_boards(call, |caller| boards.gather(caller, root, &[]))? {
+        // No rank looks at the root's slot.
+        let mut blocks = match self.in_slots(call, |caller| slots.gather(caller, root, &[]))? {
             Way::Done(blocks) => blocks,
             Way::Packets => self.no_blocks(),
         };
@@ -219,19 +219,19 @@ impl Communicator {
     /// # Errors
     /// When a rank is lost.
     pub fn run_allgather(&self, call: &'static str, own: Given, takes: Vec<Option<Take>>) -> Result<Blocks> {
-        let boards = self.boards(call)?;
+        let slots = self.slots(call)?;
         let all = |blocks: Vec<Vec<u8>>| blocks.into_iter().map(Some).collect();
-        if let Some(boards) = boards {
-            if boards.are_long(own.len(), 1) {
-                self.on_boards(call, |caller| boards.say_long(caller, Kind::AllGather))?;
+        if let Some(slots) = slots {
+            if slots.are_long(own.len(), 1) {
+                self.in_slots(call, |caller| slots.say_long(caller, Kind::AllGather))?;
             } else {
                 let own = own.copy();
-                if let Way::Done(blocks) = self.on_boards(call, |caller| boards.all_gather(caller, &own))? {
+                if let Way::Done(blocks) = self.in_slots(call, |caller| slots.all_gather(caller, &own))? {
                     return Ok(all(blocks));
                 }
             }
         }
-        if !self.is_straight(boards) {
+        if !self.is_straight(slots) {
             return self.by_packets(call, AllGather::new(self.link(), own.pack())).map(all);
         }
         let gives = (0..self.size()).map(|_| Some(own.again())).collect();
@@ -253,25 +253,25 @@ impl Communicator {
         if self.rank() == root {
             self.check_blocks(call, blocks.as_ref().map_or(0, Vec::len))?;
         }
-        let boards = self.boards(call)?;
-        if let Some(boards) = boards {
+        let slots = self.slots(call)?;
+        if let Some(slots) = slots {
             let way = match &blocks {
-                Some(blocks) if boards.are_long(len_of(blocks), blocks.len()) => {
-                    self.on_boards(call, |caller| boards.say_long(caller, Kind::Scatter))?;
+                Some(blocks) if slots.are_long(len_of(blocks), blocks.len()) => {
+                    self.in_slots(call, |caller| slots.say_long(caller, Kind::Scatter))?;
                     Way::Packets
                 }
                 Some(blocks) => {
                     let blocks: Vec<_> = blocks.iter().map(Given::copy).collect();
-                    self.on_boards(call, |caller| boards.scatter(caller, root, Some(&blocks)))?
+                    self.in_slots(call, |caller| slots.scatter(caller, root, Some(&blocks)))?
                 }
-                None => self.on_boards(call, |caller| boards.scatter(caller, root, None))?,
+                None => self.in_slots(call, |caller| slots.scatter(caller, root, None))?,
             };
             if let Way::Done(block) = way {
                 return Ok(take.map(|_| block));
             }
         }
         let link = self.link();
-        if !self.is_straight(boards) {
+        if !self.is_straight(slots) {
             let blocks = blocks.map(|blocks| blocks.into_iter().map(Given::pack).collect());
             let block = self.by_packets(call, Scatter::new(link, root, blocks)?)?;
             return Ok(take.map(|_| block));
@@ -296,13 +296,13 @@ impl Communicator {
         even_len: Option<usize>,
     ) -> Result<Blocks> {
         self.check_blocks(call, blocks.len())?;
-        if let Some(boards) = self.boards(call)? {
-            if boards.are_long(len_of(&blocks), blocks.len()) {
-                self.on_boards(call, |caller| boards.say_long(caller, Kind::AllToAll))?;
+        if let Some(slots) = self.slots(call)? {
+            if slots.are_long(len_of(&blocks), blocks.len()) {
+                self.in_slots(call, |caller| slots.say_long(caller, Kind::AllToAll))?;
             } else {
                 let blocks: Vec<_> = blocks.iter().map(Given::copy).collect();
                 if let Way::Done(received) =
-                    self.on_boards(call, |caller| boards.all_to_all(caller, false, &blocks))?
+                    self.in_slots(call, |caller| slots.all_to_all(caller, false, &blocks))?
                 {
                     return Ok(received.into_iter().map(Some).collect());
                 }
@@ -330,8 +330,8 @@ impl Communicator {
     }
 
     /// Whether blocks that go by packets go straight to the ranks that they are for; all ranks answer the same.
-    fn is_straight(&self, boards: Option<&Boards>) -> bool {
-        self.size() <= if boards.is_some() { FEW_OF_LONG } else { FEW }
+    fn is_straight(&self, slots: Option<&CollectiveSlots>) -> bool {
+        self.size() <= if slots.is_some() { FEW_OF_LONG } else { FEW }
     }
 
     fn no_gives(&self) -> Vec<Option<Given>> {
@@ -349,36 +349,36 @@ impl Communicator {
         takes
     }
 
-    /// The boards, if the ranks have made some: at the first blocking collectives they have not. Called once for each.
-    fn boards(&self, call: &'static str) -> Result<Option<&Boards>> {
+    /// The slots, if the ranks have made some: at the first blocking collectives they have not. Called once for each.
+    fn slots(&self, call: &'static str) -> Result<Option<&CollectiveSlots>> {
         self.check_members(call)?;
-        let Shared { calls, boards } = &self.shared;
-        if let Some(made) = boards.get() {
+        let Shared { calls, slots } = &self.shared;
+        if let Some(made) = slots.get() {
             return made.as_ref().map(Option::as_ref).map_err(Error::clone);
         }
-        if calls.fetch_add(1, Relaxed) < CALLS_BEFORE_BOARDS {
+        if calls.fetch_add(1, Relaxed) < CALLS_BEFORE_SLOTS {
             return Ok(None);
         }
-        // Others have boards where this rank has failed to make some, or none: it has no part in their collectives any more.
-        let made = boards.get_or_init(|| self.make_boards(call));
+        // Others have slots where this rank has failed to make some, or none: it has no part in their collectives any more.
+        let made = slots.get_or_init(|| self.make_slots(call));
         made.as_ref().map(Option::as_ref).map_err(Error::clone)
     }
 
-    fn make_boards(&self, call: &'static str) -> Result<Option<Boards>> {
+    fn make_slots(&self, call: &'static str) -> Result<Option<CollectiveSlots>> {
         let runtime = self.runtime();
-        let made = Boards::make(Caller { runtime, call }, &self.group(), &runtime.departures);
-        let Some(boards) = runtime.noted(made.map_err(|error| error.in_call(call)))? else { return Ok(None) };
-        // Who fails to make them gives its memory back. So nobody writes on another's board before all have theirs.
+        let made = CollectiveSlots::make(Caller { runtime, call }, &self.group(), &runtime.departures);
+        let Some(slots) = runtime.noted(made.map_err(|error| error.in_call(call)))? else { return Ok(None) };
+        // A rank that fails to make them gives its memory back. So no rank writes beside another's slots before all have theirs.
         match self.by_packets(call, Barrier::new(self.link())) {
-            Ok(()) => Ok(Some(boards)),
+            Ok(()) => Ok(Some(slots)),
             Err(error) => {
-                boards.abandon();
+                slots.abandon();
                 Err(error)
             }
         }
     }
 
-    fn on_boards<T>(&self, call: &'static str, go: impl FnOnce(Caller<'_>) -> Result<T>) -> Result<T> {
+    fn in_slots<T>(&self, call: &'static str, go: impl FnOnce(Caller<'_>) -> Result<T>) -> Result<T> {
         let runtime = self.runtime();
         let _call = runtime.engine.trace_call(call);
         let end = go(Caller { runtime, call });

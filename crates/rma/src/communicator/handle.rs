@@ -5,7 +5,7 @@ use crate::collective::{Barrier, Link};
 use crate::group::{Comparison, Group};
 use crate::message::{Plane, Scope};
 use crate::runtime::Runtime;
-use crate::runtime::boards::Caller;
+use crate::runtime::slots::Caller;
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Engine, Error, ErrorClass, Result, host};
 use std::collections::HashMap;

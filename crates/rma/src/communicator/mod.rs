@@ -15,7 +15,7 @@ mod wish;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod tests_of_boards;
+mod tests_of_slots;
 
 pub(crate) use context::{Creation, Made, accept, propose};
 pub use faults::Agreed;

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a channel that has lost the peer | what waits for that peer ends |
 //! | the launcher ([`Messenger::hear_of_death`]) | contact is made with the dead |
-//! | another process, by packet or on a board ([`Messenger::hear_of_loss`]) | contact is made with the dead |
+//! | another process, by packet or a collective slot ([`Messenger::hear_of_loss`]) | contact is made with the dead |
 //!
 //! Messages and windows of the dead end when the channel says so, behind everything that the dead had sent; so contact is made
 //! with one that this process has only been told of. Where the launcher does not tell all of a death, each process passes it on

@@ -1,7 +1,7 @@
 //! What the communicators of a process share: engine, messages, and the way they wait.
 
-use super::boards::Departures;
 use super::request::CollectiveRequest;
+use super::slots::Departures;
 use crate::collective::Machine;
 use crate::config::Configuration;
 use crate::host::{Block, Siblings};

@@ -90,7 +90,7 @@ impl Epochs {
     fn begin(world: World) -> rma::Result<Self> {
         let next = Rank((world.rank() + 1) % world.size());
         let duplicate = world.duplicate()?;
-        // The first are counted before they are worth boards.
+        // The first are counted before they are worth slots.
         for _ in 0..4 {
             duplicate.barrier()?;
             world.barrier()?;

@@ -1,7 +1,7 @@
-//! The boards of a communicator's ranks: how a rank joins a collective, waits for others, and wakes those who sleep.
+//! The collective slots of a communicator's ranks: how a rank joins a collective, waits for others, and wakes the sleepers.
 
-use super::board::{BOARD_LEN, Board, Kind, Notice, Number, SLOTS, Want};
 use super::departures::Departures;
+use super::rank_slots::{Kind, Notice, Number, RANK_SLOTS_LEN, RankSlots, SLOTS, Want};
 use crate::message::{Plane, ReceiveRequest, Scope, left_error};
 use crate::runtime::Runtime;
 use rma_core::host::{
@@ -15,15 +15,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// The boards of the ranks of a communicator, in rank order, and whose board is this rank's.
+/// The slots of the ranks of a communicator, in rank order, and which are this rank's.
 pub(crate) struct Members {
-    pub(super) boards: Vec<Board>,
+    pub(super) ranks: Vec<RankSlots>,
     pub(super) own: usize,
     group: Group,
 }
 
-/// The boards of a communicator, as one of its ranks uses them.
-pub(crate) struct Boards {
+/// The collective slots of a communicator, as one of its ranks uses them.
+pub(crate) struct CollectiveSlots {
     members: Arc<Members>,
     /// Collectives that this rank has joined, or given up before it did.
     joined: AtomicU64,
@@ -31,7 +31,7 @@ pub(crate) struct Boards {
     met: AtomicU64,
     /// Whether this rank has been in contact with all others, so that it learns of their end.
     has_contact: AtomicBool,
-    /// What keeps the boards, until they are left.
+    /// What keeps the slots, until they are left.
     segment: Option<SegmentSet>,
     departures: Arc<Departures>,
 }
@@ -46,15 +46,15 @@ pub(crate) struct Caller<'a> {
 /// The receives by which a rank that may sleep learns of the end of those for whom it waits, by rank.
 type Watches = Vec<(usize, ReceiveRequest)>;
 
-/// Every rank looks at the boards of all others: with more ranks, packets are fewer than these looks.
+/// Every rank looks at the slots of all others: with more ranks, packets are fewer than these looks.
 const MOST_RANKS: u32 = 64;
 /// Looks between two at who has ended, of a wait that never finds its process idle.
 const LOOKS_BETWEEN_WATCHES: u32 = 1 << 14;
 /// No collective has so high a number, so no message has this tag.
 const WATCH_TAG: u64 = u64::MAX;
 
-impl Boards {
-    /// Makes the boards of a communicator; all of its ranks call this at the same point in the order of their collectives.
+impl CollectiveSlots {
+    /// Makes the slots of a communicator; all of its ranks call this at the same point in the order of their collectives.
     /// `None`, on all of them, when they cannot share memory, or are too many.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Boards {
         departures.sweep();
         let request = SegmentRequest {
             kind: SegmentKind::Separate,
-            control_len: BOARD_LEN,
+            control_len: RANK_SLOTS_LEN,
             data_len: 0,
             given: WriteSpan::EMPTY,
         };
@@ -84,7 +84,7 @@ impl Boards {
         Ok(Self::of(segment, group, departures))
     }
 
-    /// The boards that a segment consists of, if it has one for each rank.
+    /// The slots that a segment consists of, if it has one for each rank.
     pub(super) fn of(segment: SegmentSet, group: &Group, departures: &Arc<Departures>) -> Option<Self> {
         let members = segment.members();
         let are_all = members.len() == group.size() as usize
@@ -92,8 +92,8 @@ impl Boards {
         if !are_all {
             return None;
         }
-        let boards: Option<Vec<_>> = members.iter().map(|member| Board::new(member.control)).collect();
-        let members = Arc::new(Members { boards: boards?, own: group.me().0 as usize, group: group.clone() });
+        let ranks: Option<Vec<_>> = members.iter().map(|member| RankSlots::new(member.control)).collect();
+        let members = Arc::new(Members { ranks: ranks?, own: group.me().0 as usize, group: group.clone() });
         departures.enter(&members);
         Some(Self {
             members,
@@ -105,9 +105,9 @@ impl Boards {
         })
     }
 
-    /// Leaves the boards as they are, for good: others may have begun to use them.
+    /// Leaves the slots as they are, for good: others may have begun to use them.
     pub(crate) fn abandon(mut self) {
-        // Nothing is written on the boards of others.
+        // Nothing is written beside the slots of others.
         self.segment.take().into_iter().for_each(SegmentSet::leave);
     }
 
@@ -120,16 +120,16 @@ impl Boards {
     ) -> Result<Number> {
         fork::check("a collective");
         let number = Number::of(self.joined.fetch_add(1, Relaxed) + 1);
-        // What this rank's slot holds has been read by all who have joined a later collective.
+        // What this rank's slot holds has been read by all ranks that have joined a later collective.
         let free = number.before(SLOTS - 1);
         if !Number::of(self.met.load(Relaxed)).has_reached(free) {
-            self.wait(caller, Want { number: free, of: None }, &mut |at| self.boards[at].has_joined(free))?;
+            self.wait(caller, Want { number: free, of: None }, &mut |at| self.ranks[at].has_joined(free))?;
             // SYNC POINT read: what others read of the slot comes before it is written anew; theirs is the release of `join`.
             fence(Acquire);
             self.met.store(free.raw(), Relaxed);
         }
         self.own().join(number, notice, data);
-        if self.boards.iter().any(|board| board.asleep().is_some()) {
+        if self.ranks.iter().any(|slots| slots.asleep().is_some()) {
             self.wake(caller)?;
         }
         Ok(number)
@@ -144,7 +144,7 @@ impl Boards {
         mut check: impl FnMut(usize, Notice),
     ) -> Result<()> {
         let mut mismatch = None;
-        self.wait(caller, Want { number, of: None }, &mut |at| match self.boards[at].notice(number) {
+        self.wait(caller, Want { number, of: None }, &mut |at| match self.ranks[at].notice(number) {
             None => false,
             Some(notice) => {
                 match notice {
@@ -162,7 +162,7 @@ impl Boards {
     pub(super) fn hear(&self, caller: Caller<'_>, number: Number, kind: Kind, rank: usize) -> Result<Notice> {
         let mut heard = None;
         self.wait(caller, Want { number, of: Some(rank) }, &mut |at| {
-            heard = self.boards[at].notice(number);
+            heard = self.ranks[at].notice(number);
             heard.is_some()
         })?;
         match heard.unwrap_or(Err(())) {
@@ -173,7 +173,7 @@ impl Boards {
 
     /// The data of a rank that has joined.
     pub(super) fn read(&self, rank: usize, number: Number, into: &mut [u8]) {
-        self.boards[rank].read(number, 0, into);
+        self.ranks[rank].read(number, 0, into);
     }
 
     /// Waits until `has_come` is true of those that are wanted. It is asked of one after the other, and not again of one of
@@ -197,10 +197,10 @@ impl Boards {
                 if look() {
                     return Ok(Some(true));
                 }
-                // Those who have come may have died, and others have left because of it and will not come.
+                // Ranks that have come may have died, and others have left because of it and will not come.
                 runtime.messenger.check_circle(&self.group)?;
                 looks += 1;
-                // Who is never idle may not sleep, and looks after the others all the same.
+                // A process that is never idle may not sleep, and looks after the others all the same.
                 if !may_sleep && looks % LOOKS_BETWEEN_WATCHES != 0 {
                     return Ok(None);
                 }
@@ -230,7 +230,7 @@ impl Boards {
                     runtime.engine.nudge(others.map(|rank| self.peer(rank)));
                 }
                 Err(error) => {
-                    if self.boards.iter().any(|board| board.lost().is_some()) {
+                    if self.ranks.iter().any(|slots| slots.lost().is_some()) {
                         self.ring(caller, |_| true)?;
                     }
                     return Err(error);
@@ -242,7 +242,7 @@ impl Boards {
     /// What such a wait awaits: those who have not come.
     fn awaited(&self, want: Want) -> Awaited {
         let wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
-        let absent = wanted.filter(|rank| !self.boards[*rank].has_joined(want.number));
+        let absent = wanted.filter(|rank| !self.ranks[*rank].has_joined(want.number));
         let instance = Some(Instance { way: Way::Memory, number: want.number.raw() });
         let place = Place { context: self.group.context(), window: None, name: String::new(), instance };
         let need = Need::Collective(place, absent.map(|rank| self.peer(rank)).collect());
@@ -254,7 +254,7 @@ impl Boards {
         let mut wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
         // In this order: a rank joins nothing after it has left.
         let will_never_come =
-            |rank: &usize| self.boards[*rank].has_left() && !self.boards[*rank].has_joined(want.number);
+            |rank: &usize| self.ranks[*rank].has_left() && !self.ranks[*rank].has_joined(want.number);
         wanted.find(will_never_come).map_or(Ok(()), |rank| {
             runtime.messenger.hear_of_departure(self.peer(rank));
             Err(left_error(self.peer(rank)))
@@ -264,7 +264,7 @@ impl Boards {
     /// Finds out whether a rank for which this one waits will never come. Called under the engine's lock.
     fn watch(&self, runtime: &Runtime, want: Want, watches: &mut Watches) -> Result<()> {
         if let Some((by, lost)) =
-            self.boards.iter().enumerate().find_map(|(by, board)| Some((by, board.lost()?)))
+            self.ranks.iter().enumerate().find_map(|(by, slots)| Some((by, slots.lost()?)))
         {
             let (by, lost) = (self.peer(by), self.peer(lost.min(self.size() - 1)));
             // The launcher asks whose failure it is, perhaps before a channel tells this process.
@@ -272,7 +272,7 @@ impl Boards {
             let cause = format!("process {lost} is lost, as process {by} has found");
             return Err(Error::new(ErrorClass::ProcFailed, "wait", cause));
         }
-        let is_absent = |rank: usize| !self.boards[rank].has_joined(want.number);
+        let is_absent = |rank: usize| !self.ranks[rank].has_joined(want.number);
         if watches.is_empty() {
             let absent = (0..self.size())
                 .filter(|rank| *rank != self.own && want.of.is_none_or(|of| of == *rank) && is_absent(*rank));
@@ -291,18 +291,18 @@ impl Boards {
                 found = Err(error);
                 false
             }
-            // Nobody sends such a message.
+            // No rank sends such a message.
             Some(Ok(_)) => false,
             None => true,
         });
         found
     }
 
-    /// Rings those who sleep for what has come now.
+    /// Rings the ranks that sleep for what has come now.
     #[cold]
     fn wake(&self, caller: Caller<'_>) -> Result<()> {
         let has_joined =
-            |rank: usize, number| self.boards.get(rank).is_some_and(|board| board.has_joined(number));
+            |rank: usize, number| self.ranks.get(rank).is_some_and(|slots| slots.has_joined(number));
         self.ring(caller, |want| match want.of {
             Some(rank) => has_joined(rank, want.number),
             None => (0..self.size()).all(|rank| has_joined(rank, want.number)),
@@ -323,18 +323,18 @@ impl Boards {
 
 impl Members {
     pub(super) fn size(&self) -> usize {
-        self.boards.len()
+        self.ranks.len()
     }
 
-    fn own(&self) -> Board {
-        self.boards[self.own]
+    fn own(&self) -> RankSlots {
+        self.ranks[self.own]
     }
 
     fn peer(&self, rank: usize) -> Peer {
         self.group.peer(Rank(rank as u32))
     }
 
-    /// Says on this rank's board that it joins nothing any more, and wakes those who wait.
+    /// Says beside this rank's slots that it joins nothing any more, and wakes the waiting ranks.
     pub(super) fn say_left(&self, caller: Caller<'_>) -> Result<()> {
         self.own().set_left();
         self.ring(caller, |_| true)
@@ -342,8 +342,8 @@ impl Members {
 
     fn ring(&self, Caller { runtime, call }: Caller<'_>, is_due: impl Fn(Want) -> bool) -> Result<()> {
         let sleeps = |rank: &usize| {
-            let board = self.boards[*rank];
-            *rank != self.own && board.asleep().is_some_and(&is_due) && board.claim()
+            let slots = self.ranks[*rank];
+            *rank != self.own && slots.asleep().is_some_and(&is_due) && slots.claim()
         };
         let sleepers: Vec<_> = (0..self.size()).filter(sleeps).map(|rank| self.peer(rank)).collect();
         if sleepers.is_empty() {
@@ -353,7 +353,7 @@ impl Members {
     }
 }
 
-impl Deref for Boards {
+impl Deref for CollectiveSlots {
     type Target = Members;
 
     #[inline]
@@ -362,25 +362,25 @@ impl Deref for Boards {
     }
 }
 
-impl Drop for Boards {
+impl Drop for CollectiveSlots {
     /// Others may still read what this rank has written last, so the memory waits for their departure.
     fn drop(&mut self) {
         self.departures.leave(&self.members);
-        // Boards that were abandoned are not left: others may not have learnt to use them.
+        // Slots that were abandoned are not left: others may not have learnt to use them.
         let Some(segment) = self.segment.take() else { return };
         // In a forked child they are the parent's, who has not left them.
         if fork::is_child() {
             return segment.leave();
         }
-        let others = self.boards.iter().enumerate().filter(|(rank, _)| *rank != self.own);
-        others.for_each(|(_, board)| board.depart());
+        let others = self.ranks.iter().enumerate().filter(|(rank, _)| *rank != self.own);
+        others.for_each(|(_, slots)| slots.depart());
         self.departures.add(segment, self.own(), self.size() as u64 - 1);
     }
 }
 
-impl fmt::Debug for Boards {
+impl fmt::Debug for CollectiveSlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Boards")
+        f.debug_struct("CollectiveSlots")
             .field("own", &self.own)
             .field("size", &self.size())
             .field("joined", &self.joined)

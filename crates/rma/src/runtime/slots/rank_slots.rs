@@ -1,9 +1,9 @@
-//! A rank's board: words and slots in shared memory.
+//! The collective slots of a rank, with its words, in shared memory.
 //!
 //! ```text
 //!   0    asleep      what the owner waits for asleep; 0 is awake
 //!   8    lost        a rank that the owner has found lost, + 1; 0 is none
-//!   16   departures  how many others will look at this board no more
+//!   16   departures  how many others read these slots no more
 //!   24   left        1 when the owner has ended its part in the job, and joins nothing any more
 //!   64   slots       sixteen of 256 bytes: a head, and data
 //!
@@ -19,7 +19,7 @@
 //! Numbers are counted modulo 2⁴⁰, and compared so: ranks are never further apart than the slots. Slots hold number 0 at first,
 //! so the first collective has number 1.
 //!
-//! Words are relaxed atomics between fences, and data are copied as window memory is: nobody forms a reference.
+//! Words are relaxed atomics between fences, and data are copied as window memory is: no reference is formed.
 
 use rma_core::mem::{Element, WriteSpan};
 use std::sync::atomic::{Ordering::Acquire, Ordering::Release, Ordering::SeqCst, fence};
@@ -60,19 +60,19 @@ pub(super) struct Want {
     pub(super) of: Option<usize>,
 }
 
-/// One rank's board, as any rank uses it; the memory is kept by whoever keeps this.
+/// One rank's slots, as any rank uses them; the holder of this keeps the memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Board {
+pub(super) struct RankSlots {
     span: WriteSpan,
 }
 
 /// As far as a root may be ahead of those to whom it broadcasts: where ranks outnumber cores each of them needs a turn to follow.
 pub(super) const SLOTS: u64 = 16;
-/// Short data are a few numbers for each rank; the whole board is about a page.
+/// Short data are a few numbers for each rank; all slots together are about a page.
 pub(super) const SLOT_LEN: usize = 256;
 pub(super) const SLOTS_AT: usize = 64;
-/// Bytes of a board.
-pub(super) const BOARD_LEN: u64 = SLOTS_AT as u64 + SLOTS * SLOT_LEN as u64;
+/// Bytes of a rank's slots and words.
+pub(super) const RANK_SLOTS_LEN: u64 = SLOTS_AT as u64 + SLOTS * SLOT_LEN as u64;
 const HEAD_LEN: usize = size_of::<u64>();
 /// Most data of a rank in one collective.
 pub(super) const MOST: usize = SLOT_LEN - HEAD_LEN;
@@ -176,15 +176,15 @@ impl Notice {
     }
 }
 
-impl Board {
-    /// The board that lies in this memory, if it is one; zeros are that of a rank that has joined nothing.
+impl RankSlots {
+    /// The slots that lie in this memory, if it is large enough; zeros are those of a rank that has joined nothing.
     pub(super) fn new(span: WriteSpan) -> Option<Self> {
-        let is_whole = span.len() as u64 >= BOARD_LEN && span.element::<u64>(0).is_some();
+        let is_whole = span.len() as u64 >= RANK_SLOTS_LEN && span.element::<u64>(0).is_some();
         is_whole.then_some(Self { span })
     }
 
     fn word(self, at: usize) -> Element<u64> {
-        self.span.element(at).expect("boards begin at a word, and so do all of their fields")
+        self.span.element(at).expect("the memory begins at a word, and so do all fields")
     }
 
     /// The owner joins a collective with its data, pieces that fill the slot one behind the other.
@@ -216,9 +216,9 @@ impl Board {
         if !Number::of_word(word).has_reached(number) {
             return None;
         }
-        // SYNC POINT joined: whoever sees the head sees the data.
+        // SYNC POINT joined: a rank that sees the head sees the data.
         fence(Acquire);
-        // Nobody is so far ahead that its slot holds another collective, before this rank joins the next one.
+        // No rank is so far ahead that its slot holds another collective, before this rank joins the next one.
         let is_this = Number::of_word(word) == number;
         Some(Notice::parse(word).filter(|_| is_this).ok_or(()))
     }
@@ -252,7 +252,7 @@ impl Board {
         Some(Want { number: Number::of_word(word), of })
     }
 
-    /// Takes the word away before ringing the owner; `false` when somebody else has.
+    /// Takes the word away before ringing the owner; `false` when another rank has.
     pub(super) fn claim(self) -> bool {
         self.word(ASLEEP).swap(0) != 0
     }
@@ -269,7 +269,7 @@ impl Board {
         self.word(LOST).load().checked_sub(1).map(|rank| rank as usize)
     }
 
-    /// The owner joins no collective any more, on any board.
+    /// The owner joins no collective any more, of any communicator.
     pub(super) fn set_left(self) {
         // SYNC POINT left: all that it has joined comes before.
         fence(Release);
@@ -281,19 +281,19 @@ impl Board {
     /// Whether the owner will join nothing that it has not joined when this is asked.
     pub(super) fn has_left(self) -> bool {
         let has_left = self.word(LEFT).load() != 0;
-        // SYNC POINT left: whoever sees it sees all that the owner has joined.
+        // SYNC POINT left: a rank that sees it sees all that the owner has joined.
         fence(Acquire);
         has_left
     }
 
-    /// Another rank will look at this board no more.
+    /// Another rank reads these slots no more.
     pub(super) fn depart(self) {
         // SYNC POINT departed: all looks come before.
         fence(Release);
         self.word(DEPARTURES).fetch_add(1);
     }
 
-    /// How many others will look at this board no more.
+    /// How many others read these slots no more.
     pub(super) fn departures(self) -> u64 {
         let count = self.word(DEPARTURES).load();
         // SYNC POINT departed: the memory is given back after their last looks.

@@ -1,4 +1,4 @@
-//! Short blocking collectives of worlds of threads, whose ranks share memory: by boards, and nothing else.
+//! Short blocking collectives of worlds of threads, whose ranks share memory: by collective slots, and nothing else.
 
 use crate::World;
 use crate::config::Configuration;
@@ -7,7 +7,7 @@ use rma_core::{ErrorClass, Result};
 
 /// More than slots, so that each is used again and again.
 const ROUNDS: u64 = 70;
-/// Until all have made the boards.
+/// Until all have made the slots.
 const FIRST: u32 = 5;
 /// What packets of earlier collectives may still leave behind them.
 const LATE: u64 = 20;
@@ -127,7 +127,7 @@ fn a_rank_whose_values_are_short_where_others_are_long_is_found_and_nobody_waits
 }
 
 #[test]
-fn boards_are_made_for_each_communicator_and_given_back_with_it() {
+fn slots_are_made_for_each_communicator_and_given_back_with_it() {
     World::run_threads(3, |world| {
         for round in 0..20 {
             let comm = world.duplicate()?;

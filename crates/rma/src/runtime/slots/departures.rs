@@ -1,19 +1,19 @@
-//! The boards of a process: those in use, and those that it has left and others may still read.
+//! The collective slots of a process: those in use, and those that it has left and others may still read.
 //!
-//! A rank that frees its communicator tells each other rank, on that one's board, that it will look there no more. Its own
-//! board is given back when all others have told it so.
+//! A rank that frees its communicator tells each other rank, beside that one's slots, that it reads them no more. Its
+//! own are given back when all others have told it so.
 //!
-//! A process that ends its part in the job says so on all boards that it has, whoever keeps their communicators.
+//! A process that ends its part in the job says so beside all slots that it has, in whichever communicator.
 
-use super::board::Board;
 use super::meeting::{Caller, Members};
+use super::rank_slots::RankSlots;
 use parking_lot::Mutex;
 use rma_core::Result;
 use rma_core::host::SegmentSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// The boards of all communicators of a process.
+/// The collective slots of all communicators of a process.
 #[derive(Default)]
 pub(crate) struct Departures {
     in_use: Mutex<Vec<Arc<Members>>>,
@@ -23,7 +23,7 @@ pub(crate) struct Departures {
 
 struct Left {
     segment: SegmentSet,
-    own: Board,
+    own: RankSlots,
     others: u64,
 }
 
@@ -34,7 +34,7 @@ impl Left {
 }
 
 impl Departures {
-    /// Boards that are used from now on, until they are added to those that were left.
+    /// Slots that are used from now on, until they are added to those that were left.
     pub(super) fn enter(&self, members: &Arc<Members>) {
         self.in_use.lock().push(Arc::clone(members));
     }
@@ -44,7 +44,7 @@ impl Departures {
         self.in_use.lock().retain(|other| !Arc::ptr_eq(other, members));
     }
 
-    /// Says on all boards in use that this process joins nothing any more, and wakes who waits for it.
+    /// Says beside all slots in use that this process joins nothing any more, and wakes the ranks that wait for it.
     ///
     /// # Errors
     /// As `Engine::ring`.
@@ -55,8 +55,8 @@ impl Departures {
         outcomes.into_iter().collect()
     }
 
-    /// Gives back what the boards of a communicator lie in, when all others have left this rank's, which lies in it too.
-    pub(super) fn add(&self, segment: SegmentSet, own: Board, others: u64) {
+    /// Gives back what the slots of a communicator lie in, when all others have left this rank's, which lies in it too.
+    pub(super) fn add(&self, segment: SegmentSet, own: RankSlots, others: u64) {
         self.left.lock().push(Left { segment, own, others });
         self.sweep();
     }

@@ -1,8 +1,8 @@
-//! The collectives on boards. Each answers [`Way::Packets`] when it has to go on by packets, on all ranks that take part in
-//! them.
+//! The collectives in shared-memory slots. Each answers [`Way::Packets`] when it has to go on by packets, on all ranks that
+//! take part.
 
-use super::board::{Kind, MOST, Notice, Number};
-use super::meeting::{Boards, Caller};
+use super::meeting::{Caller, CollectiveSlots};
+use super::rank_slots::{Kind, MOST, Notice, Number};
 use super::values::Values;
 use crate::collective::Combine;
 use rma_core::{Error, ErrorClass, Result};
@@ -13,7 +13,7 @@ use std::iter;
 pub(crate) enum Way<T> {
     /// It is over.
     Done(T),
-    /// Somebody has more data than fit a slot.
+    /// The data of a rank do not fit a slot.
     Packets,
 }
 
@@ -24,20 +24,20 @@ pub(crate) type Gathered = Vec<Option<Vec<u8>>>;
 type End = u16;
 const END_LEN: usize = size_of::<End>();
 
-impl Boards {
+impl CollectiveSlots {
     /// Returns when all have joined.
     pub(crate) fn barrier(&self, caller: Caller<'_>) -> Result<()> {
         let number = self.join(caller, Notice::short(Kind::Barrier, 0), iter::empty())?;
         self.meet(caller, number, Kind::Barrier, |_, _| {})
     }
 
-    /// Says in a collective of this kind, as its root or as who gives a block, that this rank's data are too long. Whoever
-    /// would look at them goes on by packets.
+    /// Says in a collective of this kind, as its root or as the giver of a block, that this rank's data are too long. Ranks
+    /// that need them go on by packets.
     pub(crate) fn say_long(&self, caller: Caller<'_>, kind: Kind) -> Result<()> {
         self.join(caller, Notice::long(kind), iter::empty()).map(drop)
     }
 
-    /// Whether blocks of `len` bytes together, one for each rank or a single one, are too long for a board.
+    /// Whether blocks of `len` bytes together, one for each rank or a single one, are too long for a slot.
     pub(crate) fn are_long(&self, len: usize, blocks: usize) -> bool {
         let heads = if blocks == 1 { 0 } else { blocks * END_LEN };
         len.saturating_add(heads) > MOST
@@ -212,7 +212,7 @@ impl Boards {
         Ok((self.join(caller, Notice::short(kind, own.len()), iter::once(own))?, false))
     }
 
-    /// As [`Boards::join_with`] with a block for each rank, whose ends stand in front.
+    /// As [`CollectiveSlots::join_with`] with a block for each rank, whose ends stand in front.
     fn join_with_blocks(&self, caller: Caller<'_>, kind: Kind, blocks: &[Vec<u8>]) -> Result<(Number, bool)> {
         let heads = blocks.len() * END_LEN;
         let len = blocks.iter().fold(heads, |len, block| len.saturating_add(block.len()));

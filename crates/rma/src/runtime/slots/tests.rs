@@ -1,7 +1,9 @@
-//! Boards in memory of this process, and values against the machines of packets.
+//! Collective slots in memory of this process, and values against the machines of packets.
 
-use super::board::{BOARD_LEN, Board, Kind, MOST, Notice, Number, SLOT_LEN, SLOTS, SLOTS_AT, Want};
 use super::departures::Departures;
+use super::rank_slots::{
+    Kind, MOST, Notice, Number, RANK_SLOTS_LEN, RankSlots, SLOT_LEN, SLOTS, SLOTS_AT, Want,
+};
 use super::values::Values;
 use crate::collective::tests::{for_all, link, run};
 use crate::collective::{AllReduce, Combine, ElementWise, Reduce};
@@ -14,48 +16,48 @@ use std::sync::Arc;
 /// The last number before the count begins anew.
 const LAST: u64 = (1 << 40) - 1;
 
-/// A board, and what keeps it.
-fn board() -> (SegmentSet, Board) {
+/// The slots of a rank, and the segment that keeps them.
+fn slots() -> (SegmentSet, RankSlots) {
     let request = SegmentRequest {
         kind: SegmentKind::Private,
-        control_len: BOARD_LEN,
+        control_len: RANK_SLOTS_LEN,
         data_len: 0,
         given: WriteSpan::EMPTY,
     };
     let segment = SegmentSet::private(Rank(0), &request).unwrap();
-    let board = Board::new(segment.members()[0].control).unwrap();
-    (segment, board)
+    let slots = RankSlots::new(segment.members()[0].control).unwrap();
+    (segment, slots)
 }
 
 #[test]
-fn a_board_holds_the_last_collectives_and_says_which() {
+fn the_slots_of_a_rank_hold_the_last_collectives_and_says_which() {
     for start in [0, 1, 77, LAST - 5, LAST - 1, LAST] {
-        let (_segment, board) = board();
+        let (_segment, slots) = slots();
         // As if the owner had come to where this begins.
         for i in 0..SLOTS {
             let number = Number::of(start.wrapping_sub(i));
-            board.join(number, Notice::short(Kind::Barrier, 0), iter::empty());
+            slots.join(number, Notice::short(Kind::Barrier, 0), iter::empty());
         }
         for i in 1..50 {
             let number = Number::of(start + i);
-            assert!(!board.has_joined(number) && board.notice(number).is_none(), "{start} {i}");
+            assert!(!slots.has_joined(number) && slots.notice(number).is_none(), "{start} {i}");
             let len = (i as usize * 97) % (MOST + 1);
             let bytes: Vec<u8> = (0..len).map(|at| (at as u64 * 3 + i) as u8).collect();
             let notice = Notice::short(Kind::AllGather, len);
             let (one, other) = bytes.split_at(len / 3);
-            board.join(number, notice, [one, other].into_iter());
-            assert_eq!(board.notice(number), Some(Ok(notice)));
-            assert!(!board.has_joined(Number::of(start + i + 1)));
+            slots.join(number, notice, [one, other].into_iter());
+            assert_eq!(slots.notice(number), Some(Ok(notice)));
+            assert!(!slots.has_joined(Number::of(start + i + 1)));
             // Those before are still there, as far as there are slots.
             for back in 1..SLOTS.min(i) {
-                assert!(matches!(board.notice(number.before(back)), Some(Ok(_))), "{start} {i} {back}");
+                assert!(matches!(slots.notice(number.before(back)), Some(Ok(_))), "{start} {i} {back}");
             }
             if i > SLOTS {
                 let gone = number.before(SLOTS);
-                assert!(board.has_joined(gone) && board.notice(gone) == Some(Err(())), "{start} {i}");
+                assert!(slots.has_joined(gone) && slots.notice(gone) == Some(Err(())), "{start} {i}");
             }
             let mut read = vec![0; len];
-            board.read(number, 0, &mut read);
+            slots.read(number, 0, &mut read);
             assert_eq!(read, bytes);
         }
     }
@@ -63,49 +65,49 @@ fn a_board_holds_the_last_collectives_and_says_which() {
 
 #[test]
 fn what_is_no_notice_is_refused_and_never_believed() {
-    let (segment, board) = board();
+    let (segment, slots) = slots();
     let head = segment.members()[0].control.element::<u64>(SLOTS_AT + SLOT_LEN).unwrap();
     let number = Number::of(1);
     for low in 0..1u64 << 24 {
         head.store(1 << 24 | low);
-        let said = board.notice(number).expect("the number is there");
+        let said = slots.notice(number).expect("the number is there");
         assert!(said.is_err() || said.is_ok_and(|said| said.len <= MOST), "{low:#x}");
     }
     for kind in [Kind::Barrier, Kind::ReduceScatter] {
         for notice in [Notice::long(kind), Notice::short(kind, 0), Notice::short(kind, MOST)] {
-            board.join(number, notice, iter::empty());
-            assert_eq!(board.notice(number), Some(Ok(notice)));
+            slots.join(number, notice, iter::empty());
+            assert_eq!(slots.notice(number), Some(Ok(notice)));
         }
     }
-    assert!(Board::new(segment.members()[0].control.part(0, BOARD_LEN as usize - 1)).is_none());
+    assert!(RankSlots::new(segment.members()[0].control.part(0, RANK_SLOTS_LEN as usize - 1)).is_none());
 }
 
 #[test]
 fn who_sleeps_is_rung_once_for_what_it_wants() {
-    let (_segment, board) = board();
-    assert_eq!(board.asleep(), None);
+    let (_segment, slots) = slots();
+    assert_eq!(slots.asleep(), None);
     for number in [0, 1, LAST] {
         for of in [None, Some(0), Some(63)] {
             let want = Want { number: Number::of(number), of };
-            board.set_asleep(want);
-            assert_eq!(board.asleep(), Some(want));
-            assert!(board.claim() && !board.claim());
-            assert_eq!(board.asleep(), None);
+            slots.set_asleep(want);
+            assert_eq!(slots.asleep(), Some(want));
+            assert!(slots.claim() && !slots.claim());
+            assert_eq!(slots.asleep(), None);
         }
     }
-    assert_eq!(board.lost(), None);
-    board.set_lost(0);
-    assert_eq!(board.lost(), Some(0));
+    assert_eq!(slots.lost(), None);
+    slots.set_lost(0);
+    assert_eq!(slots.lost(), Some(0));
 }
 
 #[test]
-fn a_board_is_given_back_when_all_others_have_left_it() {
+fn slots_are_given_back_when_all_others_have_left_it() {
     let departures = Departures::default();
-    let (segment, board) = board();
-    departures.add(segment, board, 2);
+    let (segment, slots) = slots();
+    departures.add(segment, slots, 2);
     assert_eq!(departures.len(), 1);
     for left in [1, 0] {
-        board.depart();
+        slots.depart();
         departures.sweep();
         assert_eq!(departures.len(), left);
     }
