@@ -10,7 +10,7 @@ use rma_core::Result;
 use rma_core::config::{EngineConfig, Setting, Value};
 use std::net::IpAddr;
 
-pub use crate::trace::{SightConfig, TraceFile};
+pub use crate::trace::{ObserverConfig, TraceFile};
 
 /// What `RMA_LOG` may be.
 pub const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
@@ -100,7 +100,7 @@ pub struct Configuration {
     /// Start-up and choice of channels.
     pub runtime: RuntimeConfig,
     /// Traces and summaries.
-    pub sight: SightConfig,
+    pub observer: ObserverConfig,
     /// The engine.
     pub engine: EngineConfig,
     /// Messages.
@@ -119,7 +119,7 @@ impl Configuration {
     pub fn read(look_up: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         Ok(Self {
             runtime: RuntimeConfig::read(look_up)?,
-            sight: SightConfig::read(look_up)?,
+            observer: ObserverConfig::read(look_up)?,
             engine: EngineConfig::read(look_up)?,
             message: MessageConfig::read(look_up)?,
             shm: ShmConfig::read(look_up)?,
@@ -142,7 +142,7 @@ impl Configuration {
         let table = |name, text, settings| Table { name, text, settings };
         [
             table("runtime", "how processes start and reach each other", self.runtime.settings()),
-            table("sight", "what can be seen of a job", self.sight.settings()),
+            table("observer", "what can be seen of a job", self.observer.settings()),
             table("engine", "sizes and thresholds of one-sided communication", self.engine.settings()),
             table("message", "messages between two processes", self.message.settings()),
             table("shm", "the channel over shared memory", self.shm.settings()),

@@ -75,7 +75,7 @@ impl World {
     }
 
     pub(crate) fn new(communicator: Communicator, launcher: Option<Arc<Client>>) -> Self {
-        let summary = communicator.runtime().configuration.sight.stats.then(Summary::start);
+        let summary = communicator.runtime().configuration.observer.stats.then(Summary::start);
         Self { communicator: Arc::new(communicator), launcher, is_over: false, summary, agent: None }
     }
 

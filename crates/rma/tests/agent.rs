@@ -14,7 +14,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Runs that may use more, because of what else the machine does: what is ours is there each time.
 const ATTEMPTS: usize = 5;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_rma-test-sight");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rma-test-observed");
 
 fn run(ranks: &str, action: &str, variables: &[(&str, &str)]) -> common::Run {
     let mut command = rmarun(["-n", ranks, PROGRAM, action]);

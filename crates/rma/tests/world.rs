@@ -245,9 +245,9 @@ fn wrong_variables_are_errors_and_unknown_ones_warnings() {
 /// A forked child takes nothing from its parent: what it drops stays, and a call that would leave the process ends it.
 #[test]
 fn forked_children_leave_the_job_to_their_parent() {
-    const SIGHT: &str = env!("CARGO_BIN_EXE_rma-test-sight");
+    const OBSERVED: &str = env!("CARGO_BIN_EXE_rma-test-observed");
     for path in PATHS {
-        let mut command = rmarun(["-n", "2", SIGHT, "fork"]);
+        let mut command = rmarun(["-n", "2", OBSERVED, "fork"]);
         command.envs(path.iter().copied());
         let run = Running::start(command).finish();
         assert_eq!(run.code, Some(0), "{path:?}: {run:?}");

@@ -1,7 +1,7 @@
 //! The C library as programs and their builders meet it.
 
 mod installed;
+mod observer;
 mod pages;
 mod programs;
-mod sight;
 mod surroundings;

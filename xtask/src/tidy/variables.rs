@@ -19,7 +19,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     check_mark(tree, smallest::MARK.0, findings);
 }
 
-/// Tests that set sizes themselves never see the environment; one that reads the mark shows that somebody looks.
+/// Tests that set sizes themselves never see the environment; one that reads the mark shows that the environment is read.
 fn check_mark(tree: &Tree, mark: &str, findings: &mut Vec<Finding>) {
     if !tree.rust_files().any(|file| !file.path.starts_with("xtask/") && file.text.contains(mark)) {
         let message = format!("no test looks at {mark}: the second pass would only repeat the first");

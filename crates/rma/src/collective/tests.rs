@@ -40,7 +40,7 @@ pub(crate) fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Di
             net.step();
         }
     }
-    panic!("no end in sight: {:?}", net.messengers);
+    panic!("it does not end: {:?}", net.messengers);
 }
 
 pub(crate) fn for_all(mut check: impl FnMut(&mut Net, u32, &mut Dice)) {
@@ -318,7 +318,7 @@ fn consecutive_collectives_never_mix() {
             }
             net.step();
         }
-        panic!("no end in sight");
+        panic!("it does not end");
     });
 }
 

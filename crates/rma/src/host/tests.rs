@@ -53,7 +53,7 @@ fn run(
         }
         net.step();
     }
-    panic!("no end in sight");
+    panic!("it does not end");
 }
 
 fn segments(

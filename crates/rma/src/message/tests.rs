@@ -104,7 +104,7 @@ pub(super) fn finish<T>(net: &mut Net, mut test: impl FnMut() -> Option<T>) -> T
         }
         net.step();
     }
-    panic!("no end in sight");
+    panic!("it does not end");
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Runtime {
     /// Puts an engine on the channel, and this runtime's messages and collectives on the engine.
     pub(crate) fn new(parts: Parts) -> Result<Self> {
         let Parts { me, size, mut channel, host, messenger, configuration, siblings, alarm, job } = parts;
-        let recorder = Recorder::start(&configuration.sight, me, size, &job).map(Arc::new);
+        let recorder = Recorder::start(&configuration.observer, me, size, &job).map(Arc::new);
         let observer = recorder.clone().map(|recorder| recorder as Arc<dyn Observer>);
         if observer.is_some() || ObservedPackets::are_traced() {
             channel = Box::new(Tracer::new(me, channel, ObservedPackets::new(observer.clone())));
@@ -155,15 +155,14 @@ impl Runtime {
 
     /// Sends a short message at once, as [`Messenger::begin_send_from`] in standard mode would that has ended when it returns,
     /// but with neither a request nor a step of the engine. `false` when it is to go that ordinary way: it is too long, others
-    /// are before it, the receiver has no room for it or has not been in contact, or somebody looks at this process.
+    /// are before it, the receiver has no room for it or has not been in contact, or tracing is on.
     pub fn send_now(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
         self.engine.send_quickly(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
     }
 
     /// Receives a message within this call into contiguous memory, as [`Messenger::begin_receive_into`] and a wait would, but
     /// without a request if it is a short one that fits. `None` when it is to go that ordinary way: another thread receives
-    /// like this, the message that has arrived is no such one, the sender has not been in contact, or somebody looks at this
-    /// process.
+    /// like this, the message that has arrived is no such one, the sender has not been in contact, or tracing is on.
     ///
     /// # Errors
     /// As [`Runtime::wait_until`]; the receive is withdrawn then, unless a message was found for it: that is answered instead.

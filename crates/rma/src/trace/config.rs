@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 rma_core::variables! {
     /// What a job tells of itself.
-    pub struct SightConfig {
+    pub struct ObserverConfig {
         /// The file of the timeline.
         trace: TraceFile = "", "RMA_TRACE", Choice, (),
             "file to write a timeline of the job to, all ranks side by side, which Perfetto opens; every rank writes FILE.RANK.part beside it while it runs",

@@ -1,4 +1,4 @@
-//! Sight: the timeline of a job (`RMA_TRACE`) and the summary of its counters (`RMA_STATS`).
+//! The observer: the timeline of a job (`RMA_TRACE`) and the summary of its counters (`RMA_STATS`).
 //!
 //! ```text
 //!   engine ── events ──> Recorder ── lines ──> FILE.0.part ┐  the end of rank 0 ──> FILE.0.done ┐
@@ -22,7 +22,7 @@ mod recorder;
 mod sheet;
 mod summary;
 
-pub use config::{SightConfig, TraceFile};
+pub use config::{ObserverConfig, TraceFile};
 pub(crate) use gather::gather_rest;
 pub(crate) use recorder::Recorder;
 pub(crate) use summary::Summary;

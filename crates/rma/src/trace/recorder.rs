@@ -4,7 +4,7 @@
 //! something is written exactly if its begin was. A line is in the file when its event is over ([`super::sheet`]), so a rank
 //! that sleeps for good, or is killed, leaves all that it has done.
 
-use super::config::SightConfig;
+use super::config::ObserverConfig;
 use super::gather::gather_all;
 use super::record::{Head, Moved, Record, What};
 use super::sheet::Sheet;
@@ -50,7 +50,7 @@ struct Part {
 
 impl Recorder {
     /// The recorder of a rank, if a trace is wished for and its file can be made; what is wrong is said.
-    pub(crate) fn start(config: &SightConfig, rank: Peer, size: u32, job: &str) -> Option<Self> {
+    pub(crate) fn start(config: &ObserverConfig, rank: Peer, size: u32, job: &str) -> Option<Self> {
         let path = config.trace.path()?;
         match Self::create(path, config.trace_bytes, rank, size, job) {
             Ok(recorder) => Some(recorder),

@@ -1,6 +1,6 @@
 //! A rank that does a known number of things, or waits for one that is late: the tests of traces and of waits run it.
 //!
-//! `rma-test-sight traffic | hang | late KIND | compute | active | fork`
+//! `rma-test-observed traffic | hang | late KIND | compute | active | fork`
 //!
 //! With `late`, rank 1 is away from the library until the file that `RMA_TEST_GO` names is there, and rank 0 waits for it.
 

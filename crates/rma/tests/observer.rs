@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-const SIGHT: &str = env!("CARGO_BIN_EXE_rma-test-sight");
+const OBSERVED: &str = env!("CARGO_BIN_EXE_rma-test-observed");
 
 type Variables = &'static [(&'static str, &'static str)];
 
@@ -29,7 +29,7 @@ const PATHS: [Variables; 5] = [
 
 fn start(ranks: u32, words: &[&str], variables: Variables, more: &[(&str, &Path)]) -> Running {
     let ranks = ranks.to_string();
-    let mut command = rmarun(["-n", &ranks, SIGHT].iter().chain(words));
+    let mut command = rmarun(["-n", &ranks, OBSERVED].iter().chain(words));
     command.envs(variables.iter().copied()).envs(more.iter().copied());
     Running::start(command)
 }
@@ -194,7 +194,7 @@ fn the_timeline_has_every_call_epoch_and_packet_over_every_path() {
     }
 }
 
-/// What a program does must not depend on whether somebody looks.
+/// What a program does must not depend on whether tracing is on.
 #[test]
 fn a_trace_changes_no_packet() {
     if std::env::var_os("RMA_TEST_SMALLEST").is_some() {
@@ -213,7 +213,8 @@ fn a_trace_changes_no_packet() {
 fn a_job_of_one_without_a_launcher_has_a_timeline() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace.json");
-    let output = std::process::Command::new(SIGHT).arg("traffic").env("RMA_TRACE", &file).output().unwrap();
+    let output =
+        std::process::Command::new(OBSERVED).arg("traffic").env("RMA_TRACE", &file).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_nested(&events(&file));
     assert_eq!(files_of(directory.path()), ["trace.json"]);
@@ -264,7 +265,7 @@ fn a_job_that_fails_leaves_what_there_is() {
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
-    let ranks = running.wait_for(3, SIGHT);
+    let ranks = running.wait_for(3, OBSERVED);
     // Until they are asleep in the fence, their parts say less. Rank 0 may hear of the death, and end its fence, before it is
     // ended itself; who is killed cannot.
     for rank in [0, 2] {
@@ -317,7 +318,7 @@ fn leaves_a_timeline((kind, waits_in, path): (&str, &str, Variables), ended: End
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace.json");
     let limit = if matches!(ended, Ended::ByTimeout) { "5" } else { "50" };
-    let mut command = rmarun(["--timeout", limit, "-n", "2", SIGHT, "late", kind]);
+    let mut command = rmarun(["--timeout", limit, "-n", "2", OBSERVED, "late", kind]);
     // Nobody serves in place of the late rank, and nobody lets it go on.
     command.env("RMA_AGENT", "0").env("RMA_TEST_GO", directory.path().join("never")).env("RMA_TRACE", &file);
     let running = Running::start({
@@ -335,7 +336,7 @@ fn leaves_a_timeline((kind, waits_in, path): (&str, &str, Variables), ended: End
             );
             std::thread::sleep(Duration::from_millis(5));
         }
-        for pid in running.wait_for(2, SIGHT) {
+        for pid in running.wait_for(2, OBSERVED) {
             // One that has ended because of the other is gone already.
             let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal);
         }
@@ -358,7 +359,7 @@ fn leaves_a_timeline((kind, waits_in, path): (&str, &str, Variables), ended: End
 fn the_summary_adds_up() {
     for path in PATHS {
         let stats: Vec<_> = path.iter().copied().chain([("RMA_STATS", "1")]).collect();
-        let mut command = rmarun(["-n", "3", SIGHT, "traffic"]);
+        let mut command = rmarun(["-n", "3", OBSERVED, "traffic"]);
         command.envs(stats);
         let run = Running::start(command).finish();
         assert_eq!(run.code, Some(0), "{run:?}");
@@ -390,7 +391,7 @@ fn reports(kind: &str, variables: Variables, reports: usize) -> (Vec<String>, bo
     let directory = tempfile::tempdir().unwrap();
     let go = directory.path().join("go");
     let mut job = Foreign::start(2, || {
-        let mut command = Command::new(SIGHT);
+        let mut command = Command::new(OBSERVED);
         // Nobody serves in place of the late rank.
         command
             .args(["late", kind])
