@@ -11,7 +11,7 @@ static long *base;
 static MPI_Win win;
 static int to;
 
-/* A request of each kind; after the first round the library knows the short way of all of them. */
+/* A request of each kind; after the first round the library knows the fast path of all of them. */
 static void start(MPI_Request requests[4], const long *values, long *results)
 {
     OK(MPI_Rput(values, 4, MPI_LONG, to, 0, 4, MPI_LONG, win, &requests[0]));
@@ -95,7 +95,7 @@ static void mixture(const long *values, long *results)
     CHECK_EQ(statuses[0].MPI_ERROR, 77);
 }
 
-/* More at a time than there is quick room for. */
+/* More at a time than the fast path has room for. */
 static void many(const long *values)
 {
     enum { MANY = 1500 };

@@ -52,7 +52,7 @@ fn look_at_all_calls(window: &Window, has_one_caller: bool) -> rma::Result<()> {
     ];
     let look = |(name, stores, call): &Call<'_>| -> rma::Result<()> {
         for flush in flushes {
-            // The short ways are refused when it is time for a poll.
+            // The fast paths are refused when it is time for a poll.
             while !flush()? {
                 window.flush(me)?;
             }
@@ -62,13 +62,13 @@ fn look_at_all_calls(window: &Window, has_one_caller: bool) -> rma::Result<()> {
         }
         Ok(())
     };
-    look_at_ordinary_calls(window, &look)?;
-    look_at_short_ways(path, me, &look)
+    look_at_slow_paths(window, &look)?;
+    look_at_fast_paths(path, me, &look)
 }
 
 type Look<'a> = &'a dyn Fn(&Call<'_>) -> rma::Result<()>;
 
-fn look_at_ordinary_calls(window: &Window, look: Look<'_>) -> rma::Result<()> {
+fn look_at_slow_paths(window: &Window, look: Look<'_>) -> rma::Result<()> {
     let (ones, mut room) = ([1u64; 128], [0u64; 128]);
     // SAFETY: both variables outlive the operations, which are complete as they return; nothing else uses them.
     let (from, into) = unsafe { spans(&ones, &mut room) };
@@ -109,7 +109,7 @@ fn look_at_ordinary_calls(window: &Window, look: Look<'_>) -> rma::Result<()> {
     calls.iter().try_for_each(look)
 }
 
-fn look_at_short_ways(path: DirectPath<'_>, me: Rank, look: Look<'_>) -> rma::Result<()> {
+fn look_at_fast_paths(path: DirectPath<'_>, me: Rank, look: Look<'_>) -> rma::Result<()> {
     let (ones, mut room) = ([1u64; 128], [0u64; 128]);
     // SAFETY: as above.
     let (run, old_run) = unsafe { spans(&ones, &mut room) };

@@ -111,7 +111,7 @@ fn the_engine_takes_an_access_epoch_over_at_any_call() {
             assert_eq!(local(&windows[1], 1), 9);
         }
     }
-    // Locks and the epochs of start exclude each other on the quick ways too.
+    // Locks and the epochs of start exclude each other on the fast paths too.
     origin.lock(Exclusive, Rank(2), Assert::NONE).unwrap();
     windows[1].post_to(&[Rank(0)], Assert::NONE).unwrap();
     refused(origin.start(&[Rank(1)], Assert::NONE), &["unlock", "opened by lock"]);
@@ -167,7 +167,7 @@ fn the_engine_takes_an_exposure_epoch_over_at_any_call() {
 }
 
 #[test]
-fn an_epoch_that_was_opened_quickly_says_who_is_lost() {
+fn an_epoch_that_the_fast_path_opened_names_the_lost_rank() {
     let mut world = Stepped::new(&Setup::direct(3), 35);
     let mut windows = world.allocate(4);
     windows[2].post_to(&[Rank(0)], Assert::NONE).unwrap();

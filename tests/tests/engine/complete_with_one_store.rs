@@ -1,5 +1,5 @@
 //! Epochs of start that reach one rank of the node whose memory is its own: the only store of an epoch leaves with the word of complete,
-//! without an element of the operation table, and what is more than that takes the ordinary way with the same result.
+//! without an element of the operation table, and what is more than that takes the slow path with the same result.
 
 use super::own_memory::{ELEMENTS, NarrowLane, one_more, slow_answers};
 use rma_core::epoch::{Assert, LockKind::Exclusive, Sync};
@@ -107,7 +107,7 @@ fn the_only_store_of_an_epoch_is_the_word_of_complete() {
 }
 
 #[test]
-fn what_is_no_lone_store_takes_the_ordinary_way() {
+fn what_is_more_than_one_store_takes_the_slow_path() {
     let scene = Scene::new(&Setup::direct(2), 2);
     scene.first(1, 0);
     let (window, mut seen) = (scene.window(0), [[0]; 2]);

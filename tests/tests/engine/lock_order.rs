@@ -157,7 +157,7 @@ fn a_lock_of_mapped_memory_waits_for_those_of_other_windows_too() {
     // Ranks 0 and 1 share a node; rank 2 is reached by packets.
     rma_tests::world::run(&Setup::mixed(3), |rank| {
         let (first, second) = (rank.allocate(1), rank.allocate(1));
-        // The short way has been taken before, and will be again.
+        // The fast path has been taken before, and will be again.
         second.lock(Exclusive, Rank(rank.me), Assert::NONE).unwrap();
         second.unlock(Rank(rank.me)).unwrap();
         if rank.me == 2 {

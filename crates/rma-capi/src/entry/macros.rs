@@ -10,22 +10,22 @@
 /// ```
 ///
 /// `raises …, first EXPRESSION;` makes the call end well when the expression is true, with no frame around it: for the
-/// shortest way, which cannot panic, and has done nothing when it answers `false`. `, then EXPRESSION` after that is a second
-/// such way, which is tried out of line: what it calls would have the first one keep the arguments.
+/// fast path, which cannot panic, and has done nothing when it answers `false`. `, then EXPRESSION` after that is a second
+/// fast path, which is tried out of line: what it calls would have the first one keep the arguments.
 macro_rules! entry {
     ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block)*) => {$(
         $crate::entry::plain! {
             $(#[$meta])*
             fn $name($($arg: $ty),*) -> std::ffi::c_int {
                 $(
-                    /// The ordinary way: apart, so that the short one keeps nothing for it, and a C function too, which it can jump to
+                    /// The slow path: apart, so that the fast one keeps nothing for it, and a C function too, which it can jump to
                     /// with the arguments where they are.
                     #[doc = concat!("Unless ", stringify!($first))]
                     $(#[doc = concat!("or ", stringify!($then))])?
                     #[cold]
                     #[inline(never)]
                 )?
-                extern "C" fn ordinary($($arg: $ty),*) -> std::ffi::c_int {
+                extern "C" fn slow_path($($arg: $ty),*) -> std::ffi::c_int {
                     $($(if $then {
                         return 0;
                     })?)?
@@ -38,7 +38,7 @@ macro_rules! entry {
                 $(if $first {
                     return 0;
                 })?
-                ordinary($($arg),*)
+                slow_path($($arg),*)
             }
         }
     )*};

@@ -79,8 +79,8 @@ impl Sending {
     pub(crate) const NOTHING: Self = Self(None);
 }
 
-/// Sends a short message of elements without gaps the short way; see [`rma::raw::Runtime::send_now`]. `false` when it is to
-/// go the ordinary way, which also finds out what is wrong with the arguments.
+/// Sends a short message of elements without gaps on the fast path; see [`rma::raw::Runtime::send_now`]. `false` when the slow
+/// path has to be taken, which also finds out what is wrong with the arguments.
 pub(crate) fn has_left<C: Wide>(comm: &Comm, address: Option<Address>, buffer: Buffer<C>) -> bool {
     let Some(Address { scope, to, tag }) = address else { return false };
     let Some(len) = dense_bytes(buffer.count, buffer.datatype) else { return false };
@@ -94,8 +94,8 @@ pub(crate) enum Now {
     Receiving(Receiving),
 }
 
-/// Receives a short message of elements without gaps the short way; see [`rma::raw::Runtime::receive_now`]. `None` when it is
-/// to go the ordinary way, which also finds out what is wrong with the arguments.
+/// Receives a short message of elements without gaps on the fast path; see [`rma::raw::Runtime::receive_now`]. `None` when the
+/// slow path has to be taken, which also finds out what is wrong with the arguments.
 pub(crate) fn receive_now<C: Wide>(
     comm: &Comm,
     wanted: Option<Wanted>,

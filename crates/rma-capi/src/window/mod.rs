@@ -1,7 +1,7 @@
 //! Windows: the objects behind `MPI_Win`, and what the one-sided calls do with them (MPI 5.0 §12).
 //!
-//! [`now`] has what a call tries first, with [`near`], which finds a window's direct path by one look at the handle; [`transfer`] and
-//! [`requested`] have the ordinary ways.
+//! [`now`] has the fast paths, which a call tries first, with [`near`], which finds a window's direct path by one look at the handle; [`transfer`] and
+//! [`requested`] have the slow paths.
 
 pub(crate) mod create;
 mod hints;

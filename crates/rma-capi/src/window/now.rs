@@ -1,7 +1,7 @@
 //! What the communication calls try first: a copy, an atomic step or a run of them on memory that is mapped, and stores that join
 //! others in a pack.
 //!
-//! Each answers `None`, and has done nothing, when there is more to do or something is wrong; the ordinary way of
+//! Each answers `None`, and has done nothing, when there is more to do or something is wrong; the slow path of
 //! [`super::transfer`] sees to that. See `rma_core::window` for what they call.
 
 use super::near::find_near;
@@ -20,7 +20,7 @@ use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::window::{DirectPath, RunStep, WordStep};
 use std::ffi::c_int;
 
-/// `MPI_Put`, where it can be no more than a copy; `None` when the ordinary way has to be taken.
+/// `MPI_Put`, where it can be no more than a copy; `None` when the slow path has to be taken.
 #[inline(always)]
 pub(crate) fn put_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
     let path = find_near(win)?;
@@ -117,7 +117,7 @@ fn accumulate_whole<C: Wide>(
     is_done.then_some(())
 }
 
-/// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin and no step, goes the ordinary way.
+/// `MPI_Get_accumulate`, likewise; `MPI_NO_OP`, which has no origin and no step, takes the slow path.
 #[inline(always)]
 pub(crate) fn get_accumulate_now<C: Wide>(
     origin: &Origin<C>,

@@ -10,7 +10,7 @@ use rma_core::ids::Rank;
 use smallvec::SmallVec;
 use std::ffi::c_int;
 
-/// A flush, where it can be no more than an order; `None` when the ordinary way has to be taken.
+/// A flush, where it can be no more than an order; `None` when the slow path has to be taken.
 #[inline(always)]
 pub(crate) fn flush_now(rank: c_int, win: MPI_Win) -> Option<()> {
     let path = find_near(win)?;
@@ -29,7 +29,7 @@ pub(crate) fn sync_now(win: MPI_Win) -> Option<()> {
     find_near(win)?.sync_now().then_some(())
 }
 
-/// A lock, where it is free and nothing else goes on; `None` when the ordinary way has to be taken.
+/// A lock, where it is free and nothing else goes on; `None` when the slow path has to be taken.
 #[inline(always)]
 pub(crate) fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Option<()> {
     let path = find_near(win).filter(|_| assert == 0)?;

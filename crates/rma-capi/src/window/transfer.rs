@@ -1,6 +1,6 @@
 //! What the communication calls do: arguments to the engine's calls.
 //!
-//! Elements without gaps on both sides, of equal size in all, go the short way: of their datatypes only the size is looked
+//! Elements without gaps on both sides, of equal size in all, take a shorter path: of their datatypes only the size is looked
 //! at. Everything else goes with its datatypes.
 //!
 //! The engine's calls with datatypes are `unsafe`, because they take addresses; what they need of the memory is what the
@@ -336,7 +336,7 @@ pub(crate) fn alike<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<(
     Some((len, Rank(target.rank as u32), Disp(target.disp as u64)))
 }
 
-/// The ordinary way has to be taken. The fence, which is no instruction, makes each way here one of its own to the compiler, which
+/// The slow path has to be taken. The fence, which is no instruction, makes each way here one of its own to the compiler, which
 /// collects in registers what it finds to lead to the same place, for one jump.
 #[inline(always)]
 pub(crate) fn otherwise<T>() -> Option<T> {

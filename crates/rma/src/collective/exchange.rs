@@ -67,9 +67,9 @@ pub(super) struct Stray {
 }
 
 /// The two ways: their messages of round k have tag k beyond this.
-pub(super) const SHORT_WAY: u32 = 0;
-/// See [`SHORT_WAY`].
-pub(super) const LONG_WAY: u32 = 64;
+pub(super) const SHORT_TAG: u32 = 0;
+/// See [`SHORT_TAG`].
+pub(super) const LONG_TAG: u32 = 64;
 
 /// Enough to hide the way of a message behind others.
 const ROUNDS_AT_ONCE: usize = 8;
@@ -163,8 +163,8 @@ impl Exchange {
                 match self.next < even.rounds {
                     true => {
                         let (round, from) = (self.next as u32, self.link.before(distance));
-                        tag = LONG_WAY + round;
-                        self.stray = Some(Stray::new(&self.link, from, SHORT_WAY + round)?);
+                        tag = LONG_TAG + round;
+                        self.stray = Some(Stray::new(&self.link, from, SHORT_TAG + round)?);
                     }
                     false if is_void => {
                         self.next = self.distances.len();

@@ -2,7 +2,7 @@
 //! two, together with all others that have the same step to make. Every rank sends ⌈log2 P⌉ messages, where a message for
 //! each block would be P - 1, and each block is sent up to ⌈log2 P⌉ times.
 
-use super::exchange::{LONG_WAY, SHORT_WAY, Stray, differs, goes_another_way};
+use super::exchange::{LONG_TAG, SHORT_TAG, Stray, differs, goes_another_way};
 use super::frames::{join, split};
 use super::link::{Link, Machine, Sends};
 use crate::message::ReceiveRequest;
@@ -127,11 +127,11 @@ impl Machine for ShortAllToAll {
             // A message without bytes says that blocks differ.
             let message = if self.fault.is_none() { join(&leaving) } else { Vec::new() };
             let (to, from, tag) =
-                (self.link.after(distance), self.link.before(distance), SHORT_WAY + self.round);
+                (self.link.after(distance), self.link.before(distance), SHORT_TAG + self.round);
             self.sends.push(self.link.send(to, tag, message)?);
             self.receive = Some(self.link.receive(from, tag, u64::MAX)?);
             if self.even_len.is_some() {
-                self.stray = Some(Stray::new(&self.link, from, LONG_WAY + self.round)?);
+                self.stray = Some(Stray::new(&self.link, from, LONG_TAG + self.round)?);
             }
         }
         if !self.sends.have_left()? {

@@ -1,7 +1,7 @@
 //! A receive whose caller waits for it within the call: in memory that it lends, and without a request.
 //!
 //! It stands in matching among all others, under a name that no request has, so that order is kept as for them. There is one
-//! at a time; a second thread that wants to receive this way takes the ordinary one. A short message that fits is copied and
+//! at a time; a second thread that wants to receive this way takes the slow path. A short message that fits is copied and
 //! that is all. Whatever else happens to it (a message that is announced or too long, one to oneself, a peer that is lost) makes
 //! it a request like others first ([`State::as_request`]), which its caller then waits for.
 //!
@@ -44,8 +44,8 @@ pub(super) enum Lending {
     Received(Waiting),
     /// The receive is posted.
     Posted,
-    /// It is to go the ordinary way; nothing was done.
-    Ordinary,
+    /// The slow path has to be taken; nothing was done.
+    SlowPath,
 }
 
 /// How a lent receive went on.
@@ -63,7 +63,7 @@ impl State {
         match self.matcher.peek_arrived(pattern).map(|arrived| &arrived.content) {
             None => {}
             Some(Content::Kept(bytes)) if bytes.len() <= memory.len() => {
-                let Some(arrived) = self.matcher.take_arrived(pattern) else { return Lending::Ordinary };
+                let Some(arrived) = self.matcher.take_arrived(pattern) else { return Lending::SlowPath };
                 if let Content::Kept(bytes) = &arrived.content {
                     memory.part(0, bytes.len()).write(bytes);
                     if arrived.source != self.me {
@@ -72,16 +72,16 @@ impl State {
                 }
                 return Lending::Received(arrived.waiting());
             }
-            Some(_) => return Lending::Ordinary,
+            Some(_) => return Lending::SlowPath,
         }
-        // Why a peer sends nothing is told to who goes the ordinary way.
+        // The slow path reports why a peer sends nothing.
         let is_any_in_vain = pattern.source.is_none() && self.signs.has_losses.load(Relaxed);
         let may_come =
             |source| self.peers.get(&source).is_some_and(|peer| peer.lost.is_none() && !peer.has_left);
         let is_in_vain =
             is_any_in_vain || !pattern.source.is_none_or(may_come) || self.is_revoked(pattern.scope);
         if self.lent.is_some() || is_in_vain || pattern.scope == Scope::LAST {
-            return Lending::Ordinary;
+            return Lending::SlowPath;
         }
         self.lent = Some(Lent { pattern, memory, stage: Stage::Posted });
         self.signs.lent_has_moved.store(false, Relaxed);

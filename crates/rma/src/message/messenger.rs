@@ -247,7 +247,7 @@ impl Messenger {
         match self.state.lock().lend(Pattern { scope, source, tag }, memory) {
             Lending::Received(waiting) => Some(Ok(waiting)),
             Lending::Posted => Some(Err(Lent { messenger: self, is_over: false })),
-            Lending::Ordinary => None,
+            Lending::SlowPath => None,
         }
     }
 

@@ -36,6 +36,8 @@ mod tests_of_absent;
 #[cfg(test)]
 mod tests_of_deaths;
 #[cfg(test)]
+mod tests_of_fast_path;
+#[cfg(test)]
 mod tests_of_lent;
 #[cfg(test)]
 mod tests_of_modes;
@@ -43,8 +45,6 @@ mod tests_of_modes;
 mod tests_of_release;
 #[cfg(test)]
 mod tests_of_revoked;
-#[cfg(test)]
-mod tests_of_short_way;
 
 pub(crate) use absent::Making;
 pub(crate) use agreement::Ballot;

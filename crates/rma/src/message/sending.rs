@@ -120,7 +120,7 @@ impl State {
     }
 
     /// Sends a short message at once, without a request, when nothing is before it and the receiver has granted room for it.
-    /// `false` when it is to go the ordinary way; nothing was done then.
+    /// `false` when the slow path has to be taken; nothing was done then.
     pub(super) fn send_now(
         &mut self,
         to: Peer,
@@ -161,7 +161,7 @@ impl State {
                 room
             }
         };
-        // Why a peer cannot be reached is told to who goes the ordinary way.
+        // The slow path reports why a peer cannot be reached.
         if room != Ok(Room::Granted) {
             peer.credit = before;
             return false;

@@ -154,14 +154,14 @@ impl Runtime {
     }
 
     /// Sends a short message at once, as [`Messenger::begin_send_from`] in standard mode would that has ended when it returns,
-    /// but with neither a request nor a step of the engine. `false` when it is to go that ordinary way: it is too long, others
+    /// but with neither a request nor a step of the engine. `false` when the slow path has to be taken: it is too long, others
     /// are before it, the receiver has no room for it or has not been in contact, or tracing is on.
     pub fn send_now(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
         self.engine.send_quickly(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
     }
 
     /// Receives a message within this call into contiguous memory, as [`Messenger::begin_receive_into`] and a wait would, but
-    /// without a request if it is a short one that fits. `None` when it is to go that ordinary way: another thread receives
+    /// without a request if it is a short one that fits. `None` when the slow path has to be taken: another thread receives
     /// like this, the message that has arrived is no such one, the sender has not been in contact, or tracing is on.
     ///
     /// # Errors

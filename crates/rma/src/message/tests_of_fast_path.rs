@@ -1,4 +1,4 @@
-//! Messages that are sent at once, between those that go the ordinary way.
+//! Messages that are sent at once, between those that take the slow path.
 
 use super::tests::{bytes, configs, finish};
 use super::{MessageConfig, Plane, Scope};
@@ -12,7 +12,7 @@ const ROOMY: MessageConfig = MessageConfig { eager_bytes: 4096, window_bytes: 65
 /// Two processes that have been in contact.
 fn in_contact(config: &MessageConfig, depth: usize, seed: u64) -> Net {
     let mut net = Net::new(2, config, depth, MIN_PACKET, seed);
-    assert!(!net.send_now(0, 1, SCOPE, 0, b""), "contact is made the ordinary way");
+    assert!(!net.send_now(0, 1, SCOPE, 0, b""), "contact is made on the slow path");
     let mut send = net.messengers[0].begin_send(Peer(1), SCOPE, 0, Vec::new()).unwrap();
     let mut receive = net.messengers[1].begin_receive(SCOPE, None, None, 0).unwrap();
     finish(&mut net, || receive.test()).unwrap();

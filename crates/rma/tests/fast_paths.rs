@@ -1,4 +1,4 @@
-//! The short ways of calls: what can be done at once is done, and whatever is more leaves everything as it is.
+//! The fast paths of calls: what can be done at once is done, and a call that needs more leaves everything as it is.
 
 #![allow(missing_docs)]
 
@@ -220,13 +220,13 @@ fn read(span: WriteSpan) -> u64 {
     span.as_read().word(0)
 }
 
-/// A short way is refused when it is time for a poll, which an ordinary call then makes.
-fn until(mut call: impl FnMut() -> bool, ordinary: &dyn Fn() -> rma::Result<()>) {
+/// A fast path is refused when it is time for a poll, which the slow path then makes.
+fn until(mut call: impl FnMut() -> bool, slow_path: &dyn Fn() -> rma::Result<()>) {
     for _ in 0..3 {
         if call() {
             return;
         }
-        ordinary().unwrap();
+        slow_path().unwrap();
     }
     panic!("refused again and again");
 }
