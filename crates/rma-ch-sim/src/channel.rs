@@ -1,7 +1,8 @@
 //! The channel of one rank.
 //!
-//! A poll looks at lively connections only: those that were rung, until nothing is left to look at there. Whoever gives a
-//! rank something to look at does so before it rings, so a connection that has become calm is rung again, or was not calm.
+//! A poll looks at lively connections only: those that were rung, until nothing is left to look at there. A peer
+//! that gives a rank something to look at does so before it rings, so a connection that has become idle is rung again, or was
+//! not idle.
 //! Of a crowd of lively connections a poll looks at some, and the next poll at those that follow. So neither the ranks ever
 //! in contact nor those that wait to be heard make a poll dearer, and a job of 10⁵ ranks can send to one.
 //!
@@ -113,10 +114,10 @@ impl SimChannel {
         }
     }
 
-    /// Forgets those looked at at which nothing is left to look at.
-    fn calm_down(&mut self) {
+    /// Forgets the idle ones of those looked at.
+    fn forget_idle(&mut self) {
         let Lively { indices, looks, .. } = &mut self.lively;
-        for index in looks.drain(..).filter(|index| self.connections[*index].is_calm()) {
+        for index in looks.drain(..).filter(|index| self.connections[*index].is_idle()) {
             indices.remove(&index);
         }
     }
@@ -322,7 +323,7 @@ unsafe impl Channel for SimChannel {
             polled.moved |= self.connections[*index].poll_end(&self.hub, sink);
         }
         polled.more = is_used_up(left) && self.has_packets();
-        self.calm_down();
+        self.forget_idle();
         polled
     }
 

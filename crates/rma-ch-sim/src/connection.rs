@@ -290,7 +290,7 @@ impl Connection {
     }
 
     /// Whether nothing is left to look at before the peer rings again.
-    pub(crate) fn is_calm(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         match self.phase {
             Phase::Failed(_) | Phase::Left => true,
             Phase::Doomed(_) => false,
