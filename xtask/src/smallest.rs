@@ -77,7 +77,7 @@ pub(crate) const PROGRAMS: &[&str] = &[
     "progress",
     "scopes",
     "threads",
-    "turns",
+    "yields",
     "programs",
     "standard",
     "engine",

@@ -8,7 +8,7 @@ const LENGTH_MS: u64 = 500;
 /// Locks in shared memory for each system call of a wait. What a system call costs beside a lock is the machine's.
 const LEAST_LOCKS_PER_CALL: u64 = 4;
 /// Locks in shared memory for each rank that has come to stand in line. A few thousand as counted on a quiet machine, and some 140
-/// when who holds the lock gives its turn away in a poll.
+/// when the holder of the lock yields in a poll.
 const LEAST_LOCKS_PER_WAIT: u64 = 500;
 /// What else the machine does in the one run or in the other can make either look dear, or a rank starve. What is ours is
 /// there each time.

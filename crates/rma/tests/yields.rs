@@ -1,4 +1,4 @@
-//! Turns that polls give away, counted.
+//! How often polls yield.
 
 #![allow(missing_docs)]
 
@@ -6,11 +6,11 @@ use rma::World;
 use rma::config::Configuration;
 
 const POLLS: u64 = 80;
-/// Idle polls of which one gives its turn away, where ranks outnumber cores.
-const POLLS_OF_A_TURN: u64 = 8;
+/// Idle polls of which one yields, where ranks outnumber cores.
+const POLLS_PER_YIELD: u64 = 8;
 
-/// Turns that polls in vain give away.
-fn turns(variables: &'static [(&str, &str)]) -> u64 {
+/// How often polls in vain yield.
+fn yields_of(variables: &'static [(&str, &str)]) -> u64 {
     let value =
         |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
     let configuration = Configuration::read(&value).unwrap();
@@ -24,14 +24,14 @@ fn turns(variables: &'static [(&str, &str)]) -> u64 {
 }
 
 #[test]
-fn idle_polls_give_turns_away_where_ranks_outnumber_cores() {
-    // A poll cannot sleep instead, so it does not matter how many turns a wait gives.
+fn idle_polls_yield_where_ranks_outnumber_cores() {
+    // A poll cannot sleep instead, so it does not matter how often a wait yields.
     for yields in [&[("RMA_SPIN", "0")][..], &[("RMA_SPIN", "0"), ("RMA_YIELDS", "0")]] {
-        assert_eq!(turns(yields), POLLS / POLLS_OF_A_TURN);
+        assert_eq!(yields_of(yields), POLLS / POLLS_PER_YIELD);
     }
 }
 
 #[test]
-fn idle_polls_keep_their_turns_where_waits_spin() {
-    assert_eq!(turns(&[("RMA_SPIN", "30")]), 0);
+fn idle_polls_do_not_yield_where_waits_spin() {
+    assert_eq!(yields_of(&[("RMA_SPIN", "30")]), 0);
 }
