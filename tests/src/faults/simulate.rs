@@ -13,7 +13,7 @@ use super::program::{Calls, WINDOWS, generate};
 use crate::draws::{engine, latency, simulation};
 use crate::random::Random;
 use crate::seeds::Pools;
-use board::Board;
+use ledger::Ledger;
 use player::Player;
 use rma_ch_sim::{Actor, Context, Fault as Planned, Latency, SimConfig, SimWorld, Step};
 use rma_core::Engine;
@@ -29,7 +29,7 @@ use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
 use told::Told;
 
-mod board;
+mod ledger;
 pub mod many;
 mod minimise;
 mod player;
@@ -194,7 +194,7 @@ impl SimCase {
     fn simulate(&self) -> Outcome {
         let ranks = self.case.ranks;
         let mut world = SimWorld::new(ranks, self.sim.clone(), self.latency.clone(), self.case.seed);
-        let board = Rc::new(Board::new(ranks));
+        let ledger = Rc::new(Ledger::new(ranks));
         let case = Rc::new(self.case.clone());
         for me in 0..ranks {
             let net = world.net().clone();
@@ -203,12 +203,12 @@ impl SimCase {
             let told = Box::new(Told::new(net, self.lateness[me as usize]));
             let engine = Engine::new(self.engine.clone(), channel, Arc::clone(&host) as Arc<dyn Host>, told);
             let engine = engine.expect("an engine of a simulated rank");
-            let player = Player::new(me, Rc::clone(&case), engine.clone(), host, Rc::clone(&board));
+            let player = Player::new(me, Rc::clone(&case), engine.clone(), host, Rc::clone(&ledger));
             let death = self.deaths.iter().find(|death| death.rank == me).map(|death| death.when);
             let part: Part = Box::pin(player.play());
-            let (case, board) = (Rc::clone(&case), Rc::clone(&board));
+            let (case, ledger) = (Rc::clone(&case), Rc::clone(&ledger));
             let alive = Some((part, engine));
-            world.spawn(Peer(me), Simulated { me, alive, case, board, death, begun_at: None, quiet: 0 });
+            world.spawn(Peer(me), Simulated { me, alive, case, ledger, death, begun_at: None, quiet: 0 });
         }
         self.pauses.iter().for_each(|pause| world.plan(*pause));
         if let Some(([a, b], at)) = self.cut {
@@ -217,17 +217,17 @@ impl SimCase {
         let run = world.run(MOST_TURNS);
         let now = world.net().now();
         drop(world);
-        let board = Rc::into_inner(board).expect("the ranks are gone");
+        let ledger = Rc::into_inner(ledger).expect("the ranks are gone");
         let is_cut = self.cut.is_some_and(|(_, at)| at <= now);
         let cut = self.cut.filter(|_| is_cut).map(|(pair, _)| pair);
-        let (dead, diaries) = (board.dead.into_inner(), board.diaries.into_inner());
+        let (dead, diaries) = (ledger.dead.into_inner(), ledger.diaries.into_inner());
         let begun = diaries.iter().flatten().filter(|line| matches!(line, Line::Begins(_)));
         let (deaths, steps) = (dead.len(), begun.count() as u64);
-        let hang = board.hang.into_inner().or_else(|| run.err().map(|stuck| stuck.to_string()));
+        let hang = ledger.hang.into_inner().or_else(|| run.err().map(|stuck| stuck.to_string()));
         let faults = match hang {
             Some(text) => vec![Fault { kind: Kind::Hang, text }],
             None => {
-                judge(&self.case, &End { dead, cut, diaries, memory: board.memory.into_inner(), said: None })
+                judge(&self.case, &End { dead, cut, diaries, memory: ledger.memory.into_inner(), said: None })
             }
         };
         Outcome { faults, deaths, is_cut, steps }
@@ -243,7 +243,7 @@ struct Simulated {
     /// In this order: the engine goes last, and its channel with it.
     alive: Option<(Part, Engine)>,
     case: Rc<Case>,
-    board: Rc<Board>,
+    ledger: Rc<Ledger>,
     death: Option<When>,
     /// When what the death comes behind was seen to have begun.
     begun_at: Option<Duration>,
@@ -253,30 +253,30 @@ struct Simulated {
 impl Actor for Simulated {
     fn step(&mut self, context: &mut Context<'_>) -> Step {
         let now = context.now();
-        self.board.now.set(now);
-        if self.board.hang.borrow().is_some() {
+        self.ledger.now.set(now);
+        if self.ledger.hang.borrow().is_some() {
             return Step::Done;
         }
         if self.is_to_die(now) {
             self.alive = None;
-            self.board.bury(self.me);
+            self.ledger.bury(self.me);
             return Step::Done;
         }
         let Some((part, engine)) = &mut self.alive else { return Step::Done };
         let polled = engine.poll();
-        let moved = self.board.moved_at.get();
+        let moved = self.ledger.moved_at.get();
         let is_over = part.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())).is_ready();
         if let Err(broken) = engine.check_invariants() {
-            panic!("invariant: {broken}\n{}", describe(&self.case, &self.board));
+            panic!("invariant: {broken}\n{}", describe(&self.case, &self.ledger));
         }
         if is_over {
-            self.board.leave(self.me);
+            self.ledger.leave(self.me);
             return Step::Done;
         }
-        if now.saturating_sub(self.board.moved_at.get()) > BOUND {
-            *self.board.hang.borrow_mut() = Some(describe(&self.case, &self.board));
+        if now.saturating_sub(self.ledger.moved_at.get()) > BOUND {
+            *self.ledger.hang.borrow_mut() = Some(describe(&self.case, &self.ledger));
         }
-        self.quiet = if polled || moved != self.board.moved_at.get() { 0 } else { self.quiet + 1 };
+        self.quiet = if polled || moved != self.ledger.moved_at.get() { 0 } else { self.quiet + 1 };
         if self.quiet < QUIET_TURNS {
             return Step::Again;
         }
@@ -290,8 +290,8 @@ impl Simulated {
         let (has_begun, delay) = match self.death {
             None => return false,
             Some(When::AtStart(delay)) => (true, delay),
-            Some(When::After(delay)) => (self.board.has(self.me, &Line::Ready), delay),
-            Some(When::Step(at, delay)) => (self.board.has(self.me, &Line::Begins(at)), delay),
+            Some(When::After(delay)) => (self.ledger.has(self.me, &Line::Ready), delay),
+            Some(When::Step(at, delay)) => (self.ledger.has(self.me, &Line::Begins(at)), delay),
         };
         if self.begun_at.is_none() && has_begun {
             self.begun_at = Some(now);
@@ -301,13 +301,13 @@ impl Simulated {
 }
 
 /// Who stands where, when nobody comes further.
-fn describe(case: &Case, board: &Board) -> String {
-    let (diaries, dead) = (board.diaries.borrow(), board.dead.borrow());
-    let places = (0..).zip(&*diaries).map(|(rank, lines)| case.place(rank, lines, board.is_gone(rank)));
+fn describe(case: &Case, ledger: &Ledger) -> String {
+    let (diaries, dead) = (ledger.diaries.borrow(), ledger.dead.borrow());
+    let places = (0..).zip(&*diaries).map(|(rank, lines)| case.place(rank, lines, ledger.is_gone(rank)));
     let places = places.collect::<String>();
     format!(
         "nobody has come further for {BOUND:?} of virtual time, at {:?}; dead: {dead:?}\n{places}",
-        board.now.get()
+        ledger.now.get()
     )
 }
 

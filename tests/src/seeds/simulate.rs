@@ -37,7 +37,7 @@ pub struct Report {
 
 /// What the ranks of a run share besides the network.
 #[derive(Default)]
-struct Board {
+struct Ledger {
     /// Actors that have come, by meeting.
     arrived: Vec<u32>,
     /// Actors that have told, by round.
@@ -52,7 +52,7 @@ struct Board {
     cells: HashMap<u32, Vec<Vec<u64>>>,
 }
 
-impl Board {
+impl Ledger {
     /// What all ranks wait for.
     fn words(&self) -> String {
         self.stuck.values().cloned().collect::<Vec<_>>().join(" | ")
@@ -70,12 +70,12 @@ struct Field {
     comms: Vec<(Vec<Group>, Option<HostRequest>)>,
     /// Contexts that this rank has named.
     contexts: u64,
-    board: Rc<RefCell<Board>>,
+    ledger: Rc<RefCell<Ledger>>,
 }
 
 impl Ground for Field {
     fn arrive(&mut self, meeting: usize) {
-        let arrived = &mut self.board.borrow_mut().arrived;
+        let arrived = &mut self.ledger.borrow_mut().arrived;
         if arrived.len() <= meeting {
             arrived.push(0);
         }
@@ -83,15 +83,15 @@ impl Ground for Field {
     }
 
     fn have_met(&mut self, meeting: usize) -> Result<bool> {
-        Ok(self.board.borrow().arrived[meeting] == self.actors)
+        Ok(self.ledger.borrow().arrived[meeting] == self.actors)
     }
 
     fn tell(&mut self, round: u32, actor: u32) {
-        self.board.borrow_mut().told.insert((round, actor));
+        self.ledger.borrow_mut().told.insert((round, actor));
     }
 
     fn has_told(&self, round: u32, actor: u32) -> Option<bool> {
-        Some(self.board.borrow().told.contains(&(round, actor)))
+        Some(self.ledger.borrow().told.contains(&(round, actor)))
     }
 
     fn barrier(&mut self) -> Result<bool> {
@@ -108,7 +108,7 @@ impl Ground for Field {
     }
 
     fn publish(&mut self, window: usize, address: u64) {
-        self.board.borrow_mut().addresses.insert((window, self.me), address);
+        self.ledger.borrow_mut().addresses.insert((window, self.me), address);
     }
 
     fn group(&self, thread: u32) -> Group {
@@ -145,14 +145,14 @@ impl Ground for Field {
     }
 
     fn address(&self, window: usize, rank: u32) -> u64 {
-        self.board.borrow().addresses[&(window, rank)]
+        self.ledger.borrow().addresses[&(window, rank)]
     }
 }
 
 /// A rank in the scheduler of virtual time.
 struct Simulated {
     player: Player<Field>,
-    board: Rc<RefCell<Board>>,
+    ledger: Rc<RefCell<Ledger>>,
     quiet: u32,
 }
 
@@ -163,17 +163,17 @@ impl Actor for Simulated {
         if let Err(broken) = self.player.engine.check_invariants() {
             panic!("{}: invariant: {broken}", self.player.describe());
         }
-        let mut board = self.board.borrow_mut();
-        board.idle = if turn == Turn::Waits { board.idle + 1 } else { 0 };
-        if board.idle > MOST_IDLE {
-            board.stuck.insert(self.player.me, self.player.describe());
-            let is_told = board.stuck.len() + board.cells.len() == self.player.program.ranks as usize;
-            assert!(!is_told, "nobody comes further: {}", board.words());
+        let mut ledger = self.ledger.borrow_mut();
+        ledger.idle = if turn == Turn::Waits { ledger.idle + 1 } else { 0 };
+        if ledger.idle > MOST_IDLE {
+            ledger.stuck.insert(self.player.me, self.player.describe());
+            let is_told = ledger.stuck.len() + ledger.cells.len() == self.player.program.ranks as usize;
+            assert!(!is_told, "nobody comes further: {}", ledger.words());
         }
         if turn == Turn::Over {
-            board.cells.insert(self.player.me, std::mem::take(&mut self.player.cells));
+            ledger.cells.insert(self.player.me, std::mem::take(&mut self.player.cells));
             for (place, seen) in std::mem::take(&mut self.player.log) {
-                board.log.entry(place).or_default().extend(seen);
+                ledger.log.entry(place).or_default().extend(seen);
             }
             return Step::Done;
         }
@@ -201,7 +201,7 @@ impl Plan {
         let ranks = program.ranks;
         let mut world =
             SimWorld::new(ranks, self.sim.clone(), self.latency.clone(), self.seed).against(self.adversary);
-        let board = Rc::new(RefCell::new(Board::default()));
+        let ledger = Rc::new(RefCell::new(Ledger::default()));
         for me in 0..ranks {
             let net = world.net().clone();
             let host = Arc::new(net.host(Peer(me)));
@@ -220,17 +220,17 @@ impl Plan {
                 request: None,
                 comms: (0..program.threads).map(|thread| (vec![own_comm(thread, &group)], None)).collect(),
                 contexts: 0,
-                board: Rc::clone(&board),
+                ledger: Rc::clone(&ledger),
             };
             let player = Player::new(me, group, engine, field, Arc::clone(&program), Arc::clone(&compiled));
-            world.spawn(Peer(me), Simulated { player, board: Rc::clone(&board), quiet: 0 });
+            world.spawn(Peer(me), Simulated { player, ledger: Rc::clone(&ledger), quiet: 0 });
         }
         self.pauses.iter().for_each(|pause| world.plan(*pause));
         let report = world.run(MOST_TURNS).map_err(|stuck| stuck.to_string())?;
-        let board = board.borrow();
+        let ledger = ledger.borrow();
         chains::check(
-            &board.log,
-            |(window, rank, cell)| board.cells[&rank][window][cell as usize],
+            &ledger.log,
+            |(window, rank, cell)| ledger.cells[&rank][window][cell as usize],
             &compiled.counts,
         )?;
         let steps = compiled.steps[..program.actors() as usize].iter().map(|steps| steps.len() as u64).sum();

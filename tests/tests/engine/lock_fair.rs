@@ -39,7 +39,7 @@ enum Epoch {
 }
 
 impl Epoch {
-    async fn run(self, rank: &ScriptRank, window: &Window, board: &Board) {
+    async fn run(self, rank: &ScriptRank, window: &Window, ledger: &Ledger) {
         let (me, size) = (rank.me, rank.size);
         let begun = rank.now();
         let other = if size > 2 { 2 } else { 0 };
@@ -54,7 +54,7 @@ impl Epoch {
                 for target in targets {
                     rank.get(window, target).await;
                 }
-                self.work(rank, board).await;
+                self.work(rank, ledger).await;
                 rank.unlock_all(window).await;
             }
             Self::Two => {
@@ -62,7 +62,7 @@ impl Epoch {
                 rank.get(window, other).await;
                 rank.lock(window, Shared, WANTED).await;
                 rank.get(window, WANTED).await;
-                self.work(rank, board).await;
+                self.work(rank, ledger).await;
                 rank.unlock(window, WANTED).await;
                 rank.unlock(window, other).await;
             }
@@ -73,35 +73,35 @@ impl Epoch {
                     rank.lock(window, Shared, WANTED).await;
                     rank.get(window, WANTED).await;
                     rank.unlock(window, other).await;
-                    self.work(rank, board).await;
+                    self.work(rank, ledger).await;
                     rank.lock(window, Shared, other).await;
                     rank.get(window, other).await;
                     rank.unlock(window, WANTED).await;
                 }
                 rank.unlock(window, other).await;
                 // What counts is how long the wanted lock is held.
-                return board.note_epoch((rank.now() - begun) / 20);
+                return ledger.note_epoch((rank.now() - begun) / 20);
             }
             Self::One(kind) => {
                 rank.lock(window, kind, WANTED).await;
                 rank.get(window, WANTED).await;
-                self.work(rank, board).await;
+                self.work(rank, ledger).await;
                 rank.unlock(window, WANTED).await;
             }
         }
-        board.note_epoch(rank.now() - begun);
+        ledger.note_epoch(rank.now() - begun);
     }
 
-    async fn work(self, rank: &ScriptRank, board: &Board) {
-        board.open.set(board.open.get() + 1);
+    async fn work(self, rank: &ScriptRank, ledger: &Ledger) {
+        ledger.open.set(ledger.open.get() + 1);
         rank.compute(WORK).await;
-        board.open.set(board.open.get() - 1);
+        ledger.open.set(ledger.open.get() - 1);
     }
 }
 
 /// What the ranks of a world tell each other: they run on one thread.
 #[derive(Default)]
-struct Board {
+struct Ledger {
     /// Epochs of the others in which they compute.
     open: Cell<u32>,
     is_over: Cell<bool>,
@@ -110,7 +110,7 @@ struct Board {
     waits: RefCell<Vec<Duration>>,
 }
 
-impl Board {
+impl Ledger {
     fn note_epoch(&self, length: Duration) {
         self.longest_epoch.set(self.longest_epoch.get().max(length));
     }
@@ -118,29 +118,29 @@ impl Board {
 
 /// The last rank takes a lock of one rank now and then; each of the others repeats its epochs until it has had it.
 fn check(setup: &Setup, is_created: bool, seed: u64, kind: LockKind, epoch_of: impl Fn(u32) -> Epoch) {
-    let (board, epoch_of) = (&Board::default(), &epoch_of);
+    let (ledger, epoch_of) = (&Ledger::default(), &epoch_of);
     play(setup, seed, |rank| async move {
         let mut memory = [0; 8];
         let window = rank.window(is_created.then_some(&mut memory)).await;
         if rank.me + 1 == rank.size {
             for _ in 0..TIMES {
-                rank.until("an epoch of the others", || board.open.get() > 0).await;
+                rank.until("an epoch of the others", || ledger.open.get() > 0).await;
                 let begun = rank.now();
                 rank.lock(&window, kind, WANTED).await;
                 rank.get(&window, WANTED).await;
-                board.waits.borrow_mut().push(rank.now() - begun);
+                ledger.waits.borrow_mut().push(rank.now() - begun);
                 rank.unlock(&window, WANTED).await;
             }
-            board.is_over.set(true);
+            ledger.is_over.set(true);
         }
-        while !board.is_over.get() {
+        while !ledger.is_over.get() {
             assert!(rank.now() < LIMIT, "the last rank waits behind {:?} without end", epoch_of(rank.me));
-            epoch_of(rank.me).run(&rank, &window, board).await;
+            epoch_of(rank.me).run(&rank, &window, ledger).await;
         }
         rank.free(window).await;
     });
-    let waits = board.waits.borrow();
-    let (longest, epoch) = (*waits.iter().max().unwrap(), board.longest_epoch.get().max(WORK));
+    let waits = ledger.waits.borrow();
+    let (longest, epoch) = (*waits.iter().max().unwrap(), ledger.longest_epoch.get().max(WORK));
     let most = epoch * BOUND * (setup.ranks - 1);
     assert!(longest <= most, "a lock took {longest:?} where epochs of the others take {epoch:?}: {setup:?}");
 }
@@ -221,13 +221,13 @@ fn readers_that_hold_what_waiting_writers_want_end_on_every_path() {
 fn readers_and_writers_of_all_ranks_wait_a_bounded_time() {
     for ranks in [4, 6, 8] {
         for setup in [Setup::packets(ranks), Setup::mixed(ranks), Setup::direct(ranks)] {
-            let board = &Board::default();
+            let ledger = &Ledger::default();
             let longest_wait = &Cell::new(Duration::ZERO);
             play(&setup, 3, |rank| async move {
                 let window = rank.window(None).await;
                 for round in 0..ROUNDS {
                     if rank.me % 2 == 0 {
-                        Epoch::AllRing.run(&rank, &window, board).await;
+                        Epoch::AllRing.run(&rank, &window, ledger).await;
                     } else {
                         let target = (rank.me + round) % rank.size;
                         let begun = rank.now();
@@ -239,7 +239,7 @@ fn readers_and_writers_of_all_ranks_wait_a_bounded_time() {
                 }
                 rank.free(window).await;
             });
-            let (waited, epoch) = (longest_wait.get(), board.longest_epoch.get());
+            let (waited, epoch) = (longest_wait.get(), ledger.longest_epoch.get());
             assert!(
                 waited <= epoch * BOUND * (ranks - 1),
                 "a lock took {waited:?}, epochs {epoch:?}: {setup:?}"

@@ -3,7 +3,7 @@
 //! Dropping the future is the rank's death: none of the calls under way is ended. Syncs are not even dropped, since a process
 //! that is killed takes nothing back.
 
-use super::board::Board;
+use super::ledger::Ledger;
 use crate::faults::case::Case;
 use crate::faults::diary::Line;
 use crate::faults::program::{COUNTER, FENCED, PAIR, POSTED, SWAPPED, Step, digit, elements, stamp};
@@ -30,7 +30,7 @@ pub(super) struct Player {
     case: Rc<Case>,
     engine: Engine,
     host: Arc<SimHost>,
-    board: Rc<Board>,
+    ledger: Rc<Ledger>,
     at: usize,
     /// In front of the buffers: the channel ends with them.
     windows: Vec<Option<Window>>,
@@ -70,13 +70,19 @@ async fn end(window: &Window, begun: Result<Sync>) -> Result<()> {
 }
 
 impl Player {
-    pub(super) fn new(me: u32, case: Rc<Case>, engine: Engine, host: Arc<SimHost>, board: Rc<Board>) -> Self {
+    pub(super) fn new(
+        me: u32,
+        case: Rc<Case>,
+        engine: Engine,
+        host: Arc<SimHost>,
+        ledger: Rc<Ledger>,
+    ) -> Self {
         let len = elements(case.ranks) as usize;
         let memory =
             case.is_allocated.iter().map(|is_allocated| vec![0; if *is_allocated { 0 } else { len }]);
         let memory = memory.collect();
         let (windows, made, sheet) = (Vec::new(), None, Sheet::new(me));
-        Self { me, case, engine, host, board, at: 0, windows, made, sheet, memory }
+        Self { me, case, engine, host, ledger, at: 0, windows, made, sheet, memory }
     }
 
     pub(super) async fn play(mut self) {
@@ -90,25 +96,25 @@ impl Player {
             self.step(step).await;
         }
         self.note(Line::Over);
-        self.until(|board| board.all_have(&Line::Over)).await;
+        self.until(|ledger| ledger.all_have(&Line::Over)).await;
         self.dump().await;
         for window in std::mem::take(&mut self.windows).into_iter().flatten() {
             // A collective call: it may fail when a rank is dead, and must end.
-            let error = free(window).await.err().filter(|_| self.board.dead.borrow().is_empty());
+            let error = free(window).await.err().filter(|_| self.ledger.dead.borrow().is_empty());
             if let Some(error) = error {
                 self.note(Line::Broken(format!("free: {error}")));
             }
         }
         self.note(Line::Finalized);
-        self.until(|board| board.all_have(&Line::Finalized)).await;
+        self.until(|ledger| ledger.all_have(&Line::Finalized)).await;
     }
 
     fn note(&self, line: Line) {
-        self.board.note(self.me, line);
+        self.ledger.note(self.me, line);
     }
 
-    async fn until(&self, is_so: impl Fn(&Board) -> bool) {
-        while !is_so(&self.board) {
+    async fn until(&self, is_so: impl Fn(&Ledger) -> bool) {
+        while !is_so(&self.ledger) {
             give_way().await;
         }
     }
@@ -250,16 +256,16 @@ impl Player {
             Step::Collective { .. } => self.barrier(&self.members()).await,
             Step::Exchange { .. } => unreachable!("simulated ranks have no messages"),
             Step::Await { rank, step } => {
-                let is_there = |board: &Board| {
-                    board.has(*rank, &Line::Begins(*step))
-                        || board.has(*rank, &Line::Over)
-                        || board.is_gone(*rank)
+                let is_there = |ledger: &Ledger| {
+                    ledger.has(*rank, &Line::Begins(*step))
+                        || ledger.has(*rank, &Line::Over)
+                        || ledger.is_gone(*rank)
                 };
                 self.until(is_there).await;
                 Ok(())
             }
             Step::AwaitDeath { rank } => {
-                self.until(|board| board.is_dead(*rank)).await;
+                self.until(|ledger| ledger.is_dead(*rank)).await;
                 Ok(())
             }
             Step::LockInVain { window, target } => loop {
@@ -399,7 +405,7 @@ impl Player {
                 None => words.resize(words.len() + len, 0),
             }
         }
-        self.board.memory.borrow_mut()[self.me as usize] = Some(words);
+        self.ledger.memory.borrow_mut()[self.me as usize] = Some(words);
         self.note(Line::Dumped);
     }
 }

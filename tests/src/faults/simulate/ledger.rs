@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct Ledger {
     pub(super) diaries: RefCell<Vec<Vec<Line>>>,
     pub(super) memory: RefCell<Vec<Option<Vec<u64>>>>,
     /// In the order of their deaths.
@@ -19,7 +19,7 @@ pub(super) struct Board {
     pub(super) hang: RefCell<Option<String>>,
 }
 
-impl Board {
+impl Ledger {
     pub(super) fn new(ranks: u32) -> Self {
         let ranks = ranks as usize;
         Self {
