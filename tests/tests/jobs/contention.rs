@@ -79,7 +79,7 @@ fn locks_and_counters(ranks: u32, what: &str, path: &Path, names: &[&str]) -> (u
     (locks, names.iter().map(count).collect())
 }
 
-/// Most locks are taken by who runs, without a system call: a sleep, a turn given away, or a packet that wakes somebody.
+/// Most locks are taken by who runs, without a system call: a sleep, a yield, or a packet that wakes somebody.
 #[test]
 fn a_lock_in_shared_memory_takes_hardly_a_system_call_when_many_ranks_want_it() {
     if is_second_pass() {
@@ -95,7 +95,7 @@ fn a_lock_in_shared_memory_takes_hardly_a_system_call_when_many_ranks_want_it() 
             cost_us(&contend(2, what, path))
         );
         let (locks, counted) = locks_and_counters(8, what, path, &["sleeps", "turns_given", "packets_sent"]);
-        println!("{counted:?} sleeps, turns given and packets for {locks} locks of 8 ranks");
+        println!("{counted:?} sleeps, yields and packets for {locks} locks of 8 ranks");
         counted.iter().sum::<u64>() * LEAST_LOCKS_PER_CALL <= locks
     };
     assert!(
@@ -114,7 +114,7 @@ fn a_lock_in_shared_memory_is_hardly_waited_for_by_many_ranks_that_take_it_for_a
     let (what, path) = ("all whole", &PURE_PATHS[0]);
     let is_free = |_| {
         let (locks, counted) = locks_and_counters(8, what, path, &["locks_waited", "turns_given"]);
-        println!("{counted:?} ranks in line and turns given for {locks} locks of 8 ranks");
+        println!("{counted:?} ranks in line and yields for {locks} locks of 8 ranks");
         counted[0] * LEAST_LOCKS_PER_WAIT <= locks
     };
     assert!((0..ATTEMPTS).any(is_free), "a rank stands in line for less than {LEAST_LOCKS_PER_WAIT} locks");

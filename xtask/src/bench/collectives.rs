@@ -13,7 +13,7 @@ const RANKS: [u32; 4] = [2, 3, 4, 8];
 struct Row {
     name: String,
     nanoseconds: f64,
-    /// Packets, sleeps and turns given away of all ranks together, for one.
+    /// Packets, sleeps and yields of all ranks together, for one.
     counts: [f64; 3],
 }
 

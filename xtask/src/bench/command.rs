@@ -89,7 +89,7 @@ enum Other {
     },
     /// Calls between two ranks on every path of this library, through its Rust interface, as one table.
     Paths,
-    /// Small collectives of 2 to 8 ranks on every path of this library, with their packets, sleeps and turns given away.
+    /// Small collectives of 2 to 8 ranks on every path of this library, with their packets, sleeps and yields.
     Collectives,
 }
 

@@ -2,7 +2,8 @@
 
 use super::tree::{Finding, Tree};
 use super::{
-    dependencies, docs, length, models, rooms, shape, text, tuning, unsafety, variables, volume, words,
+    dependencies, docs, length, models, rooms, shape, text, tuning, unsafety, variables, vocabulary, volume,
+    words,
 };
 use crate::Outcome;
 use crate::workspace::Workspace;
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 /// Check the house rules that a machine can see.
 ///
 /// Prints `file:line: message` for each place where one is broken. The rules stand in xtask/src/tidy, the exceptions in
-/// xtask/tidy-exceptions.txt and xtask/unsafe-files.txt; exceptions may only shrink.
+/// xtask/tidy-exceptions.txt, xtask/unsafe-files.txt, xtask/circles.txt and xtask/vocabulary.txt; exceptions may only shrink.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
@@ -27,6 +28,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     unsafety::check,
     tuning::check,
     variables::check,
+    vocabulary::check,
     volume::check,
     words::check,
 ];
@@ -73,6 +75,7 @@ mod tests {
             ("f.rs", "//! F.\n#[cfg(all(test, loom))]\nmod model;\n"),
             ("k/src/a.rs", "//! A.\nuse crate::b;\n"),
             ("k/src/b.rs", "//! B.\nuse crate::a;\n"),
+            ("k/src/c.rs", "//! An agenda.\n"),
         ]);
         tree.dependencies.push(Dependency {
             member: "c".to_owned(),
@@ -93,6 +96,7 @@ mod tests {
             "needs mio",
             "runs the models",
             "a imports b",
+            "not a word of the vocabulary",
         ] {
             assert!(messages.iter().any(|m| m.contains(part)), "{part}: {messages:?}");
         }

@@ -18,6 +18,7 @@ mod tree;
 mod tuning;
 mod unsafety;
 mod variables;
+mod vocabulary;
 mod volume;
 mod words;
 

@@ -50,12 +50,7 @@ fn check_file(file: &File, line: &Line, findings: &mut Vec<Finding>) {
     for (index, text) in file.text.lines().enumerate().filter(|(_, text)| !(line.excuses)(text)) {
         let parts = parts(text);
         for word in line.words {
-            let wanted: Vec<&str> = word.split('_').collect();
-            let is_there = parts.windows(wanted.len()).any(|window| {
-                let is_one_name = window.iter().skip(1).all(|part| part.is_continued);
-                is_one_name && window.iter().map(|part| part.text.as_str()).eq(wanted.iter().copied())
-            });
-            if is_there {
+            if is_in_name(&parts, word) {
                 let message = format!("the word {word} may not stand here: {}", line.reason);
                 findings.push(Finding::new(&file.path, index + 1, message));
             }
@@ -63,18 +58,27 @@ fn check_file(file: &File, line: &Line, findings: &mut Vec<Finding>) {
     }
 }
 
+/// Whether it is a word, or words of one name.
+pub(super) fn is_in_name(parts: &[Part], word: &str) -> bool {
+    let wanted: Vec<&str> = word.split('_').collect();
+    parts.windows(wanted.len()).any(|window| {
+        let is_one_name = window.iter().skip(1).all(|part| part.is_continued);
+        is_one_name && window.iter().map(|part| part.text.as_str()).eq(wanted.iter().copied())
+    })
+}
+
 /// A part of a name.
 #[derive(Debug, PartialEq, Eq)]
-struct Part {
+pub(super) struct Part {
     /// In lower case.
-    text: String,
+    pub(super) text: String,
     /// Whether it belongs to the same name as the part before it.
     is_continued: bool,
 }
 
 /// Splits at everything that is not a letter or digit, and where a capital follows a small letter or starts the last word
 /// of capitals (`TCPStream`).
-fn parts(line: &str) -> Vec<Part> {
+pub(super) fn parts(line: &str) -> Vec<Part> {
     let chars: Vec<char> = line.chars().collect();
     let mut parts: Vec<Part> = Vec::new();
     let mut is_continued = false;

@@ -1,7 +1,7 @@
 //! What small collectives cost, by time and by what they are made of, on the path that the environment chooses.
 //!
 //! Each collective is made a few times first, so that contact with the other ranks is no part of what is measured. Rank 0
-//! prints a line for each: name, nanoseconds of one, and packets, sleeps and turns given away of all ranks together for one.
+//! prints a line for each: name, nanoseconds of one, and packets, sleeps and yields of all ranks together for one.
 //! Run by `cargo xtask bench collectives`.
 
 use rma::raw::{Given, Take};
@@ -68,7 +68,7 @@ fn measure(world: &World, name: &str, collective: Collective) -> Result<()> {
     Ok(())
 }
 
-/// Packets of messages, sleeps, and turns given away.
+/// Packets of messages, sleeps, and yields.
 fn counts(world: &World) -> [u64; 3] {
     let counters = world.runtime().engine().counters();
     [world.runtime().messenger().packets_sent(), counters.sleeps, counters.turns_given]

@@ -1,0 +1,169 @@
+//! One word for one thing: names and comments say what the field says.
+//!
+//! A word counts wherever it stands in Rust code: alone, in comments and literals, or as a part of a name in `snake_case` or
+//! `CamelCase`; words of a phrase stand one behind the other on a line. Files and folders that may still have a word are
+//! listed, and an entry whose place has it no more must be taken out.
+
+use super::tree::{File, Finding, Tree};
+use super::words::{is_in_name, parts};
+
+/// Where the list lies: a word, or a phrase with `_` between its words, and a path per line.
+const LIST: &str = "xtask/vocabulary.txt";
+
+/// The only file that has to name the words.
+const SELF: &str = "xtask/src/tidy/vocabulary.rs";
+
+/// Words in lower case, each with what stands in their place.
+const WORDS: &[(&str, &str)] = &[
+    ("agenda", "work list"),
+    ("board", "shared-memory collective slot"),
+    ("boards", "shared-memory collective slots"),
+    ("calm", "fast path, or idle"),
+    ("calmly", "on the fast path"),
+    ("gives_a_turn_away", "yields"),
+    ("gives_its_turn_away", "yields"),
+    ("habit", "eager issue"),
+    ("lone", "eager issue, or an operation element"),
+    ("long_way", "slow path"),
+    ("nudge", "wake-up"),
+    ("ordinary_way", "slow path"),
+    ("quickly", "on the fast path"),
+    ("short_way", "fast path"),
+    ("short_ways", "fast paths"),
+    ("sight", "observer"),
+    ("somebody_looks", "tracing is on"),
+    ("stranger", "unauthenticated connection"),
+    ("strangers", "unauthenticated connections"),
+];
+
+/// An entry of the list.
+#[derive(Debug)]
+struct Entry<'a> {
+    word: &'a str,
+    path: &'a str,
+    /// From 1.
+    line: usize,
+    is_used: bool,
+}
+
+pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
+    let mut entries = read_list(tree, findings);
+    for file in tree.rust_files().filter(|file| file.path != SELF) {
+        check_file(file, &mut entries, findings);
+    }
+    for Entry { word, path, line, .. } in entries.iter().filter(|entry| !entry.is_used) {
+        findings.push(Finding::new(LIST, *line, format!("{path} has no {word}: take the entry out")));
+    }
+}
+
+fn check_file(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding>) {
+    for (index, text) in file.text.lines().enumerate() {
+        let (parts, lower) = (parts(text), text.to_lowercase());
+        for (word, instead) in WORDS {
+            if !is_in_name(&parts, word) && !is_phrase(&lower, word) {
+                continue;
+            }
+            let mut is_listed = false;
+            for entry in
+                entries.iter_mut().filter(|entry| entry.word == *word && covers(entry.path, &file.path))
+            {
+                entry.is_used = true;
+                is_listed = true;
+            }
+            if !is_listed {
+                let message =
+                    format!("\"{}\" is not a word of the vocabulary: {instead}", word.replace('_', " "));
+                findings.push(Finding::new(&file.path, index + 1, message));
+            }
+        }
+    }
+}
+
+/// Whether the words of a phrase stand in a line.
+fn is_phrase(lower: &str, word: &str) -> bool {
+    word.contains('_') && lower.contains(&word.replace('_', " "))
+}
+
+/// Whether a path of the list is that of the file, or of a folder that it lies in.
+fn covers(listed: &str, path: &str) -> bool {
+    path.strip_prefix(listed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn read_list<'a>(tree: &'a Tree, findings: &mut Vec<Finding>) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    for (index, text) in tree.file(LIST).map_or("", |file| &file.text).lines().enumerate() {
+        let line = index + 1;
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        match text.split_once(' ').filter(|(word, _)| WORDS.iter().any(|(known, _)| known == word)) {
+            Some((word, path)) => entries.push(Entry { word, path, line, is_used: false }),
+            None => findings.push(Finding::new(LIST, line, "not a word of the rule and a path")),
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::messages_of;
+    use super::*;
+
+    fn messages(files: &[(&str, &str)]) -> Vec<String> {
+        messages_of(check, files)
+    }
+
+    #[test]
+    fn words_are_found_in_every_spelling() {
+        for text in [
+            "struct Agenda;",
+            "self.agenda.push(1);",
+            "// The agenda of a poll.",
+            "fn note_agenda() {}",
+            "\"an Agenda\"",
+            "const AGENDA_LEN: usize = 1;",
+            "// the ordinary way of a call",
+            "fn ordinary_way() {}",
+            "OrdinaryWay",
+        ] {
+            assert_eq!(messages(&[("crates/k/src/a.rs", text)]).len(), 1, "{text}");
+        }
+        let found = messages(&[("k/src/a.rs", "\nlet is_ordinary_way = true;")]);
+        assert_eq!(found, ["k/src/a.rs:2: \"ordinary way\" is not a word of the vocabulary: slow path"]);
+    }
+
+    #[test]
+    fn longer_words_and_other_files_are_silent() {
+        for text in ["agendas", "oversight", "alone", "onboard", "ordinary { Way::Done }", "way ordinary"] {
+            assert_eq!(messages(&[("k/src/a.rs", text)]), [""; 0], "{text}");
+        }
+        assert_eq!(messages(&[("docs/a.md", "agenda"), (SELF, "agenda")]), [""; 0]);
+    }
+
+    #[test]
+    fn every_word_can_be_found() {
+        for (word, _) in WORDS {
+            let text = format!("// {}", word.replace('_', " "));
+            let found = format!("k/src/a.rs:1: \"{}\" is not", &text[3..]);
+            let messages = messages(&[("k/src/a.rs", &text)]);
+            assert!(messages.iter().any(|message| message.starts_with(&found)), "{messages:?}");
+        }
+    }
+
+    #[test]
+    fn the_list_only_shrinks() {
+        let with = |list: &str| {
+            messages(&[("k/src/a.rs", "// A calm habit."), ("kk/src/a.rs", "// A calm look."), (LIST, list)])
+        };
+        assert_eq!(with("# why\ncalm k\nhabit k/src/a.rs\n\ncalm kk\n"), [""; 0]);
+        assert_eq!(with("calm k\nhabit k\n").len(), 1, "a folder is a whole one");
+        assert_eq!(
+            with("calm k\nhabit k\ncalm kk\nhabit kk\n"),
+            ["xtask/vocabulary.txt:4: kk has no habit: take the entry out"]
+        );
+        assert_eq!(
+            with("calm k\nhabit k\ncalm kk\npanic kk\n"),
+            ["xtask/vocabulary.txt:4: not a word of the rule and a path"]
+        );
+    }
+}
