@@ -215,7 +215,7 @@ unsafe impl Channel for ShmChannel {
                 if out.commit(len) {
                     link.ring();
                 }
-                // Who only sends comes to look at its sockets as often as who polls.
+                // A process that only sends looks at its sockets as often as one that polls.
                 self.until_check = self.until_check.saturating_sub(1).max(1);
                 Ok(Room::Granted)
             }

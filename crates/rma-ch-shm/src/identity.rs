@@ -13,7 +13,7 @@ use std::{fmt, io};
 /// Bytes of a proof.
 pub(crate) const PROOF_LEN: usize = 32;
 
-/// Names that a socket may have. The first serves unless somebody has taken it, which takes the secret or 2¹²⁸ guesses.
+/// Names that a socket may have. The first serves unless another process has taken it, which takes the secret or 2¹²⁸ guesses.
 const NAMES: u8 = 8;
 
 /// What a socket is for.

@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Most connections that wait for their first message. It follows the connecting at once, so one that has to make way has
-/// been stopped in between, or belongs to nobody of this job.
+/// been stopped in between, or belongs to no process of this job.
 const GREETERS: usize = 256;
 
 /// Sources looked at, and connections accepted, in one look.

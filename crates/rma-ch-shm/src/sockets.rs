@@ -39,7 +39,7 @@ impl<const N: usize> Received<N> {
     }
 }
 
-/// A socket that accepts connections, at the first of the addresses that nobody has taken.
+/// A socket that accepts connections, at the first of the addresses that is free.
 pub(crate) fn listen_at(
     addresses: impl Iterator<Item = io::Result<SocketAddrUnix>>,
     backlog: u64,
@@ -69,7 +69,7 @@ pub(crate) fn connect_to(addresses: impl Iterator<Item = io::Result<SocketAddrUn
         let connected = connect(&socket, &address?).map_err(io::Error::from);
         match connected.and_then(|()| check_user(&socket)) {
             Ok(()) => return Ok(socket),
-            // A backlog that is full may be that of somebody who has taken the name, so the others are tried as well.
+            // A backlog that is full may be that of a process that has taken the name, so the others are tried as well.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => why = error,
             Err(_) if why.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}

@@ -82,7 +82,7 @@ pub struct TcpSettings {
     pub size: u32,
     /// Name of the job, so that the processes of two jobs never mix.
     pub job: String,
-    /// What all processes of the job know and nobody else.
+    /// What all processes of the job know, and no other process.
     pub secret: [u8; 32],
     /// Address of the interface to listen on: a specific one, since it is what the others connect to.
     pub listen: IpAddr,

@@ -91,7 +91,7 @@ pub(crate) enum Reason {
     /// The two processes differ in whether frames are authenticated.
     Authenticate(bool),
     Proof,
-    /// Bits that are always zero, or a code that nobody sends.
+    /// Bits that are always zero, or a code that is never sent.
     Reserved,
     /// The other side has no descriptor left for a connection.
     Files,
@@ -373,7 +373,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The answer to whoever has connected and cannot be taken in, whatever it says.
+/// The answer to a connection that cannot be taken in, whatever it says.
 pub(crate) fn turned_away() -> [u8; ANSWER] {
     emit_answer(Reason::Files.code(), Processor::HERE, &[0; 32])
 }

@@ -5,7 +5,7 @@
 //!   (`contact`, `dial`, `unauthenticated`). Both sides prove that they know the job's secret before a byte of the job is
 //!   believed (`handshake`, `exchange`). When two peers connect to each other at the same time, both keep the connection
 //!   that the lower one began (`peers`). Unauthenticated connections, whatever they send or do not send, cost a bounded amount of memory
-//!   and time and disturb nobody.
+//!   and time and disturb no peer.
 //! * **Sending.** Packets are framed into a ring for each lane (`queue`, `ring`, `frame`) and leave many at a time; bodies
 //!   leave from where they lie, in pieces between which the other lane gets its turn.
 //! * **Receiving.** Small packets are read many at a time and handed over from the buffer; a body is read straight into

@@ -65,7 +65,7 @@ impl Readiness {
         })
     }
 
-    /// Makes every event wake whoever sleeps behind `registrar`.
+    /// Makes every event wake the sleeper behind `registrar`.
     pub(crate) fn join(&self, registrar: &Registrar) -> io::Result<()> {
         registrar.add_readable(self.poll.registry().as_fd())
     }

@@ -6,7 +6,7 @@
 //!
 //! A tag is the first half of HMAC-SHA-256 under a key of this connection and direction ([`Keys`]), over which of the two it is,
 //! the record's number, which is not sent, and the bytes. So a record holds in its place only: one that was changed, left out, put
-//! in, sent again or moved is found. The length has a tag of its own, so that nobody waits for bytes that were never announced.
+//! in, sent again or moved is found. The length has a tag of its own, so that no receiver waits for bytes that were never announced.
 //!
 //! Invariants: no byte of a piece is handed out before its tag was compared, in constant time; what is sealed lies in memory of
 //! this file's own, since memory that others may write would change behind its tag. Knows no frames and no peers.

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
-/// The longest queue of connections that nobody has accepted; the system cuts it to its own limit.
+/// The longest queue of connections that are not accepted yet; the system cuts it to its own limit.
 const BACKLOG: i32 = i32::MAX;
 /// The system counts its own records of each segment against the receive buffer, and drops what does not fit; under this
 /// size it drops most of what comes, and each time waits for a timer.

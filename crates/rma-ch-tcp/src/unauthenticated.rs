@@ -88,7 +88,7 @@ impl Unauthenticated {
         (self.slots.insert(incoming), deadline)
     }
 
-    /// Who is the next to make way, and from when on.
+    /// Which connection is the next to make way, and from when on.
     pub(crate) fn next_to_go(&self) -> Option<(usize, Instant)> {
         let times = self.slots.iter().map(|(index, incoming)| (index, incoming.makes_way_at));
         times.min_by_key(|(_, at)| *at)
@@ -161,7 +161,7 @@ impl Incoming {
             Stage::Hello => {
                 let hello = self.exchange.receive();
                 let Some(hello) = hello? else {
-                    // Who speaks something else is not waited for.
+                    // A connection that speaks something else is not waited for.
                     return match check_start(self.exchange.partial()) {
                         Ok(()) => Ok(Progress::None),
                         Err(reason) => Err(Leaving::Wrong(reason.to_string())),

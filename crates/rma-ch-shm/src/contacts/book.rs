@@ -33,7 +33,7 @@ pub(crate) struct Contacts {
     /// Hellos that could not be sent yet.
     pub(super) waiting: Vec<Hello>,
     pub(super) news: Vec<News<LONGEST>>,
-    /// Whether somebody may be asleep who must hear of what comes.
+    /// Whether a sleeper must hear of what comes.
     pub(super) is_awaited: bool,
     /// Whether it was said that connections cannot be accepted.
     pub(super) has_warned: bool,

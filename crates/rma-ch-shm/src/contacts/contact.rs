@@ -4,7 +4,7 @@
 //! taken for gone, and before it is contacted, the door is swept: every connection that was made until then is heard. Since
 //! a process sends its hello before its goodbye, nothing that it sent is lost.
 //!
-//! Invariant: nobody becomes a peer without the proof of the job's secret.
+//! Invariant: no process becomes a peer without the proof of the job's secret.
 
 use super::book::{Contacts, Hello, State};
 use crate::block::Block;

@@ -1,6 +1,6 @@
 //! One lane from one peer: records become packets, bulk heads and bodies.
 //!
-//! Invariants: a packet is copied out of shared memory before anybody looks at it, so that what was checked is what is
+//! Invariants: a packet is copied out of shared memory before it is looked at, so that what was checked is what is
 //! used; a body goes from the ring to its place without a stop; what does not fit the order head, body, body, … ends the
 //! connection. A poll never takes more than its allowance.
 

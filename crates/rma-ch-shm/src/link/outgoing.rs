@@ -32,7 +32,7 @@ impl Outgoing {
         Self { ring, body: None, sent: None, wanted: None }
     }
 
-    /// Makes room for a packet of `len` bytes. `is_awaited` says that somebody sleeps who must hear of room.
+    /// Makes room for a packet of `len` bytes. `is_awaited` says that a sleeper must hear of room.
     pub(crate) fn reserve(&mut self, len: usize, is_awaited: bool) -> Result<Room, Corrupt> {
         let is_free = self.body.is_none();
         self.ask(is_free, len, is_awaited)
@@ -157,7 +157,7 @@ impl Outgoing {
         }
     }
 
-    /// Forgets who waits for room; says whether somebody did.
+    /// Forgets the waiters for room; says whether there were any.
     pub(crate) fn take_wanted(&mut self) -> bool {
         self.wanted.take().is_some()
     }

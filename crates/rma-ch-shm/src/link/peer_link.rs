@@ -214,7 +214,7 @@ impl Link {
         self.out.iter().for_each(Outgoing::arm);
     }
 
-    /// Asks for everything while somebody sleeps who has asked all other peers: the doorbell is not emptied.
+    /// Asks for everything while a sleeper has asked all other peers: the doorbell is not emptied.
     pub(crate) fn arm_without_clearing(&mut self) {
         self.consumers().for_each(Consumer::arm);
         self.arm_for_room();
@@ -262,7 +262,7 @@ impl Link {
         match self.ending {
             Ending::Dead(failure) | Ending::Broken(failure) => Some(failure),
             Ending::Open | Ending::Parting | Ending::Left => {
-                // Whoever waits for room asks again, and is told that the peer has left.
+                // A waiter for room asks again, and learns that the peer has left.
                 for lane in Lane::ALL {
                     if self.out[lane as usize].take_wanted() {
                         sink.writable(self.peer, lane);
@@ -302,7 +302,7 @@ impl Link {
         if matches!(self.ending, Ending::Broken(_)) {
             return Ok(());
         }
-        // Responses first: they are what somebody waits for.
+        // Responses first: a caller waits for them.
         let mut must_ring = self.receive(Lane::Response, sink, scratch, allowance)?;
         must_ring |= self.receive(Lane::Request, sink, scratch, allowance)?;
         if self.out.iter().any(Outgoing::is_busy) && matches!(self.ending, Ending::Open | Ending::Parting) {

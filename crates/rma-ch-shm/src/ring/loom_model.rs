@@ -12,7 +12,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use rma_core::channel::Lane;
 
-/// What a doorbell is to the model: a ring stays until somebody waits for it, or forgets it.
+/// What a doorbell is to the model: a ring stays until a waiter takes it, or forgets it.
 struct Bell {
     is_rung: Mutex<bool>,
     changed: Condvar,

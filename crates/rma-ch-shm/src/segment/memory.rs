@@ -1,7 +1,7 @@
 //! Shared memory without a name: a memfd, or where that is not to be had a nameless file of a memory file system.
 //!
 //! Invariants: nothing is ever listed in a directory, so nothing is left behind whenever a process ends; a memfd's size is
-//! sealed before anybody else sees it; no page is touched, so unused memory costs nothing. Each step that fails leaves one
+//! sealed before another process sees it; no page is touched, so unused memory costs nothing. Each step that fails leaves one
 //! line, in the log and in the error.
 //!
 //! What cannot be seen in time: pages are taken when they are first touched, and a limit on this process's memory (a
@@ -83,7 +83,7 @@ impl SharedMemory {
             }
         }
         let error = SegmentError { len, attempts };
-        // Whoever asked says what it does without.
+        // The caller says what it does without.
         tracing::info!("{error}");
         Err(error)
     }

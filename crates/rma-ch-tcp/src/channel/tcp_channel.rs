@@ -207,7 +207,7 @@ impl TcpChannel {
             return;
         };
         if connection.ended {
-            // There is nothing to read, but a reason to look: perhaps nobody reads any more.
+            // There is nothing to read, but a reason to look: perhaps the peer does not read any more.
             if connection.write_error.is_some() || socket::error(connection.socket.as_fd()).is_err() {
                 self.part(place);
             }
