@@ -3,18 +3,17 @@
 use clap::{Parser, ValueEnum};
 use rma::demo::halo::{Halo, Synchronization};
 use rma::demo::heat::{Block, Plate};
-use rma::demo::{bar, picture, share};
+use rma::demo::picture::PictureFile;
+use rma::demo::{Refusal, all_or_nobody, bar, share};
 use rma::{ReduceOp, World};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 /// 2-D heat diffusion with one-sided halo exchange.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "heat2d", version)]
 struct Options {
     /// Rows of the plate, edges included
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,22 +47,16 @@ enum Sync {
     Lock,
 }
 
-/// Longest side of the picture.
-const MOST_PIXELS: usize = 1024;
-
 fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("heat2d: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    rma::demo::main(run)
 }
 
-fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let world = World::init()?;
+fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
+    let picture = match world.rank() {
+        0 if !options.no_picture => PictureFile::open(&options.output).map(Some),
+        _ => Ok(None),
+    };
+    let picture = all_or_nobody(world, picture.map_err(refusal))?;
     let plate = Plate { rows: options.rows as usize, cols: options.cols as usize, conduction: 0.2 };
     let rows = share(plate.rows as u64, world.size(), world.rank());
     let mut block = Block::new(plate, rows.start as usize..rows.end as usize);
@@ -71,8 +64,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         Sync::Fence => Synchronization::Fence,
         Sync::Lock => Synchronization::Lock,
     };
-    let mut halo = Halo::new(&world, &block, plate.cols, synchronization)?;
-    let bar = bar::bar(if world.rank() == 0 { options.steps } else { 0 });
+    let mut halo = Halo::new(world, &block, plate.cols, synchronization)?;
+    let bar = bar::bar(world.rank(), options.steps);
     world.barrier()?;
     let start = Instant::now();
     let mut change = 0.0;
@@ -87,20 +80,28 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     halo.free()?;
     let residual = world.allreduce(ReduceOp::Max, &[change])?[0];
     if options.packets {
-        rma::demo::report_packets(&world)?;
+        rma::demo::report_packets(world)?;
     }
-    let Some(parts) = world.gather(0, block.cells())? else { return Ok(world.finalize()?) };
-    let cells = parts.concat();
-    let updates = cells.len() as f64 * options.steps as f64;
-    println!("{} x {} cells, {} steps on {} ranks", plate.rows, plate.cols, options.steps, world.size());
-    println!("{:.4e} cells/s, residual {residual:.6e}", updates / seconds.max(f64::MIN_POSITIVE));
-    if options.check {
-        check(plate, options.steps, &cells, residual)?;
-    }
-    if !options.no_picture {
-        write_picture(&options.output, &cells, plate.cols)?;
-    }
-    Ok(world.finalize()?)
+    let parts = world.gather(0, block.cells())?;
+    let told = parts.map_or(Ok(()), |parts| {
+        let cells = parts.concat();
+        let updates = cells.len() as f64 * options.steps as f64;
+        println!("{} x {} cells, {} steps on {} ranks", plate.rows, plate.cols, options.steps, world.size());
+        println!("{:.4e} cells/s, residual {residual:.6e}", updates / seconds.max(f64::MIN_POSITIVE));
+        if options.check {
+            check(plate, options.steps, &cells, residual)?;
+        }
+        if let Some(picture) = picture {
+            picture.write(&cells, plate.cols)?;
+            println!("wrote {}", options.output.display());
+        }
+        Ok(())
+    });
+    all_or_nobody(world, told.map_err(refusal))
+}
+
+fn refusal(error: String) -> Refusal {
+    Refusal::new(format!("heat2d: {error}"))
 }
 
 fn check(plate: Plate, steps: u64, cells: &[f64], residual: f64) -> Result<(), String> {
@@ -114,13 +115,5 @@ fn check(plate: Plate, steps: u64, cells: &[f64], residual: f64) -> Result<(), S
         ));
     }
     println!("equal to the serial run, bit by bit");
-    Ok(())
-}
-
-fn write_picture(path: &Path, cells: &[f64], cols: usize) -> Result<(), String> {
-    let fail = |error| format!("the picture {} cannot be written: {error}", path.display());
-    let file = File::create(path).map_err(fail)?;
-    picture::write_png(BufWriter::new(file), cells, cols, 0.0..=1.0, MOST_PIXELS).map_err(fail)?;
-    println!("wrote {}", path.display());
     Ok(())
 }

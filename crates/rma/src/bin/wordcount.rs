@@ -4,16 +4,18 @@ use clap::Parser;
 use rma::World;
 use rma::demo::table::WordTable;
 use rma::demo::words::{Counts, range_of_share};
-use rma::demo::{bar, report_packets};
+use rma::demo::{Refusal, all_or_nobody, bar, report_packets};
 use std::error::Error;
+use std::fmt::Display;
 use std::fs::File;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 /// Distributed word count.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "wordcount", version)]
 struct Options {
     /// The text, UTF-8; other bytes separate words
     file: PathBuf,
@@ -38,32 +40,20 @@ struct Options {
 const FEWEST_SLOTS: u64 = 1024;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("wordcount: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    rma::demo::main(run)
 }
 
-fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let world = World::init()?;
+fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
     let of_file = |error| format!("{}: {error}", options.file.display());
-    let file = File::open(&options.file).map_err(of_file)?;
-    let metadata = file.metadata().map_err(of_file)?;
-    if !metadata.is_file() {
-        return Err(of_file(std::io::Error::other("not a regular file")).into());
-    }
-    let len = metadata.len();
+    let text = open(&options.file).map_err(|error| refusal(of_file(error)));
+    let (file, len) = all_or_nobody(world, text)?;
     let slots = options.slots.unwrap_or(len / 8).max(options.slots.unwrap_or(FEWEST_SLOTS));
-    let mut table = WordTable::new(&world, slots, len)?;
+    let mut table = WordTable::new(world, slots, len)?;
     // Blocks are dealt out in turn, so that ranks finish together.
     let blocks = u32::try_from(len.div_ceil(options.block_kib * 1024))
         .map_err(|_| "too many blocks: --block-kib is too small")?;
     let blocks = blocks.max(world.size());
-    let bar = bar::bar(if world.rank() == 0 { u64::from(blocks.div_ceil(world.size())) } else { 0 });
+    let bar = bar::bar(world.rank(), u64::from(blocks.div_ceil(world.size())));
     world.barrier()?;
     let start = Instant::now();
     for block in (world.rank()..blocks).step_by(world.size() as usize) {
@@ -78,9 +68,9 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let own = table.own_words();
     table.free()?;
     if options.packets {
-        report_packets(&world)?;
+        report_packets(world)?;
     }
-    let Some(all) = collect(&world, &own)? else { return Ok(world.finalize()?) };
+    let Some(all) = collect(world, &own)? else { return all_or_nobody(world, Ok(())) };
     print(&all, options.top);
     let rate = len as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE);
     println!(
@@ -89,15 +79,32 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         all.distinct(),
         world.size()
     );
-    if options.check {
-        let serial = Counts::of(&file, 0..len).map_err(of_file)?;
-        if serial != all {
-            let (words, different) = (serial.total(), serial.distinct());
-            return Err(format!("the serial count differs: {words} words, {different} different").into());
-        }
-        println!("equal to the serial count");
+    let checked = if options.check { check(&all, &file, len).map_err(refusal) } else { Ok(()) };
+    all_or_nobody(world, checked)
+}
+
+fn refusal(error: impl Display) -> Refusal {
+    Refusal::new(format!("wordcount: {error}"))
+}
+
+fn check(all: &Counts, file: &File, len: u64) -> Result<(), String> {
+    let serial = Counts::of(file, 0..len).map_err(|error| error.to_string())?;
+    if serial != *all {
+        let (words, different) = (serial.total(), serial.distinct());
+        return Err(format!("the serial count differs: {words} words, {different} different"));
     }
-    Ok(world.finalize()?)
+    println!("equal to the serial count");
+    Ok(())
+}
+
+/// The text, with its length.
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    Ok((file, metadata.len()))
 }
 
 /// All words on rank 0.

@@ -15,9 +15,9 @@ pub const TERMINAL: &str = "RMA_DEMO_TERMINAL";
 const REDRAWS_PER_S: u8 = 10;
 const TEMPLATE: &str = "{bar:40} {percent:>3} %  {elapsed} elapsed, {eta} left";
 
-/// A bar of `steps`, hidden when there is no terminal to draw it on.
-pub fn bar(steps: u64) -> ProgressBar {
-    bar_on(target(std::env::var_os(TERMINAL)), steps)
+/// A bar of `steps` on rank 0, which stands for all; hidden on the other ranks, and without a terminal to draw it on.
+pub fn bar(rank: u32, steps: u64) -> ProgressBar {
+    bar_on(target(rank, std::env::var_os(TERMINAL)), steps)
 }
 
 fn bar_on(target: ProgressDrawTarget, steps: u64) -> ProgressBar {
@@ -29,7 +29,10 @@ fn bar_on(target: ProgressDrawTarget, steps: u64) -> ProgressBar {
     }
 }
 
-fn target(named: Option<OsString>) -> ProgressDrawTarget {
+fn target(rank: u32, named: Option<OsString>) -> ProgressDrawTarget {
+    if rank != 0 {
+        return ProgressDrawTarget::hidden();
+    }
     if std::io::stderr().is_terminal() {
         return ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S);
     }
@@ -51,12 +54,24 @@ mod tests {
     fn what_is_not_a_terminal_gets_no_bar() {
         if !std::io::stderr().is_terminal() {
             for name in [None, Some("/dev/null".into()), Some("/no/such/file".into())] {
-                assert!(target(name).is_hidden());
+                assert!(target(0, name).is_hidden());
             }
-            let bar = bar(3);
+            let bar = bar(0, 3);
             bar.inc(3);
             assert!(bar.is_hidden());
         }
+    }
+
+    #[test]
+    fn only_rank_0_has_a_bar() {
+        if std::io::stderr().is_terminal() {
+            return;
+        }
+        let terminal = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR).unwrap();
+        rustix::pty::grantpt(&terminal).and_then(|()| rustix::pty::unlockpt(&terminal)).unwrap();
+        let name = rustix::pty::ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+        let is_hidden = |rank| target(rank, Some(name.clone().into())).is_hidden();
+        assert_eq!([0, 1, 7].map(is_hidden), [false, true, true]);
     }
 
     #[test]

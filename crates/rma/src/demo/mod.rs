@@ -10,8 +10,10 @@ pub mod heat;
 mod packets;
 pub mod picture;
 mod share;
+mod start;
 pub mod table;
 pub mod words;
 
 pub use packets::report_packets;
 pub use share::share;
+pub use start::{Outcome, Refusal, all_or_nobody, main};

@@ -1,7 +1,21 @@
 //! Temperatures as a PNG file: one byte per pixel, and a palette from dark to bright.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+/// Longest side of a picture.
+const MOST_PIXELS: usize = 1024;
+
+/// The file of a picture, opened before there is one, so that a place that refuses is found before the work.
+#[derive(Debug)]
+pub struct PictureFile {
+    path: PathBuf,
+    file: File,
+    /// Nothing was there, and nothing shall be until the picture is written.
+    is_new: bool,
+}
 
 /// Colours at equal distances from cold to hot, between which the palette is linear. Brightness grows all the way, so the
 /// picture reads in grey as well.
@@ -14,6 +28,52 @@ const COLOURS: [[u8; 3]; 7] = [
     [252, 184, 60],
     [252, 252, 210],
 ];
+
+impl PictureFile {
+    /// Opens the file; a picture that is there stays until the next is written.
+    ///
+    /// # Errors
+    /// When it cannot be written, with its path.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let is_new = path.symlink_metadata().is_err();
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| refused(path, &error))?;
+        Ok(Self { path: path.to_owned(), file, is_new })
+    }
+
+    /// Writes temperatures from 0 to 1, rows of `cols` values each.
+    ///
+    /// # Errors
+    /// When the disk is full, say.
+    pub fn write(mut self, cells: &[f64], cols: usize) -> Result<(), String> {
+        self.put(cells, cols).map_err(|error| refused(&self.path, &error))?;
+        self.is_new = false;
+        Ok(())
+    }
+
+    fn put(&self, cells: &[f64], cols: usize) -> io::Result<()> {
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        let mut out = BufWriter::new(&self.file);
+        write_png(&mut out, cells, cols, 0.0..=1.0, MOST_PIXELS)?;
+        // What is left in the buffer may be all there is.
+        out.flush()
+    }
+}
+
+impl Drop for PictureFile {
+    fn drop(&mut self) {
+        if self.is_new {
+            // It holds nothing, or a part of a picture; there is nobody to tell that it stays.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn refused(path: &Path, error: &io::Error) -> String {
+    format!("the picture {} cannot be written: {error}", path.display())
+}
 
 /// Writes `cells`, rows of `cols` values each. Values outside the range get the colour of its nearer end. Plates larger
 /// than `most_pixels` on a side are shrunk by a whole factor, each pixel the mean of its cells.
