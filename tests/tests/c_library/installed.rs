@@ -176,11 +176,34 @@ fn cmake_finds_the_library_in_every_way() {
         assert_eq!(linked.stdout, "0 of 1\n", "{find} {options:?}: {linked:?}");
         runs(path, "build/prog");
     }
+    a_prefix_with_spaces_is_found(&prefix);
     let directory = workshop();
     let text = "cmake_minimum_required(VERSION 3.13)\nproject(t C)\nfind_package(rma 99 REQUIRED)\n";
     fs::write(directory.path().join("CMakeLists.txt"), text).unwrap();
     let ended = run(directory.path(), &format!("cmake -B build -DCMAKE_PREFIX_PATH={}", prefix.display()));
     assert!(!ended.status.success() && ended.stderr.contains("\"99\""), "{ended:?}");
+}
+
+/// By what the wrapper says of itself, and by the files for CMake.
+fn a_prefix_with_spaces_is_found(prefix: &Path) {
+    let beside = tempfile::tempdir_in(prefix.parent().unwrap()).unwrap();
+    let spaced = beside.path().join("a place with spaces");
+    assert!(Command::new("cp").arg("-al").arg(prefix).arg(&spaced).status().unwrap().success());
+    for (find, target, option) in [
+        ("MPI", "MPI::MPI_C", format!("-DMPI_C_COMPILER={}/bin/rmacc", spaced.display())),
+        ("rma", "rma::mpi_abi", format!("-DCMAKE_PREFIX_PATH={}", spaced.display())),
+    ] {
+        let directory = workshop();
+        let text = format!(
+            "cmake_minimum_required(VERSION 3.13)\nproject(t C)\nfind_package({find} REQUIRED)\n\
+             add_executable(prog prog.c)\ntarget_link_libraries(prog {target})\n"
+        );
+        fs::write(directory.path().join("CMakeLists.txt"), text).unwrap();
+        let found = command(prefix, directory.path(), "cmake").line("-B build").words([&option]).run();
+        assert!(found.status.success(), "{option}: {found:?}");
+        good(directory.path(), "cmake --build build");
+        assert_eq!(good(directory.path(), "env -u LD_LIBRARY_PATH build/prog"), "0 of 1\n");
+    }
 }
 
 #[test]
@@ -226,7 +249,7 @@ fn an_installation_can_be_moved() {
     let built = command(&moved, directory.path(), "rmacc").line("prog.c -o prog").run();
     assert!(built.status.success(), "{built:?}");
     let shown = command(&moved, directory.path(), "rmacc").line("-show").run().stdout;
-    assert!(shown.contains("'-I") && shown.contains("a place with spaces/include'"), "{shown}");
+    assert!(shown.contains("-I\"") && shown.contains("a place with spaces/include\""), "{shown}");
     let ran = command(&moved, directory.path(), "rmarun").line("-n 2 ./prog").run();
     assert!(ran.status.success(), "{ran:?}");
     fs::rename(&moved, directory.path().join("elsewhere")).unwrap();
@@ -269,7 +292,14 @@ fn settings_and_pages_are_there() {
     assert!(wrong.stderr.contains("RMA_SLOTS") && wrong.stderr.contains("from 1 to 1048576"), "{wrong:?}");
     assert!(wrong.stdout.contains("\"variables\""), "{wrong:?}");
     assert!(good(path, "rmarun --version").starts_with("rmarun "));
-    for page in ["man1/rmacc.1", "man1/rmacxx.1", "man1/rmarun.1", "man1/rma-info.1", "man7/rma.7"] {
+    for page in [
+        "man1/rmacc.1",
+        "man1/rmacxx.1",
+        "man1/rmarun.1",
+        "man1/rma-info.1",
+        "man1/rma-trace.1",
+        "man7/rma.7",
+    ] {
         assert!(prefix().join("share/man").join(page).is_file(), "{page}");
     }
 }

@@ -232,22 +232,35 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     text
 }
 
-/// The words as a shell reads them.
+/// The words as a shell reads them, and CMake's `FindMPI`: it looks for options by patterns, which take a path with spaces only
+/// in double quotes that begin behind the option.
 fn show(words: &[OsString]) -> OsString {
     let mut line = OsString::new();
     for (at, word) in words.iter().enumerate() {
         if at > 0 {
             line.push(" ");
         }
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+.,/:@%^".contains(byte);
         match word.to_str() {
-            Some(text) if text.is_empty() || !text.as_bytes().iter().all(is_plain) => {
-                line.push(format!("'{}'", text.replace('\'', r"'\''")));
-            }
-            _ => line.push(word),
+            Some(text) => line.push(quoted(text)),
+            None => line.push(word),
         }
     }
     line
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+.,/:@%^".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    let value = ["-I", "-L", "-Wl,"].iter().find_map(|option| word.strip_prefix(option));
+    match value {
+        // Within double quotes these mean something to a shell.
+        Some(value) if !value.contains(['"', '$', '`', '\\', '!']) => {
+            format!("{}\"{value}\"", &word[..word.len() - value.len()])
+        }
+        _ => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]
@@ -264,13 +277,13 @@ mod tests {
         wrapper.answer(wrapper.question.unwrap()).into_string().unwrap()
     }
 
-    const LINK: &str = "'-L/p q/lib/link' '-Wl,-rpath,/p q/lib' -Wl,--enable-new-dtags -lmpi_abi";
+    const LINK: &str = r#"-L"/p q/lib/link" -Wl,"-rpath,/p q/lib" -Wl,--enable-new-dtags -lmpi_abi"#;
 
     #[test]
     fn flags_stand_behind_the_users() {
         let line = |text: &str| show(&wrapper(None, text).command_line()).into_string().unwrap();
-        assert_eq!(line("-c a.c -I. -DX='1'"), r"-c a.c -I. '-DX='\''1'\''' '-I/p q/include'");
-        assert_eq!(line("a.o -o a -lm"), format!("a.o -o a -lm '-I/p q/include' {LINK}"));
+        assert_eq!(line("-c a.c -I. -DX='1'"), r#"-c a.c -I. '-DX='\''1'\''' -I"/p q/include""#);
+        assert_eq!(line("a.o -o a -lm"), format!(r#"a.o -o a -lm -I"/p q/include" {LINK}"#));
         assert_eq!(line("--version"), "--version");
         assert_eq!(line("-v"), "-v");
         assert_eq!(line(""), "");
@@ -295,13 +308,13 @@ mod tests {
     #[test]
     fn questions_of_build_systems_are_answered() {
         for (line, expected) in [
-            ("-show", format!("cc '-I/p q/include' {LINK}")),
-            ("-show -c a.c", "cc -c a.c '-I/p q/include'".to_owned()),
-            ("-show a.o -lm", format!("cc a.o -lm '-I/p q/include' {LINK}")),
-            ("-show -c", "cc -c '-I/p q/include'".to_owned()),
-            ("-compile-info", "cc '-I/p q/include'".to_owned()),
+            ("-show", format!(r#"cc -I"/p q/include" {LINK}"#)),
+            ("-show -c a.c", r#"cc -c a.c -I"/p q/include""#.to_owned()),
+            ("-show a.o -lm", format!(r#"cc a.o -lm -I"/p q/include" {LINK}"#)),
+            ("-show -c", r#"cc -c -I"/p q/include""#.to_owned()),
+            ("-compile-info", r#"cc -I"/p q/include""#.to_owned()),
             ("-link-info -O2", format!("cc -O2 {LINK}")),
-            ("-showme:compile", "'-I/p q/include'".to_owned()),
+            ("-showme:compile", r#"-I"/p q/include""#.to_owned()),
             ("-showme:link", LINK.to_owned()),
             ("-showme:incdirs", "/p q/include".to_owned()),
             ("-showme:libdirs", "/p q/lib/link".to_owned()),
@@ -309,6 +322,12 @@ mod tests {
         ] {
             assert_eq!(answer(line), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn what_double_quotes_do_not_keep_stands_in_single_ones() {
+        assert_eq!(quoted("-I/a $b/include"), "'-I/a $b/include'");
+        assert_eq!(quoted("-I/a'b"), "-I\"/a'b\"");
     }
 
     #[test]
