@@ -3,6 +3,7 @@
 //! A disk that is full, or a directory that refuses, is noticed before anything is replaced; a program that runs from the
 //! old file keeps it.
 
+use super::manifest::{Manifest, PLACE};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -33,10 +34,14 @@ struct Pending {
     place: PathBuf,
 }
 
-/// Installs all items, or none unless the system fails between two renames.
+/// Installs all items, or none unless the system fails between two renames. The manifest comes first, so that nothing is
+/// there that it does not name.
 pub(super) fn install(prefix: &Path, items: &[Item]) -> Result<(), String> {
+    let mut manifest = Manifest::read(prefix)?.unwrap_or_default();
+    manifest.add(prefix, items);
+    let manifest = Item { path: PLACE.to_owned(), content: Content::Data(manifest.text().into_bytes()) };
     let mut pending = Vec::new();
-    for item in items {
+    for item in [&manifest].into_iter().chain(items) {
         let place = prefix.join(&item.path);
         if place.is_dir() && !place.is_symlink() {
             return Err(format!("{} is a directory, and a file is to be there", place.display()));
@@ -142,13 +147,13 @@ mod tests {
         let error = install(prefix.path(), &items).unwrap_err();
         assert!(error.contains("cannot write") && error.contains("/a/c"), "{error}");
         assert_eq!(fs::read(prefix.path().join("a")).unwrap(), b"old");
-        assert_eq!(names(prefix.path()), ["a", "b"]);
+        assert_eq!(names(prefix.path()), ["a", "b", "share"]);
     }
 
     #[test]
     fn a_place_that_refuses_is_named() {
         let error = install(Path::new("/proc/rma"), &[item("lib/a", Content::Data(Vec::new()))]).unwrap_err();
-        assert!(error.contains("cannot write /proc/rma/lib/a"), "{error}");
+        assert!(error.contains("cannot write /proc/rma/"), "{error}");
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         assert!(refused(Path::new("/usr/lib/a"), &denied).contains("--prefix has to name a directory"));
     }
