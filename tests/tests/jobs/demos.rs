@@ -1,8 +1,9 @@
 //! Both demos give the serial result with every number of ranks, over every path, and the packets go where they should.
 
-use rma_tests::job::{Job, is_second_pass};
+use rma_tests::job::{Job, is_second_pass, program};
 use rma_tests::paths::{PATHS, PURE_PATHS, Path, SMALLEST};
 use std::io::Write;
+use std::process::Command;
 use std::time::Duration;
 use tempfile::NamedTempFile;
 
@@ -139,4 +140,23 @@ fn pictures_are_pictures() {
         let bytes = std::fs::read(file).unwrap();
         assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.ends_with(b"IEND\xaeB\x60\x82"), "{name}");
     }
+}
+
+#[test]
+fn a_timeline_is_summed_up_and_shown_without_a_network() {
+    if is_second_pass() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.json");
+    let job = Job::new(2, "heat2d").line("--rows 20 --cols 20 --steps 3 --no-picture");
+    job.variables(&[("RMA_TRACE", file.to_str().unwrap())]).succeed();
+    let ended = Job::command(Command::new(program("rma-trace"))).words([&file]).succeed();
+    for rank in ["0", "1"] {
+        let fences = ended.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let fences = fences.filter(|words| words.first().is_some_and(|name| name.contains("fence")));
+        assert_eq!(fences.filter(|words| words[1] == rank).count(), 1, "{ended:#?}");
+    }
+    let page = std::fs::read_to_string(folder.path().join("trace.html")).unwrap();
+    assert!(page.contains("rank 1 of 2") && !page.contains("http"));
 }

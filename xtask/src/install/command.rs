@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 /// Build with optimization and install below a directory.
 ///
-/// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc and rmacxx, the launcher rmarun, rma-info,
+/// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc and rmacxx, the launcher rmarun, rma-info, rma-trace,
 /// files for pkg-config and CMake, and manual pages; and for libraries that embed the engine librma.so.0 and rma.h. The directory can be moved afterwards.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 /// What is built: packages, and programs in them.
 const PACKAGES: [&str; 4] = ["rma", "rma-capi", "rma-embed", "rma-tools"];
-const PROGRAMS: [&str; 4] = ["rmacc", "rmacxx", "rmarun", "rma-info"];
+const PROGRAMS: [&str; 5] = ["rmacc", "rmacxx", "rmarun", "rma-info", "rma-trace"];
 /// Writes the manual pages; not installed.
 const MANUAL: &str = "rma-man";
 /// The profile that installed files are built with.
