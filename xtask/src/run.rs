@@ -12,6 +12,8 @@ use std::process::{Command, ExitCode};
 /// The launcher, a bin of this package.
 const LAUNCHER: &str = "rmarun";
 const LAUNCHER_PACKAGE: &str = "rma";
+/// How long it takes when nothing is built, on few cores and on many.
+const FIRST_BUILD: &str = "two to four minutes on two cores";
 /// Part of the names of programs that only tests run.
 const HELPER: &str = "-test-";
 
@@ -53,11 +55,10 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let (program, arguments) = args.command.split_first().ok_or("a program is needed")?;
     let program = resolve(workspace, program)?;
-    for mut build in builds(workspace, &program, args.dev) {
-        let status = build.status().map_err(|error| format!("cargo build could not be started: {error}"))?;
-        if !status.success() {
-            return Ok(ExitCode::FAILURE);
-        }
+    eprintln!("{}", announcement(&program, args.dev));
+    let status = build(workspace, &program, args.dev).status();
+    if !status.map_err(|error| format!("cargo build could not be started: {error}"))?.success() {
+        return Ok(ExitCode::FAILURE);
     }
     let directory = workspace.target().join(if args.dev { "debug" } else { "release" });
     let mut launch = Command::new(directory.join(LAUNCHER));
@@ -134,26 +135,28 @@ fn resolve(workspace: &Workspace, name: &OsStr) -> Result<Resolved, String> {
     ))
 }
 
-/// The launcher's build, with the program's when it is of the same package, else one more build for the program.
-fn builds(workspace: &Workspace, program: &Resolved, dev: bool) -> Vec<Command> {
-    let build = |package: &str| {
-        let mut build = workspace.cargo("build");
-        build.args(["--package", package]);
-        if !dev {
-            build.arg("--release");
-        }
-        build
+/// What the next minutes are for.
+fn announcement(program: &Resolved, dev: bool) -> String {
+    let programs = match program {
+        Resolved::Path(_) => LAUNCHER.to_owned(),
+        Resolved::Member { program, .. } => format!("{LAUNCHER} and {}", program.name),
     };
-    let mut launcher = build(LAUNCHER_PACKAGE);
-    launcher.arg("--bins");
-    match program {
-        Resolved::Path(_) => vec![launcher],
-        Resolved::Member { package, program } => {
-            let mut member = build(package);
-            member.args([if program.is_example { "--example" } else { "--bin" }, &program.name]);
-            vec![launcher, member]
-        }
+    let how = if dev { "without" } else { "with" };
+    format!("building {programs} {how} optimization: {FIRST_BUILD} the first time, then seconds")
+}
+
+/// The launcher and the program, and nothing else of their packages.
+fn build(workspace: &Workspace, program: &Resolved, dev: bool) -> Command {
+    let mut build = workspace.cargo("build");
+    build.args(["--package", LAUNCHER_PACKAGE, "--bin", LAUNCHER]);
+    if let Resolved::Member { package, program } = program {
+        build.args(["--package", package]);
+        build.args([if program.is_example { "--example" } else { "--bin" }, &program.name]);
     }
+    if !dev {
+        build.arg("--release");
+    }
+    build
 }
 
 #[cfg(test)]
@@ -205,6 +208,19 @@ mod tests {
         );
         let path = resolve(&workspace, OsStr::new("./a.out")).unwrap();
         assert_eq!(path, Resolved::Path("./a.out".into()));
+    }
+
+    #[test]
+    fn only_what_is_run_is_built_and_it_is_said() {
+        let workspace = Workspace::find().unwrap();
+        let demo = resolve(&workspace, OsStr::new("heat2d")).unwrap();
+        let command = build(&workspace, &demo, false);
+        let words = command.get_args().map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ");
+        assert!(words.contains("--bin rmarun") && words.contains("--bin heat2d"), "{words}");
+        assert!(!words.contains("--bins") && words.contains("--release"), "{words}");
+        assert!(announcement(&demo, false).starts_with("building rmarun and heat2d with optimization: "));
+        let path = resolve(&workspace, OsStr::new("./a.out")).unwrap();
+        assert!(announcement(&path, true).starts_with("building rmarun without optimization: "));
     }
 
     #[test]
