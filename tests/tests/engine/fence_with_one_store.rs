@@ -161,7 +161,7 @@ fn a_fence_is_refused_while_an_exposure_epoch_is_open() {
 }
 
 #[test]
-fn the_habit_of_flushes_sends_nothing_ahead_of_a_fence() {
+fn flushes_in_a_row_send_nothing_ahead_of_a_fence() {
     run(&Setup::direct(2), |rank| {
         let mut memory = [0; ELEMENTS];
         let window = rank.create(&mut memory);

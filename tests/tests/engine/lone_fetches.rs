@@ -1,5 +1,5 @@
 //! Lone fetches, and stores with a request: operations on a rank of the node that leave within their call and have no element
-//! (`rma-core`, `origin/lone_fetch.rs`, `origin/lone.rs`).
+//! (`rma-core`, `origin/lone_fetch.rs`, `origin/eager.rs`).
 
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};

@@ -1,4 +1,4 @@
-//! Stores that leave ahead of their flush: where flushes have taken the last lone stores, the next one does not wait for its own.
+//! Stores that leave ahead of their flush: where flushes have taken the last held stores, the next one does not wait for its own.
 
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::error::ErrorClass;
@@ -10,7 +10,7 @@ use rma_tests::random::Random;
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, kernel, local};
 
-/// Lone stores in a row that flushes take before one goes ahead.
+/// Held stores in a row that flushes take before one goes ahead.
 const ENOUGH: u64 = 3;
 
 /// Each number at its own index: what is stored must last until it has left.
@@ -46,7 +46,7 @@ impl Scene {
     }
 
     /// A scene in which the next store goes ahead.
-    fn habitual(setup: &Setup) -> Self {
+    fn eager(setup: &Setup) -> Self {
         let scene = Self::new(setup);
         scene.get_used();
         scene
@@ -115,7 +115,7 @@ impl Scene {
 
 #[test]
 fn a_store_that_flushes_have_taken_before_is_on_its_way_before_its_flush() {
-    let scene = Scene::habitual(&Setup::packets(2));
+    let scene = Scene::eager(&Setup::packets(2));
     let (window, before) = (scene.window(), scene.packets());
     let counters = window.counters();
     scene.put(8, 1, 0);
@@ -137,7 +137,7 @@ fn a_store_that_flushes_have_taken_before_is_on_its_way_before_its_flush() {
 }
 
 #[test]
-fn a_flush_that_waits_for_no_target_makes_no_habit_and_ends_the_row() {
+fn a_flush_that_waits_for_no_target_ends_the_row() {
     let scene = Scene::new(&Setup::packets(2));
     for value in 1..=4 * ENOUGH {
         scene.put(value, 1, 0);
@@ -151,8 +151,8 @@ fn a_flush_that_waits_for_no_target_makes_no_habit_and_ends_the_row() {
 }
 
 #[test]
-fn a_store_without_its_flush_ends_the_habit_and_a_new_one_takes_twice_as_long() {
-    let scene = Scene::habitual(&Setup::packets(2));
+fn a_store_without_its_flush_ends_the_row_and_the_next_takes_twice_as_long() {
+    let scene = Scene::eager(&Setup::packets(2));
     let before = scene.packets();
     scene.put(8, 1, 0);
     scene.put(9, 1, 1);
@@ -167,14 +167,14 @@ fn a_store_without_its_flush_ends_the_habit_and_a_new_one_takes_twice_as_long() 
         scene.flush(1);
     }
     scene.put(50, 1, 2);
-    assert_eq!(scene.window().outstanding(), 0, "the habit is back");
+    assert_eq!(scene.window().outstanding(), 0, "it leaves ahead again");
     scene.flush(1);
     assert_eq!(scene.found(1, 2), 50);
 }
 
 #[test]
-fn a_flush_that_has_more_to_do_ends_the_habit() {
-    let scene = Scene::habitual(&Setup::packets(2));
+fn a_flush_that_has_more_to_do_ends_the_row() {
+    let scene = Scene::eager(&Setup::packets(2));
     for (round, packets) in [4, 3, 3].into_iter().enumerate() {
         let before = scene.packets();
         let mut got = [0];
@@ -187,8 +187,8 @@ fn a_flush_that_has_more_to_do_ends_the_habit() {
 }
 
 #[test]
-fn a_local_flush_behind_it_ends_the_habit() {
-    let scene = Scene::habitual(&Setup::packets(2));
+fn a_local_flush_behind_it_ends_the_row() {
+    let scene = Scene::eager(&Setup::packets(2));
     let before = scene.packets();
     scene.put(8, 1, 0);
     scene.flush_local(1);
@@ -201,7 +201,7 @@ fn a_local_flush_behind_it_ends_the_habit() {
 }
 
 #[test]
-fn a_lone_store_that_becomes_an_operation_ends_the_habit() {
+fn a_store_behind_a_held_one_ends_the_row() {
     let scene = Scene::new(&Setup::packets(2));
     for round in 0..3 {
         for value in 1..ENOUGH {
@@ -216,8 +216,25 @@ fn a_lone_store_that_becomes_an_operation_ends_the_habit() {
 }
 
 #[test]
+fn a_get_between_two_stores_and_their_flushes_does_not_end_the_row() {
+    let scene = Scene::new(&Setup::packets(2));
+    let mut value = [0u64];
+    for round in 1..=ENOUGH {
+        scene.put(round, 1, 0);
+        assert_eq!(scene.window().outstanding(), 1, "round {round}");
+        scene.flush(1);
+        scene.window().get(into(&mut value), Rank(1), Disp(0)).unwrap();
+        scene.flush(1);
+        assert_eq!(std::hint::black_box(&mut value)[0], round);
+    }
+    scene.put(9, 1, 0);
+    assert_eq!(scene.window().outstanding(), 0, "it has left ahead of its flush");
+    scene.flush(1);
+}
+
+#[test]
 fn a_flush_of_another_target_is_not_its_flush() {
-    let scene = Scene::habitual(&Setup::packets(3));
+    let scene = Scene::eager(&Setup::packets(3));
     let before = scene.packets();
     scene.put(8, 1, 0);
     scene.flush(2);
@@ -230,7 +247,7 @@ fn a_flush_of_another_target_is_not_its_flush() {
 
 #[test]
 fn an_unlock_behind_it_waits_for_it() {
-    let scene = Scene::habitual(&Setup::packets(2));
+    let scene = Scene::eager(&Setup::packets(2));
     let before = scene.packets();
     scene.put(8, 1, 0);
     scene.unlock(1);
@@ -247,7 +264,7 @@ fn an_unlock_behind_it_waits_for_it() {
 fn what_finds_no_room_waits_for_its_flush() {
     let mut setup = Setup::packets(2);
     setup.sim.lane_packets = 1;
-    let scene = Scene::habitual(&setup);
+    let scene = Scene::eager(&setup);
     let other = scene.world.allocate(1);
     scene.hold(&other[0], 1);
     other[0].put(number(4), Rank(1), Disp(0)).unwrap();
@@ -265,7 +282,7 @@ fn what_finds_no_room_waits_for_its_flush() {
 fn an_acknowledgement_that_finds_no_room_leaves_when_there_is_some() {
     let mut setup = Setup::packets(2);
     setup.sim.lane_packets = 1;
-    let scene = Scene::habitual(&setup);
+    let scene = Scene::eager(&setup);
     let other = scene.world.allocate(1);
     scene.hold(&other[0], 1);
     let full = scene.full(1);
@@ -283,7 +300,7 @@ fn an_acknowledgement_that_finds_no_room_leaves_when_there_is_some() {
 
 #[test]
 fn its_flush_hears_of_a_target_that_has_died() {
-    let mut scene = Scene::habitual(&Setup::packets(2));
+    let mut scene = Scene::eager(&Setup::packets(2));
     scene.put(8, 1, 0);
     assert_eq!(scene.window().outstanding(), 0);
     scene.windows.truncate(1);
@@ -296,14 +313,14 @@ fn its_flush_hears_of_a_target_that_has_died() {
 #[test]
 fn sums_are_right_whatever_order_calls_come_in() {
     for seed in 0..60 {
-        let scene = Scene::habitual(&Setup::packets(3));
+        let scene = Scene::eager(&Setup::packets(3));
         let window = scene.window();
         let mut sums = [[0u64; 8]; 3];
         let mut random = Random::new(seed);
         for step in 0..120u64 {
             let (rank, disp) = (1 + random.below(2) as u32, random.below(4));
             match random.below(8) {
-                // Half of the calls are of a kind that makes a habit.
+                // Half of the calls are of the kind after which stores leave ahead.
                 0..4 => {
                     window.accumulate(number(step), kernel(ReduceOp::Sum), Rank(rank), Disp(disp)).unwrap();
                     sums[rank as usize][disp as usize] += step;

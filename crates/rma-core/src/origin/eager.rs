@@ -49,9 +49,11 @@ impl Eager {
         self.row = if reach == Reach::Remote { self.row.saturating_add(1) } else { 0 };
     }
 
-    /// Something else than a flush has followed a store that is held back.
-    pub(super) fn on_followed(&mut self) {
-        self.row = 0;
+    /// An operation is queued, behind another that is held back or not: then something else than a flush has followed that.
+    pub(super) fn on_queued(&mut self, is_behind: bool) {
+        if is_behind {
+            self.row = 0;
+        }
     }
 
     /// A flush of this rank has found nothing held back, and with `has_said_all` nothing else either.

@@ -48,8 +48,8 @@ pub(crate) fn post(
         }
     }
     let Some(op) = waiting.as_mut() else { return Ok(()) };
-    window.eager.on_followed();
     let element = &mut state.pools.targets[target];
+    window.eager.on_queued(!element.pending.is_empty());
     element.posted += 1;
     op.order = element.posted;
     let is_requested = op.is_awaited();
@@ -93,7 +93,7 @@ pub(crate) fn post_calmly(
 ) -> Result<bool> {
     let Some(target) = window.table.find(&pools.targets, rank) else { return Ok(false) };
     let element = &mut pools.targets[target];
-    window.eager.on_followed();
+    window.eager.on_queued(!element.pending.is_empty());
     let order = element.posted + 1;
     let is_far = order - element.issued_to >= config.pack_from
         || element.pending.len() > config.piggyback_threshold
