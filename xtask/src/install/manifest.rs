@@ -8,6 +8,7 @@
 //! later has not; folders are those that were not there before.
 
 use super::files::{Content, Item};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
@@ -133,10 +134,10 @@ fn within(path: &str) -> Option<String> {
     Path::new(path).components().all(|part| matches!(part, Component::Normal(_))).then(|| path.to_owned())
 }
 
-/// FNV-1a: tells a file that was changed, not one that was forged.
+/// The start of a SHA-256: tells a file that was changed.
 fn hash(data: &[u8]) -> u64 {
-    data.iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    let digest = Sha256::digest(data);
+    digest.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]
