@@ -160,9 +160,16 @@ fn farewell(prefix: &Path, files: usize) -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut text = format!("{files} files installed below {}\n", prefix.display());
     if !std::env::split_paths(&path).any(|entry| entry == folder) {
-        text += &format!("export PATH={}:$PATH\n", folder.display());
+        text += &format!("export PATH={}:$PATH\n", for_a_shell(&folder));
     }
     text + "rmacc prog.c -o prog && rmarun -n 4 ./prog\n"
+}
+
+/// A path as one word of a shell's line.
+fn for_a_shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |char: char| char.is_alphanumeric() || "-_+.,/:@%".contains(char);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
@@ -184,5 +191,7 @@ mod tests {
     fn the_farewell_says_how_to_go_on() {
         let text = farewell(Path::new("/no/such/prefix"), 3);
         assert!(text.contains("3 files") && text.contains("export PATH=/no/such/prefix/bin:$PATH"), "{text}");
+        let text = farewell(Path::new("/no/one's prefix"), 3);
+        assert!(text.contains(r"export PATH='/no/one'\''s prefix/bin':$PATH"), "{text}");
     }
 }
