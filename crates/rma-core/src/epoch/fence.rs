@@ -115,11 +115,7 @@ impl FenceSync {
         let number = window.target.arrivals.as_mut()?.enter();
         // SYNC POINT F1
         fence(SeqCst);
-        pools.targets[key].close();
-        let has_said_all = Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(key);
-        let target = &mut pools.targets[key];
-        if has_said_all {
-            target.on_told();
+        if (Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
             return Some(Self { assert, phase: Phase::MeetingByPackets(number) });
         }
         window.dirty = true;

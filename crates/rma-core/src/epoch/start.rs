@@ -158,8 +158,7 @@ impl CompleteSync {
             let target = &mut state.pools.targets[key];
             // Neighbors keep their elements beyond an epoch.
             if window.epoch.access.contains(target.rank) {
-                target.push(false);
-                target.closing = Closing::Wanted;
+                target.close();
             }
         }
         window.dirty |= !bare.is_empty() || window.table.len() > 0;
@@ -211,13 +210,9 @@ impl CompleteSync {
         }
         // SYNC POINT P3
         fence(SeqCst);
-        pools.targets[key].close();
-        let has_said_all = Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(key);
-        let target = &mut pools.targets[key];
-        if !has_said_all {
+        if !(Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
             return None;
         }
-        target.on_told();
         let mut window = windows.take_out(id)?;
         window.epoch.access.close();
         window.epoch.on(Event::Complete);

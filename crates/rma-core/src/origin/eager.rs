@@ -169,7 +169,8 @@ fn send(
         return false;
     }
     target.posted += 1;
-    target.on_store_left(target.posted, flags);
+    target.next_sequence();
+    target.on_left(sequence, target.posted, true, flags);
     outbox.counters.on_ops_queued(1);
     outbox.counters.on_ops_issued(1);
     true

@@ -109,6 +109,17 @@ impl Issuer<'_> {
         self.window.rounds.is_empty() && target.has_said_all() && self.gate(target) == Gate::Open
     }
 
+    /// Issues what may leave to one target, and the word of the call that closes the epoch; answers whether that has left.
+    pub(crate) fn close_to(&mut self, key: PoolKey) -> bool {
+        self.pools.targets[key].close();
+        self.issue_to(key);
+        let has_left = self.pools.targets[key].closing == Closing::Sent;
+        if has_left {
+            self.pools.targets[key].on_told();
+        }
+        has_left
+    }
+
     /// Issues what may leave to one target; answers whether the gate is open and nothing is left for it.
     pub(crate) fn issue_to(&mut self, key: PoolKey) -> bool {
         for _ in 0..self.config.poll_packets {
@@ -259,21 +270,7 @@ impl Issuer<'_> {
             Sent::Lost => return Step::Idle,
             Sent::Yes => {}
         }
-        if flags.locks() {
-            // It may be handed back.
-            self.on_piece_sent(key, op_key, flags, len, true);
-            return Step::Moved;
-        }
-        let Pools { ops, targets } = &mut *self.pools;
-        let target = &mut targets[key];
-        target.on_store_left(ops[op_key].order, flags);
-        self.window.counters.on_ops_issued(1);
-        self.window.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
-        target.pending.pop_front(ops);
-        ops[op_key].sent = len;
-        ops[op_key].signal_if_ended();
-        ops.give_back(&mut self.window.op_share, op_key);
-        self.window.pressure = false;
+        self.on_piece_sent(key, op_key, flags, len, true);
         Step::Moved
     }
 
@@ -399,19 +396,10 @@ impl Issuer<'_> {
         if !is_last_piece {
             return;
         }
-        target.on_issued(op.order, !op.kind.fetches());
+        target.on_left(sequence, op.order, !op.kind.fetches(), flags);
         self.window.counters.on_ops_issued(op.calls());
+        self.window.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
         op.set_awaits_grant(flags.locks() && !has(Bug::QueuedIsDone));
-        if flags.has(RequestFlags::ACK) || flags.locks() {
-            target.on_ack_asked(sequence);
-        } else if op.kind.fetches() && target.acked_to < target.stored_to {
-            // The reply acknowledges all stores before it.
-            target.on_ack_asked(sequence);
-        }
-        if flags.closes() {
-            target.on_closed(flags);
-            self.window.counters.on_piggybacked_unlocks(flags.has(RequestFlags::UNLOCK).into());
-        }
         target.pending.pop_front(&mut self.pools.ops);
         self.pools.ops[op_key].signal_if_ended();
         if self.pools.ops[op_key].is_settled() {

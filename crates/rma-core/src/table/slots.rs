@@ -37,19 +37,17 @@ impl Table {
 
     /// Whether any element owes something.
     pub(crate) fn is_busy(&self, pool: &TargetPool) -> bool {
-        self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize)).any(|key| !pool[key].is_idle())
+        self.each(pool).any(|key| !pool[key].is_idle())
     }
 
     /// Whether a target wants more than to have one operation held back.
     pub(crate) fn has_due(&self, pool: &TargetPool, ops: &OpPool) -> bool {
-        let mut keys = self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize));
-        keys.any(|key| !pool[key].is_idle() && !pool[key].only_holds(ops))
+        self.each(pool).any(|key| !pool[key].is_idle() && !pool[key].only_holds(ops))
     }
 
     /// [`Table::is_busy`] but for one element.
     pub(crate) fn is_busy_but(&self, pool: &TargetPool, one: PoolKey) -> bool {
-        let mut keys = self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize));
-        keys.any(|key| key != one && !pool[key].is_idle())
+        self.each(pool).any(|key| key != one && !pool[key].is_idle())
     }
 
     /// Adds an element that is not in the table yet.
@@ -81,7 +79,11 @@ impl Table {
     /// The keys of all elements: one per slot in turn would be fairer for long chains, but issue goes round-robin over
     /// this list anyway.
     pub(crate) fn keys(&self, pool: &TargetPool) -> SmallVec<[PoolKey; 16]> {
-        self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize)).collect()
+        self.each(pool).collect()
+    }
+
+    fn each<'a>(&'a self, pool: &'a TargetPool) -> impl Iterator<Item = PoolKey> + 'a {
+        self.used.iter().flat_map(|slot| self.chain(pool, *slot as usize))
     }
 
     fn slot_of(&self, rank: Rank) -> usize {

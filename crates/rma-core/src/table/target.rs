@@ -219,11 +219,12 @@ impl Target {
         }
     }
 
-    /// Notes that the packet of a store has left, as a whole.
-    pub(crate) fn on_store_left(&mut self, order: u64, flags: RequestFlags) {
-        let sequence = self.next_sequence();
-        self.on_issued(order, true);
-        if flags.has(RequestFlags::ACK) || flags.locks() {
+    /// Notes that the last packet of an operation has left, with these flags.
+    pub(crate) fn on_left(&mut self, sequence: Sequence, order: u64, is_store: bool, flags: RequestFlags) {
+        self.on_issued(order, is_store);
+        let acknowledges = flags.has(RequestFlags::ACK) || flags.locks();
+        // A reply with data acknowledges all stores before it.
+        if acknowledges || (!is_store && self.acked_to < self.stored_to) {
             self.on_ack_asked(sequence);
         }
         if flags.closes() {
