@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 const LAUNCHER: &str = "rmarun";
 const LAUNCHER_PACKAGE: &str = "rma";
 /// How long it takes when nothing is built, on few cores and on many.
-const FIRST_BUILD: &str = "two to four minutes on two cores";
+const FIRST_BUILD: &str = "one to two minutes on two cores";
 /// Part of the names of programs that only tests run.
 const HELPER: &str = "-test-";
 
