@@ -191,12 +191,8 @@ static void run_accumulate_greatest(void)
 
 static void run_get_accumulate(void)
 {
-    static const size_t all[] = { 8, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB };
-    static const size_t few[] = { 8, 4 * KIB, MIB };
-    size_t count = settings.quick ? sizeof few / sizeof *few : sizeof all / sizeof *all;
-
-    for (size_t i = 0; i < count; i++)
-        measure_doubles("get-acc", (settings.quick ? few : all)[i], fetch_doubles);
+    for (const size_t *size = transfer_sizes(); *size; size++)
+        measure_doubles("get-acc", *size, fetch_doubles);
 }
 
 static const struct need accumulates[] = { NEED(MPI_Accumulate), NEED(MPI_Win_flush), { 0 } };

@@ -141,6 +141,16 @@ const COPY: Option<Limit> = Some(("raw-memcpy", 4 * MIB));
 const TRIP: Option<Limit> = Some(("raw-tcp", 8));
 const STREAM: Option<Limit> = Some(("raw-tcp-stream", 4 * MIB));
 
+/// A copy of so many bytes in memory.
+const fn copy(size: u64) -> Option<Limit> {
+    Some(("raw-memcpy", size))
+}
+
+/// So many bytes over TCP, and an answer.
+const fn trip(size: u64) -> Option<Limit> {
+    Some(("raw-tcp", size))
+}
+
 const fn best(factor: f64) -> Option<Budget> {
     Some(Budget::Best(factor))
 }
@@ -190,10 +200,29 @@ const LINES: &[Line] = &[
     ("put 4 MiB", ("put", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, raw(1.0 / 0.95))),
     ("get 4 MiB", ("get", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, both(1.0, 1.0 / 0.95))),
     ("accumulate double 4 MiB", ("acc-double", 4 * MIB, 2), Bandwidth, (COPY, best(1.0)), (STREAM, both(1.0, 1.0 / 0.9))),
+    ("put 1 KiB + flush", ("put", KIB, 2), Time, (copy(KIB), best(1.0)), (trip(KIB), best(1.0))),
+    ("put 16 KiB + flush", ("put", 16 * KIB, 2), Time, (copy(16 * KIB), best(1.0)), (trip(16 * KIB), best(1.0))),
+    ("put 64 KiB + flush", ("put", 64 * KIB, 2), Time, (copy(64 * KIB), best(1.0)), (trip(64 * KIB), best(1.0))),
+    ("put 256 KiB + flush", ("put", 256 * KIB, 2), Time, (copy(256 * KIB), best(1.0)), (trip(256 * KIB), best(1.0))),
+    ("put 1 MiB + flush", ("put", MIB, 2), Time, (copy(MIB), best(1.0)), (trip(MIB), best(1.0))),
+    ("get 1 KiB + flush", ("get", KIB, 2), Time, (copy(KIB), best(1.0)), (trip(KIB), best(1.0))),
+    ("get 16 KiB + flush", ("get", 16 * KIB, 2), Time, (copy(16 * KIB), best(1.0)), (trip(16 * KIB), best(1.0))),
+    ("get 64 KiB + flush", ("get", 64 * KIB, 2), Time, (copy(64 * KIB), best(1.0)), (trip(64 * KIB), best(1.0))),
+    ("get 256 KiB + flush", ("get", 256 * KIB, 2), Time, (copy(256 * KIB), best(1.0)), (trip(256 * KIB), best(1.0))),
+    ("get 1 MiB + flush", ("get", MIB, 2), Time, (copy(MIB), best(1.0)), (trip(MIB), best(1.0))),
+    ("accumulate double 1 KiB", ("acc-double", KIB, 2), Time, (copy(KIB), best(1.0)), (trip(KIB), best(1.0))),
+    ("accumulate double 16 KiB", ("acc-double", 16 * KIB, 2), Time, (copy(16 * KIB), best(1.0)), (trip(16 * KIB), best(1.0))),
+    ("accumulate double 64 KiB", ("acc-double", 64 * KIB, 2), Time, (copy(64 * KIB), best(1.0)), (trip(64 * KIB), best(1.0))),
+    ("accumulate double 256 KiB", ("acc-double", 256 * KIB, 2), Time, (copy(256 * KIB), best(1.0)), (trip(256 * KIB), best(1.0))),
+    ("accumulate double 1 MiB", ("acc-double", MIB, 2), Time, (copy(MIB), best(1.0)), (trip(MIB), best(1.0))),
     ("accumulate MPI_MAX double 4 KiB", ("acc-max", 4 * KIB, 2), Time, (None, best(1.0)), (TRIP, best(1.0))),
     ("get_accumulate double 8 B + flush", ("get-acc", 8, 2), Time, (ATOMIC, best(1.0)), (TRIP, best(1.0))),
+    ("get_accumulate double 1 KiB", ("get-acc", KIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
     ("get_accumulate double 4 KiB", ("get-acc", 4 * KIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
-    ("get_accumulate double 1 MiB", ("get-acc", MIB, 2), Time, (None, best(0.7)), (None, None)),
+    ("get_accumulate double 16 KiB", ("get-acc", 16 * KIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
+    ("get_accumulate double 64 KiB", ("get-acc", 64 * KIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
+    ("get_accumulate double 256 KiB", ("get-acc", 256 * KIB, 2), Time, (None, best(1.0)), (None, best(1.0))),
+    ("get_accumulate double 1 MiB", ("get-acc", MIB, 2), Time, (None, best(0.7)), (None, best(1.0))),
     ("fence + put 8 B + fence", ("fence", 8, 2), Time, (FLAG, best(0.7)), (TRIP, raw(2.1))),
     ("post/start/put/complete/wait", ("pscw", 8, 2), Time, (FLAG, best(0.7)), (TRIP, raw(1.2))),
     ("vector put, 1,024 × 8 B", ("vector-put", 8 * KIB, 2), Time, (None, best(0.7)), (TRIP, raw(1.5))),
@@ -252,6 +281,39 @@ mod tests {
             assert!(case.is_some_and(|case| case.ranks.contains(&row.ranks)), "{}", row.title);
         }
         assert!(CASES.iter().all(|case| rows().any(|row| row.case == case.name) || case.name == "get-rate"));
+    }
+
+    #[test]
+    fn sizes_between_small_and_huge_have_rows_that_may_not_be_behind() {
+        for case in ["put", "get", "acc-double", "get-acc"] {
+            for size in [KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB] {
+                let row = rows().find(|row| (row.case, row.size, row.ranks) == (case, size, 2)).expect(case);
+                for transport in Transport::ALL {
+                    let budget = row.budget(transport);
+                    assert!(matches!(budget, Some(Budget::Best(most)) if most <= 1.0), "{}", row.title);
+                }
+            }
+        }
+    }
+
+    /// The program's own list, without which a row stays empty and nobody sees it.
+    #[test]
+    fn the_program_measures_the_sizes_of_rows_and_limits() {
+        let text = include_str!("../../../crates/rma-bench/c/memory.c");
+        let list = text.split_once("all[] = {").and_then(|(_, rest)| rest.split_once('}')).expect("a list").0;
+        let unit = |word: &str| match word {
+            "KIB" => KIB,
+            "MIB" => MIB,
+            number => number.parse().expect("a number"),
+        };
+        let measured: Vec<u64> =
+            list.split(',').map(|size| size.split('*').map(|word| unit(word.trim())).product()).collect();
+        for row in rows().filter(|row| ["put", "get", "acc-double", "get-acc"].contains(&row.case)) {
+            assert!(measured.contains(&row.size), "{}", row.title);
+            for (_, size) in Transport::ALL.into_iter().filter_map(|transport| row.limit(transport)) {
+                assert!(measured.contains(&size), "{}", row.title);
+            }
+        }
     }
 
     #[test]
