@@ -118,6 +118,28 @@ fn a_put_outside_of_a_window_is_the_error_of_the_fence_that_ends_its_epoch() {
 }
 
 #[test]
+fn a_fence_that_nothing_precedes_and_nothing_succeeds_opens_no_epoch() {
+    run_all(3, |rank| {
+        let window = rank.allocate(1);
+        let next = Rank((rank.me + 1) % rank.size);
+        for _ in 0..2 {
+            window.fence(Assert::NO_PRECEDE.with(Assert::NO_SUCCEED)).unwrap();
+            let error = window.put(from(&[1]), next, Disp(0)).unwrap_err();
+            assert_eq!(error.class(), rma_core::error::ErrorClass::RmaSync, "{error}");
+        }
+        // Another epoch may follow, and the fences go on.
+        window.lock(rma_core::epoch::LockKind::Shared, next, Assert::NONE).unwrap();
+        window.unlock(next).unwrap();
+        window.fence(Assert::NONE).unwrap();
+        window.put(from(&[2]), next, Disp(0)).unwrap();
+        window.fence(Assert::NO_SUCCEED).unwrap();
+        assert_eq!(local(&window, 0), 2);
+        window.fence(Assert::NO_PRECEDE.with(Assert::NO_SUCCEED)).unwrap();
+        window.free().unwrap();
+    });
+}
+
+#[test]
 fn assertions_change_no_result() {
     run_all(3, |rank| {
         let window = rank.allocate(3);

@@ -239,7 +239,8 @@ impl FenceSync {
     /// Ends a fence that does not wait.
     fn go_ahead(&self, window: &mut WindowState, opening: Opening) {
         window.opening = Some(opening);
-        window.epoch.on(Event::FenceAhead);
+        // A fence that no epoch follows is waited for by the next one, or by nobody.
+        window.epoch.on(if self.opens() { Event::FenceAhead } else { Event::FenceLast });
         self.open_direct(window);
     }
 
@@ -267,16 +268,19 @@ impl FenceSync {
 
     /// Everybody is in the fence.
     fn end(&self, window: &mut WindowState) {
-        let follows = !self.assert.has(Assert::NO_SUCCEED);
-        window.epoch.on(if follows { Event::FenceMet } else { Event::FenceLast });
+        window.epoch.on(if self.opens() { Event::FenceMet } else { Event::FenceLast });
         self.open_direct(window);
         // SYNC POINT F2
         fence(SeqCst);
     }
 
+    /// Whether an epoch follows.
+    fn opens(&self) -> bool {
+        !self.assert.has(Assert::NO_SUCCEED)
+    }
+
     fn open_direct(&self, window: &WindowState) {
-        let opens = !self.assert.has(Assert::NO_SUCCEED);
-        window.shared.door.set_open(opens);
+        window.shared.door.set_open(self.opens());
     }
 }
 
