@@ -6,7 +6,7 @@ use rma_core::channel::{
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
-use rma_core::progress::Registrar;
+use rma_core::poller::Registrar;
 use rma_core::wire::{Protocol, check_header};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

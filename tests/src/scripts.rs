@@ -4,10 +4,11 @@
 use crate::world::{Setup, into};
 use rma_ch_sim::{Actor, Context, Latency, SimHost, SimWorld, Step};
 use rma_core::Engine;
-use rma_core::epoch::{Assert, LockKind, Sync};
+use rma_core::epoch::{Assert, LockKind};
 use rma_core::host::{Group, Host};
 use rma_core::ids::{Disp, Peer, Rank};
 use rma_core::progress::NoUpper;
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};

@@ -4,11 +4,12 @@ use crate::world::Setup;
 use rma_ch_sim::{Latency, SimHost, SimNet};
 use rma_core::Engine;
 use rma_core::channel::Channel;
-use rma_core::epoch::{Assert, LockKind, Sync};
+use rma_core::epoch::{Assert, LockKind};
 use rma_core::error::Result;
 use rma_core::host::{Group, Host};
 use rma_core::ids::{Peer, Rank};
 use rma_core::progress::NoUpper;
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
 use std::sync::Arc;
 

@@ -5,11 +5,12 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use rma_ch_sim::{Latency, SimConfig, SimNet};
 use rma_core::Engine;
 use rma_core::config::EngineConfig;
-use rma_core::epoch::{Assert, LockKind, Sync};
+use rma_core::epoch::{Assert, LockKind};
 use rma_core::host::Group;
 use rma_core::ids::{Disp, Peer, Rank};
 use rma_core::mem::ReadSpan;
 use rma_core::progress::NoUpper;
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
 use std::ops::RangeInclusive;
 use std::sync::Arc;

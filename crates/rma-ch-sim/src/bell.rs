@@ -5,7 +5,7 @@
 //! and sees what the other did before.
 
 use parking_lot::Mutex;
-use rma_core::progress::WakeHandle;
+use rma_core::poller::WakeHandle;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 

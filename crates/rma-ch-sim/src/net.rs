@@ -6,7 +6,7 @@ use crate::host::SimHost;
 use crate::hub::Hub;
 use crate::time::{Latency, Schedule, Time};
 use rma_core::ids::Peer;
-use rma_core::progress::WakeHandle;
+use rma_core::poller::WakeHandle;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use rma_core::channel::{
 };
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
-use rma_core::progress::{Registrar, WakeHandle};
+use rma_core::poller::{Registrar, WakeHandle};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;

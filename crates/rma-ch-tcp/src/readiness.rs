@@ -7,7 +7,7 @@
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
-use rma_core::progress::Registrar;
+use rma_core::poller::Registrar;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

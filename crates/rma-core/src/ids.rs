@@ -1,4 +1,4 @@
-//! Newtypes for everything that is a number: processes, ranks, windows, displacements, sequence numbers.
+//! Newtypes for everything that is a number: processes, ranks, windows, displacements, sequence numbers; and the kinds of locks.
 //!
 //! Two spaces of process numbers exist and never mix: a [`Peer`] is a process of the job and what channels speak of,
 //! a [`Rank`] is a position in a window's group and what users speak of.
@@ -19,6 +19,15 @@ impl Rank {
     /// result buffers stay as they are, and no epoch is asked for. The call's other arguments are checked as always. In the
     /// group of a start or post call it is an error, as any other rank outside the window's group.
     pub const NULL: Self = Self(u32::MAX);
+}
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// By one process alone (`MPI_LOCK_EXCLUSIVE`).
+    Exclusive,
+    /// By any number of processes (`MPI_LOCK_SHARED`).
+    Shared,
 }
 
 /// A target displacement in units of the target's displacement unit (MPI 3.1 §11.2.1), not yet scaled.

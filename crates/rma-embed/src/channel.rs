@@ -17,7 +17,7 @@ use rma_core::channel::{
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
 use rma_core::mem::WriteSpan;
-use rma_core::progress::{Registrar, WakeHandle};
+use rma_core::poller::{Registrar, WakeHandle};
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::io;

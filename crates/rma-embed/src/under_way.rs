@@ -5,7 +5,7 @@ use crate::handle::{CALL, Table};
 use crate::pointer::Out;
 use parking_lot::Mutex;
 use rma_core::Result;
-use rma_core::epoch::Sync;
+use rma_core::window::Sync;
 use rma_core::window::{OperationRequest, Window, WindowFree};
 use std::ffi::c_int;
 use std::sync::Arc;

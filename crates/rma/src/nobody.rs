@@ -6,7 +6,7 @@ use rma_core::channel::{
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
-use rma_core::progress::Registrar;
+use rma_core::poller::Registrar;
 use std::io;
 
 /// Reaches nobody.

@@ -9,7 +9,8 @@ use rma_core::channel::{
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
 use rma_core::mem::ReadSpan;
-use rma_core::progress::{Registrar, Upper};
+use rma_core::poller::Registrar;
+use rma_core::progress::Upper;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 

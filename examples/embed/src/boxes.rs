@@ -3,7 +3,7 @@
 use rma_core::channel::{BulkToken, Failure, FailureKind};
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
-use rma_core::progress::WakeHandle;
+use rma_core::poller::WakeHandle;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 

@@ -4,7 +4,7 @@ use crate::boxes::{Boxes, LANE_PACKETS, Notice, Packet};
 use rma_core::channel::*;
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
-use rma_core::progress::Registrar;
+use rma_core::poller::Registrar;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -4,11 +4,12 @@
 use embed::Mini;
 use rma_core::Result;
 use rma_core::datatype::BasicType;
-use rma_core::epoch::{Assert, LockKind, Sync};
+use rma_core::epoch::{Assert, LockKind};
 use rma_core::host::Combine;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
 
 const SIZE: u32 = 4;

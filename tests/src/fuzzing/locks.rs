@@ -6,9 +6,10 @@
 use super::choices::Choices;
 use crate::stepped::Stepped;
 use crate::world::{Setup, from, into, kernel, local};
-use rma_core::epoch::{Assert, LockKind, Sync};
+use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;
+use rma_core::window::Sync;
 use rma_core::window::Window;
 use std::collections::BTreeMap;
 

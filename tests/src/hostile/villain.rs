@@ -9,7 +9,7 @@ use rma_core::channel::{
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
 use rma_core::mem::ReadSpan;
-use rma_core::progress::Registrar;
+use rma_core::poller::Registrar;
 use rma_core::wire::Request;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -9,7 +9,7 @@ use rma_core::datatype::Gather;
 use rma_core::error::Result;
 use rma_core::host::{Combine, Group, Host, HostRequest, Locality, Outcome, SegmentRequest};
 use rma_core::ids::Peer;
-use rma_core::progress::Registrar;
+use rma_core::poller::Registrar;
 use std::time::Duration;
 
 /// A channel whose memory is the channel's.

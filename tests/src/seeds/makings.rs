@@ -8,10 +8,11 @@ use super::player::Ground;
 use crate::random::Random;
 use crate::world::{from, local};
 use rma_core::Engine;
-use rma_core::epoch::{Assert, Sync};
+use rma_core::epoch::Assert;
 use rma_core::error::Result;
 use rma_core::host::Group;
 use rma_core::ids::{Disp, Peer, Rank};
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowCreation, WindowFree, WindowSpec};
 
 /// What a thread does on its communicators.

@@ -1,9 +1,9 @@
 //! Synchronization calls of a script, begun.
 
 use crate::program::Instruction;
-use rma_core::epoch::Sync;
 use rma_core::error::Result;
 use rma_core::ids::Rank;
+use rma_core::window::Sync;
 use rma_core::window::Window;
 
 /// Begins the call of a step; `None` when the step is no synchronization call with steps.

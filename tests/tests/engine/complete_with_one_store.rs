@@ -2,10 +2,11 @@
 //! without an element of the operation table, and what is more than that takes the slow path with the same result.
 
 use super::own_memory::{ELEMENTS, NarrowLane, one_more, slow_answers};
-use rma_core::epoch::{Assert, LockKind::Exclusive, Sync};
+use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::error::{ErrorClass, Result};
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Elements, Setup, from, into, kernel, local, run, set_local};

@@ -1,7 +1,8 @@
 //! Synchronization calls that are begun and dropped before they are over: the others go on, and the window can be used and freed.
 
-use rma_core::epoch::{Assert, LockKind, LockKind::Exclusive, LockKind::Shared, Sync};
+use rma_core::epoch::{Assert, LockKind, LockKind::Exclusive, LockKind::Shared};
 use rma_core::ids::{Disp, Rank};
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, local, run_all};

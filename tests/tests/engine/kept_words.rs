@@ -8,7 +8,7 @@ use rma_core::channel::{
 use rma_core::datatype::Gather;
 use rma_core::epoch::Assert;
 use rma_core::ids::{Disp, Peer, Rank};
-use rma_core::progress::Registrar;
+use rma_core::poller::Registrar;
 use rma_core::window::{Window, WindowSpec};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, local};

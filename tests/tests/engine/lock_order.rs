@@ -1,8 +1,9 @@
 //! Locks are acquired in the order of one caller's calls, over all windows; between the threads of a process nothing is in order, so that
 //! programs whose threads each lock several ranks in one global order do not deadlock, however few elements there are.
 
-use rma_core::epoch::{Assert, Caller, LockKind::Exclusive, Sync};
+use rma_core::epoch::{Assert, Caller, LockKind::Exclusive};
 use rma_core::ids::{Disp, Rank};
+use rma_core::window::Sync;
 use rma_core::window::Window;
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, local};

@@ -1,8 +1,9 @@
 //! Windows that their ranks do not leave together, in virtual time: freed with an error because a rank is dead, and revoked.
 
-use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared, Sync};
+use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
 use rma_core::host::{Barriers, Combine, Group, Host, HostRequest, Locality, Outcome, SegmentRequest};
 use rma_core::ids::{Disp, Peer, Rank};
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowFree, WindowSpec};
 use rma_core::{Error, ErrorClass, Result};
 use rma_tests::stepped::Stepped;

@@ -28,7 +28,7 @@ const FOREIGN_SOURCES: &[&str] = &[
     "/mio-",
     "/std/src/sys/",
     "/alloc/src/alloc.rs",
-    "/rma-core/src/engine.rs",
+    "/rma-core/src/engine/handle.rs",
 ];
 
 /// Beginnings of names of functions that libraries may contribute: copies, which compilers call by themselves.

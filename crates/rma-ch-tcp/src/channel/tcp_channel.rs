@@ -23,8 +23,8 @@ use rma_core::channel::{
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
+use rma_core::poller::Registrar;
 use rma_core::processor::Processor;
-use rma_core::progress::Registrar;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;

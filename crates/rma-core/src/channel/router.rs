@@ -9,7 +9,7 @@ use super::{
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
-use crate::progress::Registrar;
+use crate::poller::Registrar;
 use std::{fmt, io};
 
 /// The index of the part that reaches a peer.

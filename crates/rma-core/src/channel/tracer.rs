@@ -10,7 +10,7 @@ use super::{
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
-use crate::progress::Registrar;
+use crate::poller::Registrar;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::collections::VecDeque;

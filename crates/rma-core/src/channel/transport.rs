@@ -6,7 +6,7 @@ use super::{
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
-use crate::progress::Registrar;
+use crate::poller::Registrar;
 use std::io;
 
 /// Where [`Channel::poll`] hands over what happened. It has no way to the channel: handlers only take notes.

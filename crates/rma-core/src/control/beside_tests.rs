@@ -1,8 +1,9 @@
 //! Requests beside the line: whom they wait for, how long, and how long they keep others waiting.
 
-use super::state::{LockKind as K, LockRequest as R};
+use super::state::LockRequest as R;
 use super::tests::{block, holder, ms, pass, turn};
 use super::{ControlBlock, Ticket, Wake};
+use crate::ids::LockKind as K;
 use crate::ids::Peer;
 use std::time::Duration;
 

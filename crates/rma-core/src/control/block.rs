@@ -14,10 +14,10 @@ use super::notes::{Notes, name_of};
 use super::recovery::OfEngine;
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use super::state::{Holder, LockKind, LockRequest, LockState};
+use super::state::{Holder, LockRequest, LockState};
 use super::unfinished::{List, Unfinished};
 use crate::host::Vitals;
-use crate::ids::{Peer, Rank};
+use crate::ids::{LockKind, Peer, Rank};
 use crate::mem::WriteSpan;
 use std::time::Duration;
 

@@ -19,7 +19,8 @@ use super::layout::LockFields;
 use super::lock::{Attempt, Grant, NotHeld, Ticket, Wake};
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release};
-use super::state::{Holder, LockKind, LockRequest};
+use super::state::{Holder, LockRequest};
+use crate::ids::LockKind;
 use std::time::Duration;
 
 const NONE: u64 = 0;

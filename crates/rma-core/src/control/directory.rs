@@ -15,7 +15,8 @@
 
 use super::layout::SLOTS;
 use super::shim::{AtomicU64, Ordering};
-use super::state::{Holder, LockKind};
+use super::state::Holder;
+use crate::ids::LockKind;
 
 const HOLDER_BITS: u64 = (1 << 31) - 1;
 

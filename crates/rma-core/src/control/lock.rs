@@ -67,8 +67,8 @@ use super::directory;
 use super::layout::LockFields;
 use super::patience::Beside;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use super::state::{Holder, LockKind, LockRequest, LockState};
-use crate::ids::Peer;
+use super::state::{Holder, LockRequest, LockState};
+use crate::ids::{LockKind, Peer};
 use std::fmt;
 use std::time::Duration;
 

@@ -51,6 +51,7 @@ mod tests;
 mod thread_address;
 mod unfinished;
 
+pub use crate::ids::LockKind;
 pub use block::{ControlBlock, Published, Sleep};
 pub(crate) use block::{Living, LockCell};
 pub use bulk::Entry;
@@ -64,7 +65,7 @@ pub use marks::{Marks, Taken};
 pub use meeting::{Attendance, Meeting, attendance};
 pub(crate) use notes::{Note, is_word};
 pub(crate) use recovery::OfEngine;
-pub use state::{Holder, LockKind, LockRequest, LockState};
+pub use state::{Holder, LockRequest, LockState};
 pub use steps::{RunStep, WordStep};
 pub(crate) use steps::{Step, Width, compare_and_swap};
 pub(crate) use thread_address::thread_address;

@@ -7,7 +7,7 @@
 //! Threads note in the slot of the number that is lent to them for announcements ([`super::announcer`]). Those past that number of
 //! threads are only counted: then something was being changed somewhere.
 //!
-//! The target's engine looks at the notes of a process once that is dead (`target/pieces.rs`). A killed process has made the stores
+//! The target's engine looks at the notes of a process once that is dead (`state/pieces.rs`). A killed process has made the stores
 //! before some point of its program, in that order, and none behind it; the release fence says the same to processors and compilers that
 //! could do otherwise. So memory that is half changed has its note, and one that is noted may still be whole.
 

@@ -42,11 +42,10 @@ use super::cells::{Said, low_bits, said};
 use super::directory;
 use super::layout::LockFields;
 use super::lock::Ticket;
-use super::shim::AtomicU64;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed};
-use super::shim::spin_loop;
-use super::state::{Holder, LockKind, LockState};
-use crate::ids::Peer;
+use super::shim::{AtomicU64, spin_loop};
+use super::state::{Holder, LockState};
+use crate::ids::{LockKind, Peer};
 
 /// Looks at a cell that is busy: about as long as a step takes.
 const LOOKS: u32 = 100;

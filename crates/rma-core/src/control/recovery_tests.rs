@@ -4,9 +4,9 @@
 //! Who waits tries only when it is rung, so a ring that is missing is a lock that never comes.
 
 use super::mortal::live_for;
-use super::state::{Holder, LockKind, LockRequest};
+use super::state::{Holder, LockRequest};
 use super::{ControlBlock, Living, LockCell, OfEngine, Ticket, Wake, control_len};
-use crate::ids::Peer;
+use crate::ids::{LockKind, Peer};
 use crate::mem::testing::memory;
 use std::time::Duration;
 

@@ -17,7 +17,7 @@
 //! at a time for one window and target, so with at most [`Holder::MAX_PEERS`] processes no count overflows; a hostile
 //! word saturates.
 
-use crate::ids::Peer;
+use crate::ids::{LockKind, Peer};
 use std::fmt;
 
 const OWNER_BITS: u32 = 20;
@@ -35,15 +35,6 @@ const BESIDE: u8 = 4;
 /// Of the bits above, in a frozen word.
 const FROZEN: u8 = CLAIMED;
 const BEQUEATHED: u8 = 8;
-
-/// How a lock is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LockKind {
-    /// By one process alone (`MPI_LOCK_EXCLUSIVE`).
-    Exclusive,
-    /// By any number of processes (`MPI_LOCK_SHARED`).
-    Shared,
-}
 
 /// What a process asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! Control blocks in real memory: each rule of the lock alone, all interleavings of small programs, threads, hostile bytes.
 
-use super::state::{Holder, LockKind, LockRequest};
+use super::state::{Holder, LockRequest};
 use super::{CONTROL_LEN, ControlBlock, Published, Ticket, Wake};
-use crate::ids::Peer;
+use crate::ids::{LockKind, Peer};
 use crate::mem::testing::{bytes, memory};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

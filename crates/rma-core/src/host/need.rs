@@ -4,8 +4,7 @@
 //! rank that has not come. So a wait says, beside a sentence for people ([`Awaited::text`]), who has to do what for it to go on.
 //! Processes, not ranks: groups number the same process differently.
 
-use crate::control::LockKind;
-use crate::ids::{Peer, Rank, WindowId};
+use crate::ids::{LockKind, Peer, Rank, WindowId};
 
 /// What a wait waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

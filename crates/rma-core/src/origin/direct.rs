@@ -8,7 +8,7 @@ use crate::control::{Domain, OperationKind, is_word};
 use crate::ids::Disp;
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
-use crate::window::{Member, OutOfRange, Shared};
+use crate::state::{Member, OutOfRange, Shared};
 
 /// Stores `origin` at `disp`.
 #[inline]

@@ -1,7 +1,7 @@
 //! Eager issue: a small store that nothing waits before leaves with its call, where that is known to be worth it.
 //!
 //! Most programs that wait for each store of a few bytes put one, and flush. Such a store is held back in the operation table, so that
-//! the flush rides on its packet. Where flushes have taken the last ones in a row ([`Eager`]), the next one leaves at once, with the
+//! the flush rides on its packet. Where flushes have taken the last ones in a row ([`Eager`](crate::state::Eager)), the next one leaves at once, with the
 //! request for its acknowledgement: in a channel that keeps no packets back it is on its way while the program comes to its flush. These
 //! are as many packets, sooner. A store that is not followed by its flush alone was a packet too many, and doubles the row that the next
 //! one needs.
@@ -12,78 +12,23 @@
 //! A store that leaves eagerly never enters the table, for nothing is left to wait for.
 
 use super::pack::Small;
-use super::send::{Outbox, Sent};
 use crate::channel::{Capabilities, Channel};
 use crate::config::EngineConfig;
-use crate::epoch::Reach;
 use crate::ids::{Peer, Rank, Sequence};
 use crate::pool::PoolKey;
-use crate::progress::{Core, Pools, State};
+use crate::state::{Outbox, Pools, Sent, Shared, State, WindowState, Windows};
 use crate::table::{Operation, Target};
-use crate::window::{Shared, WindowState, Windows};
 use crate::wire::{RequestFlags, SHORT_STORE, STORE_HEAD};
 
-/// Held stores in a row that flushes have taken, after which the first one does not wait for its flush.
-const ENOUGH: u8 = 3;
-
-/// What became of a window's last small stores.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Eager {
-    /// How many in a row were taken by a flush that waits for the target.
-    row: u8,
-    /// The row after which one leaves ahead of its flush.
-    enough: u8,
-    /// The last one has left ahead of the flush of this rank, which has not come yet.
-    ahead: Option<Rank>,
-}
-
-impl Default for Eager {
-    fn default() -> Self {
-        Self { row: 0, enough: ENOUGH, ahead: None }
-    }
-}
-
-impl Eager {
-    /// A flush has taken the only operation that was held back, a store.
-    pub(crate) fn on_taken(&mut self, reach: Reach) {
-        self.row = if reach == Reach::Remote { self.row.saturating_add(1) } else { 0 };
-    }
-
-    /// An operation is queued, behind another that is held back or not: then something else than a flush has followed that.
-    pub(super) fn on_queued(&mut self, is_behind: bool) {
-        if is_behind {
-            self.row = 0;
-        }
-    }
-
-    /// A flush of this rank has found nothing held back, and with `has_said_all` nothing else either.
-    pub(crate) fn on_flush(&mut self, rank: Rank, reach: Reach, has_said_all: bool) {
-        if self.ahead != Some(rank) {
-            return;
-        }
-        match (reach, has_said_all) {
-            (Reach::Remote, true) => self.ahead = None,
-            (Reach::Remote | Reach::Local, _) => self.on_missed(),
-        }
-    }
-
-    /// A store comes: says whether it is to leave at once.
-    fn on_store(&mut self) -> bool {
-        if self.ahead.is_some() {
-            self.on_missed();
-        }
-        self.row >= self.enough
-    }
-
-    /// Something else has come than the flush that the last store left ahead of.
-    fn on_missed(&mut self) {
-        *self = Self { enough: self.enough.saturating_mul(2), ..Self::default() };
-    }
-}
-
 /// Sends a small store ahead of its flush, or holds it back, if nothing else waits for its target. Says whether it has done either.
-pub(crate) fn send_or_hold(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
-    let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+pub(crate) fn send_or_hold(
+    channel: &mut dyn Channel,
+    state: &mut State,
+    shared: &Shared,
+    rank: Rank,
+    small: &Small,
+) -> bool {
+    let State { windows, pools, config, lost, by_channel, .. } = state;
     if !lost.is_empty() || !is_held_back(config, small) {
         return false;
     }
@@ -96,7 +41,7 @@ pub(crate) fn send_or_hold(core: &mut Core, shared: &Shared, rank: Rank, small: 
     }
     let target = &mut pools.targets[key];
     if window.eager.on_store() && !window.dirty && window.is_granted(rank) {
-        let outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
+        let outbox = Outbox { channel, counters: &mut window.counters, by_channel };
         if send(shared, target, outbox, small, RequestFlags::ACK) {
             window.eager.ahead = Some(rank);
             return true;
@@ -115,15 +60,21 @@ pub(crate) fn send_or_hold(core: &mut Core, shared: &Shared, rank: Rank, small: 
 
 /// Sends a small store, if nothing waits for its target. Says whether it has: then it is complete at the origin, and the next flush asks
 /// for its acknowledgement.
-pub(crate) fn send_at_once(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
-    let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+pub(crate) fn send_at_once(
+    channel: &mut dyn Channel,
+    state: &mut State,
+    shared: &Shared,
+    rank: Rank,
+    small: &Small,
+) -> bool {
+    let State { windows, pools, config, lost, by_channel, .. } = state;
     if !lost.is_empty() || small.data.len() as u64 > config.unit_bytes {
         return false;
     }
     // Only locks allow requests.
     let is_open = |window: &WindowState| window.is_granted(rank) && window.is_calm(rank) && !window.dirty;
     let Some((window, key)) = first(windows, pools, shared, rank, small, is_open) else { return false };
-    let outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
+    let outbox = Outbox { channel, counters: &mut window.counters, by_channel };
     send(shared, &mut pools.targets[key], outbox, small, RequestFlags::NONE)
 }
 

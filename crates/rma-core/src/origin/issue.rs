@@ -5,7 +5,6 @@
 //! a synchronization call pushes it, when more than the piggyback threshold wait, or when elements run short. Flags belong to
 //! packets: they are decided here, when a packet is made, and nowhere else (lessons, fixed 23).
 
-use super::send::{ByChannel, Outbox, Sent, ShortStore};
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Channel, Lane, Source};
 use crate::config::EngineConfig;
@@ -14,13 +13,11 @@ use crate::datatype::{Gather, Piece};
 use crate::epoch::{Epoch, LockEvent, LockState};
 use crate::ids::{RequestId, Sequence};
 use crate::pool::PoolKey;
-use crate::progress::{BulkOwner, Bulks, Pools};
+use crate::state::{
+    BulkOwner, Bulks, ByChannel, Flavor, MAX_HEAD, Outbox, Pools, Regions, Sent, ShortStore, WindowState,
+};
 use crate::table::{Closing, OpArea, OpData, OpKind, Operation, Target};
-use crate::window::{Flavor, Regions, WindowState};
 use crate::wire::{Area, ENTRY_LEN, Place, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE};
-
-/// Longest head of a one-sided packet, apart from a shape.
-pub(crate) const MAX_HEAD: usize = 64;
 
 /// Most loops and runs of a shape in one packet: past it, the next packet takes over.
 const MAX_ENTRIES: usize = 64;

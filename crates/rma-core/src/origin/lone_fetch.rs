@@ -12,15 +12,14 @@
 //! has left when it leaves. Replies name it by [`REPLY_TO`], which no element has.
 
 use super::issue::request_kind;
-use super::send::{Outbox, Sent};
+use crate::channel::Channel;
 use crate::channel::{Lane, MIN_PACKET};
 use crate::ids::{Disp, Rank, RequestId, Sequence};
 use crate::kernel::Kernel;
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::pool::PoolKey;
-use crate::progress::{Core, Pools, State};
+use crate::state::{LoneFetch, Outbox, Pools, Sent, Shared, State, WindowState};
 use crate::table::{OpData, OpKind, OpResult, Operation};
-use crate::window::{Shared, WindowState};
 use crate::wire::{Place, RUN_HEAD, Request, RequestFlags};
 
 /// Whom replies to lone fetches name: generation 0 is never given out.
@@ -48,16 +47,6 @@ enum Operand {
     Copied { bytes: [u8; OPERAND_BYTES], len: u8 },
     /// The user's, who leaves them as they are until the operation is complete.
     Memory(ReadSpan),
-}
-
-/// The fetch of a window that waits for its reply.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LoneFetch {
-    pub(super) target: PoolKey,
-    pub(super) sequence: Sequence,
-    /// Its place among the operations of its target.
-    pub(super) order: u64,
-    pub(super) result: WriteSpan,
 }
 
 impl FetchCall {
@@ -113,8 +102,14 @@ impl From<FetchCall> for Operation {
 }
 
 /// Sends the request of a call, if nothing goes before it to its rank and nothing needs it to be an operation; says whether it has.
-pub(crate) fn send(core: &mut Core, shared: &Shared, rank: Rank, call: &FetchCall) -> bool {
-    let State { windows, pools, config, lost, by_channel, .. } = &mut core.state;
+pub(crate) fn send(
+    channel: &mut dyn Channel,
+    state: &mut State,
+    shared: &Shared,
+    rank: Rank,
+    call: &FetchCall,
+) -> bool {
+    let State { windows, pools, config, lost, by_channel, .. } = state;
     let (disp, result) = (call.disp, call.result);
     if !lost.is_empty() || result.is_empty() || shared.start_of(disp, result.len()).is_none() {
         return false;
@@ -137,7 +132,7 @@ pub(crate) fn send(core: &mut Core, shared: &Shared, rank: Rank, call: &FetchCal
     let sequence = Sequence(target.sent.0 + 1);
     let kind = request_kind(call.kind, REPLY_TO, Place::run(disp, 0), len);
     let request = Request { window: shared.id, flags: RequestFlags::NONE, sequence, kind };
-    let mut outbox = Outbox { channel: &mut *core.channel, counters: &mut window.counters, by_channel };
+    let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
     let mut packet = [0; RUN_HEAD + MOST_DATA];
     let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
     let Some(head_len) = request.put_head(head) else { return false };

@@ -9,9 +9,8 @@ use crate::channel::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, Rank};
 use crate::pool::PoolKey;
-use crate::progress::Pools;
+use crate::state::{Pools, WindowState};
 use crate::table::OpList;
-use crate::window::WindowState;
 
 /// Ends everything that `window` has under way to `peer`. The channel has promised not to touch its buffers any more.
 pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, failure: &Failure) {

@@ -12,7 +12,4 @@ pub(crate) mod pack;
 pub(crate) mod post;
 pub(crate) mod response;
 pub(crate) mod round;
-mod send;
 pub(crate) mod stream;
-
-pub(crate) use send::{ByChannel, Outbox, Sent};

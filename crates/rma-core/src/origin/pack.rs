@@ -6,15 +6,12 @@
 //! a pack is joined only while nothing was posted behind it and no call has pushed it, and every call that ends an epoch,
 //! and every flush, pushes what was posted before. Stores with requests have a part in this only as a stream ([`super::stream`]).
 
-use super::issue::MAX_HEAD;
-use super::send::ShortStore;
 use crate::channel::Channel;
 use crate::ids::{Disp, Rank};
 use crate::mem::ReadSpan;
 use crate::pool::PoolKey;
-use crate::progress::{Pools, State};
+use crate::state::{MAX_HEAD, Packing, Pools, Shared, ShortStore, State, WindowState};
 use crate::table::{OpArea, OpData, OpKind, OpList, OpResult, Operation, Pack};
-use crate::window::{Shared, WindowState};
 use crate::wire::{PACK_ENTRY_LEN, Store};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,14 +31,6 @@ pub(crate) struct Small {
     pub(super) store: Store,
     pub(super) disp: Disp,
     pub(super) data: ReadSpan,
-}
-
-/// The pack of a window that the last store has joined. Its elements may be gone.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packing {
-    rank: Rank,
-    target: PoolKey,
-    op: PoolKey,
 }
 
 impl Small {

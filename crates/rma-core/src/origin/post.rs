@@ -12,13 +12,12 @@ use super::lost::error_of;
 use super::pack;
 use crate::channel::Channel;
 use crate::config::EngineConfig;
-use crate::epoch::lock_all;
+use crate::epoch::{Epoch, Event, Lock};
 use crate::error::{Error, ErrorClass, Result};
-use crate::ids::Rank;
+use crate::ids::{Rank, WindowId};
 use crate::pool::PoolKey;
-use crate::progress::{Pools, State};
+use crate::state::{AccessRound, Pools, Single, State, WindowState};
 use crate::table::{OpKind, Operation, Target};
-use crate::window::{Single, WindowState};
 
 /// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
 /// be had now. An operation is long, so it moves once, into its element.
@@ -31,7 +30,7 @@ pub(crate) fn post(
     call: &'static str,
 ) -> Result<()> {
     check_alive(state, window, rank, call)?;
-    if !lock_all::reach(state, window, rank) {
+    if !reach(state, window, rank) {
         return Ok(());
     }
     let Some(target) = ensure_target(state, window, rank) else { return Ok(()) };
@@ -116,6 +115,41 @@ fn refused(call: &'static str) -> Error {
     Error::new(ErrorClass::Intern, call, "the operation pool refused an element that it said it had")
 }
 
+/// Sees to the lock that an operation on `rank` needs; answers whether the operation may be queued now.
+pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> bool {
+    let is_neighbor = window.shared.neighbor(rank).is_some();
+    let has_element = || window.table.find(&state.pools.targets, rank).is_some();
+    let epoch = &mut window.epoch;
+    match epoch.state() {
+        Epoch::LockAllCalled | Epoch::LockAllIssued if epoch.lock(rank).is_some() => true,
+        Epoch::LockAllCalled | Epoch::LockAllIssued if is_neighbor && has_element() => true,
+        Epoch::LockAllCalled if state.pools.targets.can_take(&window.target_share) => {
+            if !is_neighbor {
+                epoch.add_lock(rank, Lock::LAZY);
+            }
+            true
+        }
+        Epoch::LockAllCalled => {
+            // Freeing an element would lose nothing, since its lock is a fact; but facts are bounded by elements.
+            state.counters.on_target_pool_exhausted(1);
+            window.counters.on_lock_all_fallbacks(1);
+            epoch.on(Event::ElementsShort);
+            epoch.want_all();
+            window.rounds.access = Some(AccessRound::Locks { next: Rank(0) });
+            window.dirty = true;
+            false
+        }
+        Epoch::LockAllIssued => false,
+        Epoch::LockAllGranted
+        | Epoch::PerTarget
+        | Epoch::Unset
+        | Epoch::FenceIssued
+        | Epoch::FenceGranted
+        | Epoch::PscwIssued
+        | Epoch::PscwGranted => true,
+    }
+}
+
 /// The element of `rank`, made if need be; `None` when none is to be had now.
 pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: Rank) -> Option<PoolKey> {
     if let Some(key) = window.table.find(&state.pools.targets, rank) {
@@ -147,6 +181,20 @@ fn has_none(state: &State, window: &WindowState, rank: Rank, counts_not: impl Fn
     }
     let caller = window.epoch.lock(rank).and_then(|lock| lock.caller);
     caller.is_some() && !window.epoch.locks().any(|(of, lock)| lock.caller == caller && has_any(of))
+}
+
+impl State {
+    /// Takes a window out of the table for good, with its shares; gives the error that nobody has raised. Its elements
+    /// must be idle.
+    pub(crate) fn remove_window(&mut self, id: WindowId) -> Option<Error> {
+        let mut window = self.windows.remove(id)?;
+        free_idle_targets(self, &mut window);
+        self.counters.add(&window.counters);
+        let ops = self.pools.ops.close_share(window.op_share);
+        let targets = self.pools.targets.close_share(window.target_share);
+        debug_assert!(ops.is_ok() && targets.is_ok(), "elements are in use in a window that is removed");
+        window.error
+    }
 }
 
 /// Gives every element that owes nothing back to the pool (end of an epoch).

@@ -8,11 +8,10 @@ use crate::datatype::Scatter;
 use crate::epoch::{LockEvent, LockState};
 use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, RequestId, Sequence};
-use crate::origin::lone_fetch::{LoneFetch, REPLY_TO};
+use crate::origin::lone_fetch::REPLY_TO;
 use crate::pool::PoolKey;
-use crate::progress::Pools;
+use crate::state::{LoneFetch, OutOfRange, Pools, WindowState};
 use crate::table::Closing;
-use crate::window::{OutOfRange, WindowState};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
 
 const NEVER_SENT: &str = "response to a request that was never sent";

@@ -6,54 +6,11 @@
 //! like operations, so that a round of many ranks delays nobody else.
 
 use super::issue::{Issuer, Step, outbox};
-use super::send::{Outbox, Sent};
 use crate::bugs::{Bug, has};
 use crate::channel::{Lane, Source};
 use crate::ids::{Rank, Sequence};
+use crate::state::{AccessRound, Outbox, Sent};
 use crate::wire::{Request, RequestFlags, RequestKind};
-
-/// What an access epoch has to say to many ranks.
-#[derive(Debug)]
-pub(crate) enum AccessRound {
-    /// Shared locks of all packet targets from `next` on that have not been asked.
-    Locks { next: Rank },
-    /// Their release, for those that have no element on which it rides.
-    Unlocks { next: Rank },
-    /// "Done", for these ranks, as soon as each has posted.
-    Done(Vec<Rank>),
-    /// The word of a fence, for these ranks.
-    Fence(Vec<Rank>),
-}
-
-/// The rounds of a window: the origin's, and the target's.
-#[derive(Debug, Default)]
-pub(crate) struct Rounds {
-    pub(crate) access: Option<AccessRound>,
-    /// Origins that have not been told of the open exposure epoch.
-    pub(crate) posts: Vec<Rank>,
-    /// Ranks from which something is waited for before anything is sent to them: contact is made, so that their death is
-    /// noticed.
-    pub(crate) meet: Vec<Rank>,
-}
-
-impl Rounds {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.access.is_none() && self.posts.is_empty() && self.meet.is_empty()
-    }
-
-    /// Whether there is nothing but contact to be made.
-    pub(crate) fn has_nothing_to_say(&self) -> bool {
-        self.access.is_none() && self.posts.is_empty()
-    }
-
-    /// A rank is lost: nobody tells it anything.
-    pub(crate) fn forget(&mut self, lost: Rank) {
-        self.posts.retain(|rank| *rank != lost);
-        if let Some(AccessRound::Done(ranks) | AccessRound::Fence(ranks)) = &mut self.access {
-            ranks.retain(|rank| *rank != lost);
-        }
-    }
-}
 
 impl Issuer<'_> {
     /// Sends at most one packet of each round.

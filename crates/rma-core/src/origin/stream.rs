@@ -8,13 +8,12 @@
 //!
 //! Called under the engine's lock, in passive epochs only.
 
-use super::issue::MAX_HEAD;
 use super::pack::{self, Small};
+use crate::channel::Channel;
 use crate::config::EngineConfig;
 use crate::ids::Rank;
-use crate::progress::{Core, Pools, State};
+use crate::state::{MAX_HEAD, Pools, Shared, State};
 use crate::table::Target;
-use crate::window::Shared;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Part of `RMA_PACK_FROM` that may be on the way unacknowledged before the rest share packets.
@@ -22,17 +21,23 @@ const PART: u64 = 4;
 
 /// Takes a store into the pack that waits for more of its stream, or begins one. Says whether it has: then it is complete at the origin,
 /// and the next flush asks for its acknowledgement.
-pub(crate) fn take(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
+pub(crate) fn take(
+    channel: &mut dyn Channel,
+    state: &mut State,
+    shared: &Shared,
+    rank: Rank,
+    small: &Small,
+) -> bool {
     let has_pack = shared.has_pack.load(Relaxed);
-    if core.state.windows.calm(shared.id, rank).is_none() || !core.state.lost.is_empty() {
+    if state.windows.calm(shared.id, rank).is_none() || !state.lost.is_empty() {
         return false;
     }
-    (has_pack && pack::join(&mut core.state, shared, rank, small)) || begin(core, shared, rank, small)
+    (has_pack && pack::join(state, shared, rank, small)) || begin(channel, state, shared, rank, small)
 }
 
 /// Begins a pack with this store, where so many of its kind are under way.
-fn begin(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
-    let State { windows, pools: Pools { ops, targets }, config, is_pack_full, begun, .. } = &mut core.state;
+fn begin(channel: &mut dyn Channel, state: &mut State, shared: &Shared, rank: Rank, small: &Small) -> bool {
+    let State { windows, pools: Pools { ops, targets }, config, is_pack_full, begun, .. } = state;
     let Some(window) = windows.get_mut(shared.id) else { return false };
     let Some(key) = window.table.find(targets, rank) else { return false };
     let target = &targets[key];
@@ -40,7 +45,7 @@ fn begin(core: &mut Core, shared: &Shared, rank: Rank, small: &Small) -> bool {
     if !(follows || is_stream(target, config)) || !ops.can_take(&window.op_share) {
         return false;
     }
-    let room = core.channel.capabilities_for(targets[key].peer).max_packet - MAX_HEAD;
+    let room = channel.capabilities_for(targets[key].peer).max_packet - MAX_HEAD;
     let Some(mut op) = pack::of_one(shared, small, room) else { return false };
     op.order = targets[key].posted + 1;
     let order = op.order;

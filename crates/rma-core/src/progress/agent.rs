@@ -25,10 +25,10 @@
 //! in the poller, under the rules of [`super::wait`]: no wake-up is lost between the two.
 
 use super::lock::Locked;
-use super::poller::Poller;
 use super::wait::Waiting;
 use crate::channel::Armed;
 use crate::host::Host;
+use crate::poller::Poller;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;

@@ -3,15 +3,14 @@
 //! The sink of every poll. It has no way to the channel, and everything it calls only takes notes (design §4).
 
 use super::protocol::{UPPER_TOKEN, Upper};
-use super::state::{BulkOwner, Receiving, State};
 use crate::channel::{BulkToken, Delivery, Failure, Lane, Placement, Sink};
 use crate::datatype::Scatter;
 use crate::ids::Peer;
 use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
+use crate::state::{BulkOwner, MAX_WINDOWS, Receiving, State, WindowState};
+use crate::sync::parting::push_over;
 use crate::target::{apply, bulk, locks};
-use crate::window::parting::push_over;
-use crate::window::{MAX_WINDOWS, WindowState};
 use crate::wire::{
     Protocol, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, check_header,
 };

@@ -1,10 +1,8 @@
 //! The walk that recomputes every count of the engine from its lists. Tests call it between steps; nothing else does.
 
-use super::state::{BulkOwner, Receiving, State};
 use crate::epoch::{Epoch, LockState, Stage};
-use crate::origin::round::AccessRound;
+use crate::state::{AccessRound, BulkOwner, Receiving, Single, State, WindowState};
 use crate::table::{Closing, OpArea, Target};
-use crate::window::{Single, WindowState};
 
 /// A sentence about what is wrong.
 type Broken = String;

@@ -8,34 +8,23 @@
 
 mod agent;
 mod dispatch;
-mod doze;
 mod invariants;
 mod lock;
 mod naps;
-mod outlook;
-mod outside;
-mod poller;
 mod protocol;
 mod quiet;
 mod reports;
 mod sharing;
 mod spin;
-mod state;
 mod step;
 mod turns;
-mod vigil;
 mod wait;
 
 pub(crate) use agent::Agent;
-pub use doze::{Doze, News};
 pub(crate) use lock::Locked;
-#[cfg(feature = "conformance")]
-pub(crate) use poller::Poller;
-pub use poller::{Registrar, WakeHandle};
 pub use protocol::{NoUpper, UPPER_TOKEN, Upper};
 pub(crate) use quiet::Quiet;
 pub use reports::LastingWait;
-pub(crate) use state::{BulkOwner, Bulks, Pools, State};
 pub(crate) use step::Core;
-pub(crate) use vigil::Vigil;
+pub use wait::News;
 pub(crate) use wait::{Patience, Wait, Waiting};

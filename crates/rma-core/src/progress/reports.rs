@@ -11,9 +11,9 @@
 //! before that. Each long wait has a number that no other one of the process has, so whoever asks twice can tell whether it is the
 //! same wait still. One inquiry at a time.
 
-use super::state::State;
 use super::wait::Wait;
 use crate::host::{Awaited, LongWait};
+use crate::state::State;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::{Duration, Instant};

@@ -3,15 +3,15 @@
 
 use super::dispatch::Dispatch;
 use super::protocol::Upper;
-use super::state::State;
 use crate::channel::{Budget, Channel, Lane, Source};
-use crate::epoch;
 use crate::host::Host;
 use crate::ids::WindowId;
 use crate::origin::issue::Issuer;
-use crate::origin::{Outbox, Sent};
+use crate::state::{Outbox, Sent, State, WindowState};
+use crate::stats::Counters;
+use crate::sync;
+use crate::sync::{dropped, parting};
 use crate::target::{locks, recovery};
-use crate::window::{dropped, parting};
 use crate::wire::{Request, RequestFlags, RequestKind};
 
 /// What the engine's lock guards.
@@ -104,7 +104,10 @@ impl Core {
         if !self.state.replies.is_empty() {
             let State { replies, bulks, windows, nudges, counters, by_channel, .. } = &mut self.state;
             let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
-            moved |= replies.send(&mut outbox, bulks, windows, nudges);
+            let mut release = |window: &mut WindowState, counters: &mut Counters, peer, kind| {
+                locks::release(nudges, counters, window, peer, kind)
+            };
+            moved |= replies.send(&mut outbox, bulks, windows, &mut release);
         }
         moved |= self.send_nudges();
         moved | self.upper.advance(&mut *self.channel)
@@ -114,7 +117,7 @@ impl Core {
         let Some(mut window) = self.state.take_window(id) else { return false };
         let mut moved = false;
         if window.opening.is_some() {
-            match epoch::is_open(&mut self.state, &mut window, host) {
+            match sync::is_open(&mut self.state, &mut window, host) {
                 Ok(is_open) => moved |= is_open,
                 Err(error) => window.note_error(error),
             }
@@ -136,7 +139,7 @@ impl Core {
             let channel = &mut *self.channel;
             moved |= Issuer { window: &mut window, pools, bulks, channel, by_channel, config }.issue_window();
         }
-        moved |= epoch::lock_all::settle(&mut window, lost);
+        moved |= sync::settle(&mut window, lost);
         self.state.windows.put_back(window);
         moved
     }

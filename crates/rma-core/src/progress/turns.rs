@@ -35,7 +35,7 @@ pub(super) struct Turn {
 
 /// The turns of a process. Several threads change it without a lock: what one loses comes again.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     /// Until when none is given away, in nanoseconds of the host's clock.
     kept_until: AtomicU64,
     evidence: AtomicU32,
@@ -60,7 +60,7 @@ impl Turns {
     }
 
     /// Gives a turn away that no step counts, unless turns are kept now; says whether it has.
-    pub(super) fn give_outside(&self, host: &dyn Host) -> bool {
+    pub(crate) fn give_outside(&self, host: &dyn Host) -> bool {
         let given = host.now();
         if self.are_kept(given) {
             return false;

@@ -26,22 +26,25 @@
 //! thread that steps the engine while another one sleeps in the poller renews the promise before it lets go of the engine.
 
 use super::agent::AgentState;
-use super::doze::News;
 use super::lock::Locked;
 use super::naps::Naps;
-use super::poller::{Poller, Registrar};
 use super::reports::{Inquiries, Reports};
 use super::sharing::Sharing;
-use super::state::State;
 use super::step::Core;
 use super::turns::{Turn, Turns};
 use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Awaited, Host};
+use crate::poller::{Poller, Registrar};
+use crate::state::State;
 use crate::trace::Sight;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
+
+/// What an engine had done when somebody began to look at it; see [`Engine::news`](crate::Engine::news).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News(pub u64);
 
 /// Who sleeps, and how they are woken.
 pub(crate) struct Waiting {
@@ -53,7 +56,7 @@ pub(crate) struct Waiting {
     look_again: Condvar,
     sleeping_idle: AtomicU32,
     generation: AtomicU64,
-    pub(super) turns: Turns,
+    pub(crate) turns: Turns,
     /// Whether what this process waits for needs its core.
     pub(super) sharing: Sharing,
     naps: Naps,

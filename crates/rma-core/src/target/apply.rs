@@ -3,20 +3,17 @@
 //! Acknowledgements are queued after the effect (lessons, fixed 46), a release after every answer that was queued before it
 //! (fixed 3, 4, 20).
 
-use super::buffers::Buffers;
-use super::exposure::NotExposed;
-use super::replies::{Replies, Reply, ReplyBody};
 use crate::bugs;
 use crate::channel::Delivery;
 use crate::config::EngineConfig;
 use crate::control::Domain;
 use crate::datatype::{BasicType, Scatter};
-use crate::epoch::on_posted;
 use crate::ids::Peer;
 use crate::kernel::{Kernel, Operands};
 use crate::mem::WriteSpan;
-use crate::progress::{Pools, State};
-use crate::window::{Member, OutOfRange, WindowState};
+use crate::state::{
+    Buffers, Member, NotExposed, OutOfRange, Pools, Replies, Reply, ReplyBody, State, WindowState,
+};
 use crate::wire::{
     Area, PackEntries, PackEntry, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags,
     ResponseKind, Store, check_entries,
@@ -174,7 +171,7 @@ pub(crate) fn posted(pools: &Pools, config: &EngineConfig, window: &mut WindowSt
     }
     match window.epoch.access.on_post(rank) {
         Ok(()) => {
-            on_posted(pools, config, window);
+            window.on_posted(pools, config);
             Delivery::Accepted
         }
         Err(reason) => Delivery::Refused(reason),

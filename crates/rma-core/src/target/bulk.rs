@@ -1,29 +1,11 @@
 //! Bulk requests: data that lands in window memory (put) or in a staging buffer of one unit (accumulate).
 
 use super::apply::{answer, apply, check_data, longest_piece};
-use super::buffers::Buffer;
 use crate::channel::{Delivery, Placement};
 use crate::datatype::Scatter;
 use crate::ids::Peer;
-use crate::progress::State;
-use crate::window::{Held, OutOfRange, WindowState};
+use crate::state::{Body, Incoming, OutOfRange, State, WindowState};
 use crate::wire::{Place, Request, RequestKind, ResponseFlags};
-
-/// A request whose body is on its way.
-pub(crate) struct Incoming {
-    request: Request,
-    len: u64,
-    body: Body,
-}
-
-enum Body {
-    /// Straight into the window, which stays mapped until then.
-    Window { _memory: Held },
-    /// Into a buffer, to be combined when complete.
-    Staged(Buffer),
-    /// Nowhere: the request is out of range.
-    Dropped(OutOfRange),
-}
 
 /// Handles the head of a bulk request.
 pub(crate) fn begin(

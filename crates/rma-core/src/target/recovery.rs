@@ -10,8 +10,7 @@
 use super::locks::wake;
 use crate::control::{Living, LockCell, Wake};
 use crate::ids::Peer;
-use crate::progress::State;
-use crate::window::{Shared, WindowState};
+use crate::state::{Shared, State, WindowState};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@
 use super::event::Event;
 use crate::epoch::{Call, Epoch, RankLock};
 use crate::ids::{Rank, WindowId};
-use crate::window::WindowState;
+use crate::state::WindowState;
 use std::collections::{BTreeMap, HashMap};
 
 /// The open epochs of all windows.

@@ -4,7 +4,7 @@
 //! `rma::packet`) if a subscriber wanted them when the engine was made. Whether anybody looks is one fact, fixed when the
 //! engine is made ([`Sight::is_on`]), and costs the paths of packets one branch. The direct path has no instruction for it:
 //! an engine that is looked at gives its windows no ranks to reach by the short ways
-//! ([`Shared::quick`](crate::window::Shared)), so that every call takes a long way, which tells of it.
+//! ([`Shared::quick`](crate::state::Shared)), so that every call takes a long way, which tells of it.
 //!
 //! The engine knows no file, no format and no clock here: when an event happened, and where it is kept, is the observer's.
 

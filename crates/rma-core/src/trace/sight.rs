@@ -4,7 +4,7 @@ use super::epochs::Epochs;
 use super::event::{Event, Observer};
 use crate::epoch::Call;
 use crate::ids::{Rank, WindowId};
-use crate::window::{Flavor, WindowState};
+use crate::state::{Flavor, WindowState};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;

@@ -3,10 +3,12 @@
 //! Groups are lists of ranks of the window's group, in any order, without repetition; they may be empty and may contain the
 //! caller.
 
+use super::Sync;
 use super::calls::Window;
-use crate::epoch::{Assert, Call, CompleteSync, StartSync, Sync, SyncStep, WaitSync, expose};
+use crate::epoch::{Assert, Call};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
+use crate::sync::{CompleteSync, StartSync, SyncStep, WaitSync, expose};
 
 impl Window {
     /// `MPI_Win_post` (MPI 3.1 §11.5.2): opens an exposure epoch to the ranks of `group`. Never waits for them.

@@ -35,11 +35,11 @@
 //! A rank of a group of its own finds an index with its first offer, without a word to others. When a rank is lost its groups' collectives fail,
 //! and with them the creations that are in the way of others.
 
-use super::indices::{Agreement, Place, Reach};
 use super::pending::unexpected;
 use crate::error::Result;
 use crate::host::{Combine, Group, Host, HostRequest, Outcome};
-use crate::progress::State;
+use crate::state::State;
+use crate::state::indices::{Agreement, Place, Reach};
 
 /// The agreement of one creation, under way.
 pub(super) struct Agreeing {

@@ -7,10 +7,11 @@
 use super::calls::Window;
 use crate::control::{REPORT_LEN, UnfinishedReport};
 use crate::datatype::Scatter;
-use crate::epoch::{Call, PromisedSync, SyncStep};
+use crate::epoch::Call;
 use crate::error::Result;
 use crate::ids::{Disp, Rank};
 use crate::mem::WriteSpan;
+use crate::sync::{PromisedSync, SyncStep};
 use crate::table::{OpData, OpKind, Operation};
 
 impl Window {

@@ -4,7 +4,6 @@
 //! instead, for callers that drive the engine themselves. A call returns when the operation has been queued or, for mapped
 //! targets, carried out; buffers stay the operation's until a synchronization call completes it.
 
-use super::shared::{Flavor, Member, Shared};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank, WindowId};
@@ -14,6 +13,7 @@ use crate::origin::direct;
 use crate::origin::lone_fetch::{FetchCall, OPERAND_BYTES};
 use crate::origin::pack::{self, Small};
 use crate::origin::post::post;
+use crate::state::{Flavor, Member, Shared, gone};
 use crate::table::{OpKind, Operation, Target};
 use crate::wire::Store;
 use std::fmt;
@@ -428,12 +428,6 @@ impl fmt::Debug for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Window {} (rank {} of {})", self.id(), self.rank(), self.size())
     }
-}
-
-/// The error of a call on a window that has been freed.
-#[cold]
-pub(super) fn gone(call: &'static str) -> Error {
-    Error::new(ErrorClass::Win, call, "the window has been freed")
 }
 
 #[inline]

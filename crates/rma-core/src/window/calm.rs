@@ -6,10 +6,12 @@
 //! [`Window::poll_sync`] try this first; `None` says that nothing was done, and that the ordinary way has to see to it. When that is
 //! so each protocol decides ([`crate::epoch`]); while somebody looks, it always is, because the ordinary way tells of it.
 
+use super::Sync;
 use super::calls::Window;
-use crate::epoch::{Assert, Call, CompleteSync, FenceSync, FlushSync, Reach, Sync, SyncStep};
+use crate::epoch::{Assert, Call, Reach};
 use crate::ids::Rank;
 use crate::progress::Core;
+use crate::sync::{CompleteSync, FenceSync, FlushSync, SyncStep};
 
 impl Window {
     pub(super) fn begin_flush_calmly(&self, target: Rank, reach: Reach) -> Option<Sync> {

@@ -16,16 +16,8 @@
 use super::agree::{Agreed, Agreeing};
 use super::calls::Window;
 use super::cells::{Cells, left_out, ranks_of_node, too_short};
-use super::hints::Hints;
-use super::indices::{Agreement, MAX_WINDOWS};
-use super::latch::{Callers, Door, Latch, Takers};
-use super::near::Near;
 use super::pending::{Pending, unexpected};
-use super::quick::QuickSync;
-use super::shared::{Flavor, Member, Scale, Shared};
 use super::spec::WindowSpec;
-use super::state::WindowState;
-use super::unordered::Unordered;
 use crate::control::{ControlBlock, Ground, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
@@ -34,6 +26,11 @@ use crate::host::{Combine, Group, HostRequest, Outcome, SegmentSet};
 use crate::ids::WindowId;
 use crate::mem::WriteSpan;
 use crate::progress::Core;
+use crate::state::indices::Agreement;
+use crate::state::{
+    Callers, Door, Flavor, Hints, Latch, MAX_WINDOWS, Member, Near, QuickSync, Scale, Shared, Takers,
+    Unordered, WindowState,
+};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! Attaching memory to a dynamic window and detaching it: local calls (MPI 4.1 §12.2.4).
 
-use super::calls::{Window, gone};
-use super::regions::{EarlierUses, Regions};
+use super::calls::Window;
 use crate::error::{Error, ErrorClass, Result};
 use crate::mem::WriteSpan;
+use crate::state::{EarlierUses, Regions, gone};
 
 /// Memory that is being detached.
 #[derive(Debug)]

@@ -5,16 +5,16 @@
 //! others and overtake it; and it must not find the window gone.
 //!
 //! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this rank's memory
-//! without asking: then the window stays, as a ghost ([`super::parting`]). So it does when it was revoked, and nobody is waited for.
+//! without asking: then the window stays, as a ghost (`sync/parting.rs`). So it does when it was revoked, and nobody is waited for.
 
-use super::calls::{Window, gone};
-use super::quick::QuickCalls;
-use super::state::WindowState;
+use super::calls::Window;
 use super::waits::awaits_to_free;
-use crate::epoch::{Call, is_open};
+use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};
-use crate::progress::{Core, State};
+use crate::progress::Core;
+use crate::state::{QuickCalls, State, WindowState, gone};
+use crate::sync::is_open;
 use std::fmt;
 
 /// The end of a window under way.

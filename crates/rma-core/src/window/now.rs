@@ -13,13 +13,13 @@
 //! of its own in every call: from the path it is two of them to the target's memory, from the window it would be five.
 
 use super::calls::Window;
-use super::shared::{Member, Shared};
 use crate::control::{LockKind, OperationKind, RunStep, Step, Width, WordStep, compare_and_swap};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{Element, ReadSpan, Word, WriteSpan};
 use crate::origin::pack::Small;
 use crate::progress::Quiet;
+use crate::state::{Member, Shared};
 use crate::wire::Store;
 use std::fmt;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};

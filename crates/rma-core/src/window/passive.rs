@@ -1,8 +1,10 @@
 //! The window's passive synchronization calls on all targets at once (MPI 3.1 §11.5.3, §11.5.4), blocking and as steps.
 
+use super::Sync;
 use super::calls::Window;
-use crate::epoch::{Assert, Call, Caller, FlushAllSync, LockAllSync, Reach, Sync, SyncStep, UnlockAllSync};
+use crate::epoch::{Assert, Call, Caller, Reach};
 use crate::error::Result;
+use crate::sync::{FlushAllSync, LockAllSync, SyncStep, UnlockAllSync};
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
 impl Window {

@@ -1,13 +1,11 @@
 //! What a window tells of itself and of the memory it maps, and the hints that it was given.
 
 use super::calls::Window;
-use super::hints::Hints;
-use super::shared::Flavor;
-use super::state::WindowState;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Group;
 use crate::ids::Rank;
 use crate::mem::WriteSpan;
+use crate::state::{Flavor, Hints, WindowState};
 use crate::stats::{Counters, Elements};
 use std::sync::atomic::Ordering::Relaxed;
 

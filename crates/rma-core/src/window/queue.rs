@@ -1,9 +1,7 @@
 //! Queuing one communication call: whether it joins others or waits alone, whether it is legal and inside the target's window, and into the
 //! table.
 
-use super::calls::{Window, gone};
-use super::shared::OutOfRange;
-use super::state::WindowState;
+use super::calls::Window;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
@@ -11,7 +9,8 @@ use crate::origin::lone_fetch::FetchCall;
 use crate::origin::pack::{self, Small};
 use crate::origin::post::{post, post_calmly};
 use crate::origin::{eager, lone_fetch, stream};
-use crate::progress::{Core, Pools, State};
+use crate::progress::Core;
+use crate::state::{OutOfRange, Pools, State, WindowState, gone};
 use crate::table::{OpArea, OpKind, Operation};
 
 impl Window {
@@ -41,7 +40,7 @@ impl Window {
         let may_join = self.has_pack();
         self.engine().with(|core| {
             (may_join && pack::join(&mut core.state, self.shared(), target, small))
-                || eager::send_or_hold(core, self.shared(), target, small)
+                || eager::send_or_hold(&mut *core.channel, &mut core.state, self.shared(), target, small)
         })
     }
 
@@ -86,7 +85,9 @@ impl Window {
     pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
         let small = Small::of(op).filter(|_| !self.engine().sight().is_on());
         small.is_some_and(|small| {
-            let send = |core: &mut Core| eager::send_at_once(core, self.shared(), target, &small);
+            let send = |core: &mut Core| {
+                eager::send_at_once(&mut *core.channel, &mut core.state, self.shared(), target, &small)
+            };
             self.joins_stream(target, &small, send)
         })
     }
@@ -94,7 +95,7 @@ impl Window {
     /// Whether a store that somebody waits for alone has joined a stream of such stores, or `otherwise` has seen to it, and so is complete.
     fn joins_stream(&self, target: Rank, small: &Small, otherwise: impl FnOnce(&mut Core) -> bool) -> bool {
         let (has_joined, is_complete, is_pack_full) = self.engine().with(|core| {
-            let has_joined = stream::take(core, self.shared(), target, small);
+            let has_joined = stream::take(&mut *core.channel, &mut core.state, self.shared(), target, small);
             let is_complete = has_joined || otherwise(core);
             (has_joined, is_complete, std::mem::take(&mut core.state.is_pack_full))
         });
@@ -136,7 +137,9 @@ impl Window {
 
     fn fetches_at_once(&self, target: Rank, fetch: &FetchCall) -> bool {
         let may = !self.shared().neighbors.is_empty() && !self.engine().sight().is_on();
-        may && self.engine().with(|core| lone_fetch::send(core, self.shared(), target, fetch))
+        may && self
+            .engine()
+            .with(|core| lone_fetch::send(&mut *core.channel, &mut core.state, self.shared(), target, fetch))
     }
 
     /// Takes and queues an operation that lies within a window that is calm towards its target, where the window lies.

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Awaited, Need};
 use crate::ids::{Rank, WindowId};
 use crate::kernel::ReduceOp;
+use crate::state::gone;
 use crate::table::{Operation, Signal};
 use std::sync::Arc;
 
@@ -279,7 +280,7 @@ impl Window {
                 return Ok(());
             }
             let Some(mut window) = core.state.take_window(self.shared().id) else {
-                return Err(super::calls::gone(call));
+                return Err(gone(call));
             };
             window.absorb();
             let (state, opened_by) = (window.epoch.state(), window.epoch.opened_by());

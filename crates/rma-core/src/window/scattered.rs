@@ -3,13 +3,13 @@
 //! The public forms, and what their callers promise, are in [`super::typed`] and [`super::request`].
 
 use super::calls::{Window, returns_values};
-use super::shared::Member;
 use super::typed::{Destination, Origin, TargetArea, undefined};
 use crate::control::{Note, OperationKind};
 use crate::datatype::{Datatype, Gather, Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
+use crate::state::Member;
 use crate::table::{OpData, OpKind, OpResult, Operation, Signal};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! What a rank brings to the creation of a window, one form for each flavor (MPI 4.1 §12.2.1 to §12.2.4).
 
-use super::shared::Flavor;
 use crate::control::control_len;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{SegmentKind, SegmentRequest};
 use crate::mem::WriteSpan;
+use crate::state::Flavor;
 
 /// What a rank brings to the creation of a window. All ranks of a group bring the same form.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,12 @@
 //! The synchronization calls as steps (MPI 3.1 §11.5): begun here, advanced by [`Window::poll_sync`], and seen to by
 //! [`super::dropped`] when they are given up.
 
+use super::Sync;
 use super::calls::Window;
-use crate::epoch::{Assert, Call, Caller, LockKind, Reach, Sync, SyncStep, WaitSync};
+use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
 use crate::error::Result;
 use crate::ids::Rank;
+use crate::sync::{SyncStep, WaitSync};
 
 impl Window {
     /// The steps of [`Window::fence`].

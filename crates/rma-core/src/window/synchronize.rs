@@ -4,24 +4,22 @@
 //! meanwhile. A call that needs no packet still polls the channels now and then, so that a loop of such calls serves its
 //! peers (lessons, fixed 27).
 
-use super::calls::{Window, gone};
+use super::Sync;
+use super::calls::Window;
 use super::free::WindowFree;
-use super::needs::InLine;
-use super::parting;
-use super::state::WindowState;
 use super::waits::{awaits, awaits_creation};
 use crate::control::Wake;
 use crate::engine::Engine;
-use crate::epoch::{
-    Assert, Call, Caller, FenceSync, FlushSync, LockKind, LockSync, Reach, Sync, SyncStep, UnlockSync,
-};
+use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Group;
 use crate::ids::Rank;
-use crate::progress::{Core, State};
+use crate::progress::Core;
+use crate::state::{Hints, State, WindowState, gone};
+use crate::sync::{FenceSync, FlushSync, InLine, LockSync, SyncStep, UnlockSync, parting};
 use crate::target::locks;
 use crate::trace::CallSpan;
-use crate::window::{Hints, WindowCreation, WindowSpec};
+use crate::window::{WindowCreation, WindowSpec};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -4,15 +4,12 @@
 //! knows who is missing the sentence names them; a barrier of the host names those whose message it waits for next, who may
 //! be waiting themselves.
 
-use super::needs::{InLine, needs, needs_to_create, needs_to_free};
-use super::shared::Shared;
-use super::state::WindowState;
-use crate::control::ControlBlock;
 use crate::engine::Engine;
 use crate::epoch::{Call, Caller};
 use crate::host::{Awaited, Group, Host};
 use crate::ids::{Rank, WindowId};
-use crate::progress::State;
+use crate::state::{Shared, State, WindowState};
+use crate::sync::{InLine, absent, needs, needs_to_create, needs_to_free, unfinished};
 use crate::trace::Sight;
 use std::fmt::Write;
 
@@ -149,30 +146,6 @@ fn waits_to_free(window: Option<&WindowState>, host: &dyn Host) -> String {
 /// What the host's collectives wait for next, if it knows, as the end of a sentence.
 fn behind(host: &dyn Host) -> String {
     host.waits_for().map_or_else(String::new, |whom| format!(", next for {whom}"))
-}
-
-/// Ranks with operations that are not complete.
-pub(super) fn unfinished(state: &State, window: &WindowState) -> Vec<Rank> {
-    let keys = window.table.keys(&state.pools.targets);
-    let targets = keys.iter().map(|key| &state.pools.targets[*key]).filter(|target| !target.is_idle());
-    let mut ranks: Vec<_> = targets.map(|target| target.rank).collect();
-    ranks.sort_unstable();
-    ranks
-}
-
-/// Who is not in the fence that this rank is in, where that can be told.
-pub(super) fn absent(window: &WindowState) -> Option<Vec<Rank>> {
-    let shared = &window.shared;
-    match &window.target.arrivals {
-        Some(arrivals) => Some(arrivals.missing().collect()),
-        None if shared.has_packet_targets() => None,
-        None => {
-            let number = shared.own().control.meeting().last();
-            let has_come = |control: &ControlBlock| control.meeting().has_come(number);
-            let absent = shared.members.iter().filter(|member| !has_come(&member.control));
-            Some(absent.map(|member| member.rank).collect())
-        }
-    }
 }
 
 /// The lock of a rank of the node, with its holder where the lock word names one.

@@ -14,7 +14,7 @@ use rma_core::channel::{Channel, Tracer};
 use rma_core::host::{Awaited, Host, Locality, Need};
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::progress::WakeHandle;
+use rma_core::poller::WakeHandle;
 use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::collections::HashMap;

@@ -5,11 +5,12 @@ use rma::Communicator;
 use rma::World;
 use rma::host::Block;
 use rma_core::datatype::BasicType;
+use rma_core::epoch::Assert;
 use rma_core::epoch::LockKind::{Exclusive, Shared};
-use rma_core::epoch::{Assert, Sync};
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::window::Sync;
 use rma_core::window::{Window, WindowCreation, WindowSpec};
 use std::fmt::Debug;
 

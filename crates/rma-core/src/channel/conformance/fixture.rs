@@ -2,7 +2,7 @@
 
 use crate::channel::Channel;
 use crate::ids::Peer;
-use crate::progress::{Poller, Registrar};
+use crate::poller::{Poller, Registrar};
 use std::fmt;
 use std::io;
 use std::time::Duration;

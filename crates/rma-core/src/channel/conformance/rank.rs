@@ -7,7 +7,7 @@ use crate::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Source,
 };
 use crate::ids::Peer;
-use crate::progress::Poller;
+use crate::poller::Poller;
 use std::time::{Duration, Instant};
 
 /// More than any test hands over in one poll.

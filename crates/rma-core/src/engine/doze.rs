@@ -1,0 +1,47 @@
+//! Sleeping outside: for a library around the engine that has a wait of its own.
+//!
+//! [`Engine::arm`] makes for the whole engine the promise that a channel makes in clause C6: from then on, until the [`Doze`]
+//! is dropped, whatever a step would act on makes [`Engine::wait_descriptor`] readable. A doze counts as a sleeper, so steps of
+//! other threads keep the promise up (see `progress/wait.rs`). When it ends, what made the descriptor readable is taken out of it
+//! (see `poller/outside.rs`).
+
+use super::Engine;
+use crate::channel::Armed;
+use crate::fork;
+use crate::progress::{Core, News, Waiting};
+use std::fmt;
+
+/// The engine's promise to wake whoever sleeps outside; see [`Engine::arm`]. It ends when it is dropped.
+#[must_use = "the promise ends when it is dropped"]
+pub struct Doze(Engine, u64);
+
+impl Doze {
+    /// Counts a sleeper, unless something has moved since `seen` or a step would find something to do. `core` is the
+    /// engine's own, locked.
+    pub(crate) fn begin(engine: &Engine, waiting: &Waiting, core: &mut Core, seen: News) -> Option<Self> {
+        // Without descriptors there is nothing to sleep on; whoever asks for them hears why.
+        waiting.registrar().descriptor().ok()?;
+        // Who sleeps elsewhere has no time to wake up at.
+        if core.is_due() || core.state.look_at.is_some() || core.channel.arm() == Armed::Busy {
+            return None;
+        }
+        // First counted, then compared: SYNC POINT W1 of the waits inside.
+        let doze = Self(engine.clone(), waiting.registrar().outside().lie_down());
+        (waiting.news() == seen).then_some(doze)
+    }
+}
+
+impl Drop for Doze {
+    fn drop(&mut self) {
+        // In a forked child it would take the news from the parent, who sleeps on the same descriptor.
+        if !fork::is_child() {
+            self.0.waiting().registrar().outside().get_up(self.1);
+        }
+    }
+}
+
+impl fmt::Debug for Doze {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Doze").field(&self.0).finish()
+    }
+}

@@ -1,0 +1,488 @@
+//! The engine as an object: made from a configuration, a channel, a host and the protocol above; many live in one process.
+
+use super::Doze;
+use crate::channel::{Channel, Closing};
+use crate::config::EngineConfig;
+use crate::error::{Error, ErrorClass, Result};
+use crate::host::{Awaited, HeldLock, Host};
+use crate::poller::WakeHandle;
+use crate::progress::{Agent, Core, LastingWait, Locked, News, Patience, Quiet, Upper, Wait, Waiting};
+use crate::state::State;
+use crate::stats::{Counters, Elements};
+use crate::sync::{held_locks, with_operations};
+use crate::trace::{Observer, Sight};
+use parking_lot::MutexGuard;
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// One process's one-sided communication engine. Clones name the same engine; any thread may call any method.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+/// Names an engine without keeping it.
+#[derive(Clone)]
+pub(crate) struct WeakEngine(Weak<Inner>);
+
+/// What [`Engine::inquire`] has found.
+#[derive(Clone, Debug, Default)]
+pub struct Inquiry {
+    /// The waits, in no order.
+    pub waits: Vec<LastingWait>,
+    /// Whether all of them have answered, and all locks are here.
+    pub is_complete: bool,
+    /// Locks held by this process, and locks of its own parts of windows held by others.
+    pub held: Vec<HeldLock>,
+    /// One-sided packets sent and received so far.
+    pub moved: u64,
+    /// How long the program has not been in a call that drives the engine, as far as the progress agent has seen.
+    pub away: Option<Duration>,
+    /// Whether one thread at a time calls ([`Engine::promise_one_caller`]).
+    pub has_one_caller: bool,
+}
+
+struct Inner {
+    core: Locked,
+    waiting: Waiting,
+    host: Arc<dyn Host>,
+    config: EngineConfig,
+    sight: Sight,
+    /// How long a wait spins, and when it reports: those of the configuration until they are changed.
+    spin_us: AtomicU64,
+    wait_report_s: AtomicU64,
+    /// See [`Engine::promise_one_caller`].
+    has_one_caller: AtomicBool,
+    /// For [`Engine::poll_now_and_then`]. Lost counts do not matter.
+    quiet: Quiet,
+}
+
+/// Calls that send or receive without waiting, of which one looks whether a poll would find anything: who makes many of them
+/// serves its peers within a microsecond, and a poll costs more than they do. Where no wait spins, because ranks outnumber
+/// cores, that one polls, and so gives turns away.
+const SHORT_CALLS_OF_A_LOOK: u32 = 8;
+/// Such calls of which one polls in any case, for what only a poll finds.
+const SHORT_CALLS_OF_A_POLL: u32 = 64;
+
+impl Engine {
+    /// Makes an engine that sends and receives on `channel`.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OTHER` when this system refuses the channel's registration with the poller.
+    pub fn new(
+        config: EngineConfig,
+        channel: Box<dyn Channel>,
+        host: Arc<dyn Host>,
+        upper: Box<dyn Upper>,
+    ) -> Result<Self> {
+        Self::with_observer(config, channel, host, upper, None)
+    }
+
+    /// [`Engine::new`] with somebody who hears of calls, epochs and waits, and for packets wraps `channel`
+    /// ([`ObservedPackets`](crate::trace::ObservedPackets)).
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn with_observer(
+        config: EngineConfig,
+        mut channel: Box<dyn Channel>,
+        host: Arc<dyn Host>,
+        upper: Box<dyn Upper>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<Self> {
+        let refused = |error: std::io::Error| {
+            // EMFILE and ENFILE.
+            let limit = match error.raw_os_error() {
+                Some(23 | 24) => ": the limit of open files is reached (RLIMIT_NOFILE, ulimit -n)",
+                _ => "",
+            };
+            Error::new(ErrorClass::Other, "init", format!("the poller cannot be set up: {error}{limit}"))
+        };
+        let waiting = Waiting::new();
+        channel.register(waiting.registrar()).map_err(refused)?;
+        let core = Locked::new(Core { channel, upper, state: State::new(config.clone(), Arc::clone(&host)) });
+        let spin_us = AtomicU64::new(config.spin_us);
+        let wait_report_s = AtomicU64::new(config.wait_report_s);
+        let sight = Sight::new(observer);
+        let (has_one_caller, quiet) = (AtomicBool::new(false), Quiet::default());
+        let inner =
+            Inner { core, waiting, host, config, sight, spin_us, wait_report_s, has_one_caller, quiet };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Promises that from now on one thread at a time calls this engine and what belongs to it, each after the one before as up
+    /// to `MPI_THREAD_SERIALIZED` (MPI 5.0 §11.6.1). Locks of windows made afterwards cost less. The engine's own threads do
+    /// not count. Who breaks the promise may find locks held that nobody holds, or the other way round.
+    pub fn promise_one_caller(&self) {
+        self.0.has_one_caller.store(true, Relaxed);
+    }
+
+    pub(crate) fn has_one_caller(&self) -> bool {
+        self.0.has_one_caller.load(Relaxed)
+    }
+
+    /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.
+    ///
+    /// Who polls in vain again and again, in an engine that does not spin, gives the processor to others now and then. A poll
+    /// cannot sleep as a wait can, so neither `RMA_YIELDS` nor a turn that went to a process that computes keeps it from that:
+    /// a loop of polls would hold the core of whoever it waits for until the system takes it away.
+    pub fn poll(&self) -> bool {
+        let core = self.0.core.lock();
+        self.poll_and_give(core, &|| true)
+    }
+
+    /// [`Engine::poll`] that keeps its turn unless `may_give` says otherwise.
+    fn poll_and_give(&self, mut core: MutexGuard<'_, Core>, may_give: &dyn Fn() -> bool) -> bool {
+        let moved = core.step(&*self.0.host);
+        self.0.waiting.on_stepped(&mut core, moved);
+        if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 && may_give() {
+            core.state.counters.on_turns_given(1);
+            drop(core);
+            std::thread::yield_now();
+        }
+        moved
+    }
+
+    /// Lets `send` put small packets into the channel, and sends them, without a step: the short way of a protocol above, for
+    /// packets that nothing is before. `false` when `send` answers so, and when a step is due or somebody looks at this
+    /// engine: then `send` was not called, or has done nothing, and the packet goes the way of all others.
+    pub fn send_quickly(&self, send: &mut dyn FnMut(&mut dyn Channel) -> bool) -> bool {
+        if self.0.sight.is_on() {
+            return false;
+        }
+        self.poll_in_short_calls();
+        let mut core = self.0.core.lock();
+        if !send(&mut *core.channel) {
+            return false;
+        }
+        if !core.channel.keeps_packets() {
+            self.0.waiting.on_entered();
+        } else {
+            let moved = core.flush();
+            self.0.waiting.on_stepped(&mut core, moved);
+        }
+        true
+    }
+
+    /// Whether somebody looks at this engine: then calls go the ordinary way, which tells of them.
+    pub fn is_observed(&self) -> bool {
+        self.0.sight.is_on()
+    }
+
+    /// Makes every thread that waits look again: for who has changed what they wait for without a step.
+    pub fn tell(&self) {
+        self.0.waiting.on_moved();
+    }
+
+    /// Looks in one of a few calls that send or receive without waiting, and polls if there is something: who makes nothing else
+    /// serves its peers too.
+    pub fn poll_in_short_calls(&self) {
+        let short = self.0.quiet.on_short_call(SHORT_CALLS_OF_A_POLL);
+        let is_due = short == SHORT_CALLS_OF_A_POLL || self.0.spin_us.load(Relaxed) == 0;
+        if short.is_multiple_of(SHORT_CALLS_OF_A_LOOK) && (is_due || !self.is_quiet()) {
+            self.poll();
+        }
+    }
+
+    /// Whether a step would find nothing, as far as loads of memory tell.
+    fn is_quiet(&self) -> bool {
+        self.with(|core| core.is_idle() && core.channel.is_quiet())
+    }
+
+    /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
+    /// something for the engine to do, besides writing what lies in the channel, each call polls; the longer there is nothing, the
+    /// fewer do, up to the setting. So who takes its own lock again and again is not far ahead of those who ask for it by packets.
+    #[inline]
+    pub fn poll_now_and_then(&self) {
+        if !self.pass_poll() {
+            self.poll_now(&|| true);
+        }
+    }
+
+    /// Drives the engine until `ready` gives a value, sleeping when there is nothing to do. `describe` says what is waited
+    /// for when it takes long. `ready` runs under the engine's lock and must not call the engine.
+    ///
+    /// # Errors
+    /// Whatever `ready` answers.
+    pub fn wait_until<T, W: Into<Awaited>>(
+        &self,
+        call: &'static str,
+        describe: &dyn Fn() -> W,
+        ready: &mut dyn FnMut() -> Result<Option<T>>,
+    ) -> Result<T> {
+        let describe = |state: &State| with_operations(state, self.sight(), describe().into());
+        self.wait_for(call, true, &describe, &mut |_| ready())
+    }
+
+    /// Wakes this engine's sleepers from another thread, for hosts whose collectives end elsewhere.
+    pub fn wake_handle(&self) -> WakeHandle {
+        self.0.waiting.registrar().wake_handle()
+    }
+
+    /// What has moved so far, for [`Engine::arm`]. Taken before the step and the look that precede a sleep.
+    pub fn news(&self) -> News {
+        self.0.waiting.news()
+    }
+
+    /// Prepares to sleep elsewhere than in the engine; `None` when there is something to do, or something has moved since
+    /// `seen`. For a library with a progress loop of its own:
+    ///
+    /// 1. [`Engine::news`], [`Engine::poll`], and a look at what is waited for;
+    /// 2. arm; at `None` begin again;
+    /// 3. a last look at the library's own events, and a sleep until one of them or [`Engine::wait_descriptor`] is ready;
+    /// 4. drop the [`Doze`], and begin again.
+    ///
+    /// Between arming and the sleep no other method of the engine or a window is called: what it begins would lie until
+    /// something else wakes the sleeper.
+    pub fn arm(&self, seen: News) -> Option<Doze> {
+        Doze::begin(self, &self.0.waiting, &mut self.0.core.lock(), seen)
+    }
+
+    /// When something is to be tried again though nothing arrives, on the clock of the host: for a scheduler of simulated
+    /// processes. Waits of the engine see to it by themselves, and [`Engine::arm`] answers `None` until then.
+    pub fn due(&self) -> Option<Duration> {
+        self.with(|core| core.state.look_at)
+    }
+
+    /// Readable, while a [`Doze`] lives, as soon as a step has something to do or a [`WakeHandle`] was used. Not to be read,
+    /// closed or added to.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OTHER` when the process cannot have the descriptors of a sleeper, which the first call makes.
+    pub fn wait_descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.0.waiting.registrar().descriptor().map_err(|error| {
+            Error::new(ErrorClass::Other, "wait_descriptor", format!("no descriptor to sleep on: {error}"))
+        })
+    }
+
+    /// Drives the engine while the application is away from the library, until [`Engine::end_agent`]; for a thread of its own,
+    /// of which there is one at most. `tick` is how long the application must be away, once or twice over.
+    pub fn run_agent(&self, tick: Duration) {
+        let Inner { core, waiting, host, .. } = &*self.0;
+        Agent { core, waiting, host: &**host, tick }.run();
+    }
+
+    /// Makes [`Engine::run_agent`] return.
+    pub fn end_agent(&self) {
+        self.0.waiting.agent.end();
+        self.wake_handle().wake();
+    }
+
+    /// Asks all threads of this process that have waited in the engine for a moment what for, and which locks are held; answers by
+    /// the time `limit` at the latest, a moment more when the engine is busy. `most_locks` locks at most.
+    pub fn inquire(&self, limit: Duration, most_locks: usize) -> Inquiry {
+        let waiting = self.waiting();
+        let (waits, is_complete) = waiting.inquiries.ask(limit, || waiting.on_moved());
+        let Some(core) = self.0.core.try_lock_for(limit) else {
+            return Inquiry { waits, ..Inquiry::default() };
+        };
+        let (held, are_all) = held_locks(&core.state, self.sight(), most_locks);
+        drop(core);
+        let counters = self.counters();
+        let moved = counters.packets_sent + counters.packets_received;
+        let away = waiting.agent.away(self.host().now());
+        let has_one_caller = self.has_one_caller();
+        Inquiry { waits, is_complete: is_complete && are_all, held, moved, away, has_one_caller }
+    }
+
+    /// What the engine has done so far, for all windows together.
+    pub fn counters(&self) -> Counters {
+        let state = &self.0.core.lock().state;
+        let mut all = state.counters;
+        state.windows.iter().for_each(|window| all.add(&window.counters));
+        all.on_turns_given(self.0.waiting.turns_outside());
+        all
+    }
+
+    /// Elements of all windows.
+    pub fn elements(&self) -> Elements {
+        let pools = &self.0.core.lock().state.pools;
+        let (ops, targets) = (pools.ops.stats(), pools.targets.stats());
+        Elements {
+            ops: ops.in_use,
+            most_ops: ops.high_water,
+            targets: targets.in_use,
+            most_targets: targets.high_water,
+        }
+    }
+
+    /// One-sided packets sent so far, by the name of the channel that carried them.
+    pub fn packets_by_channel(&self) -> Vec<(&'static str, u64)> {
+        self.0.core.lock().state.by_channel.to_vec()
+    }
+
+    /// Memory in use by the channel.
+    pub fn channel_usage(&self) -> crate::channel::Usage {
+        self.0.core.lock().channel.usage()
+    }
+
+    /// The configuration that the engine was made with.
+    pub fn config(&self) -> &EngineConfig {
+        &self.0.config
+    }
+
+    /// How long a wait spins, in microseconds, and after how many seconds it says for whom: what
+    /// [`EngineConfig::spin_us`] and [`EngineConfig::wait_report_s`] are now.
+    pub fn patience(&self) -> (u64, u64) {
+        (self.0.spin_us.load(Relaxed), self.0.wait_report_s.load(Relaxed))
+    }
+
+    /// Changes what [`Engine::patience`] tells, for waits that begin from now on.
+    pub fn set_patience(&self, spin_us: u64, wait_report_s: u64) {
+        self.0.spin_us.store(spin_us, Relaxed);
+        self.0.wait_report_s.store(wait_report_s, Relaxed);
+    }
+
+    /// Recomputes every count of the engine from its lists; for tests, which call it between steps.
+    ///
+    /// # Errors
+    /// A sentence about the first that is wrong.
+    #[doc(hidden)]
+    pub fn check_invariants(&self) -> Result<(), String> {
+        self.with(|core| core.state.invariants())
+    }
+
+    /// Number of windows that have not been freed.
+    pub fn live_windows(&self) -> usize {
+        self.with(|core| core.state.windows.iter().filter(|window| !window.has_left()).count())
+    }
+
+    /// Number of windows that this process has freed and others may still use; for tests.
+    #[doc(hidden)]
+    pub fn ghost_windows(&self) -> usize {
+        self.with(|core| core.state.windows.iter().filter(|window| window.has_left()).count())
+    }
+
+    /// Sends what is queued, says goodbye to all peers and closes the channel. Windows must have been freed; collective in
+    /// the sense that peers must not need this process any more.
+    ///
+    /// # Errors
+    /// None now; the result is part of the signature because closing may come to need the host.
+    pub fn close(&self) -> Result<()> {
+        self.wait("finalize", &|_| "goodbye to all peers".into(), &mut |core| {
+            Ok((core.channel.close() == Closing::Closed).then_some(()))
+        })
+    }
+
+    /// The steps of [`Engine::close`]: answers whether the channel is closed. Call it until it is, and poll in between.
+    pub fn poll_close(&self) -> bool {
+        self.with(|core| core.channel.close() == Closing::Closed)
+    }
+
+    /// Names the engine without keeping it.
+    pub(crate) fn downgrade(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.0))
+    }
+
+    /// Puts another channel in the place of one that is closed, which goes with its sockets and its memory. For processes that
+    /// live on after their part in a job: the engine itself may be kept for ever by who still looks at its counters.
+    pub fn replace_channel(&self, channel: Box<dyn Channel>) {
+        let closed = self.with(|core| std::mem::replace(&mut core.channel, channel));
+        drop(closed);
+    }
+
+    pub(crate) fn waiting(&self) -> &Waiting {
+        &self.0.waiting
+    }
+
+    /// Waits on the engine's own state.
+    pub(crate) fn wait<T>(
+        &self,
+        call: &'static str,
+        describe: &dyn Fn(&State) -> Awaited,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<T> {
+        self.wait_for(call, false, describe, ready)
+    }
+
+    /// As [`Engine::wait`]; says whether what is waited for comes in packets alone.
+    pub(crate) fn wait_for<T>(
+        &self,
+        call: &'static str,
+        is_for_packets: bool,
+        describe: &dyn Fn(&State) -> Awaited,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let (spin_us, wait_report_s) = self.patience();
+        let Inner { core, waiting, host, config, sight, .. } = &*self.0;
+        let spin = Duration::from_micros(spin_us);
+        let patience = Patience { spin, yields: config.yields, report: Duration::from_secs(wait_report_s) };
+        let over = Wait { core, waiting, host: &**host, patience, sight, call, is_for_packets }
+            .until(describe, ready);
+        self.0.quiet.on_waited(config.direct_poll_interval);
+        over
+    }
+
+    /// Whether a call that needs no packet may go by without a poll; it is counted then.
+    #[inline]
+    pub fn pass_poll(&self) -> bool {
+        self.0.quiet.pass()
+    }
+
+    /// Lets one more call go by without a poll: what has been done needs none, and brings its own when there is more of it.
+    pub(crate) fn spare_poll(&self) {
+        self.0.quiet.spare(self.0.config.direct_poll_interval);
+    }
+
+    /// The poll of [`Engine::poll_now_and_then`], which keeps its turn unless `may_give` says otherwise.
+    #[cold]
+    pub(crate) fn poll_now(&self, may_give: &dyn Fn() -> bool) {
+        let mut core = self.0.core.lock();
+        // What has only waited to be written needs no other poll soon, so that what is sent next can leave together.
+        if core.channel.keeps_packets() && core.flush() {
+            self.0.waiting.on_moved();
+        }
+        let moved = self.poll_and_give(core, may_give);
+        let most = u32::try_from(self.0.config.direct_poll_interval).unwrap_or(u32::MAX);
+        self.0.quiet.put_off(moved, most);
+    }
+
+    /// When calls that need no packet poll next.
+    pub(crate) fn quiet(&self) -> &Quiet {
+        &self.0.quiet
+    }
+
+    /// Works on the engine's state under its lock, without waiting.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        let mut core = self.0.core.lock();
+        let value = work(&mut core);
+        if std::mem::take(&mut core.state.told) {
+            self.0.waiting.on_moved();
+        }
+        value
+    }
+
+    /// Who looks at this engine.
+    pub(crate) fn sight(&self) -> &Sight {
+        &self.0.sight
+    }
+
+    /// A call of the user's that no window makes begins, for traces: the answer is dropped when it ends.
+    pub fn trace_call(&self, call: &'static str) -> impl Drop + '_ {
+        self.0.sight.call(call, None, None)
+    }
+
+    pub(crate) fn host(&self) -> &dyn Host {
+        &*self.0.host
+    }
+}
+
+impl WeakEngine {
+    /// The engine, while it lives.
+    pub(crate) fn upgrade(&self) -> Option<Engine> {
+        self.0.upgrade().map(Engine)
+    }
+}
+
+impl fmt::Debug for WeakEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakEngine")
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("config", &self.0.config).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,9 @@
+//! The engine as its users hold it: made from a configuration, a channel, a host and the protocol above; many live in one process.
+
+mod doze;
+mod handle;
+mod outlook;
+
+pub use doze::Doze;
+pub(crate) use handle::WeakEngine;
+pub use handle::{Engine, Inquiry};

@@ -1,0 +1,89 @@
+//! Waits of a protocol above for what other processes write into memory that they share with this one.
+//!
+//! What lies in memory wakes nobody by itself. So a wait first looks without the engine's lock, for about as long as others
+//! need that are on their way, and then goes on as every wait does; before it sleeps it is asked to say in that memory that it
+//! will, and whoever writes afterwards rings it ([`Engine::ring`]).
+
+use super::Engine;
+use crate::error::Result;
+use crate::host::Awaited;
+use crate::ids::Peer;
+use crate::progress::Core;
+use crate::state::State;
+
+/// Looks in a row, and looks with a pause in between, of a process that has a core of its own: a few microseconds.
+const LOOKS: u32 = 200;
+const PATIENT_LOOKS: u32 = 40;
+/// Turns given away in a row: most of those who share this core have had one then. Others are served afterwards.
+const TURNS: u64 = 6;
+
+impl Engine {
+    /// Looks for something that other processes are about to write, without the engine's lock: spins, or gives turns away
+    /// where ranks outnumber cores, by the rules of all waits. `false` when it takes long: then the wait goes on with
+    /// [`Engine::wait_in_memory`].
+    pub fn look_for(&self, mut look: impl FnMut() -> bool) -> bool {
+        if look() {
+            return true;
+        }
+        // Who wants no wait to spin gets none that does.
+        if self.patience().0 > 0 {
+            for round in 0..LOOKS + PATIENT_LOOKS {
+                if round >= LOOKS {
+                    std::hint::spin_loop();
+                }
+                if look() {
+                    return true;
+                }
+            }
+            return false;
+        }
+        for _ in 0..self.config().yields.min(TURNS) {
+            if !self.waiting().turns.give_outside(self.host()) {
+                return false;
+            }
+            if look() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Drives the engine until `ready` gives a value. `ready` is told whether this process may sleep after the look: then it
+    /// says so where others see it, before it looks. It runs under the engine's lock and must not call the engine.
+    ///
+    /// # Errors
+    /// Whatever `ready` answers.
+    pub fn wait_in_memory<T, W: Into<Awaited>>(
+        &self,
+        call: &'static str,
+        describe: &dyn Fn() -> W,
+        ready: &mut dyn FnMut(bool) -> Result<Option<T>>,
+    ) -> Result<T> {
+        self.wait(call, &|_| describe().into(), &mut |core: &mut Core| ready(!core.state.is_spinning))
+    }
+
+    /// Makes other processes look again that sleep in [`Engine::wait_in_memory`]. They are told before this returns, since
+    /// nobody else tells them and the caller may compute for long.
+    ///
+    /// # Errors
+    /// None now; waits have errors.
+    pub fn ring(&self, call: &'static str, peers: impl Iterator<Item = Peer>) -> Result<()> {
+        self.nudge(peers);
+        let describe = |_: &State| "room to tell the processes that sleep".into();
+        self.wait(call, &describe, &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(())))
+    }
+
+    /// Sends a packet that says nothing to other processes: it makes contact, and from then on their end is noticed.
+    pub fn nudge(&self, peers: impl Iterator<Item = Peer>) {
+        self.with(|core| {
+            let State { nudges, counters, .. } = &mut core.state;
+            for peer in peers {
+                if !nudges.contains(&peer) {
+                    counters.on_nudges_sent(1);
+                    nudges.push(peer);
+                }
+            }
+        });
+        self.poll();
+    }
+}

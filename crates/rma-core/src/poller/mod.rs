@@ -1,0 +1,8 @@
+//! Where a process sleeps until a channel or another thread wakes it, and the descriptor for those who sleep elsewhere.
+
+mod inside;
+mod outside;
+
+pub(crate) use inside::Poller;
+pub use inside::{Registrar, WakeHandle};
+pub(crate) use outside::Outside;

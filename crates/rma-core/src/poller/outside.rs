@@ -1,0 +1,177 @@
+//! Where others sleep than in the engine's own waits: a second poller, whose descriptor a library around the engine waits on.
+//!
+//! It watches the same sources as [`super::inside`], which are edge-triggered there and here, so whoever sleeps inside takes
+//! nothing away from those outside. Those outside share one descriptor. What makes it readable is taken out of it, for it would
+//! stay readable for ever, but only when nobody sleeps who has not been rung since he lay down:
+//!
+//! ```text
+//!    whoever rings            one that gets up
+//!    count the ring           somebody still lies there since before the last ring? leave it readable
+//!    make it readable         take out what is ready
+//!                             somebody lies there since before the last ring? make it readable again
+//! ```
+//!
+//! Invariants: a sleeper whose lay-down is older than the last ring finds the descriptor readable until it gets up; whoever lay
+//! down after it may be woken for nothing, at most until then. The descriptors are made with the first sleeper or question.
+
+use super::inside::System;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::io;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicU32, AtomicU64, fence};
+use std::time::Duration;
+
+/// Who sleeps outside, and what wakes them.
+#[derive(Default)]
+pub(crate) struct Outside {
+    system: OnceLock<System>,
+    /// The rings that each sleeper had heard of when it lay down.
+    sleepers: Mutex<SmallVec<[u64; 4]>>,
+    /// Length of the above, for those who only want to know whether somebody sleeps.
+    count: AtomicU32,
+    rings: AtomicU64,
+}
+
+impl Outside {
+    /// The descriptors, made now if nobody has needed them before; `sources` is what they watch then. The caller holds the
+    /// list of sources locked.
+    pub(super) fn system(&self, sources: &[RawFd]) -> io::Result<&System> {
+        if let Some(system) = self.system.get() {
+            return Ok(system);
+        }
+        let system = System::new()?;
+        for source in sources {
+            // A source that was closed and not removed wakes nobody.
+            let _ = system.add(*source);
+        }
+        let system = self.system.get_or_init(|| system);
+        // SYNC POINT W2: the descriptors are there before the sleeper looks for what it waits for; see `Outside::ring`.
+        fence(SeqCst);
+        Ok(system)
+    }
+
+    /// The descriptors, if they have been made.
+    pub(super) fn existing(&self) -> Option<&System> {
+        self.system.get()
+    }
+
+    pub(crate) fn descriptor(&self, sources: &[RawFd]) -> io::Result<BorrowedFd<'_>> {
+        Ok(self.system(sources)?.descriptor())
+    }
+
+    /// Whether somebody sleeps here.
+    pub(crate) fn has_sleepers(&self) -> bool {
+        self.count.load(SeqCst) > 0
+    }
+
+    /// Wakes all who sleep here, or keeps the next one from sleeping.
+    pub(crate) fn ring(&self) {
+        // SYNC POINT W2: what is rung for stands before this look.
+        fence(SeqCst);
+        if let Some(system) = self.system.get() {
+            self.rings.fetch_add(1, SeqCst);
+            system.wake();
+        }
+    }
+
+    /// Counts a sleeper, and gives what [`Outside::get_up`] is told.
+    pub(crate) fn lie_down(&self) -> u64 {
+        let mut sleepers = self.sleepers.lock();
+        self.count.fetch_add(1, SeqCst);
+        let rings = self.rings.load(SeqCst);
+        sleepers.push(rings);
+        rings
+    }
+
+    /// The end of a sleep that began at so many rings.
+    pub(crate) fn get_up(&self, rings: u64) {
+        let mut sleepers = self.sleepers.lock();
+        if let Some(at) = sleepers.iter().position(|begun| *begun == rings) {
+            sleepers.swap_remove(at);
+            self.count.fetch_sub(1, SeqCst);
+        }
+        let Some(system) = self.system.get() else { return };
+        let is_owed = || sleepers.iter().any(|begun| *begun < self.rings.load(SeqCst));
+        if is_owed() {
+            return;
+        }
+        // A poller that fails has nothing to take out.
+        let _ = system.sleep(Some(Duration::ZERO));
+        if is_owed() {
+            system.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Poller, Registrar};
+    use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+    use std::os::fd::AsFd;
+    use std::time::Duration;
+
+    fn is_readable(registrar: &Registrar) -> bool {
+        let descriptor = registrar.descriptor().unwrap();
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&now)).unwrap() == 1
+    }
+
+    #[test]
+    fn who_sleeps_inside_takes_nothing_from_those_outside() {
+        let (mut inside, registrar) = Poller::new();
+        let [early, late] = [(); 2].map(|()| eventfd(0, EventfdFlags::NONBLOCK).unwrap());
+        registrar.add_readable(early.as_fd()).unwrap();
+        assert!(!is_readable(&registrar));
+        registrar.add_readable(late.as_fd()).unwrap();
+        for source in [&early, &late] {
+            let rings = registrar.outside().lie_down();
+            rustix::io::write(source, &1u64.to_ne_bytes()).unwrap();
+            inside.sleep(None).unwrap();
+            assert!(is_readable(&registrar));
+            registrar.outside().get_up(rings);
+            assert!(!is_readable(&registrar), "heard once");
+        }
+        let rings = registrar.outside().lie_down();
+        registrar.wake_handle().wake();
+        inside.sleep(None).unwrap();
+        inside.sleep(Some(Duration::ZERO)).unwrap();
+        assert!(is_readable(&registrar));
+        registrar.outside().get_up(rings);
+        registrar.remove(late.as_fd()).unwrap();
+        rustix::io::write(&late, &1u64.to_ne_bytes()).unwrap();
+        assert!(!is_readable(&registrar), "removed outside too");
+    }
+
+    #[test]
+    fn a_ring_stays_until_all_have_heard_it_who_lay_there() {
+        let (_inside, registrar) = Poller::new();
+        assert!(!is_readable(&registrar));
+        let outside = registrar.outside();
+        let (quick, slow) = (outside.lie_down(), outside.lie_down());
+        registrar.wake_handle().wake();
+        outside.get_up(quick);
+        assert!(is_readable(&registrar));
+        let again = outside.lie_down();
+        outside.get_up(again);
+        assert!(is_readable(&registrar), "one that has heard it takes it away from one that has not");
+        let again = outside.lie_down();
+        outside.get_up(slow);
+        assert!(!is_readable(&registrar), "nobody is owed anything");
+        outside.get_up(again);
+        assert!(!outside.has_sleepers());
+    }
+
+    #[test]
+    fn a_ring_before_the_sleep_is_kept_once_there_are_descriptors() {
+        let (_inside, registrar) = Poller::new();
+        assert!(!is_readable(&registrar));
+        registrar.wake_handle().wake();
+        let rings = registrar.outside().lie_down();
+        assert!(is_readable(&registrar));
+        registrar.outside().get_up(rings);
+        assert!(!is_readable(&registrar));
+    }
+}

@@ -1,0 +1,124 @@
+//! The engine's state under its lock: parts with owners of their own, put side by side.
+
+use super::{ByChannel, Incoming, Replies, ReplyBody, Suspicion, WindowState, Windows};
+use crate::channel::{Failure, Lane};
+use crate::config::EngineConfig;
+use crate::host::Host;
+use crate::ids::{Peer, WindowId};
+use crate::pool::{GlobalPool, PoolKey};
+use crate::stats::Counters;
+use crate::table::{OpPool, TargetPool};
+use crate::wire::Response;
+use slab::Slab;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Everything that the engine's lock protects, but for the channel and the protocol above.
+pub(crate) struct State {
+    pub(crate) config: EngineConfig,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) windows: Windows,
+    pub(crate) pools: Pools,
+    pub(crate) replies: Replies,
+    /// Bulk bodies being received: at most one per peer and lane (clause C1).
+    pub(crate) receiving: HashMap<(Peer, Lane), Receiving>,
+    /// Bulk bodies being sent, by token.
+    pub(crate) bulks: Bulks,
+    /// Processes to be told to look at a lock again.
+    pub(crate) nudges: Vec<Peer>,
+    pub(crate) lost: HashMap<Peer, Failure>,
+    /// Who seems to have ended.
+    pub(crate) suspicion: Suspicion,
+    /// What was done for no window, and for windows that are gone; live windows have theirs.
+    pub(crate) counters: Counters,
+    pub(crate) by_channel: ByChannel,
+    /// When a request beside the line of a lock is to be tried again, at the earliest; see [`State::look_again_by`].
+    pub(crate) look_at: Option<Duration>,
+    /// Whoever asks now looks again before it sleeps, so nobody has to ring it yet.
+    pub(crate) is_spinning: bool,
+    /// Since a step has sent, a call has begun something, or a poll has told somebody who may have something to send now.
+    pub(crate) begun: bool,
+    /// A pack has been followed by another: it takes no more stores, and may leave at once.
+    pub(crate) is_pack_full: bool,
+    /// A call has done what other threads of this process may wait for, and no step will tell them.
+    pub(crate) told: bool,
+    /// Ranks that have left windows that may be being made here.
+    pub(crate) early: Vec<(WindowId, Peer)>,
+}
+
+/// The two element pools of the design note.
+pub(crate) struct Pools {
+    pub(crate) ops: OpPool,
+    pub(crate) targets: TargetPool,
+}
+
+/// Bulk bodies being sent: the token is the key.
+pub(crate) type Bulks = Slab<BulkOwner>;
+
+/// Who waits for a bulk body to have left.
+pub(crate) enum BulkOwner {
+    /// An operation of the origin.
+    Operation { window: WindowId, target: PoolKey, op: PoolKey },
+    /// A reply of the target, which keeps its memory.
+    Reply { window: WindowId, to: Peer, memory: ReplyBody },
+}
+
+/// Whose bulk body is being received.
+pub(crate) enum Receiving {
+    /// A request's; the target's memory or a staging buffer.
+    Request(Box<Incoming>),
+    /// A response's; the user's buffer of an operation.
+    Data { response: Response, op: PoolKey },
+    /// One of the protocol above.
+    Upper,
+}
+
+impl State {
+    /// Whether the body of an answer to an operation of the window is being received.
+    pub(crate) fn is_receiving_data(&self, id: WindowId) -> bool {
+        let is_of = |receiving: &Receiving| matches!(receiving, Receiving::Data { response, .. } if response.window == id);
+        self.receiving.values().any(is_of)
+    }
+
+    /// Takes a window out of the table to work on it beside the rest of the state; [`Windows::put_back`] must follow.
+    pub(crate) fn take_window(&mut self, id: WindowId) -> Option<Box<WindowState>> {
+        self.windows.take_out(id)
+    }
+
+    /// Nobody who waits sleeps past this time of the host: something has to be tried again then, and nobody rings for it.
+    pub(crate) fn look_again_by(&mut self, at: Option<Duration>) {
+        self.look_at = [self.look_at, at].into_iter().flatten().min();
+    }
+
+    /// Forgets the time if it has come; who is not served then says another.
+    pub(crate) fn forget_past(&mut self) {
+        self.look_at = self.look_at.filter(|at| self.host.now() < *at);
+    }
+
+    pub(crate) fn new(config: EngineConfig, host: Arc<dyn Host>) -> Self {
+        Self {
+            host,
+            windows: Windows::new(),
+            pools: Pools {
+                ops: GlobalPool::new(config.op_pool_global as u32),
+                targets: GlobalPool::new(config.target_pool_global as u32),
+            },
+            replies: Replies::default(),
+            receiving: HashMap::new(),
+            bulks: Slab::new(),
+            nudges: Vec::new(),
+            look_at: None,
+            lost: HashMap::new(),
+            suspicion: Suspicion::default(),
+            counters: Counters::default(),
+            by_channel: ByChannel::default(),
+            is_spinning: false,
+            told: false,
+            begun: false,
+            is_pack_full: false,
+            early: Vec::new(),
+            config,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What the engine knows: its own state and that of each window, as data. The protocols ([`crate::sync`]), the origin's and the target's
+//! side and progress change it; nothing here calls them.
+//!
+//! [`State`] lies under the engine's lock, and with it each [`WindowState`]. [`Shared`] is the part of a window that calls read without
+//! that lock.
+
+mod arrivals;
+mod buffers;
+mod dropped;
+mod engine;
+mod exposure;
+mod hints;
+mod incoming;
+pub(crate) mod indices;
+mod latch;
+mod line;
+mod near;
+mod outbox;
+mod parting;
+mod pieces;
+mod quick;
+mod regions;
+mod replies;
+mod rounds;
+mod shared;
+mod small;
+mod suspicion;
+mod target_role;
+mod unordered;
+mod window;
+mod windows;
+
+pub(crate) use arrivals::Arrivals;
+pub(crate) use buffers::{Buffer, Buffers};
+pub(crate) use dropped::{Dropped, GivenUp};
+pub(crate) use engine::{BulkOwner, Bulks, Pools, Receiving, State};
+pub(crate) use exposure::{Exposure, NotExposed};
+pub use hints::Hints;
+pub(crate) use incoming::{Body, Incoming};
+pub(crate) use indices::MAX_WINDOWS;
+pub(crate) use latch::{Access, Callers, Door, Gate, Latch, Single, Takers};
+pub(crate) use line::{Line, Waiter};
+pub(crate) use near::Near;
+pub(crate) use outbox::{ByChannel, MAX_HEAD, Outbox, Sent, ShortStore};
+pub(crate) use parting::{Parting, revoked};
+pub(crate) use pieces::{Pieces, list_unfinished};
+pub(crate) use quick::{EXPOSED, FENCE, Few, LOCK_ALL, POST, QuickCalls, QuickSync, START};
+pub(crate) use regions::{EarlierUses, NO_SIZE, Regions, Use};
+pub(crate) use replies::{Replies, Reply, ReplyBody};
+pub(crate) use rounds::{AccessRound, Rounds};
+pub use shared::Flavor;
+pub(crate) use shared::{Held, Member, OutOfRange, Scale, Shared, request_of};
+pub(crate) use small::{Eager, LoneFetch, Packing};
+pub(crate) use suspicion::Suspicion;
+pub(crate) use target_role::TargetRole;
+pub(crate) use unordered::Unordered;
+pub(crate) use window::{Opening, WindowState, gone};
+pub(crate) use windows::Windows;

@@ -1,0 +1,162 @@
+//! The other ranks of the node: those whose control block is mapped here.
+//!
+//! Where their window memory is mapped too they are [`Member`](super::Member)s, and everything goes directly. Memory that a program has of its own
+//! (`MPI_Win_create`, dynamic windows) can be reached by its owner alone, but its lock need not be: a *neighbor* is locked in the word
+//! of its control block like a member, inside the call, and only operations are packets. So a lock costs no answer, and an unlock
+//! waits for what the operations need and no more.
+//!
+//! Invariants: a rank is a member or a neighbor or neither, for the life of the window, and the same to each rank of its node. The
+//! lock of a neighbor is a fact of its gate alone, as a member's: the access side ([`crate::epoch`]) knows of none, and no packet asks
+//! for it or gives it back. While the gate lets packets out ([`Gate::may_send`]) operations may leave, whatever the epoch's state.
+//! The word is released when everything that was posted is complete at the target, and nobody else changes its memory by right
+//! before that. The target's element of the operation table stays, idle, for the next lock, unless elements run short.
+
+use super::{Gate, Shared, WindowState};
+use crate::control::{
+    Attempt, ControlBlock, Grant, Holder, LockCell, LockKind, LockRequest, NotHeld, Ticket, Wake,
+};
+use crate::ids::Rank;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// A rank whose control block is mapped in this process.
+pub(crate) struct Near {
+    pub(crate) rank: Rank,
+    pub(crate) control: ControlBlock,
+    /// What this process is to its lock.
+    cell: LockCell,
+    /// Whether an epoch is open to this rank alone.
+    pub(crate) gate: Gate,
+    /// A process had died with its lock when this one got that, and nobody has asked yet.
+    is_bequeathed: AtomicBool,
+}
+
+impl Near {
+    pub(crate) fn new(rank: Rank, control: ControlBlock, cell: LockCell) -> Self {
+        Self { rank, control, cell, gate: Gate::default(), is_bequeathed: AtomicBool::new(false) }
+    }
+
+    /// Takes its lock for this process, as [`ControlBlock::try_acquire`].
+    #[inline]
+    pub(crate) fn try_acquire(&self, request: LockRequest, holder: Holder) -> bool {
+        let entry = self.control.try_acquire_own(&self.cell, request, holder);
+        if entry == Attempt::Bequeathed {
+            self.note_bequest();
+        }
+        entry.is_granted()
+    }
+
+    #[cold]
+    fn note_bequest(&self) {
+        self.is_bequeathed.store(true, Relaxed);
+    }
+
+    fn noting(&self, turn: std::result::Result<Grant, Ticket>) -> std::result::Result<Grant, Ticket> {
+        if turn.as_ref().is_ok_and(|grant| grant.is_bequeathed) {
+            self.note_bequest();
+        }
+        turn
+    }
+
+    /// Whether a process had died with its lock when this one got that; once.
+    pub(crate) fn take_bequest(&self) -> bool {
+        self.is_bequeathed.swap(false, Relaxed)
+    }
+
+    /// Joins the line for its lock.
+    pub(crate) fn join(&self, request: LockRequest, holder: Holder) -> Ticket {
+        self.control.join_own(&self.cell, request, holder)
+    }
+
+    /// Takes its lock if it is the ticket's turn; else gives the ticket back.
+    pub(crate) fn try_turn(&self, ticket: Ticket) -> std::result::Result<Grant, Ticket> {
+        self.noting(self.control.try_turn_own(&self.cell, ticket))
+    }
+
+    /// As [`Near::try_turn`], at time `now`, for a ticket that may pass the line.
+    pub(crate) fn try_pass(&self, ticket: Ticket, now: Duration) -> std::result::Result<Grant, Ticket> {
+        self.noting(self.control.try_pass_own(&self.cell, ticket, now))
+    }
+
+    /// Releases its lock; answers whom to ring.
+    #[inline]
+    pub(crate) fn release(
+        &self,
+        kind: LockKind,
+        holder: Holder,
+    ) -> std::result::Result<Option<Wake>, NotHeld> {
+        self.control.release_own(&self.cell, kind, holder)
+    }
+
+    /// Releases its lock if nobody else holds it or waits for it.
+    #[inline]
+    pub(crate) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
+        self.control.release_alone_own(&self.cell, kind, holder)
+    }
+
+    /// Gives up this process's request for its lock: it is dead.
+    pub(crate) fn give_up(&self) {
+        self.control.give_up_own(&self.cell);
+    }
+}
+
+impl Shared {
+    /// A rank of the node whose window memory is not mapped.
+    #[inline]
+    pub(crate) fn neighbor(&self, rank: Rank) -> Option<&Near> {
+        let place = self.neighbors.binary_search_by_key(&rank, |near| near.rank).ok()?;
+        Some(&self.neighbors[place])
+    }
+
+    /// A rank of the node.
+    pub(crate) fn near(&self, rank: Rank) -> Option<&Near> {
+        self.member(rank).map(Deref::deref).or_else(|| self.neighbor(rank))
+    }
+
+    /// A rank of the node that may be locked without the engine's lock.
+    #[inline]
+    pub(crate) fn quick_near(&self, rank: Rank) -> Option<&Near> {
+        match self.quick(rank) {
+            Some(member) => Some(member),
+            None => self.quick_neighbor(rank),
+        }
+    }
+
+    /// A neighbor that may.
+    #[inline]
+    pub(crate) fn quick_neighbor(&self, rank: Rank) -> Option<&Near> {
+        if self.quick.is_empty() { None } else { self.neighbor(rank) }
+    }
+
+    /// The ranks of the node: members, and neighbors behind them.
+    pub(crate) fn all_near(&self) -> impl Iterator<Item = &Near> {
+        self.members.iter().map(Deref::deref).chain(&*self.neighbors)
+    }
+
+    /// The first rank of the node from `rank` on, in the order that is the same to all ranks of the node.
+    pub(crate) fn near_from(&self, rank: Rank) -> Option<&Near> {
+        let member = self.members.get(self.members.partition_point(|member| member.rank < rank));
+        let neighbor = self.neighbors.get(self.neighbors.partition_point(|near| near.rank < rank));
+        member.map(Deref::deref).into_iter().chain(neighbor).min_by_key(|near| near.rank)
+    }
+
+    /// Whether a rank is locked as a neighbor, alone or with all, so that communication calls are legal.
+    #[inline]
+    pub(crate) fn is_neighbor_locked(&self, rank: Rank) -> bool {
+        self.neighbor(rank).is_some_and(|near| near.gate.is_locked())
+    }
+
+    /// Whether packets may go to a rank under the lock of a neighbor.
+    #[inline]
+    pub(crate) fn may_send_to_neighbor(&self, rank: Rank) -> bool {
+        self.neighbor(rank).is_some_and(|near| near.gate.may_send())
+    }
+}
+
+impl WindowState {
+    /// Whether the lock of a rank is held, by itself or with all others.
+    pub(crate) fn is_granted(&self, rank: Rank) -> bool {
+        self.epoch.is_granted(rank) || self.shared.may_send_to_neighbor(rank)
+    }
+}

@@ -1,0 +1,454 @@
+//! What the direct path needs of a window, readable without any lock: the ranks whose memory is mapped here, their control
+//! blocks, and whether an access epoch is open to them.
+//!
+//! Made once at creation and immutable but for the atomic gates and the latch of [`super::latch`].
+
+use super::{Callers, Door, Hints, Latch, NO_SIZE, Near, QuickSync, Regions, Single, Unordered, Use};
+use crate::control::{Domain, Ground, Holder, LockCell, LockKind, LockRequest, Marks, Siblings, Wake};
+use crate::datatype::{Layout, Scatter};
+use crate::error::{Error, ErrorClass, Result};
+use crate::host::{Group, SegmentSet};
+use crate::ids::{Disp, Rank, WindowId};
+use crate::mem::{WriteSpan, full_ordering_beside_step};
+use crate::wire::{Area, Place};
+use parking_lot::Mutex;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst, fence};
+
+/// How a window came by its memory (MPI 3.1 §11.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavor {
+    /// The user's memory (`MPI_WIN_FLAVOR_CREATE`).
+    Create,
+    /// The library's memory (`MPI_WIN_FLAVOR_ALLOCATE`).
+    Allocate,
+    /// The library's memory, mapped by every rank (`MPI_WIN_FLAVOR_SHARED`).
+    Shared,
+    /// Memory that is attached later (`MPI_WIN_FLAVOR_DYNAMIC`).
+    Dynamic,
+}
+
+/// A rank whose window memory is mapped in this process.
+///
+/// Aligned, so that a place in a row of them is a shift away, and what calls on mapped memory look at lies on two lines.
+#[repr(align(128))]
+pub(crate) struct Member {
+    pub(crate) near: Near,
+    /// The memory that the rank exposes.
+    pub(crate) span: WriteSpan,
+    pub(crate) scale: Scale,
+    /// What those know who change its elements.
+    pub(crate) ground: Ground,
+    /// The attached memory of a dynamic window, which has no span.
+    pub(crate) regions: Option<Box<Regions>>,
+}
+
+/// What a displacement is in bytes; known from the end of creation on.
+pub(crate) struct Scale {
+    unit: AtomicU64,
+    /// The greatest displacement that is not past the memory's end.
+    last: AtomicU64,
+}
+
+impl Scale {
+    pub(crate) fn new(unit: u64, memory: WriteSpan) -> Self {
+        let scale = Self { unit: AtomicU64::new(0), last: AtomicU64::new(0) };
+        scale.set(unit, memory);
+        scale
+    }
+
+    pub(crate) fn set(&self, unit: u64, memory: WriteSpan) {
+        self.unit.store(unit, Relaxed);
+        // With a unit of 0, which others may claim to have, every displacement is the first byte.
+        self.last.store((memory.len() as u64).checked_div(unit).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Displacement unit in bytes.
+    #[inline]
+    pub(crate) fn unit(&self) -> u64 {
+        self.unit.load(Relaxed)
+    }
+
+    /// The byte of a displacement that is not past the memory's end.
+    #[inline(always)]
+    pub(crate) fn within(&self, disp: Disp) -> Option<u64> {
+        (disp.0 <= self.last.load(Relaxed)).then(|| disp.0.wrapping_mul(self.unit()))
+    }
+}
+
+/// The lock-free part of a window.
+pub(crate) struct Shared {
+    pub(crate) id: WindowId,
+    /// This process as lock words name it.
+    pub(crate) holder: Holder,
+    pub(crate) group: Group,
+    pub(crate) flavor: Flavor,
+    /// Ascending by rank.
+    pub(crate) members: Arc<[Member]>,
+    /// Those that calls may reach without the engine's lock: `members`, or none while somebody looks (`trace`).
+    pub(crate) quick: Arc<[Member]>,
+    /// The other ranks of the node, ascending.
+    pub(crate) neighbors: Box<[Near]>,
+    /// What each rank of the node, ascending, is to this process's lock.
+    pub(crate) cells: Box<[(Rank, LockCell)]>,
+    /// The rank of the first member.
+    pub(crate) first: Rank,
+    /// This process's own place in `members`.
+    pub(crate) own: usize,
+    /// What changing their elements takes.
+    pub(crate) siblings: Siblings,
+    /// Size and displacement unit of every rank, when they are all the same.
+    pub(crate) uniform: Option<(u64, u64)>,
+    /// The epoch of a fence, which reaches every rank.
+    pub(crate) door: Door,
+    /// Single locks of ranks of the node.
+    pub(crate) latch: Latch,
+    /// Stores of the direct path that are still to be ordered.
+    pub(crate) unordered: Unordered,
+    /// Active synchronization without the engine's lock.
+    pub(crate) active: QuickSync,
+    /// Whether there may be a pack that the next small store can join: most have none to join, and ask without the engine.
+    pub(crate) has_pack: AtomicBool,
+    /// What the program has told of its use of the window.
+    pub(crate) hints: Mutex<Hints>,
+    /// Whether a call goes on that was given up: blocking calls come behind it.
+    pub(crate) has_dropped: AtomicBool,
+    /// The hint that makes lock calls errors.
+    pub(crate) no_locks: AtomicBool,
+    /// Keeps everything mapped that `members` name.
+    pub(crate) _segment: SegmentSet,
+}
+
+/// Keeps the memory of a window that is being accessed: mapped, and attached.
+#[derive(Clone)]
+pub(crate) struct Held {
+    _shared: Arc<Shared>,
+    _use: Option<Use>,
+}
+
+impl Deref for Member {
+    type Target = Near;
+
+    #[inline]
+    fn deref(&self) -> &Near {
+        &self.near
+    }
+}
+
+impl Member {
+    /// Keeps attached memory attached while it is accessed outside the engine's lock: taken before the memory is looked up,
+    /// dropped after the access.
+    #[inline]
+    pub(crate) fn pin(&self) -> Option<Use> {
+        self.regions.as_deref().map(Regions::begin_use)
+    }
+
+    /// The `len` bytes at displacement `disp`.
+    #[inline]
+    pub(crate) fn locate(&self, disp: Disp, len: u64) -> Result<WriteSpan, OutOfRange> {
+        self.locate_behind(disp, 0, len)
+    }
+
+    /// The `len` bytes at `offset` bytes behind displacement `disp`.
+    #[inline]
+    pub(crate) fn locate_behind(&self, disp: Disp, offset: u64, len: u64) -> Result<WriteSpan, OutOfRange> {
+        let size = self.span.len() as u64;
+        let start = disp.0.checked_mul(self.scale.unit()).and_then(|s| s.checked_add(offset));
+        match start.and_then(|start| Some((start, start.checked_add(len)?))) {
+            Some((start, end)) if end <= size => Ok(self.span.part(start as usize, len as usize)),
+            _ => self.locate_attached(start, len),
+        }
+    }
+
+    #[cold]
+    fn locate_attached(&self, start: Option<u64>, len: u64) -> Result<WriteSpan, OutOfRange> {
+        let (start, size) = (start.unwrap_or(u64::MAX), self.span.len() as u64);
+        self.regions
+            .as_ref()
+            .map_or(Err(OutOfRange { start, len, size }), |regions| regions.locate(start, len))
+    }
+}
+
+impl Member {
+    /// The `len` bytes at `place`.
+    pub(crate) fn locate_place(&self, place: &Place, len: u64) -> Result<Scatter, OutOfRange> {
+        match &place.area {
+            Area::Run { offset } => self.locate_behind(place.disp, *offset, len).map(Scatter::span),
+            Area::Shape { layout, from } => {
+                let end = from.checked_add(len).filter(|end| *end <= layout.size());
+                if let (Some(regions), Some(end)) = (&self.regions, end) {
+                    let start = place.disp.0.checked_mul(self.scale.unit());
+                    return regions.locate_part(start, layout, *from..end, Regions::MOST_STEPS);
+                }
+                let mut all = self.locate_layout(place.disp, layout)?;
+                let _before = all.split_to(*from);
+                Ok(all.split_to(len))
+            }
+        }
+    }
+
+    /// The bytes from the first to the last of a layout that lies within the window: where they begin, and how many there are.
+    pub(crate) fn extent(&self, disp: Disp, layout: &Layout) -> (u64, u64) {
+        let (low, high) = layout.bounds();
+        (disp.0.wrapping_mul(self.scale.unit()).wrapping_add_signed(low), (high - low) as u64)
+    }
+
+    /// The bytes of `layout` counted from displacement `disp`, if all of them lie within the window.
+    pub(crate) fn locate_layout(&self, disp: Disp, layout: &Layout) -> Result<Scatter, OutOfRange> {
+        let unit = self.scale.unit();
+        let start = disp.0.checked_mul(unit);
+        if let Some(regions) = &self.regions {
+            return regions.locate_layout(start, layout);
+        }
+        start
+            .and_then(|start| Scatter::within(self.span, start, layout))
+            .ok_or_else(|| OutOfRange::of_layout(start, layout, self.span.len() as u64))
+    }
+}
+
+/// A lock call of the user as a request in line. A shared request of one that holds another lock passes the line.
+#[inline]
+pub(crate) fn request_of(kind: LockKind, holds_another: bool) -> LockRequest {
+    match kind {
+        LockKind::Exclusive => LockRequest::Exclusive,
+        LockKind::Shared if holds_another => LockRequest::SharedHolding,
+        LockKind::Shared => LockRequest::Shared,
+    }
+}
+
+/// In the place of its size: the window was freed there, and its memory was the program's.
+const HAS_LEFT: u64 = u64::MAX - 1;
+
+/// An access outside a window: first byte (saturated), number of bytes, and the window's size ([`NO_SIZE`] for a dynamic
+/// window).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutOfRange {
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+    pub(crate) size: u64,
+}
+
+impl OutOfRange {
+    /// An access to a window that has been freed, and had memory of the program.
+    pub(crate) const LEFT: Self = Self { start: 0, len: 0, size: HAS_LEFT };
+
+    /// The error of a layout's bytes, counted from byte `start`, or from one past 2^64.
+    #[cold]
+    pub(crate) fn of_layout(start: Option<u64>, layout: &Layout, size: u64) -> Self {
+        let (low, high) = layout.bounds();
+        let first = start.map_or(i128::MAX, |start| i128::from(start) + i128::from(low));
+        Self { start: u64::try_from(first).unwrap_or(u64::MAX), len: (high - low) as u64, size }
+    }
+
+    #[cold]
+    pub(crate) fn into_error(self, call: &'static str, target: impl std::fmt::Display) -> Error {
+        let Self { start, len, size } = self;
+        if size == HAS_LEFT {
+            let cause = format!("rank {target} has freed the window, and its memory may be gone");
+            return Error::new(ErrorClass::ProcAborted, call, cause);
+        }
+        let cause = match (start, size) {
+            (_, NO_SIZE) => {
+                format!("{len} bytes from address {start:#x} are not attached to the window of rank {target}")
+            }
+            (u64::MAX, _) => {
+                format!(
+                    "{len} bytes from a byte past 2^64 or before it are not within the window of rank {target}, which has {size} bytes"
+                )
+            }
+            _ => {
+                format!(
+                    "{len} bytes from byte {start} are not within the window of rank {target}, which has {size} bytes"
+                )
+            }
+        };
+        Error::new(ErrorClass::RmaRange, call, cause)
+    }
+}
+
+impl Shared {
+    /// The mapped part of `rank`, if it has one and calls may reach it without the engine's lock: the direct path.
+    #[inline]
+    pub(crate) fn quick(&self, rank: Rank) -> Option<&Member> {
+        match self.quick.get(rank.0.wrapping_sub(self.first.0) as usize) {
+            Some(member) if member.rank == rank => Some(member),
+            _ => self.quick_by_search(rank),
+        }
+    }
+
+    /// The mapped part of `rank`, if it has one.
+    #[inline]
+    pub(crate) fn member(&self, rank: Rank) -> Option<&Member> {
+        match self.members.get(rank.0.wrapping_sub(self.first.0) as usize) {
+            Some(member) if member.rank == rank => Some(member),
+            _ => self.member_by_search(rank),
+        }
+    }
+
+    /// Whether this process holds the lock of a rank of the node alone.
+    pub(crate) fn holds_alone(&self) -> bool {
+        let is_alone = |near: &Near| near.gate.single() == Single::Held(Some(LockKind::Exclusive));
+        self.latch.count() > 0 && self.all_near().any(is_alone)
+    }
+
+    /// Whether calls reach every rank of the window without the engine's lock.
+    pub(crate) fn are_all_quick(&self) -> bool {
+        self.quick.len() == self.group.size() as usize
+    }
+
+    /// Whether the locks of all ranks of the window are words that calls reach without the engine's lock.
+    pub(crate) fn are_all_quick_to_lock(&self) -> bool {
+        !self.quick.is_empty() && self.members.len() + self.neighbors.len() == self.group.size() as usize
+    }
+
+    /// Whether an epoch of locks is open in which calls reach every rank without the engine's lock: only lock_all and locks open the
+    /// gate of single members, the own rank's among them.
+    pub(crate) fn are_all_locked(&self) -> bool {
+        self.are_all_quick() && self.own().gate.is_locked()
+    }
+
+    /// This process's own part.
+    pub(crate) fn own(&self) -> &Member {
+        &self.members[self.own]
+    }
+
+    /// Who may change which elements of a member's memory in which way.
+    #[inline]
+    pub(crate) fn domain<'a>(&'a self, member: &'a Member) -> Domain<'a> {
+        self.siblings.domain(&member.ground)
+    }
+
+    /// Keeps this rank's memory for an access that lasts beyond the engine's lock. Taken under the same hold of the lock as
+    /// the memory was found.
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        Held { _shared: Arc::clone(self), _use: self.own().pin() }
+    }
+
+    /// Whether another rank than the own is mapped.
+    pub(crate) fn maps_others(&self) -> bool {
+        self.members.len() > 1
+    }
+
+    /// The mapped part of another rank that is told of posts and dones by marks in shared memory, and its place among those.
+    pub(crate) fn marked(&self, rank: Rank) -> Option<(usize, &Member)> {
+        let place = self.members.binary_search_by_key(&rank, |member| member.rank).ok()?;
+        let has_bits = place.max(self.own) < Marks::PLACES;
+        (has_bits && place != self.own).then(|| (place, &self.members[place]))
+    }
+
+    /// Whether some rank of the group is reached by packets.
+    pub(crate) fn has_packet_targets(&self) -> bool {
+        self.members.len() < self.group.size() as usize
+    }
+
+    /// Whether an access epoch is open to `member`, for a communication call.
+    #[inline]
+    pub(crate) fn is_open(&self, member: &Member) -> bool {
+        member.gate.is_open() || self.door.passes()
+    }
+
+    /// Locks a rank of the node without the engine's lock; `false` when the call has to take the long way. Nothing is changed then.
+    #[inline]
+    pub(crate) fn try_lock(&self, near: &Near, kind: LockKind, no_check: bool) -> bool {
+        let Some(others) = self.latch.try_enter() else { return false };
+        if !near.gate.begin(self.latch.callers()) {
+            self.latch.leave();
+            return false;
+        }
+        if !no_check && !near.try_acquire(request_of(kind, others > 0), self.holder) {
+            near.gate.close();
+            self.latch.leave();
+            return false;
+        }
+        // SYNC POINT L2
+        self.order_beside_step(!no_check);
+        near.gate.set_held((!no_check).then_some(kind));
+        true
+    }
+
+    /// Unlocks a mapped rank that nobody else holds or waits for, without the engine's lock; `false`, and nothing done, when the
+    /// call has to take another way.
+    #[inline]
+    pub(crate) fn try_unlock_alone(&self, member: &Member) -> bool {
+        if self.latch.is_long_way() {
+            return false;
+        }
+        let Some(held) = member.gate.begin_release(self.latch.callers()) else { return false };
+        // SYNC POINT L1
+        self.order_beside_step(true);
+        if !held.is_some_and(|kind| member.release_alone(kind, self.holder)) {
+            member.gate.set_held(held);
+            return false;
+        }
+        member.gate.close();
+        self.latch.leave();
+        true
+    }
+
+    /// Unlocks a mapped rank without the engine's lock and answers whom to ring; `None` when the call has to take the long
+    /// way.
+    #[inline]
+    pub(crate) fn try_unlock(&self, member: &Member) -> Option<Option<Wake>> {
+        if self.latch.is_long_way() { None } else { self.unlock(member) }
+    }
+
+    /// Releases the single lock of a rank of the node and answers whom to ring; `None` when it is not locked.
+    #[inline]
+    pub(crate) fn unlock(&self, near: &Near) -> Option<Option<Wake>> {
+        let held = near.gate.begin_release(self.latch.callers())?;
+        Some(self.end_release(near, held))
+    }
+
+    /// Gives back what [`Gate::begin_release`](super::Gate::begin_release) has answered for a rank of the node, and answers whom to ring.
+    #[inline]
+    pub(crate) fn end_release(&self, near: &Near, held: Option<LockKind>) -> Option<Wake> {
+        // SYNC POINT L1
+        self.order_beside_step(held.is_some());
+        let wake = held.and_then(|kind| near.release(kind, self.holder).ok().flatten());
+        near.gate.close();
+        self.latch.leave();
+        wake
+    }
+
+    /// Orders all accesses before it before all after it, beside the step on a lock word, if there is one, or that on a gate.
+    #[inline]
+    fn order_beside_step(&self, has_word: bool) {
+        if has_word || self.latch.callers() == Callers::Many {
+            full_ordering_beside_step();
+        } else {
+            fence(SeqCst);
+        }
+    }
+
+    /// The first byte of `len` bytes at a displacement, if this process can tell; `None` when they are outside the window.
+    #[inline]
+    pub(crate) fn start_of(&self, disp: Disp, len: usize) -> Option<Option<u64>> {
+        let Some((size, unit)) = self.uniform else { return Some(None) };
+        let start = disp.0.checked_mul(unit)?;
+        let end = start.checked_add(len as u64)?;
+        (end <= size).then_some(Some(start))
+    }
+
+    /// Checks a rank that came from a user.
+    pub(crate) fn check_rank(&self, rank: Rank, call: &'static str) -> Result<()> {
+        let size = self.group.size();
+        if rank.0 < size {
+            return Ok(());
+        }
+        Err(Error::new(ErrorClass::Rank, call, format!("target rank {rank} is not in 0..{size}")))
+    }
+
+    fn quick_by_search(&self, rank: Rank) -> Option<&Member> {
+        if self.quick.is_empty() { None } else { self.member_by_search(rank) }
+    }
+
+    fn member_by_search(&self, rank: Rank) -> Option<&Member> {
+        // Members are contiguous on most nodes, and then the look-up by difference has the only possible answer.
+        let last = self.members[self.members.len() - 1].rank.0;
+        if last - self.members[0].rank.0 == self.members.len() as u32 - 1 {
+            return None;
+        }
+        self.members.binary_search_by_key(&rank, |m| m.rank).ok().map(|at| &self.members[at])
+    }
+}

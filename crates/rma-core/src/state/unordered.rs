@@ -1,0 +1,78 @@
+//! Whether stores of the direct path are still to be ordered, so that a flush which finds none is no more than a look.
+//!
+//! A flush of mapped ranks orders what the caller has done before all that it looks at afterwards: of two ranks that each store,
+//! flush and look at the other's store, at least one sees it (MPI 3.1 §11.5.4: complete at the target). Processors on which loads and
+//! atomic steps are in order by themselves ([`ONLY_STORES_LAG`]) let nothing but a plain store stay behind a later load, in the
+//! store buffer of its core. So the full ordering of a flush, which takes as long as an atomic step, is for puts and the like:
+//!
+//! ```text
+//!   call                                               note
+//!   put, MPI_REPLACE, bulk and scattered accumulates   set, whatever else they do
+//!   atomic steps, gets                                 as it was
+//!   flush                                              orders if it is set, and clears it
+//! ```
+//!
+//! The ordering is that of the thread that flushes. Where one thread at a time calls, what the threads before it have stored was
+//! visible to all before it was told that it is its turn, so their stores are in order already, and the note may be theirs. Where
+//! any number of threads call, a note that one clears could be another's, so it is never cleared.
+//!
+//! Stores of the program itself are not noted, nor those that a get or a fetch makes in its result, which may lie in window memory too:
+//! a flush says nothing of either (§11.7 names the calls that do, `MPI_Win_sync` and unlock among them, which order in any case).
+
+use super::Callers;
+use crate::mem::ONLY_STORES_LAG;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst, compiler_fence, fence};
+
+/// The note.
+#[derive(Debug)]
+pub(crate) struct Unordered {
+    is_set: AtomicBool,
+    /// What an ordering leaves it at.
+    rest: bool,
+}
+
+impl Unordered {
+    pub(crate) fn new(callers: Callers) -> Self {
+        let rest = !ONLY_STORES_LAG || callers == Callers::Many;
+        Self { is_set: AtomicBool::new(rest), rest }
+    }
+
+    /// A store comes, or has come.
+    #[inline(always)]
+    pub(crate) fn note(&self) {
+        self.is_set.store(true, Relaxed);
+    }
+
+    /// Orders all accesses before it before all after it, as far as they are not in order by themselves.
+    #[inline(always)]
+    pub(crate) fn order(&self) {
+        if self.is_set.load(Relaxed) {
+            fence(SeqCst);
+            self.is_set.store(self.rest, Relaxed);
+        } else {
+            compiler_fence(SeqCst);
+        }
+    }
+
+    /// Whether stores are still to be ordered.
+    pub(crate) fn is_set(&self) -> bool {
+        self.is_set.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_cleared_by_an_ordering_where_one_thread_at_a_time_calls() {
+        for (callers, rest) in [(Callers::One, !ONLY_STORES_LAG), (Callers::Many, true)] {
+            let unordered = Unordered::new(callers);
+            assert_eq!(unordered.is_set(), rest, "{callers:?}");
+            unordered.note();
+            assert!(unordered.is_set());
+            unordered.order();
+            assert_eq!(unordered.is_set(), rest, "{callers:?}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! A window's part of the engine: everything that is used under the engine's lock.
+//!
+//! Two roles stand side by side and share no field: the origin's (epoch, table, errors to raise) and the target's (lock
+//! queue, bodies being received).
+
+use super::{
+    Arrivals, Dropped, Eager, LoneFetch, Near, Packing, Parting, Pools, Rounds, Shared, Single, TargetRole,
+};
+use crate::bugs::{Bug, has};
+use crate::config::EngineConfig;
+use crate::epoch::{Call, Epoch, Event, Facts, LockState, RankLock, Stage, WindowEpoch, check};
+use crate::error::{Error, ErrorClass, Result};
+use crate::host::HostRequest;
+use crate::ids::Rank;
+use crate::pool::LocalShare;
+use crate::stats::Counters;
+use crate::table::Table;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How the others are seen to come to a fence that has not waited for them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Opening {
+    /// By the host's barrier.
+    Barrier(HostRequest),
+    /// By their packets, to the fence of this number.
+    Packets(u64),
+}
+
+/// One window under the engine's lock.
+pub(crate) struct WindowState {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) epoch: WindowEpoch,
+    pub(crate) table: Table,
+    /// The window's reserved operation elements.
+    pub(crate) op_share: LocalShare,
+    /// The window's reserved target elements.
+    pub(crate) target_share: LocalShare,
+    /// Packets to ranks without a target element.
+    pub(crate) rounds: Rounds,
+    /// How the others are seen to come to a fence that did not wait for them.
+    pub(crate) opening: Option<Opening>,
+    /// Lock calls of mapped ranks that wait in line.
+    pub(crate) in_line: u32,
+    /// What is left of calls that were given up.
+    pub(crate) dropped: Dropped,
+    /// Ranks whose locks a process had died with when this one got them by packets, and nobody has asked yet.
+    pub(crate) bequests: BTreeSet<Rank>,
+    /// Something may be issued: look at the table.
+    pub(crate) dirty: bool,
+    /// A request for data that has left and is no operation of the table.
+    pub(crate) lone_fetch: Option<LoneFetch>,
+    /// What became of the last small stores.
+    pub(crate) eager: Eager,
+    /// The pack that the next small store may join.
+    pub(crate) packing: Option<Packing>,
+    /// An element was wanted and not to be had: hold nothing back until one was taken.
+    pub(crate) pressure: bool,
+    /// An error that arrived, to be raised by the next synchronization call.
+    pub(crate) error: Option<Error>,
+    /// A target that the open lock_all epoch depended on is lost: what flush_all and unlock_all say.
+    pub(crate) lost: Option<Error>,
+    /// A rank of the group is lost.
+    pub(crate) has_lost: bool,
+    pub(crate) target: TargetRole,
+    /// What there is of the window's end, if its ranks do not leave it together.
+    pub(crate) parting: Option<Box<Parting>>,
+    /// What was done for this window alone; the engine's own have the rest.
+    pub(crate) counters: Counters,
+}
+
+impl WindowState {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        slots: usize,
+        op_share: LocalShare,
+        target_share: LocalShare,
+        fence_packets: bool,
+    ) -> Self {
+        let size = shared.group.size();
+        // A rank that has been told goes on, and may look at what a third one does not have yet.
+        let tells_all = fence_packets && size == Arrivals::RANKS && shared.has_packet_targets();
+        let arrivals = tells_all.then(|| Arrivals::new(shared.group.me()));
+        Self {
+            shared,
+            epoch: WindowEpoch::new(),
+            table: Table::new(slots),
+            op_share,
+            target_share,
+            rounds: Rounds::default(),
+            opening: None,
+            has_lost: false,
+            in_line: 0,
+            dropped: Dropped::default(),
+            bequests: BTreeSet::new(),
+            dirty: false,
+            lone_fetch: None,
+            eager: Eager::default(),
+            packing: None,
+            pressure: false,
+            error: None,
+            lost: None,
+            target: TargetRole::new(arrivals),
+            parting: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Whether the call is legal now; see [`check`].
+    pub(crate) fn check(&self, pools: &Pools, call: Call, name: &'static str) -> Result<()> {
+        let may_replace = matches!(call, Call::Lock(_) | Call::LockAll | Call::Start | Call::Free);
+        let facts = Facts {
+            is_pending: may_replace && (self.shared.door.is_used() || self.table.is_busy(&pools.targets)),
+            is_exposed: self.target.exposure.is_open(),
+            mapped_locks: self.shared.latch.count(),
+            mapped_rank: self.a_locked_near(),
+            lock: self.lock_for(call),
+        };
+        check(&self.epoch, call, name, facts).map_err(|error| match &self.error {
+            // An epoch that has ended with a failure: the failure is what the user must know.
+            Some(cause) => cause.clone().in_call(name),
+            None => error,
+        })
+    }
+
+    /// Whether communication calls and flushes towards `rank`, if it has an element, are legal and change nothing but that:
+    /// then they may work on the window where it lies, and nothing has to be found out again afterwards.
+    pub(crate) fn is_calm(&self, rank: Rank) -> bool {
+        let is_open = match self.epoch.state() {
+            Epoch::LockAllGranted => self.epoch.stage() == Stage::Open,
+            Epoch::LockAllCalled => {
+                let is_locked = self.epoch.lock(rank).is_some() || self.shared.is_neighbor_locked(rank);
+                self.epoch.stage() == Stage::Open && is_locked
+            }
+            Epoch::PerTarget => match self.epoch.lock(rank) {
+                Some(lock) => !lock.closing,
+                None => self.shared.is_neighbor_locked(rank),
+            },
+            Epoch::Unset => self.shared.is_neighbor_locked(rank),
+            _ => false,
+        };
+        is_open && self.has_nothing_else()
+    }
+
+    /// Whether the same holds for communication calls towards `rank` in the epoch of a fence that nothing but the next fence can end,
+    /// by packets of the two ranks of the window, whose memory both know.
+    pub(crate) fn is_calm_in_fence(&self, rank: Rank) -> bool {
+        self.epoch.state() == Epoch::FenceGranted
+            && self.target.arrivals.is_some()
+            && self.shared.uniform.is_some()
+            && self.shared.neighbor(rank).is_some()
+            && !self.target.exposure.is_open()
+            && self.has_nothing_else()
+    }
+
+    /// The rank that the open epoch of start reaches, if it is a neighbor and the only one, and nothing else goes on in the window: then
+    /// nothing but complete can end the epoch, and has nobody else to tell.
+    pub(crate) fn only_started(&self) -> Option<Rank> {
+        if !self.epoch.state().is_pscw() {
+            return None;
+        }
+        let [rank] = *self.epoch.access.group() else { return None };
+        let is_open = self.epoch.stage() == Stage::Open && self.shared.neighbor(rank).is_some();
+        (is_open && self.has_nothing_else()).then_some(rank)
+    }
+
+    /// Whether nothing goes on in the window but an access epoch, and what it has queued.
+    fn has_nothing_else(&self) -> bool {
+        self.error.is_none()
+            && !self.has_lost
+            && !self.pressure
+            && self.opening.is_none()
+            && self.rounds.has_nothing_to_say()
+            && !self.shared.active.is_exposed()
+    }
+
+    /// Whether an operation on `rank` may take its lock request along.
+    pub(crate) fn may_ask(&self, rank: Rank) -> bool {
+        self.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Called)
+    }
+
+    fn a_locked_near(&self) -> Option<Rank> {
+        if self.shared.latch.count() == 0 {
+            return None;
+        }
+        let is_locked = |near: &&Near| near.gate.single() != Single::No;
+        self.shared.all_near().find(is_locked).map(|near| near.rank)
+    }
+
+    /// What there is of a single lock of the rank that a call names.
+    pub(crate) fn lock_for(&self, call: Call) -> RankLock {
+        let Some(rank) = call.rank() else { return RankLock::No };
+        let Some(near) = self.shared.near(rank) else {
+            return self
+                .epoch
+                .lock(rank)
+                .map_or(RankLock::No, |lock| if lock.closing { RankLock::Changing } else { RankLock::Held });
+        };
+        match near.gate.single() {
+            Single::No => RankLock::No,
+            Single::Changing => RankLock::Changing,
+            Single::Held(_) => RankLock::Held,
+        }
+    }
+
+    /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
+    pub(crate) fn holds_another(&self, rank: Rank) -> bool {
+        let is_strict = has(Bug::StrictOrder) && self.epoch.state().is_lock_all();
+        (self.shared.latch.count() > 0 || self.epoch.holds_another(rank)) && !is_strict
+    }
+
+    /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.
+    pub(crate) fn needs_long_way(&self) -> bool {
+        let is_hinted = self.shared.no_locks.load(Relaxed);
+        let has_more = self.in_line > 0 || !self.dropped.is_empty();
+        is_hinted || self.epoch.state() != Epoch::Unset || self.error.is_some() || has_more
+    }
+
+    /// A post has come, or needs not to: the window's state follows when it was the last.
+    pub(crate) fn on_posted(&mut self, pools: &Pools, config: &EngineConfig) {
+        if self.epoch.state() == Epoch::PscwIssued && self.epoch.access.missing().next().is_none() {
+            self.epoch.on(Event::Posted);
+        }
+        // Without room for one operation to wait, it waits for nothing but the post.
+        let holds_back = config.piggyback_threshold > 0 && !self.pressure;
+        let is_due = if holds_back {
+            self.table.has_due(&pools.targets, &pools.ops)
+        } else {
+            self.table.is_busy(&pools.targets)
+        };
+        self.dirty |= !self.rounds.is_empty() || is_due;
+    }
+
+    /// Keeps the first error until a synchronization call raises it.
+    pub(crate) fn note_error(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+    }
+
+    /// Ends a synchronization call: raises what went wrong since the last one.
+    pub(crate) fn raise(&mut self, call: &'static str) -> Result<()> {
+        match self.error.take() {
+            None => Ok(()),
+            Some(error) => Err(error.in_call(call)),
+        }
+    }
+
+    /// Whether a step of the engine has anything to do here.
+    pub(crate) fn is_active(&self) -> bool {
+        self.dirty || self.opening.is_some() || self.target.has_waiters() || !self.dropped.is_empty()
+    }
+}
+
+/// The error of a call on a window that has been freed.
+#[cold]
+pub(crate) fn gone(call: &'static str) -> Error {
+    Error::new(ErrorClass::Win, call, "the window has been freed")
+}

@@ -1,0 +1,112 @@
+//! Post, wait and test: the target's side of general active target synchronization (MPI 3.1 §11.5.2). The order of memory
+//! accesses is drawn in [`super::start`].
+
+use crate::control::Sleep;
+use crate::error::{Error, Result};
+use crate::ids::Rank;
+use crate::origin::lost::error_of;
+use crate::state::{Member, Shared, State, WindowState};
+use crate::target::locks;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// Opens an exposure epoch to `group`, whose legality has been checked. The posts leave with the next steps of the engine;
+/// with no-check nobody waits for them, so there are none.
+///
+/// # Errors
+/// `MPI_ERR_INTERN` when the own rank is told twice, which the table of legal calls rules out.
+pub(crate) fn expose(
+    state: &mut State,
+    window: &mut WindowState,
+    group: &[Rank],
+    no_check: bool,
+) -> Result<()> {
+    // SYNC POINT P1
+    fence(SeqCst);
+    window.target.exposure.open(group);
+    if no_check {
+        return Ok(());
+    }
+    let me = window.shared.group.me();
+    let shared = Arc::clone(&window.shared);
+    for (_, member) in group.iter().filter_map(|rank| shared.marked(*rank)) {
+        member.control.posts().set(shared.own);
+        ring(state, &shared, member, Sleep::Start);
+    }
+    let needs_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
+    window.rounds.posts = group.iter().copied().filter(needs_packet).collect();
+    window.dirty |= !window.rounds.posts.is_empty();
+    if group.contains(&me) {
+        let own = window.epoch.access.on_post(me);
+        own.map_err(|cause| Error::new(crate::error::ErrorClass::Intern, "post", cause))?;
+        window.on_posted(&state.pools, &state.config);
+        state.told = true;
+    }
+    Ok(())
+}
+
+/// Makes a rank look again, if it sleeps in a call that waits for what has just been told.
+pub(super) fn ring(state: &mut State, shared: &Shared, member: &Member, call: Sleep) {
+    if member.control.is_asleep(call) {
+        locks::ring(&mut state.nudges, &mut state.counters, shared, shared.group.peer(member.rank));
+        state.begun = true;
+    }
+}
+
+/// Makes contact with ranks of which something is waited for in shared memory, so that their death is noticed.
+pub(super) fn watch(state: &mut State, window: &mut WindowState, ranks: impl Iterator<Item = Rank>) {
+    let me = window.shared.group.me();
+    window.rounds.meet.extend(ranks.filter(|rank| *rank != me));
+    (window.dirty, state.begun) = (true, true);
+}
+
+/// A wait call under way.
+#[derive(Debug)]
+pub(crate) struct WaitSync {
+    /// Contact with the origins has been made, so that their death is noticed.
+    is_watching: bool,
+}
+
+impl WaitSync {
+    pub(crate) fn begin() -> Self {
+        Self { is_watching: false }
+    }
+
+    /// Answers whether every origin is done, and ends the epoch then.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED` when those that are not done are lost; the epoch is over then too.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        let shared = Arc::clone(&window.shared);
+        let own = &shared.own().control;
+        if !state.is_spinning {
+            own.set_asleep(Sleep::Wait);
+        }
+        let marked = window.target.exposure.missing().filter_map(|rank| Some((rank, shared.marked(rank)?.0)));
+        let marked = marked.collect::<SmallVec<[_; 8]>>();
+        let (done, missing): (SmallVec<[_; 8]>, SmallVec<[_; 8]>) =
+            marked.into_iter().partition(|(_, place)| own.dones().take(*place, &shared.active.dones));
+        for (rank, _) in done {
+            window.target.exposure.on_seen_done(rank);
+        }
+        if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) && !missing.is_empty() {
+            watch(state, window, missing.into_iter().map(|(rank, _)| rank));
+        }
+        let exposure = &window.target.exposure;
+        let mut lost = None;
+        for rank in exposure.missing() {
+            match state.lost.get(&window.shared.group.peer(rank)) {
+                None => return Ok(false),
+                Some(failure) => lost = Some(error_of(rank, "wait", failure)),
+            }
+        }
+        own.set_awake(Sleep::Wait);
+        // What has not left by now was for the lost.
+        window.rounds.posts.clear();
+        window.target.exposure.close();
+        // SYNC POINT P4
+        fence(SeqCst);
+        lost.map_or(Ok(true), Err)
+    }
+}

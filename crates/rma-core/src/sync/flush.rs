@@ -1,0 +1,130 @@
+//! Flush: the operations that were posted before the call are complete, at the target or locally (MPI 3.1 §11.5.4).
+//!
+//! The goal is a number taken at entry, so operations that other threads post meanwhile do not delay the call (lessons,
+//! still there 4). An element that is gone owed nothing, so the flush is over.
+
+use crate::channel::Channel;
+use crate::epoch::Reach;
+use crate::error::Result;
+use crate::ids::{Rank, WindowId};
+use crate::origin::issue::Issuer;
+use crate::origin::lost::error_of;
+use crate::pool::PoolKey;
+use crate::state::{State, WindowState};
+use smallvec::SmallVec;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// A flush of one target under way.
+#[derive(Debug)]
+pub(crate) struct FlushSync {
+    rank: Rank,
+    target: Option<PoolKey>,
+    goal: u64,
+    reach: Reach,
+}
+
+impl FlushSync {
+    /// Direct operations are complete when they return; what is left for them is the order towards whoever this process
+    /// talks to next (design note, WIN_FLUSH's memory synchronization).
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, rank: Rank, reach: Reach) -> Self {
+        fence(SeqCst);
+        let target = window.table.find(&state.pools.targets, rank);
+        let goal = target.map_or(0, |key| state.pools.targets[key].push(reach == Reach::Remote));
+        window.dirty |= target.is_some();
+        Self { rank, target, goal, reach }
+    }
+
+    /// A flush of a target of a window that is calm towards it, which issues at once what there is; `None` when the ordinary way
+    /// has to see to it.
+    pub(crate) fn begin_calmly(
+        channel: &mut dyn Channel,
+        state: &mut State,
+        id: WindowId,
+        rank: Rank,
+        reach: Reach,
+    ) -> Option<Self> {
+        let State { windows, pools, bulks, by_channel, config, lost, begun, .. } = state;
+        // In a window with something due it is the next step's to decide what leaves first.
+        let window = windows.calm(id, rank).filter(|window| !window.dirty && lost.is_empty())?;
+        let target = window.table.find(&pools.targets, rank)?;
+        // So there is nothing for a fence to order: nothing went to this rank directly.
+        debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
+        let element = &mut pools.targets[target];
+        let goal = element.push(reach == Reach::Remote);
+        let had_said_all = element.has_said_all() && window.is_granted(rank);
+        if element.holds_a_store(&pools.ops) {
+            window.eager.on_taken(reach);
+        } else {
+            window.eager.on_flush(rank, reach, had_said_all);
+        }
+        let has_said_all =
+            had_said_all || Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(target);
+        if !has_said_all {
+            window.dirty = true;
+            windows.note_active(id);
+            *begun = true;
+        }
+        Some(Self { rank, target: Some(target), goal, reach })
+    }
+
+    /// Answers whether the flush is over.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED` when the target is lost, whatever was outstanding.
+    pub(crate) fn poll(&self, state: &State, window: &WindowState) -> Result<bool> {
+        if !state.lost.is_empty()
+            && let Some(failure) = state.lost.get(&window.shared.group.peer(self.rank))
+        {
+            return Err(error_of(self.rank, "flush", failure));
+        }
+        let Some(target) = self.target.and_then(|key| state.pools.targets.get(key)) else { return Ok(true) };
+        Ok(match self.reach {
+            Reach::Local => target.is_locally_complete(&state.pools.ops, self.goal),
+            Reach::Remote => target.is_complete(&state.pools.ops, self.goal),
+        })
+    }
+}
+
+/// A flush of all targets under way.
+#[derive(Debug)]
+pub(crate) struct FlushAllSync {
+    /// The elements that existed at entry, with the order to wait for.
+    goals: SmallVec<[(PoolKey, u64); 8]>,
+    reach: Reach,
+}
+
+impl FlushAllSync {
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, reach: Reach) -> Self {
+        fence(SeqCst);
+        let keys = window.table.keys(&state.pools.targets);
+        window.dirty |= !keys.is_empty();
+        let goals = keys
+            .into_iter()
+            .map(|key| (key, state.pools.targets[key].push(reach == Reach::Remote)))
+            .collect();
+        Self { goals, reach }
+    }
+
+    /// Answers whether the flush is over.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED` when a target is lost that the epoch depends on, whatever was outstanding.
+    pub(crate) fn poll(&mut self, state: &State, window: &WindowState) -> Result<bool> {
+        let reach = self.reach;
+        self.goals.retain(|(key, goal)| match (state.pools.targets.get(*key), reach) {
+            (None, _) => false,
+            (Some(target), Reach::Local) => !target.is_locally_complete(&state.pools.ops, *goal),
+            (Some(target), Reach::Remote) => !target.is_complete(&state.pools.ops, *goal),
+        });
+        if !self.goals.is_empty() {
+            return Ok(false);
+        }
+        let near = window.shared.all_near().filter(|near| near.gate.is_locked());
+        let locked = window.epoch.locks().map(|(rank, _)| rank).chain(near.map(|near| near.rank));
+        let lost = locked.into_iter().find_map(|rank| {
+            let failure = state.lost.get(&window.shared.group.peer(rank))?;
+            Some(error_of(rank, "flush_all", failure))
+        });
+        lost.or_else(|| window.lost.clone()).map_or(Ok(true), Err)
+    }
+}

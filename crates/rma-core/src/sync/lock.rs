@@ -1,0 +1,409 @@
+//! Lock and unlock of one target (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK-UNLOCK").
+//!
+//! The lock of a target on the node is taken inside the call, in the word that all of the node share: that of a mapped one because
+//! it also protects loads and stores, which the engine cannot see, that of a neighbor (`window/near.rs`) because it costs less than a
+//! request. Here only when the short way of `state/latch.rs` was not open. For any other target the call only makes a promise: the
+//! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
+//!
+//! Requests of origins that hold nothing on the window are served first come, first served. A shared request whose origin
+//! holds another lock of the window passes the line when it has stood beside it for a time (lessons, decision 2): two readers
+//! that each hold what a waiting writer wants, and ask for what the other holds, would otherwise wait for ever.
+//!
+//! ```text
+//!    holder before                             holder after
+//!    direct stores
+//!    full ordering  ┐
+//!    release word   ┘ (SYNC POINT L1) ───────▶ acquire word  ┐ (SYNC POINT L2)
+//!                                              full ordering ┘
+//!                                              direct loads
+//! ```
+
+use super::expose::watch;
+use super::{InLine, Vigil};
+use crate::bugs::{Bug, has};
+use crate::control::{Grant, LockKind, Ticket};
+use crate::epoch::{Assert, Call, Caller, Epoch, Event, Lock, LockState};
+use crate::error::{Error, Result};
+use crate::ids::Rank;
+use crate::origin::lost::error_of;
+use crate::origin::post::{ensure_target, free_target};
+use crate::pool::PoolKey;
+use crate::state::{Near, State, WindowState, request_of};
+use crate::table::Closing;
+use crate::target::locks;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// Looks of the first in line: fewer than a change of process takes.
+const TURN_LOOKS: u32 = 60;
+
+/// A lock call under way.
+#[derive(Debug)]
+pub(crate) struct LockSync {
+    rank: Rank,
+    caller: Caller,
+    kind: LockKind,
+    no_check: bool,
+    /// Contact with the target has been made, so that it notices this rank's death, and this rank the target's.
+    is_watching: bool,
+    vigil: Vigil,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Waiting for the locks that the caller called for earlier.
+    Earlier,
+    /// Waiting in line for the lock of a target on the node.
+    InLine(Ticket),
+    Held,
+}
+
+/// An unlock call under way.
+#[derive(Debug)]
+pub(crate) struct UnlockSync {
+    rank: Rank,
+    /// Nothing has to be released.
+    no_check: bool,
+    /// The element that carries the release, found or made by the first poll that can; of a neighbor, that of its operations.
+    target: Option<PoolKey>,
+    /// How a neighbor is locked, which ends in its lock word.
+    neighbor: Option<Option<LockKind>>,
+}
+
+impl LockSync {
+    /// Begins a lock call whose legality has been checked.
+    ///
+    /// Locks are acquired in the order of the caller's calls, over all windows of the engine: a program that locks several
+    /// targets in one global order by lock calls never deadlocks, although some locks are taken inside the call and others by the
+    /// first operation. So a lock call first sees to the locks that its caller called for before it, on whatever window; to those
+    /// alone, since between callers nothing is in order.
+    pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert, caller: Caller) -> Self {
+        let no_check = assert.has(Assert::NO_CHECK);
+        Self {
+            rank,
+            caller,
+            kind,
+            no_check,
+            is_watching: false,
+            vigil: Vigil::default(),
+            phase: Phase::Earlier,
+        }
+    }
+
+    /// Answers whether the call is over: the lock is held, or promised for the first operation.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        match std::mem::replace(&mut self.phase, Phase::Held) {
+            Phase::Held => Ok(true),
+            Phase::InLine(ticket) => match lost_near(state, window, self.rank) {
+                Some(error) => {
+                    self.leave_line(window, ticket);
+                    Err(error)
+                }
+                None => Ok(self.try_turn(state, window, ticket)),
+            },
+            // A call that was given up stands in line for this process, which has one place in it.
+            Phase::Earlier if window.dropped.has_place(self.rank) => {
+                self.phase = Phase::Earlier;
+                Ok(false)
+            }
+            Phase::Earlier if !self.no_check && !are_earlier_held(state, window, self.caller) => {
+                self.phase = Phase::Earlier;
+                Ok(false)
+            }
+            Phase::Earlier => {
+                // Another thread may have locked the rank while this one waited.
+                window.check(&state.pools, Call::Lock(self.rank), "lock")?;
+                lost_near(state, window, self.rank).map_or(Ok(()), Err)?;
+                Ok(self.acquire(state, window))
+            }
+        }
+    }
+
+    /// In whose line the call stands, and how it asks.
+    pub(super) fn in_line(&self) -> InLine {
+        let is_in_line = matches!(self.phase, Phase::InLine(_));
+        InLine { rank: is_in_line.then_some(self.rank), kind: Some(self.kind) }
+    }
+
+    fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
+        let shared = Arc::clone(&window.shared);
+        if window.epoch.state() != Epoch::PerTarget {
+            shared.door.set_open(false);
+        }
+        let Some(near) = shared.near(self.rank) else {
+            let state = if self.no_check { LockState::Granted } else { LockState::Called };
+            let (kind, no_check, caller) = (self.kind, self.no_check, Some(self.caller));
+            let lock = Lock { kind, state, caller, no_check, wanted: false, closing: false };
+            window.epoch.add_lock(self.rank, lock);
+            return true;
+        };
+        if window.epoch.state().is_fence_or_unset() {
+            // The lock is the gate's, and replaces the epoch of a fence.
+            window.epoch.on(Event::FenceLast);
+        }
+        let request = request_of(self.kind, window.holds_another(self.rank));
+        let begun = near.gate.begin(shared.latch.callers());
+        debug_assert!(begun, "the table of legal calls refuses a second lock of {:?}", self.rank);
+        shared.latch.enter();
+        if self.no_check || near.try_acquire(request, shared.holder) {
+            self.open(near);
+            return true;
+        }
+        state.counters.on_locks_waited(1);
+        let mut ticket = near.join(request, shared.holder);
+        ticket.set_came(|| state.host.now());
+        self.phase = Phase::InLine(ticket);
+        window.in_line += 1;
+        false
+    }
+
+    /// Undoes a call that is not over: its place in line is the engine's from then on.
+    pub(crate) fn give_up(mut self, window: &mut WindowState) {
+        if let Phase::InLine(ticket) = std::mem::replace(&mut self.phase, Phase::Held) {
+            self.leave_line(window, ticket);
+        }
+    }
+
+    fn leave_line(&self, window: &mut WindowState, ticket: Ticket) {
+        if let Some(near) = window.shared.near(self.rank) {
+            near.gate.close();
+            window.shared.latch.leave();
+        }
+        window.in_line -= 1;
+        window.dropped.keep_place(self.rank, ticket);
+    }
+
+    fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
+        let shared = Arc::clone(&window.shared);
+        let Some(near) = shared.near(self.rank) else { return true };
+        match look_for_turn(near, ticket, state) {
+            Err(ticket) => {
+                state.look_again_by(ticket.due());
+                self.phase = Phase::InLine(ticket);
+                if !state.is_spinning {
+                    self.vigil.look(state, &shared, self.rank);
+                    if !std::mem::replace(&mut self.is_watching, true) {
+                        watch(state, window, Some(self.rank).into_iter());
+                    }
+                }
+                return false;
+            }
+            Ok(grant) => locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake),
+        }
+        window.in_line -= 1;
+        state.told = true;
+        self.open(near);
+        true
+    }
+
+    /// Opens the direct path to a mapped rank whose lock is held, or lets packets out to a neighbor.
+    fn open(&self, near: &Near) {
+        // SYNC POINT L2
+        fence(SeqCst);
+        near.gate.set_held((!self.no_check).then_some(self.kind));
+    }
+}
+
+/// Tries a ticket. Where ranks outnumber cores the first in line looks on for a moment: it is who runs on another core that has the
+/// lock, for less time than it takes to give this core away and get it back.
+fn look_for_turn(near: &Near, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
+    if ticket.is_beside() {
+        return near.try_pass(ticket, state.host.now());
+    }
+    let mut outcome = near.try_turn(ticket);
+    if state.config.spin_us > 0 || state.config.yields == 0 {
+        return outcome;
+    }
+    for _ in 0..TURN_LOOKS {
+        match outcome {
+            Err(ticket) if near.control.is_first(&ticket) => {
+                std::hint::spin_loop();
+                outcome =
+                    if near.control.lock_state().is_free() { near.try_turn(ticket) } else { Err(ticket) };
+            }
+            _ => break,
+        }
+    }
+    outcome
+}
+
+/// The error of a call that asks for the lock of a rank of the node that is dead: nobody has it or gives it back any more.
+pub(super) fn lost_near(state: &State, window: &WindowState, rank: Rank) -> Option<Error> {
+    if state.lost.is_empty() || window.shared.near(rank).is_none() {
+        return None;
+    }
+    let failure = state.lost.get(&window.shared.group.peer(rank))?;
+    Some(error_of(rank, "lock", failure))
+}
+
+/// Asks for the locks that a caller has called for but not asked for, on any window; answers whether all are held.
+pub(super) fn are_earlier_held(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
+    let mut are_held = are_held_here(state, window, caller);
+    // The window of the call itself is taken out now.
+    for id in state.windows.promising() {
+        let Some(mut other) = state.take_window(id) else { continue };
+        // Only what this attempt gave the engine to do keeps the caller from sleeping.
+        let was_dirty = std::mem::replace(&mut other.dirty, false);
+        are_held &= are_held_here(state, &mut other, caller);
+        state.begun |= other.dirty;
+        other.dirty |= was_dirty;
+        state.windows.put_back(other);
+    }
+    are_held
+}
+
+/// [`are_earlier_held`] for one window.
+fn are_held_here(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
+    if window.epoch.promised() == 0 {
+        return true;
+    }
+    let mut ungranted = window.epoch.ungranted_of(caller).collect::<SmallVec<[Rank; 4]>>();
+    // Nobody will ever answer for a lost rank; its unlock says so.
+    ungranted.retain(|rank| !state.lost.contains_key(&window.shared.group.peer(*rank)));
+    ungranted.iter().for_each(|rank| want(state, window, *rank));
+    ungranted.is_empty()
+}
+
+/// Has the lock of a rank elsewhere asked for without an operation, if it has not been asked for yet.
+pub(super) fn want(state: &mut State, window: &mut WindowState, rank: Rank) {
+    let Some(lock) = window.epoch.lock_mut(rank).filter(|lock| lock.state == LockState::Called) else {
+        return;
+    };
+    window.dirty |= !std::mem::replace(&mut lock.wanted, true);
+    // The request needs an element to leave from; if none is to be had now, the next poll tries again.
+    let is_new = window.table.find(&state.pools.targets, rank).is_none();
+    window.dirty |= ensure_target(state, window, rank).is_some() && is_new;
+}
+
+impl UnlockSync {
+    /// Begins an unlock call whose legality has been checked; `None` when it is over already.
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, rank: Rank) -> Option<Self> {
+        let shared = Arc::clone(&window.shared);
+        if let Some(member) = shared.member(rank) {
+            let wake = shared.unlock(member).flatten();
+            locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+            return None;
+        }
+        if let Some(near) = shared.neighbor(rank) {
+            let neighbor = Some(near.gate.begin_release(shared.latch.callers())?);
+            let target = window.table.find(&state.pools.targets, rank);
+            let mut sync = Self { rank, no_check: false, target, neighbor };
+            if let Some(key) = target {
+                state.pools.targets[key].push(true);
+                window.dirty = true;
+            }
+            // Whether the target is lost is for the first poll to say.
+            let is_over = sync.target.is_none() && state.lost.is_empty();
+            return if is_over {
+                sync.finish(state, window);
+                None
+            } else {
+                Some(sync)
+            };
+        }
+        let lock = window.epoch.lock_mut(rank)?;
+        lock.closing = true;
+        let lock = *lock;
+        let target = window.table.find(&state.pools.targets, rank);
+        if state.lost.contains_key(&shared.group.peer(rank)) {
+            return Some(Self { rank, no_check: lock.no_check, target: None, neighbor: None });
+        }
+        let no_check = lock.no_check && !(target.is_none() && has(Bug::UncheckedForgotten));
+        if target.is_none() && (no_check || lock.state == LockState::Called) {
+            // Nothing was ever sent, or what was sent is complete and no lock was taken.
+            window.epoch.remove_lock(rank);
+            return None;
+        }
+        let mut sync = Self { rank, no_check, target: None, neighbor: None };
+        sync.close(state, window);
+        Some(sync)
+    }
+
+    /// Answers whether everything is complete at the target and the lock is on its way back.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        let lock = window.epoch.lock(self.rank).copied();
+        if lock.is_none() && self.neighbor.is_none() {
+            return Ok(true);
+        }
+        let peer = window.shared.group.peer(self.rank);
+        if let Some(failure) = state.lost.get(&peer) {
+            let error = error_of(self.rank, "unlock", failure);
+            self.finish(state, window);
+            return Err(error);
+        }
+        if self.neighbor.is_some() {
+            let target = self.target.and_then(|key| state.pools.targets.get(key));
+            let is_over = target.is_none_or(|target| target.is_complete(&state.pools.ops, target.posted));
+            if is_over {
+                self.finish(state, window);
+            }
+            return Ok(is_over);
+        }
+        let Some(lock) = lock else { return Ok(true) };
+        if self.target.is_none() {
+            self.close(state, window);
+        }
+        let Some(key) = self.target else { return Ok(false) };
+        let Some(target) = state.pools.targets.get(key) else {
+            // Reclaimed, so it owed nothing, and an unlock that had not left would have been owed.
+            self.finish(state, window);
+            return Ok(true);
+        };
+        if has(Bug::UnlockBeforeCompletion)
+            && (lock.kind, target.closing) == (LockKind::Exclusive, Closing::Sent)
+            && target.pending.is_empty()
+            && target.issued.is_empty()
+            && target.asked.is_empty()
+        {
+            self.finish(state, window);
+            return Ok(true);
+        }
+        let is_released = target.closing == Closing::Sent || self.no_check;
+        if !is_released || !target.is_complete(&state.pools.ops, target.posted) || target.owes_ack() {
+            // A lock that was called for but never needed is not asked for any more.
+            if lock.state == LockState::Called && target.pending.is_empty() && target.issued.is_empty() {
+                self.finish(state, window);
+                return Ok(true);
+            }
+            return Ok(false);
+        }
+        self.finish(state, window);
+        Ok(true)
+    }
+
+    /// Marks the target's element so that the release rides on its last packet.
+    fn close(&mut self, state: &mut State, window: &mut WindowState) {
+        // The element may have been reclaimed while it owed nothing; the release needs one again.
+        let Some(key) = ensure_target(state, window, self.rank) else { return };
+        let target = &mut state.pools.targets[key];
+        let is_exclusive = window.epoch.lock(self.rank).is_some_and(|lock| lock.kind == LockKind::Exclusive);
+        target.push(!(is_exclusive && has(Bug::UnlockBeforeCompletion)));
+        if !self.no_check {
+            target.closing = Closing::Wanted;
+        }
+        window.dirty = true;
+        self.target = Some(key);
+    }
+
+    /// Gives up a call on a revoked window: the lock of a neighbor goes back, others when the window is freed.
+    pub(crate) fn give_up(&mut self, state: &mut State, window: &mut WindowState) {
+        if self.neighbor.is_some() {
+            self.finish(state, window);
+        }
+    }
+
+    fn finish(&mut self, state: &mut State, window: &mut WindowState) {
+        let shared = Arc::clone(&window.shared);
+        if let Some(near) = shared.neighbor(self.rank) {
+            let wake = self.neighbor.take().and_then(|held| shared.end_release(near, held));
+            locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+            return;
+        }
+        if let Some(key) = self.target.filter(|key| state.pools.targets.get(*key).is_some()) {
+            free_target(state, window, key);
+        }
+        window.epoch.remove_lock(self.rank);
+    }
+}

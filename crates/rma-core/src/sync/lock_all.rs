@@ -1,0 +1,273 @@
+//! Lock_all and unlock_all (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK_ALL-UNLOCK_ALL").
+//!
+//! Targets on the node, the own rank among them, are locked inside the call, in ascending order of ranks, each by an ordinary
+//! shared request that stands in line. All lock_all calls of a node take these locks in the same order, so those that wait in
+//! line for one another cannot wait in a circle, and no writer is passed. For the other targets there are two protocols:
+//!
+//! * **Per target** (`LockAllCalled`): the lock of a target is asked for with the first operation on it. Each such lock is a
+//!   fact of the epoch and has a target element, which is kept.
+//! * **Window** (`LockAllIssued`, then `LockAllGranted`): begins when an operation needs a target element and none is to be
+//!   had. Every packet target that has not been asked is asked for its lock, a bounded number at a time, without elements;
+//!   who has not answered is kept by rank (lessons, still there 7). Operations on targets without an element wait until all
+//!   locks are held. Then the facts are one word, and elements that owe nothing can be reclaimed.
+//!
+//! The locks of packet targets have no order among themselves, nor beside the locks of other windows: a lock call sees to the
+//! single locks that its caller called for earlier, and so does lock_all, but nothing asks for all locks of a lock_all epoch
+//! because a lock of another window is called for, which would cost two packets for each rank.
+//!
+//! With no-check the second protocol's end is the beginning. Locks of packet targets after the first one are asked for with
+//! "holds", so that they pass the line (lessons, decision 2): origins reach them in any order.
+
+use super::Vigil;
+use super::expose::watch;
+use super::lock::{are_earlier_held, lost_near};
+use crate::bugs::{Bug, has};
+use crate::channel::Failure;
+use crate::control::{LockKind, LockRequest, Ticket};
+use crate::epoch::{Caller, Epoch, Event, LockState, Stage};
+use crate::error::Result;
+use crate::ids::{Peer, Rank};
+use crate::origin::post::{free_idle_far_targets, free_target};
+use crate::state::{AccessRound, Near, Shared, State, WindowState};
+use crate::table::Closing;
+use crate::target::locks;
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// A lock_all call under way.
+#[derive(Debug)]
+pub(crate) struct LockAllSync {
+    caller: Caller,
+    phase: Phase,
+    /// The rank with which contact has been made, so that it notices this rank's death in its line.
+    watched: Option<Rank>,
+    vigil: Vigil,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Waiting for the single locks that the caller called for earlier, on other windows.
+    Earlier,
+    /// The lock of the first rank of the node from this one on is the next to take.
+    Next(Rank),
+    /// Waiting in line for its lock.
+    InLine(Rank, Ticket),
+    Held,
+}
+
+impl LockAllSync {
+    /// Begins a lock_all call whose legality has been checked.
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, no_check: bool, caller: Caller) -> Self {
+        window.shared.door.set_open(false);
+        // A fence epoch may have left elements; from here on an element of a rank elsewhere means a lock.
+        free_idle_far_targets(state, window);
+        window.epoch.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
+        if no_check {
+            open(window);
+            return Self { caller, phase: Phase::Held, watched: None, vigil: Vigil::default() };
+        }
+        window.epoch.set_stage(Stage::Opening);
+        Self { caller, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
+    }
+
+    /// The rank in whose line the call stands.
+    pub(super) fn in_line(&self) -> Option<Rank> {
+        match self.phase {
+            Phase::InLine(rank, _) => Some(rank),
+            Phase::Earlier | Phase::Next(_) | Phase::Held => None,
+        }
+    }
+
+    /// Answers whether the locks of all ranks of the node are held.
+    ///
+    /// # Errors
+    /// `MPI_ERR_PROC_ABORTED` when a rank of the node is dead; then none is held.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        let shared = Arc::clone(&window.shared);
+        let mut dead = None;
+        if !state.lost.is_empty() && !matches!(self.phase, Phase::Held) {
+            dead = shared.all_near().find_map(|near| lost_near(state, window, near.rank));
+        }
+        if let Some(error) = dead {
+            self.give_up(state, window);
+            state.begun = true;
+            return Err(error);
+        }
+        loop {
+            self.phase = match std::mem::replace(&mut self.phase, Phase::Held) {
+                Phase::Held => return Ok(true),
+                Phase::Earlier if are_earlier_held(state, window, self.caller) => Phase::Next(Rank(0)),
+                Phase::Earlier => {
+                    self.phase = Phase::Earlier;
+                    return Ok(false);
+                }
+                Phase::Next(from) => match shared.near_from(from) {
+                    None => {
+                        open(window);
+                        Phase::Held
+                    }
+                    // A call that was given up stands in this line for the process.
+                    Some(near) if window.dropped.has_place(near.rank) => {
+                        self.phase = Phase::Next(near.rank);
+                        return Ok(false);
+                    }
+                    Some(near) => {
+                        if near.try_acquire(LockRequest::Shared, shared.holder) {
+                            Phase::Next(Rank(near.rank.0 + 1))
+                        } else {
+                            state.counters.on_locks_waited(1);
+                            Phase::InLine(near.rank, near.join(LockRequest::Shared, shared.holder))
+                        }
+                    }
+                },
+                Phase::InLine(rank, ticket) => {
+                    let near = shared.near(rank).expect("a ticket of a rank of the node");
+                    match near.try_turn(ticket) {
+                        Err(ticket) => {
+                            self.phase = Phase::InLine(rank, ticket);
+                            if !state.is_spinning {
+                                self.vigil.look(state, &shared, rank);
+                                if self.watched.replace(rank) != Some(rank) {
+                                    watch(state, window, Some(rank).into_iter());
+                                }
+                            }
+                            return Ok(false);
+                        }
+                        Ok(grant) => {
+                            locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake);
+                            Phase::Next(Rank(rank.0 + 1))
+                        }
+                    }
+                }
+            };
+        }
+    }
+}
+
+impl LockAllSync {
+    /// Undoes a call that is not over: gives back the locks that it has, and leaves its place in line to the engine.
+    pub(crate) fn give_up(&mut self, state: &mut State, window: &mut WindowState) {
+        let shared = Arc::clone(&window.shared);
+        let (next, ticket) = match std::mem::replace(&mut self.phase, Phase::Held) {
+            Phase::Earlier | Phase::Held => (Rank(0), None),
+            Phase::Next(rank) => (rank, None),
+            Phase::InLine(rank, ticket) => (rank, Some(ticket)),
+        };
+        release(state, &shared, shared.all_near().filter(|near| near.rank < next));
+        if let Some(ticket) = ticket {
+            window.dropped.keep_place(next, ticket);
+        }
+        window.epoch.on(Event::UnlockAll);
+    }
+}
+
+/// Opens the direct path to all mapped members, and lets packets out to the neighbors.
+fn open(window: &mut WindowState) {
+    window.epoch.set_stage(Stage::Open);
+    // SYNC POINT L2
+    fence(SeqCst);
+    window.shared.all_near().for_each(|near| near.gate.set_locked_with_all());
+}
+
+/// Ends the change to the window protocol when the last lock is held; answers whether it did.
+pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) -> bool {
+    if window.epoch.state() != Epoch::LockAllIssued
+        || window.rounds.access.is_some()
+        || window.epoch.asking() > 0
+    {
+        return false;
+    }
+    // Nobody will ever answer for a lost rank; operations on it say so.
+    let is_missing = |rank: Rank| !lost.contains_key(&window.shared.group.peer(rank));
+    if window.epoch.ungranted().any(is_missing) && !has(Bug::LateGrants) {
+        return false;
+    }
+    window.epoch.on(Event::AllLocked);
+    window.dirty = true;
+    true
+}
+
+/// An unlock_all call under way.
+#[derive(Debug)]
+pub(crate) struct UnlockAllSync {
+    is_closing: bool,
+}
+
+impl UnlockAllSync {
+    /// Begins an unlock_all call whose legality has been checked: the locks of mapped members are released. Those of neighbors follow
+    /// when the operations on them are complete.
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
+        window.epoch.set_stage(Stage::Closing);
+        let shared = Arc::clone(&window.shared);
+        shared.members.iter().for_each(|member| member.gate.close());
+        // SYNC POINT L1
+        fence(SeqCst);
+        if !window.epoch.is_unchecked() {
+            release(state, &shared, shared.members.iter().map(Deref::deref));
+        }
+        Self { is_closing: false }
+    }
+
+    /// Answers whether everything is complete at the targets and the locks are on their way back.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED` when a target was lost that the epoch depended on.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        if !self.is_closing {
+            // The change to the window protocol comes to its end first: a lock that is asked for has to be released.
+            if window.epoch.state() == Epoch::LockAllIssued {
+                return Ok(false);
+            }
+            close(state, window);
+            self.is_closing = true;
+        }
+        let keys = window.table.keys(&state.pools.targets);
+        if window.rounds.access.is_some() || !keys.iter().all(|key| state.pools.targets[*key].is_idle()) {
+            return Ok(false);
+        }
+        for key in keys {
+            if window.shared.neighbor(state.pools.targets[key].rank).is_none() {
+                free_target(state, window, key);
+            }
+        }
+        let shared = Arc::clone(&window.shared);
+        shared.neighbors.iter().for_each(|near| near.gate.close());
+        if !window.epoch.is_unchecked() {
+            // SYNC POINT L1
+            fence(SeqCst);
+            release(state, &shared, shared.neighbors.iter());
+        }
+        window.epoch.on(Event::UnlockAll);
+        window.lost.take().map_or(Ok(true), Err)
+    }
+}
+
+fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a Near>) {
+    for near in ranks {
+        if let Ok(next) = near.release(LockKind::Shared, shared.holder) {
+            locks::wake(&mut state.nudges, &mut state.counters, shared, next);
+        }
+    }
+}
+
+/// Makes everything leave, with the releases on the last packets, or in packets of their own.
+fn close(state: &mut State, window: &mut WindowState) {
+    let is_unchecked = window.epoch.is_unchecked();
+    for key in window.table.keys(&state.pools.targets) {
+        let target = &mut state.pools.targets[key];
+        target.push(true);
+        let is_called = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Called);
+        // A lock that was never needed is not asked for any more.
+        let has_word = window.shared.neighbor(target.rank).is_some();
+        if !(is_unchecked || has_word || is_called && target.is_idle()) {
+            target.closing = Closing::Wanted;
+        }
+        window.dirty |= !target.is_idle();
+    }
+    if window.epoch.state() == Epoch::LockAllGranted && !is_unchecked && window.shared.has_packet_targets() {
+        window.rounds.access = Some(AccessRound::Unlocks { next: Rank(0) });
+        window.dirty = true;
+    }
+}

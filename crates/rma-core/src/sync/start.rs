@@ -1,0 +1,257 @@
+//! Start and complete: the origin's side of general active target synchronization (MPI 3.1 §11.5.2).
+//!
+//! Synchronization is as weak as the standard allows where that costs nothing: start returns at once for packet targets,
+//! whose operations leave as each has posted, and waits for the posts of mapped ranks, because direct accesses happen inside
+//! the calls. Complete tells every target once that this origin is done: on its last operation, or in a packet of its own;
+//! it does not wait for the targets to apply stores, which is what their wait calls are for.
+//!
+//! ```text
+//!    target                                    origin
+//!    direct and local stores
+//!    full ordering  ┐
+//!    post ──────────┘ (SYNC POINT P1) ───────▶ post seen      ┐ (SYNC POINT P2)
+//!                                              full ordering  ┘
+//!                                              direct stores and loads
+//!                                              full ordering  ┐
+//!    done seen      ┐ (SYNC POINT P4) ◀─────── done           ┘ (SYNC POINT P3)
+//!    full ordering  ┘
+//!    direct and local loads
+//! ```
+
+use super::expose::{ring, watch};
+use crate::channel::Channel;
+use crate::control::Sleep;
+use crate::epoch::{Call, Epoch, Event, Stage};
+use crate::error::{Error, Result};
+use crate::ids::{Rank, WindowId};
+use crate::origin::issue::{Issuer, longest_short_store};
+use crate::origin::lost::error_of;
+use crate::origin::post::free_target;
+use crate::state::{AccessRound, State, WindowState};
+use crate::table::Closing;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering::SeqCst, fence};
+
+/// A start call under way.
+#[derive(Debug)]
+pub(crate) struct StartSync {
+    /// Contact with the targets has been made, so that their death is noticed.
+    is_watching: bool,
+}
+
+impl StartSync {
+    /// Begins a start call whose legality has been checked.
+    pub(crate) fn begin(
+        state: &mut State,
+        window: &mut WindowState,
+        group: Box<[Rank]>,
+        no_check: bool,
+    ) -> Self {
+        window.shared.door.set_open(false);
+        window.epoch.on(Event::Start);
+        window.epoch.set_stage(Stage::Opening);
+        window.epoch.access.open(group, no_check);
+        let (shared, me) = (Arc::clone(&window.shared), window.shared.group.me());
+        let by_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
+        window.rounds.meet = window.epoch.access.missing().filter(by_packet).collect();
+        window.on_posted(&state.pools, &state.config);
+        Self { is_watching: false }
+    }
+
+    /// Answers whether every mapped rank of the group has posted, but for the lost. The epoch is open then to all others, as it
+    /// is to targets of packets: these wait for this origin, and complete is what fails.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
+        let shared = Arc::clone(&window.shared);
+        let own = &shared.own().control;
+        if !state.is_spinning {
+            own.set_asleep(Sleep::Start);
+        }
+        for rank in window.epoch.access.missing().collect::<Vec<_>>() {
+            let has_posted = |(place, _): (usize, _)| own.posts().take(place, &shared.active.posts);
+            let is_lost =
+                || shared.member(rank).is_some() && state.lost.contains_key(&shared.group.peer(rank));
+            if shared.marked(rank).is_some_and(has_posted) || is_lost() {
+                window.epoch.access.on_seen_post(rank);
+                window.on_posted(&state.pools, &state.config);
+            }
+        }
+        let mapped = |rank: &Rank| window.shared.member(*rank).is_some();
+        let missing = window.epoch.access.missing().filter(mapped).collect::<Vec<_>>();
+        if !missing.is_empty() {
+            if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
+                watch(state, window, missing.into_iter());
+            }
+            return false;
+        }
+        own.set_awake(Sleep::Start);
+        window.epoch.set_stage(Stage::Open);
+        // SYNC POINT P2
+        fence(SeqCst);
+        for rank in window.epoch.access.group() {
+            if let Some(member) = window.shared.member(*rank) {
+                member.gate.set_started();
+            }
+        }
+        true
+    }
+
+    /// Undoes a call that is not over: the posts that it has seen are the next one's.
+    pub(crate) fn give_up(window: &mut WindowState) {
+        window.shared.own().control.set_awake(Sleep::Start);
+        window.epoch.access.abandon();
+        window.epoch.on(Event::Complete);
+    }
+}
+
+/// A complete call under way.
+#[derive(Debug)]
+pub(crate) struct CompleteSync {
+    /// The epoch is closing: nothing waits alone any more.
+    is_closing: bool,
+}
+
+impl CompleteSync {
+    /// Begins a complete call whose legality has been checked: everything leaves as soon as its target has posted.
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
+        window.epoch.set_stage(Stage::Closing);
+        window.shared.members.iter().for_each(|member| member.gate.close());
+        // SYNC POINT P3
+        fence(SeqCst);
+        let shared = Arc::clone(&window.shared);
+        let mut bare = Vec::new();
+        for rank in window.epoch.access.group().iter().copied() {
+            match shared.marked(rank) {
+                _ if window.table.find(&state.pools.targets, rank).is_some() => {}
+                // Everything on it is done, and start has seen its post.
+                Some((_, member)) => {
+                    member.control.dones().set(shared.own);
+                    ring(state, &shared, member, Sleep::Wait);
+                }
+                None if rank == shared.group.me() && window.epoch.access.has_posted(rank) => {
+                    window.target.exposure.on_seen_done(rank);
+                    state.told = true;
+                }
+                None => bare.push(rank),
+            }
+        }
+        for key in window.table.keys(&state.pools.targets) {
+            let target = &mut state.pools.targets[key];
+            // Neighbors keep their elements beyond an epoch.
+            if window.epoch.access.contains(target.rank) {
+                target.close();
+            }
+        }
+        window.dirty |= !bare.is_empty() || window.table.len() > 0;
+        window.rounds.access = (!bare.is_empty()).then_some(AccessRound::Done(bare));
+        Self { is_closing: true }
+    }
+
+    /// Begins a complete call of an epoch that reaches one neighbor, where the window lies: nothing is under way to it but what is
+    /// held back, if anything, and takes the word along when the neighbor has posted. `None` when the ordinary way has to see to it.
+    pub(crate) fn begin_calmly(state: &mut State, id: WindowId) -> Option<Self> {
+        let State { windows, pools, config, lost, .. } = state;
+        let window = windows.get_mut(id).filter(|_| lost.is_empty())?;
+        let rank = window.only_started()?;
+        let key = window.table.find(&pools.targets, rank)?;
+        let is_ready = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
+        if !is_ready
+            || window.table.is_busy_but(&pools.targets, key)
+            || window.rounds.meet.iter().any(|other| *other != rank)
+        {
+            return None;
+        }
+        // Who has an element has been met before.
+        window.rounds.meet.clear();
+        window.dirty = false;
+        Some(Self { is_closing: false })
+    }
+
+    /// Whether it waits for nothing but the post of a neighbor, which is a packet.
+    pub(crate) fn waits_for_post(&self) -> bool {
+        !self.is_closing
+    }
+
+    /// [`CompleteSync::poll`] of such a call; `None` when the ordinary way has to see to it from here on.
+    pub(crate) fn poll_calmly(
+        &self,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        id: WindowId,
+    ) -> Option<bool> {
+        let State { windows, pools, bulks, by_channel, config, .. } = state;
+        let window = windows.get_mut(id)?;
+        let rank = window.only_started()?;
+        let key = window.table.find(&pools.targets, rank)?;
+        if !pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config)) {
+            return None;
+        }
+        if window.epoch.state() == Epoch::PscwIssued {
+            return Some(false);
+        }
+        // SYNC POINT P3
+        fence(SeqCst);
+        if !(Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
+            return None;
+        }
+        let mut window = windows.take_out(id)?;
+        window.epoch.access.close();
+        window.epoch.on(Event::Complete);
+        windows.put_back(window);
+        Some(true)
+    }
+
+    /// Answers whether every target has been told and this origin's buffers are its own again.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED` when a target is lost; the epoch is over then too.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+        if !self.is_closing {
+            window.check(&state.pools, Call::Complete, "complete")?;
+            *self = Self::begin(state, window);
+        }
+        for rank in window.epoch.access.missing().collect::<Vec<_>>() {
+            if state.lost.contains_key(&window.shared.group.peer(rank)) {
+                window.rounds.forget(rank);
+            }
+        }
+        if matches!(&window.rounds.access, Some(AccessRound::Done(ranks)) if ranks.is_empty()) {
+            window.rounds.access = None;
+        }
+        let keys = window.table.keys(&state.pools.targets);
+        // Stores need no acknowledgement: the target counts this origin as done behind them. One that was asked for
+        // when elements ran short is waited for, because it would find no element.
+        let is_over = keys.iter().map(|key| &state.pools.targets[*key]).all(|target| {
+            target.pending.is_empty()
+                && target.issued.is_empty()
+                && target.asked.is_empty()
+                && target.closing != Closing::Wanted
+        });
+        if window.rounds.access.is_some() || !is_over {
+            return Ok(false);
+        }
+        for key in keys {
+            let target = &mut state.pools.targets[key];
+            if window.shared.neighbor(target.rank).is_some() {
+                target.on_told();
+            } else {
+                free_target(state, window, key);
+            }
+        }
+        let error = lost_among(state, window, window.epoch.access.group().iter().copied(), "complete");
+        window.epoch.access.close();
+        window.epoch.on(Event::Complete);
+        error.map_or(Ok(true), Err)
+    }
+}
+
+fn lost_among(
+    state: &State,
+    window: &WindowState,
+    mut ranks: impl Iterator<Item = Rank>,
+    call: &'static str,
+) -> Option<Error> {
+    ranks.find_map(|rank| {
+        let failure = state.lost.get(&window.shared.group.peer(rank))?;
+        Some(error_of(rank, call, failure))
+    })
+}

@@ -1,0 +1,82 @@
+//! One of the protocols, begun and not yet over.
+
+use super::{
+    CompleteSync, FenceSync, FlushAllSync, FlushSync, InLine, LockAllSync, LockSync, PromisedSync, StartSync,
+    UnlockAllSync, UnlockSync, WaitSync,
+};
+use crate::control::LockKind;
+use crate::error::Result;
+use crate::host::Host;
+use crate::state::{GivenUp, State, WindowState};
+use crate::sync::parting;
+
+/// The protocols.
+#[derive(Debug)]
+pub(crate) enum SyncStep {
+    Fence(FenceSync),
+    Lock(LockSync),
+    Unlock(UnlockSync),
+    Flush(FlushSync),
+    FlushAll(FlushAllSync),
+    LockAll(LockAllSync),
+    UnlockAll(UnlockAllSync),
+    Start(StartSync),
+    Complete(CompleteSync),
+    Wait(WaitSync),
+    Promised(PromisedSync),
+    /// The lock is held, or promised; the epoch is open.
+    Held,
+    /// The call had nothing to wait for, or is over.
+    Done,
+}
+
+impl SyncStep {
+    /// In whose line the call stands, if it is one for a lock.
+    pub(crate) fn in_line(&self) -> InLine {
+        match self {
+            Self::Lock(lock) => lock.in_line(),
+            Self::LockAll(lock) => InLine { rank: lock.in_line(), kind: Some(LockKind::Shared) },
+            _ => InLine::default(),
+        }
+    }
+
+    /// Advances; answers whether the call is over.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub(crate) fn poll(
+        &mut self,
+        state: &mut State,
+        window: &mut WindowState,
+        host: &dyn Host,
+    ) -> Result<bool> {
+        match self {
+            Self::Done | Self::Held => Ok(true),
+            Self::Fence(fence) => fence.poll(state, window, host),
+            Self::Lock(lock) => lock.poll(state, window),
+            Self::Unlock(unlock) => unlock.poll(state, window),
+            Self::Flush(flush) => flush.poll(state, window),
+            Self::FlushAll(flush) => flush.poll(state, window),
+            Self::LockAll(lock) => lock.poll(state, window),
+            Self::UnlockAll(unlock) => unlock.poll(state, window),
+            Self::Start(start) => Ok(start.poll(state, window)),
+            Self::Complete(complete) => complete.poll(state, window),
+            Self::Wait(wait) => wait.poll(state, window),
+            Self::Promised(promised) => promised.poll(state, window),
+        }
+    }
+}
+
+impl GivenUp for SyncStep {
+    fn advance(&mut self, state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<bool> {
+        self.poll(state, window, host)
+    }
+
+    fn end(self: Box<Self>, state: &mut State, window: &mut WindowState) {
+        parting::give_up(*self, state, window);
+    }
+
+    fn excludes_others(&self) -> bool {
+        matches!(self, Self::Fence(_))
+    }
+}

@@ -1,0 +1,95 @@
+//! Who waits long for a lock of its node asks whether the processes there live.
+//!
+//! A death is told by the launcher, or found by a channel that has contact; a lock in shared memory needs neither. So whoever stands in
+//! its line asks the host now and then ([`crate::host::Vitals`]), makes contact with those that have ended, so that its channel finds
+//! out, and rings the lock's owner. An owner that is rung while others hold its lock or wait for it asks too, and takes the lock from
+//! the dead ([`crate::target::recovery`]). So does one whose lock was frozen by a process that took it for dead, while it lives.
+
+use crate::host::Vitals;
+use crate::ids::Rank;
+use crate::state::{Near, Shared, State, WindowState};
+use crate::target::{locks, recovery};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// From one question to the next: a tenth of a second, in which a question for each process of a large node is nothing.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// When a wait for a lock asks next.
+#[derive(Debug, Default)]
+pub(crate) struct Vigil(Option<Duration>);
+
+impl Vigil {
+    /// The wait for the lock of `target` goes on.
+    pub(crate) fn look(&mut self, state: &mut State, shared: &Shared, target: Rank) {
+        let now = state.host.now();
+        if self.0.is_none_or(|at| at <= now) {
+            let vitals = state.host.vitals();
+            let is_frozen = shared.near(target).is_some_and(|near| near.control.lock_state().is_frozen());
+            if vitals.own == 0 && !is_frozen {
+                return;
+            }
+            let is_first = self.0.replace(now + PAUSE).is_none();
+            if !is_first && (state.suspect(shared, &vitals) || is_frozen) {
+                let owner = shared.group.peer(target);
+                if owner == shared.holder.peer() {
+                    state.suspicion.on_rung();
+                }
+                let State { nudges, counters, .. } = &mut *state;
+                locks::ring(nudges, counters, shared, owner);
+            }
+        }
+        state.look_again_by(self.0);
+    }
+}
+
+impl State {
+    /// Asks after those who share the locks of this process, if it was rung and somebody holds them or waits for them.
+    pub(crate) fn ask_if_rung(&mut self) {
+        if !self.suspicion.is_rung {
+            return;
+        }
+        let is_frozen = |window: &&WindowState| window.shared.own().control.lock_state().is_frozen();
+        let frozen: Vec<_> = self.windows.iter().filter(is_frozen).map(|window| window.shared.id).collect();
+        for id in frozen {
+            if let Some(mut window) = self.windows.take_out(id) {
+                recovery::reopen(&mut window);
+                self.windows.put_back(window);
+            }
+        }
+        let is_used = |shared: &Shared| !shared.own().control.lock_state().is_idle();
+        let used = self.windows.iter().filter(|window| is_used(&window.shared));
+        let shared: Vec<_> = used.map(|window| Arc::clone(&window.shared)).collect();
+        if shared.is_empty() {
+            self.suspicion.is_rung = false;
+            return;
+        }
+        let vitals = self.host.vitals();
+        let (now, due) = (self.host.now(), self.suspicion.asked.map(|asked| asked + PAUSE));
+        if vitals.own == 0 {
+            self.suspicion.is_rung = false;
+        } else if let Some(due) = due.filter(|due| now < *due) {
+            self.look_again_by(Some(due));
+        } else {
+            (self.suspicion.is_rung, self.suspicion.asked) = (false, Some(now));
+            shared.iter().for_each(|shared| {
+                self.suspect(shared, &vitals);
+            });
+        }
+    }
+
+    /// Suspects those of a window's node that have ended; says whether there are any that are not lost already.
+    fn suspect(&mut self, shared: &Shared, vitals: &Vitals) -> bool {
+        let me = shared.holder.peer();
+        let has_ended = |near: &&Near| {
+            let peer = shared.group.peer(near.rank);
+            peer != me && !self.lost.contains_key(&peer) && near.control.has_owner_ended(vitals)
+        };
+        let ended: Vec<_> =
+            shared.all_near().filter(has_ended).map(|near| shared.group.peer(near.rank)).collect();
+        self.begun |= !ended.is_empty();
+        let found = !ended.is_empty();
+        self.suspicion.suspects.extend(ended);
+        found
+    }
+}

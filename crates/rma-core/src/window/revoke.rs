@@ -1,0 +1,27 @@
+//! Revocation: every call on a window fails from then on, on all ranks.
+
+use super::calls::Window;
+use crate::state::WindowState;
+
+impl Window {
+    /// Makes every call on the window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait, and those to come, but for
+    /// [`Window::free`], which waits for nobody then and succeeds. Returns at once, and cannot be taken back. The memory stays until
+    /// the window is freed.
+    pub fn revoke(&self) {
+        self.engine().with(|core| {
+            let Some(mut window) = core.state.take_window(self.id()) else { return };
+            if !window.has_left() {
+                core.state.revoke(&mut window);
+            }
+            core.state.windows.put_back(window);
+        });
+        // The others hear of it now: the caller may not come back for long.
+        self.engine().poll();
+    }
+
+    /// Whether it was revoked, as far as this process has heard.
+    pub fn is_revoked(&self) -> bool {
+        self.engine().poll();
+        self.engine().with(|core| core.state.windows.get(self.id()).is_some_and(WindowState::is_revoked))
+    }
+}
