@@ -60,18 +60,19 @@ pub struct Ended {
 }
 
 /// A program of this workspace: it lies beside the caller's own, if that is one of them as well, or in the folder above the
-/// one that tests lie in.
+/// one that tests lie in; or with the examples there.
 ///
 /// # Panics
 /// When it has not been built.
 pub fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own file");
-    let folders = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
-    let found = folders.clone().find(|path| path.is_file());
-    let path = found.or_else(|| folders.last()).expect("a file lies in a folder");
+    let folders: Vec<_> = test.ancestors().skip(1).take(2).collect();
+    let places = folders.iter().flat_map(|folder| [folder.join("examples").join(name), folder.join(name)]);
+    let found = places.clone().find(|path| path.is_file());
+    let path = found.or_else(|| places.last()).expect("a file lies in a folder");
     assert!(
         path.is_file(),
-        "{} is missing: `cargo build --workspace --bins` makes it, `cargo xtask test` does so before the tests",
+        "{} is missing: `cargo build --workspace --bins --examples` makes it, `cargo xtask test` does so before the tests",
         path.display()
     );
     path

@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
-    let status = workspace.cargo("build").args(["--quiet", "--workspace", "--bins"]).status();
+    let status = workspace.cargo("build").args(["--quiet", "--workspace", "--bins", "--examples"]).status();
     let status = status.map_err(|error| format!("cargo build could not be started: {error}"))?;
     if !status.success() {
         return Ok(ExitCode::FAILURE);

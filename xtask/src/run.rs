@@ -3,15 +3,12 @@
 //! The launcher replaces this process, so that exit status, signals and terminal are its own business.
 
 use crate::Outcome;
-use crate::workspace::{Program, Workspace};
+use crate::workspace::{LAUNCHER, Program, Workspace};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The launcher, a bin of this package.
-const LAUNCHER: &str = "rmarun";
-const LAUNCHER_PACKAGE: &str = "rma";
 /// How long it takes when nothing is built, on few cores and on many.
 const FIRST_BUILD: &str = "one to two minutes on two cores";
 /// Part of the names of programs that only tests run.
@@ -147,8 +144,7 @@ fn announcement(program: &Resolved, dev: bool) -> String {
 
 /// The launcher and the program, and nothing else of their packages.
 fn build(workspace: &Workspace, program: &Resolved, dev: bool) -> Command {
-    let mut build = workspace.cargo("build");
-    build.args(["--package", LAUNCHER_PACKAGE, "--bin", LAUNCHER]);
+    let mut build = workspace.build_launcher();
     if let Resolved::Member { package, program } = program {
         build.args(["--package", package]);
         build.args([if program.is_example { "--example" } else { "--bin" }, &program.name]);
@@ -216,7 +212,10 @@ mod tests {
         let demo = resolve(&workspace, OsStr::new("heat2d")).unwrap();
         let command = build(&workspace, &demo, false);
         let words = command.get_args().map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ");
-        assert!(words.contains("--bin rmarun") && words.contains("--bin heat2d"), "{words}");
+        assert!(
+            words.contains("--features rma/launcher --bin rmarun") && words.contains("--example heat2d"),
+            "{words}"
+        );
         assert!(!words.contains("--bins") && words.contains("--release"), "{words}");
         assert!(announcement(&demo, false).starts_with("building rmarun and heat2d with optimization: "));
         let path = resolve(&workspace, OsStr::new("./a.out")).unwrap();

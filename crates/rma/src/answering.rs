@@ -3,8 +3,8 @@
 //! A thread of its own answers, and ends: whoever reads the question may hold the connection, and the engine.
 
 use crate::agent::with_signals_blocked;
-use crate::launch::waits::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
 use crate::pmi::Client;
+use crate::pmi::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
 use crate::runtime::Runtime;
 use rma_core::Inquiry;
 use rma_core::control::LockKind;

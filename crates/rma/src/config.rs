@@ -21,6 +21,9 @@ pub const ON_FAILURE: &[&str] = &["launcher", "continue"];
 /// What `RMA_INITIAL_ERRHANDLER` may be, as the standard has these names.
 pub const ERRHANDLERS: &[&str] = &["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
 
+/// Set by the launcher for the progress bars of demos: the terminal that its standard error is.
+pub const DEMO_TERMINAL: &str = "RMA_DEMO_TERMINAL";
+
 /// What `RMA_CHANNEL` may be.
 pub const CHANNELS: &[&str] = &["auto", "shm", "tcp"];
 

@@ -13,7 +13,8 @@
 //! .unwrap();
 //! ```
 //!
-//! The parts, from below: [`launch`] starts processes and lets them find each other; [`message`] moves messages on the
+//! The parts, from below: [`pmi`] is how the processes of a job find each other (`rmarun`, which starts them, is in the feature
+//! `launcher`); [`message`] moves messages on the
 //! channels of the engine ([`rma_core`]); [`collective`] makes collectives of them; [`host`] gives the engine what it needs
 //! from outside. [`config`] is the table of all variables.
 
@@ -23,13 +24,12 @@ pub mod collective;
 mod communicator;
 pub mod config;
 mod cores;
-#[doc(hidden)]
-pub mod demo;
 mod descriptors;
 mod elements;
 mod group;
 pub mod host;
 mod intercommunicator;
+#[cfg(feature = "launcher")]
 pub mod launch;
 mod log;
 pub mod message;

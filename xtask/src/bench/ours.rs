@@ -17,9 +17,10 @@ pub(super) type Line = (String, Vec<f64>);
 
 /// Builds launcher and programs; `false` when the compiler has said why not.
 pub(super) fn build(workspace: &Workspace) -> Result<bool, String> {
-    for package in ["rma", "rma-bench"] {
-        let mut build = workspace.cargo("build");
-        let status = build.args(["--release", "--bins", "--package", package]).status();
+    let mut programs = workspace.cargo("build");
+    programs.args(["--bins", "--package", "rma-bench"]);
+    for mut build in [workspace.build_launcher(), programs] {
+        let status = build.arg("--release").status();
         if !status.map_err(|error| format!("cargo build could not be started: {error}"))?.success() {
             return Ok(false);
         }

@@ -68,7 +68,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
 
 fn build(workspace: &Workspace) -> Command {
     let mut build = workspace.cargo("build");
-    build.args(["--profile", PROFILE, "--lib"]);
+    build.args(["--profile", PROFILE, "--lib", "--features", "rma/launcher"]);
     build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     build.args(PROGRAMS.iter().chain([&MANUAL]).flat_map(|program| ["--bin", program]));
     build

@@ -5,7 +5,7 @@
 
 use super::options::Program;
 use super::stragglers::{MARK, Mark};
-use crate::demo::bar::TERMINAL;
+use crate::config::DEMO_TERMINAL;
 use mio::net::UnixStream;
 use mio::unix::pipe;
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -95,7 +95,7 @@ impl Template<'_> {
             .env("PMI_RANK", rank.to_string())
             .env("PMI_SIZE", self.size.to_string())
             .env(MARK, self.mark.value())
-            .envs(terminal().map(|path| (TERMINAL, path)));
+            .envs(terminal().map(|path| (DEMO_TERMINAL, path)));
         for name in FOREIGN {
             command.env_remove(name);
         }

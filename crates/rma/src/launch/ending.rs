@@ -7,8 +7,8 @@ use super::blame::Verdict;
 use super::job::Job;
 use super::options::OnFailure;
 use super::outcome::Failure;
-use super::server::Phase;
 use super::telling::DEADLOCKED;
+use crate::pmi::Phase;
 
 use rustix::process::Signal;
 use std::time::{Duration, Instant};

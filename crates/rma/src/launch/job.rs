@@ -11,13 +11,14 @@ use super::options::{OnFailure, Options};
 use super::outcome::Failure;
 use super::output::{Lines, Output, copy_of};
 use super::rank::{More, Rank, Source};
-use super::server::{Event, Server};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
 use super::stragglers::{self, Mark};
 use super::waits::report::{Reason, Reports};
 use crate::descriptors::raise_limit;
-use crate::pmi::{JOB_PREFIX, LineError, ON_FAILURE_KEY, ProcessMapping, SECRET_KEY, Secret};
+use crate::pmi::{
+    Answers, Event, JOB_PREFIX, LineError, ON_FAILURE_KEY, ProcessMapping, SECRET_KEY, Secret, Server,
+};
 use crate::trace::gather_rest;
 
 use mio::{Events, Poll, Token};
@@ -297,7 +298,7 @@ impl Job {
         self.must_end = true;
     }
 
-    pub(super) fn answer(&mut self, answers: super::server::Answers) -> Option<(usize, LineError)> {
+    pub(super) fn answer(&mut self, answers: Answers) -> Option<(usize, LineError)> {
         let mut failed = None;
         for (to, line) in answers {
             if let Err(error) = self.ranks[to as usize].answer(&line) {

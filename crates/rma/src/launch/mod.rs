@@ -1,7 +1,7 @@
 //! The launcher `rmarun`: starts processes, and serves them PMI-1.
 //!
-//! [`Server`] is the launcher's side of PMI-1 (a state machine without I/O; a rank's is [`crate::pmi`]), driven by the event loop
-//! behind [`main`]. Nothing here knows a channel, a message or a window.
+//! An event loop behind [`main`] drives [`crate::pmi::Server`], the launcher's side of PMI-1. Nothing here knows a channel, a message
+//! or a window. Only the feature `launcher` has this module: a program that communicates needs no command line parser.
 
 mod blame;
 mod child;
@@ -12,13 +12,11 @@ mod options;
 mod outcome;
 mod output;
 mod rank;
-mod server;
 mod signals;
 mod stdin;
 mod stragglers;
 mod telling;
-pub(crate) mod waits;
+mod waits;
 
 pub use job::main;
 pub use options::{OnFailure, Options, Program};
-pub use server::{Answers, Event, Phase, Server};

@@ -1,6 +1,6 @@
 //! How a rank ended, in words and as the exit status of the launcher.
 
-use super::server::Phase;
+use crate::pmi::Phase;
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

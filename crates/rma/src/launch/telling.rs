@@ -3,10 +3,10 @@
 use super::ending::State;
 use super::job::Job;
 use super::options::OnDeadlock;
-use super::server::Phase;
 use super::waits::graph::{Part, Seen};
 use super::waits::processes::Process;
 use super::waits::report::{Reason, Step};
+use crate::pmi::Phase;
 use std::time::Instant;
 
 /// Exit status of a job that was ended because it was in a deadlock.

@@ -316,7 +316,7 @@ impl AsFd for Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::{Event, Server};
+    use crate::pmi::{Event, Server};
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixStream;
     use std::thread;

@@ -7,7 +7,7 @@
 use super::chrome::Timeline;
 use super::clocks::{Clocks, Direction};
 use super::record::{Head, Record, What};
-use super::recorder::{beside, done_path, part_path};
+use super::recorder::{beside, done_path};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Lines, Read};
@@ -42,8 +42,9 @@ pub(super) fn gather_all(path: &Path, size: u32, job: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// When a file cannot be read or written.
+#[cfg(feature = "launcher")]
 pub(crate) fn gather_rest(path: &Path, size: u32) -> io::Result<()> {
-    let either = |rank| [done_path(path, rank), part_path(path, rank)];
+    let either = |rank| [done_path(path, rank), super::recorder::part_path(path, rank)];
     let paths: Vec<_> = (0..size).flat_map(either).filter(|path| path.exists()).collect();
     if paths.is_empty() {
         return Ok(());

@@ -23,6 +23,7 @@ mod sheet;
 mod summary;
 
 pub use config::{ObserverConfig, TraceFile};
+#[cfg(feature = "launcher")]
 pub(crate) use gather::gather_rest;
 pub(crate) use recorder::Recorder;
 pub(crate) use summary::Summary;

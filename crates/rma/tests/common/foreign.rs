@@ -1,8 +1,8 @@
 //! A launcher that is not this project's: it speaks PMI-1 and nothing else, so ranks report their waits by themselves.
 
 use super::LIMIT;
-use rma::launch::Server;
 use rma::pmi::ProcessMapping;
+use rma::pmi::Server;
 use rustix::io::{FdFlags, fcntl_setfd};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;

@@ -8,9 +8,9 @@
 //! A circle is *closed* when, besides, no thread of its ranks can do anything but wait: then nothing but a signal or another
 //! process can open it. Whoever may get what it waits for from any of several has no edge.
 
-use super::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
 use super::processes::Process;
-use super::ranks::Ranks;
+use crate::pmi::Ranks;
+use crate::pmi::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
 use rma_core::host::{Instance, Way};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

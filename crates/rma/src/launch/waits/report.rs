@@ -11,9 +11,9 @@
 //! Two gatherings, because a finding has to be in both ([`super::graph`]). What ranks do by themselves is told again only when it is
 //! something else, or has lasted twice as long. No I/O and no clock: [`super::super::job`] feeds it.
 
-use super::facts::Said;
 use super::graph::{Answer, Finding, Seen, findings};
 use super::words;
+use crate::pmi::facts::Said;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
 //! What is found and said of jobs whose ranks have told this and that.
 
-use super::facts::{Fact, Hold, Said, Site, Summary, Wait, Want, What};
 use super::graph::{Answer, Finding, Part, Seen, findings};
 use super::processes::Process;
 use super::report::{Reason, Reports, Step};
 use super::words::lines;
+use crate::pmi::facts::{Fact, Hold, Said, Site, Summary, Wait, Want, What};
 use rma_core::host::{Instance, Way};
 use std::time::{Duration, Instant};
 

@@ -2,10 +2,10 @@
 //!
 //! Pure. Ranks are those of `MPI_COMM_WORLD`, calls have the names of the C interface.
 
-use super::facts::{Site, Want, What};
 use super::graph::{Edge, Finding, Part, Seen, Waiting, is_before};
 use super::processes::Process;
-use super::ranks::Ranks;
+use crate::pmi::Ranks;
+use crate::pmi::facts::{Site, Want, What};
 use rma_core::host::Instance;
 
 /// The lines of a report.

@@ -1,10 +1,10 @@
 //! The launcher's side of PMI-1 as a state machine: lines in, lines out. It owns the key-value space and the barrier.
 //!
-//! It knows no process and no descriptor; [`super::job`] feeds it. A line that a PMI-1 client does not send is an error
+//! It knows no process and no descriptor; the event loop of [`crate::launch`] feeds it. A line that a PMI-1 client does not send is an error
 //! that the job ends with, never a guess.
 
-use super::waits::facts::Said;
-use crate::pmi::{DEATH, KEY_LEN_MAX, Line, LineError, NAME_LEN_MAX, ON_FAILURE_KEY, REPORT, VALUE_LEN_MAX};
+use super::facts::Said;
+use super::{DEATH, KEY_LEN_MAX, Line, LineError, NAME_LEN_MAX, ON_FAILURE_KEY, REPORT, VALUE_LEN_MAX};
 use std::collections::HashMap;
 
 /// Most bytes that all ranks may store, per rank: a runtime publishes an address or two.

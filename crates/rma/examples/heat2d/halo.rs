@@ -6,11 +6,11 @@
 //! this rank's row of step *k* + 1, which leaves only after step *k* was computed.
 
 use super::heat::{Block, Side};
-use crate::{Communicator, ReduceOp, Result, Window, World};
+use rma::{Communicator, ReduceOp, Result, Window, World};
 
 /// How ranks synchronize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Synchronization {
+pub(crate) enum Synchronization {
     /// All together, once a step (MPI 3.1 §11.5.1).
     Fence,
     /// Neighbour with neighbour (MPI 3.1 §11.5.3).
@@ -19,7 +19,7 @@ pub enum Synchronization {
 
 /// Both ends of the exchange on one rank.
 #[derive(Debug)]
-pub struct Halo<'world> {
+pub(crate) struct Halo<'world> {
     rows: Window<'world, f64>,
     /// Per parity and side, one more than the step that the row there is for.
     steps: Window<'world, u64>,
@@ -35,7 +35,7 @@ impl<'world> Halo<'world> {
     ///
     /// # Errors
     /// When a window cannot be made.
-    pub fn new(
+    pub(crate) fn new(
         world: &'world World,
         block: &Block,
         cols: usize,
@@ -57,7 +57,7 @@ impl<'world> Halo<'world> {
     ///
     /// # Errors
     /// When a neighbour is lost.
-    pub fn exchange(&mut self, block: &mut Block) -> Result<()> {
+    pub(crate) fn exchange(&mut self, block: &mut Block) -> Result<()> {
         let parity = (self.step % 2) as usize;
         match self.synchronization {
             Synchronization::Fence => self.put_all(block, parity)?,
@@ -79,7 +79,7 @@ impl<'world> Halo<'world> {
     ///
     /// # Errors
     /// When a rank is lost.
-    pub fn free(self) -> Result<()> {
+    pub(crate) fn free(self) -> Result<()> {
         self.rows.free()?;
         self.steps.free()
     }

@@ -7,7 +7,7 @@
 //! Invariant: the words of a text do not depend on how it is cut, neither into the pieces a [`Tokenizer`] is fed nor into
 //! the ranges that [`range_of_share`] gives the ranks. Memory does not grow with the text.
 
-use super::share;
+use crate::common::share;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 /// Most bytes of a word.
-pub const MAX_WORD_BYTES: usize = 64;
+pub(crate) const MAX_WORD_BYTES: usize = 64;
 
 const READ_BYTES: usize = 1 << 20;
 const BORDER_READ_BYTES: usize = 1 << 12;
@@ -23,7 +23,7 @@ const MAX_CHAR_BYTES: usize = 4;
 
 /// Finds words in a text that comes in pieces.
 #[derive(Debug, Default)]
-pub struct Tokenizer {
+pub(crate) struct Tokenizer {
     word: String,
     /// The word is full, and the rest of its run is left out.
     is_cut: bool,
@@ -44,12 +44,12 @@ enum Start {
 
 impl Tokenizer {
     /// A tokenizer at the start of a text.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Takes the next piece and hands over every word that ends in it.
-    pub fn feed(&mut self, mut bytes: &[u8], found: &mut impl FnMut(&str)) {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], found: &mut impl FnMut(&str)) {
         while !self.pending.is_empty() {
             let Some((first, rest)) = bytes.split_first() else { return };
             self.pending.push(*first);
@@ -92,7 +92,7 @@ impl Tokenizer {
     }
 
     /// Ends the text, and hands over the word that ends with it.
-    pub fn finish(mut self, found: &mut impl FnMut(&str)) {
+    pub(crate) fn finish(mut self, found: &mut impl FnMut(&str)) {
         // A character without its end is not one, so it ends a word as the end of the text does.
         self.end_word(found);
     }
@@ -152,7 +152,7 @@ fn start(bytes: &[u8]) -> Start {
 ///
 /// # Panics
 /// When there is no such share.
-pub fn range_of_share(file: &File, len: u64, shares: u32, index: u32) -> io::Result<Range<u64>> {
+pub(crate) fn range_of_share(file: &File, len: u64, shares: u32, index: u32) -> io::Result<Range<u64>> {
     let even = share(len, shares, index);
     Ok(border(file, len, even.start)?..border(file, len, even.end)?)
 }
@@ -178,7 +178,7 @@ fn border(file: &File, len: u64, mut at: u64) -> io::Result<u64> {
 ///
 /// # Errors
 /// What reading the file gives; `UnexpectedEof` when the file ends before the range.
-pub fn for_each_word(file: &File, range: Range<u64>, mut found: impl FnMut(&str)) -> io::Result<()> {
+pub(crate) fn for_each_word(file: &File, range: Range<u64>, mut found: impl FnMut(&str)) -> io::Result<()> {
     let mut tokenizer = Tokenizer::new();
     let mut buffer = vec![0; READ_BYTES];
     let mut at = range.start;
@@ -205,7 +205,7 @@ fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
 
 /// How often each word occurs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     words: HashMap<String, u64>,
 }
 
@@ -214,14 +214,14 @@ impl Counts {
     ///
     /// # Errors
     /// As for [`for_each_word`].
-    pub fn of(file: &File, range: Range<u64>) -> io::Result<Self> {
+    pub(crate) fn of(file: &File, range: Range<u64>) -> io::Result<Self> {
         let mut counts = Self::default();
         for_each_word(file, range, |word| counts.add(word, 1))?;
         Ok(counts)
     }
 
     /// Adds `count` occurrences of a word.
-    pub fn add(&mut self, word: &str, count: u64) {
+    pub(crate) fn add(&mut self, word: &str, count: u64) {
         match self.words.get_mut(word) {
             Some(known) => *known += count,
             None => {
@@ -231,17 +231,17 @@ impl Counts {
     }
 
     /// Number of different words.
-    pub fn distinct(&self) -> usize {
+    pub(crate) fn distinct(&self) -> usize {
         self.words.len()
     }
 
     /// Number of words.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.words.values().sum()
     }
 
     /// The `n` most frequent words, the most frequent first, and in the order of their bytes where counts are equal.
-    pub fn top(&self, n: usize) -> Vec<(&str, u64)> {
+    pub(crate) fn top(&self, n: usize) -> Vec<(&str, u64)> {
         let mut all: Vec<(&str, u64)> =
             self.words.iter().map(|(word, count)| (word.as_str(), *count)).collect();
         let order = |a: &(&str, u64), b: &(&str, u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));

@@ -9,18 +9,18 @@ use std::ops::Range;
 
 /// A plate with fixed temperatures on its edge: the outermost cells keep their initial value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plate {
+pub(crate) struct Plate {
     /// Number of rows, edges included.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Number of columns, edges included.
-    pub cols: usize,
+    pub(crate) cols: usize,
     /// Share of the difference to its neighbours that a cell takes over in one step; stable up to 0.25.
-    pub conduction: f64,
+    pub(crate) conduction: f64,
 }
 
 /// A side of a block that may border on another block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// Towards row 0.
     North,
     /// Towards the last row.
@@ -29,7 +29,7 @@ pub enum Side {
 
 impl Side {
     /// The side that a neighbour on this side sees this block on.
-    pub fn opposite(self) -> Self {
+    pub(crate) fn opposite(self) -> Self {
         match self {
             Self::North => Self::South,
             Self::South => Self::North,
@@ -39,7 +39,7 @@ impl Side {
 
 /// Consecutive rows of a plate, with room for one row on either side.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub(crate) struct Block {
     plate: Plate,
     rows: Range<usize>,
     /// The row north of the block, its rows, the row south of it.
@@ -51,7 +51,7 @@ pub struct Block {
 impl Plate {
     /// The temperature of a cell at the start, and for ever if it lies on the edge: a hot northern edge, and a warm disc
     /// off the centre.
-    pub fn initial(&self, row: usize, col: usize) -> f64 {
+    pub(crate) fn initial(&self, row: usize, col: usize) -> f64 {
         if row == 0 {
             return 1.0;
         }
@@ -63,7 +63,7 @@ impl Plate {
     }
 
     /// The plate after that many steps, row by row, and the largest change of a cell in the last one.
-    pub fn solve(&self, steps: u64) -> (Vec<f64>, f64) {
+    pub(crate) fn solve(&self, steps: u64) -> (Vec<f64>, f64) {
         let mut block = Block::new(*self, 0..self.rows);
         let largest_change = (0..steps).fold(0.0, |_, _| block.step());
         (block.cells().to_vec(), largest_change)
@@ -75,7 +75,7 @@ impl Block {
     ///
     /// # Panics
     /// When the plate does not have these rows.
-    pub fn new(plate: Plate, rows: Range<usize>) -> Self {
+    pub(crate) fn new(plate: Plate, rows: Range<usize>) -> Self {
         assert!(rows.start <= rows.end && rows.end <= plate.rows, "rows {rows:?} of {}", plate.rows);
         let mut now = vec![0.0; (rows.len() + 2) * plate.cols];
         if plate.cols > 0 {
@@ -88,17 +88,17 @@ impl Block {
     }
 
     /// The rows, as numbered on the plate.
-    pub fn rows(&self) -> Range<usize> {
+    pub(crate) fn rows(&self) -> Range<usize> {
         self.rows.clone()
     }
 
     /// All cells of the block, row by row.
-    pub fn cells(&self) -> &[f64] {
+    pub(crate) fn cells(&self) -> &[f64] {
         &self.now[self.plate.cols..][..self.rows.len() * self.plate.cols]
     }
 
     /// The outermost row on a side, which the neighbour there needs; nothing when there is no neighbour.
-    pub fn edge(&self, side: Side) -> Option<&[f64]> {
+    pub(crate) fn edge(&self, side: Side) -> Option<&[f64]> {
         self.has_neighbour(side).then(|| {
             let line = match side {
                 Side::North => 1,
@@ -109,7 +109,7 @@ impl Block {
     }
 
     /// Where the neighbour's row belongs, before every step; nothing when there is no neighbour.
-    pub fn halo_mut(&mut self, side: Side) -> Option<&mut [f64]> {
+    pub(crate) fn halo_mut(&mut self, side: Side) -> Option<&mut [f64]> {
         self.has_neighbour(side).then(|| {
             let line = match side {
                 Side::North => 0,
@@ -124,7 +124,7 @@ impl Block {
     ///
     /// # Panics
     /// When they are not rows of this block.
-    pub fn update(&mut self, rows: Range<usize>) -> f64 {
+    pub(crate) fn update(&mut self, rows: Range<usize>) -> f64 {
         assert!(
             self.rows.start <= rows.start && rows.end <= self.rows.end,
             "rows {rows:?} of {:?}",
@@ -148,12 +148,12 @@ impl Block {
     }
 
     /// Ends the step: what was computed is what is now. Every row must have been computed.
-    pub fn finish_step(&mut self) {
+    pub(crate) fn finish_step(&mut self) {
         std::mem::swap(&mut self.now, &mut self.next);
     }
 
     /// A whole step; returns the largest change of a cell.
-    pub fn step(&mut self) -> f64 {
+    pub(crate) fn step(&mut self) -> f64 {
         let largest_change = self.update(self.rows());
         self.finish_step();
         largest_change
@@ -202,7 +202,7 @@ fn largest_difference(before: &[f64], after: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::share;
+    use crate::common::share;
 
     fn plate(rows: usize, cols: usize) -> Plate {
         Plate { rows, cols, conduction: 0.2 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 ///
 /// # Panics
 /// When there is no such share.
-pub fn share(count: u64, shares: u32, index: u32) -> Range<u64> {
+pub(crate) fn share(count: u64, shares: u32, index: u32) -> Range<u64> {
     assert!(index < shares, "share {index} of {shares}");
     let (each, more) = (count / u64::from(shares), count % u64::from(shares));
     let start = |index: u64| index * each + index.min(more);

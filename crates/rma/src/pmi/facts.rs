@@ -11,7 +11,7 @@
 //! nothing of which more than [`MOST_LINES`] come. Reading is total: whatever a rank sends gives a fact or an error.
 
 use super::ranks::Ranks;
-use crate::pmi::{Line, LineError};
+use super::{Line, LineError};
 use rma_core::host::{Instance, Way};
 
 /// Waits and locks of one rank in one answer.

@@ -1,10 +1,15 @@
 //! Counts the words of a text file in a hash table that lies in the window memory of all ranks.
+//!
+//! The serial half ([`words`]) knows no ranks beyond a share's number; [`table`] is how ranks add up what it finds.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod table;
+mod words;
 
 use clap::Parser;
+use common::{Refusal, all_or_nobody, bar, report_packets};
 use rma::World;
-use rma::demo::table::WordTable;
-use rma::demo::words::{Counts, range_of_share};
-use rma::demo::{Refusal, all_or_nobody, bar, report_packets};
 use std::error::Error;
 use std::fmt::Display;
 use std::fs::File;
@@ -12,6 +17,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
+use table::WordTable;
+use words::{Counts, range_of_share};
 
 /// Distributed word count.
 #[derive(Parser)]
@@ -40,7 +47,7 @@ struct Options {
 const FEWEST_SLOTS: u64 = 1024;
 
 fn main() -> ExitCode {
-    rma::demo::main(run)
+    common::main(run)
 }
 
 fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
@@ -53,7 +60,7 @@ fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
     let blocks = u32::try_from(len.div_ceil(options.block_kib * 1024))
         .map_err(|_| "too many blocks: --block-kib is too small")?;
     let blocks = blocks.max(world.size());
-    let bar = bar::bar(world.rank(), u64::from(blocks.div_ceil(world.size())));
+    let bar = bar(world.rank(), u64::from(blocks.div_ceil(world.size())));
     world.barrier()?;
     let start = Instant::now();
     for block in (world.rank()..blocks).step_by(world.size() as usize) {

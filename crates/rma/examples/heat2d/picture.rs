@@ -10,7 +10,7 @@ const MOST_PIXELS: usize = 1024;
 
 /// The file of a picture, opened before there is one, so that a place that refuses is found before the work.
 #[derive(Debug)]
-pub struct PictureFile {
+pub(crate) struct PictureFile {
     path: PathBuf,
     file: File,
     /// Nothing was there, and nothing shall be until the picture is written.
@@ -34,7 +34,7 @@ impl PictureFile {
     ///
     /// # Errors
     /// When it cannot be written, with its path.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let is_new = path.symlink_metadata().is_err();
         let file = File::options().write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| refused(path, &error))?;
@@ -45,7 +45,7 @@ impl PictureFile {
     ///
     /// # Errors
     /// When the disk is full, say.
-    pub fn write(mut self, cells: &[f64], cols: usize) -> Result<(), String> {
+    pub(crate) fn write(mut self, cells: &[f64], cols: usize) -> Result<(), String> {
         self.put(cells, cols).map_err(|error| refused(&self.path, &error))?;
         self.is_new = false;
         Ok(())
@@ -80,7 +80,7 @@ fn refused(path: &Path, error: &io::Error) -> String {
 ///
 /// # Errors
 /// What writing gives, and `InvalidInput` when there are no cells or the last row is not complete.
-pub fn write_png(
+pub(crate) fn write_png(
     out: impl Write,
     cells: &[f64],
     cols: usize,

@@ -1,10 +1,19 @@
 //! Heat diffusion on a plate, cut into blocks of rows; neighbours exchange their edge rows by one-sided operations.
+//!
+//! The serial halves ([`heat`], [`picture`]) know no ranks; [`halo`] is how ranks exchange what those compute. Each rank runs the
+//! same serial functions on its share, so that the result can be compared with a serial run bit by bit.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod halo;
+mod heat;
+mod picture;
 
 use clap::{Parser, ValueEnum};
-use rma::demo::halo::{Halo, Synchronization};
-use rma::demo::heat::{Block, Plate};
-use rma::demo::picture::PictureFile;
-use rma::demo::{Refusal, all_or_nobody, bar, share};
+use common::{Refusal, all_or_nobody, bar, report_packets, share};
+use halo::{Halo, Synchronization};
+use heat::{Block, Plate};
+use picture::PictureFile;
 use rma::{ReduceOp, World};
 use std::error::Error;
 use std::path::PathBuf;
@@ -48,7 +57,7 @@ enum Sync {
 }
 
 fn main() -> ExitCode {
-    rma::demo::main(run)
+    common::main(run)
 }
 
 fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
@@ -65,7 +74,7 @@ fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
         Sync::Lock => Synchronization::Lock,
     };
     let mut halo = Halo::new(world, &block, plate.cols, synchronization)?;
-    let bar = bar::bar(world.rank(), options.steps);
+    let bar = bar(world.rank(), options.steps);
     world.barrier()?;
     let start = Instant::now();
     let mut change = 0.0;
@@ -80,7 +89,7 @@ fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
     halo.free()?;
     let residual = world.allreduce(ReduceOp::Max, &[change])?[0];
     if options.packets {
-        rma::demo::report_packets(world)?;
+        report_packets(world)?;
     }
     let parts = world.gather(0, block.cells())?;
     let told = parts.map_or(Ok(()), |parts| {

@@ -1,18 +1,18 @@
 //! Sets of ranks, and how they are written: `0-3,7`.
 
-use crate::pmi::LineError;
+use super::LineError;
 use std::fmt;
 
 /// A set of ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Ranks(Vec<u32>);
+pub struct Ranks(Vec<u32>);
 
 impl Ranks {
     /// Reads what [`Ranks`] writes: ascending ranks below `size`.
     ///
     /// # Errors
     /// When it is anything else.
-    pub(crate) fn parse(text: &str, size: u32) -> Result<Self, LineError> {
+    pub fn parse(text: &str, size: u32) -> Result<Self, LineError> {
         let refuse = || LineError::new(format!("{text:?} is no set of ranks below {size}"));
         let mut ranks: Vec<u32> = Vec::new();
         for part in text.split(',').filter(|_| text != "-") {
@@ -28,39 +28,45 @@ impl Ranks {
         Ok(Self(ranks))
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    /// The ranks, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn contains(&self, rank: u32) -> bool {
+    /// Whether this one is among them.
+    pub fn contains(&self, rank: u32) -> bool {
         self.0.binary_search(&rank).is_ok()
     }
 
-    pub(crate) fn add(&mut self, rank: u32) {
+    /// Adds one.
+    pub fn add(&mut self, rank: u32) {
         if let Err(place) = self.0.binary_search(&rank) {
             self.0.insert(place, rank);
         }
     }
 
-    pub(crate) fn first(&self) -> Option<u32> {
+    /// The lowest.
+    pub fn first(&self) -> Option<u32> {
         self.0.first().copied()
     }
 
     /// `rank 3`, or `ranks 0-3,7`.
-    pub(crate) fn named(&self) -> String {
+    pub fn named(&self) -> String {
         format!("{} {self}", if self.len() == 1 { "rank" } else { "ranks" })
     }
 
     /// As it is written, if that is not longer than `most` bytes; otherwise a beginning of it, and `false`.
-    pub(crate) fn within(&self, most: usize) -> (Self, bool) {
+    pub fn within(&self, most: usize) -> (Self, bool) {
         if self.to_string().len() <= most {
             return (self.clone(), true);
         }

@@ -1,12 +1,12 @@
 //! What the demos tell tests about the way their packets took.
 
-use crate::{ReduceOp, Result, World};
+use rma::{ReduceOp, Result, World};
 
 /// Prints on rank 0 how many one-sided packets each channel carried in all. Collective.
 ///
 /// # Errors
 /// When a rank is lost.
-pub fn report_packets(world: &World) -> Result<()> {
+pub(crate) fn report_packets(world: &World) -> Result<()> {
     for name in ["shm", "tcp"] {
         let mine: u64 =
             world.engine().packets_by_channel().iter().filter(|(n, _)| *n == name).map(|(_, n)| *n).sum();

@@ -3,18 +3,18 @@
 //! Every rank reads the command line and looks at its files. When one of them cannot go on, all end together, so nobody
 //! complains of ranks that are gone, and rank 0 says each reason once however many ranks have it.
 
-use crate::{ReduceOp, Result, World};
 use clap::Parser;
+use rma::{ReduceOp, Result, World};
 use std::error::Error;
 use std::fmt::Display;
 use std::process::ExitCode;
 
 /// What a demo comes to.
-pub type Outcome<T> = std::result::Result<T, Box<dyn Error>>;
+pub(crate) type Outcome<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Why a demo ends before it has begun. It may be no error: help is one as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub(crate) struct Refusal {
     text: String,
     status: u8,
 }
@@ -25,7 +25,7 @@ struct Told(u8);
 
 impl Refusal {
     /// What people are told; the demo fails.
-    pub fn new(text: impl Display) -> Self {
+    pub(crate) fn new(text: impl Display) -> Self {
         Self { text: format!("{text}\n"), status: 1 }
     }
 
@@ -36,7 +36,7 @@ impl Refusal {
 }
 
 /// The `main` of a demo: reads its command line and runs it as a rank of the job.
-pub fn main<O: Parser>(run: fn(&World, &O) -> Outcome<()>) -> ExitCode {
+pub(crate) fn main<O: Parser>(run: fn(&World, &O) -> Outcome<()>) -> ExitCode {
     let options = O::try_parse();
     let name = O::command().get_name().to_owned();
     let world = match World::init() {
@@ -65,7 +65,7 @@ fn failed(name: &str, error: &dyn Display) -> ExitCode {
 ///
 /// # Errors
 /// When a rank has none, or is lost.
-pub fn all_or_nobody<T>(world: &World, mine: std::result::Result<T, Refusal>) -> Outcome<T> {
+pub(crate) fn all_or_nobody<T>(world: &World, mine: std::result::Result<T, Refusal>) -> Outcome<T> {
     // One more than the status, so that help counts.
     let status = mine.as_ref().map_or_else(|refusal| u64::from(refusal.status) + 1, |_| 0);
     let worst = world.allreduce(ReduceOp::Max, &[status])?[0];

@@ -1,23 +1,21 @@
 //! A progress bar for people: drawn on a terminal, and on nothing else.
 //!
 //! A rank's standard error is a pipe to the launcher, which passes on whole lines; so when the launcher itself writes to a
-//! terminal, it names that terminal in [`TERMINAL`], and the bar is drawn there.
+//! terminal, it names that terminal in a variable, and the bar is drawn there.
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rma::config::DEMO_TERMINAL;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::IsTerminal;
-
-/// The variable that names the terminal which the launcher's standard error is.
-pub const TERMINAL: &str = "RMA_DEMO_TERMINAL";
 
 const REDRAWS_PER_S: u8 = 10;
 const TEMPLATE: &str = "{bar:40} {percent:>3} %  {elapsed} elapsed, {eta} left";
 
 /// A bar of `steps` on rank 0, which stands for all; hidden on the other ranks, and without a terminal to draw it on.
-pub fn bar(rank: u32, steps: u64) -> ProgressBar {
-    bar_on(target(rank, std::env::var_os(TERMINAL)), steps)
+pub(crate) fn bar(rank: u32, steps: u64) -> ProgressBar {
+    bar_on(target(rank, std::env::var_os(DEMO_TERMINAL)), steps)
 }
 
 fn bar_on(target: ProgressDrawTarget, steps: u64) -> ProgressBar {

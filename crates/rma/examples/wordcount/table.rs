@@ -12,8 +12,7 @@
 //! Equal tags are not trusted: the text is compared, so two words with one hash are two words. Invariant: a text element
 //! that is not 0 never changes, and its bytes are complete; so what a rank has seen of a slot it may remember.
 
-use crate::{LockKind, LockSet, Locked, ReduceOp, Result, Window, World};
-use rma_core::{Error, ErrorClass};
+use rma::{Error, ErrorClass, LockKind, LockSet, Locked, ReduceOp, Result, Window, World};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,7 +26,7 @@ const LEN_BITS: u32 = 24;
 
 /// The table, and what this rank has learned of it.
 #[derive(Debug)]
-pub struct WordTable<'world> {
+pub(crate) struct WordTable<'world> {
     window: Window<'world, u64>,
     shape: Shape,
     known: HashMap<String, (u32, usize)>,
@@ -48,7 +47,7 @@ impl<'world> WordTable<'world> {
     ///
     /// # Errors
     /// When the window cannot be made.
-    pub fn new(world: &'world World, slots: u64, text_bytes: u64) -> Result<Self> {
+    pub(crate) fn new(world: &'world World, slots: u64, text_bytes: u64) -> Result<Self> {
         let ranks = u64::from(world.size());
         let shape = Shape {
             ranks: world.size(),
@@ -63,7 +62,7 @@ impl<'world> WordTable<'world> {
     ///
     /// # Errors
     /// `MPI_ERR_NO_MEM` when a rank's part of the table is full.
-    pub fn add<'a>(&mut self, counts: impl IntoIterator<Item = (&'a str, u64)>) -> Result<()> {
+    pub(crate) fn add<'a>(&mut self, counts: impl IntoIterator<Item = (&'a str, u64)>) -> Result<()> {
         let (shape, known) = (self.shape, &mut self.known);
         let all = (0..shape.ranks).map(|rank| (rank, LockKind::Shared)).collect::<Vec<_>>();
         let mut additions = vec![Vec::new(); shape.ranks as usize];
@@ -91,7 +90,7 @@ impl<'world> WordTable<'world> {
     }
 
     /// The words that belong to this rank, with their counts. All ranks must have ended their additions.
-    pub fn own_words(&self) -> Vec<(String, u64)> {
+    pub(crate) fn own_words(&self) -> Vec<(String, u64)> {
         let view = self.window.local();
         let slots = (0..self.shape.slots).map(|slot| slot * SLOT).filter(|at| view.get(at + TEXT) != 0);
         slots
@@ -108,7 +107,7 @@ impl<'world> WordTable<'world> {
     ///
     /// # Errors
     /// When a rank is lost.
-    pub fn free(self) -> Result<()> {
+    pub(crate) fn free(self) -> Result<()> {
         self.window.free()
     }
 }
