@@ -6,8 +6,8 @@ use crate::message::MessageConfig;
 use rma_ch_shm::ShmConfig;
 use rma_ch_sim::SimConfig;
 use rma_ch_tcp::TcpConfig;
-use rma_core::Result;
 use rma_core::config::{EngineConfig, Setting, Value};
+use rma_core::{Error, Result};
 use std::net::IpAddr;
 
 pub use crate::trace::{ObserverConfig, TraceFile};
@@ -128,6 +128,15 @@ impl Configuration {
             shm: ShmConfig::read(look_up)?,
             tcp: TcpConfig::read(look_up)?,
         })
+    }
+
+    /// The variables that [`Configuration::read`] refuses, with what it says of each.
+    pub fn refused(look_up: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Error)> {
+        let settings = Self::default().settings();
+        let names = settings.iter().map(|setting| setting.variable.name);
+        // Alone, so that one wrong value does not hide another.
+        let only = |name: &'static str| move |asked: &str| (asked == name).then(|| look_up(asked)).flatten();
+        names.filter_map(|name| Self::read(&only(name)).err().map(|error| (name, error))).collect()
     }
 
     /// What the environment says of a variable.

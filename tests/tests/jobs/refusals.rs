@@ -62,8 +62,13 @@ fn wrong_values_of_variables_are_named_with_their_range() {
         ("RMA_CREDITS", "99999999999999999999999", "from 1 to"),
     ] {
         let job = Job::new(2, "heat2d").line("--steps 1 --no-picture").variables(&[(name, value)]);
-        fails_with(&job.run(), &[name, value, range, "MPI_ERR_ARG"]);
+        let ended = job.run();
+        fails_with(&ended, &[name, value, range, "MPI_ERR_ARG"]);
+        assert_eq!((ended.code(), ended.stderr.matches(name).count()), (2, 1), "{ended:#?}");
     }
+    // What the launcher cannot see is up to the ranks.
+    let hidden = Job::launcher(["-n", "2", "env", "RMA_SLOTS=0"]).words([program("heat2d")]).run();
+    fails_with(&hidden, &["heat2d: ", "RMA_SLOTS", "from 1 to"]);
     // A name that is no variable is a warning: the job runs.
     let job = Job::new(2, "heat2d").line("--rows 4 --cols 4 --steps 1 --no-picture --check");
     let ended = job.variables(&[("RMA_CHANEL", "tcp")]).run();

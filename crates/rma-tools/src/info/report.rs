@@ -24,13 +24,7 @@ pub struct Report {
 impl Report {
     /// Reads every variable through `look_up`; `names` are all names of the environment.
     pub fn new(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>) -> Self {
-        let known: Vec<_> = Configuration::default().settings().iter().map(|s| s.variable.name).collect();
-        // Alone, so that one wrong value does not hide another.
-        let only = |name: &'static str| move |asked: &str| (asked == name).then(|| look_up(asked)).flatten();
-        let wrong: Vec<_> = known
-            .iter()
-            .filter_map(|name| Configuration::read(&only(name)).err().map(|error| (*name, error)))
-            .collect();
+        let wrong = Configuration::refused(look_up);
         let right = |name: &str| if wrong.iter().any(|(bad, _)| *bad == name) { None } else { look_up(name) };
         // What is left is right: each value was read above.
         let configuration = Configuration::read(&right).unwrap_or_default();

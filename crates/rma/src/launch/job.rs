@@ -11,10 +11,12 @@ use super::options::{OnFailure, Options};
 use super::outcome::Failure;
 use super::output::{Lines, Output, copy_of};
 use super::rank::{More, Rank, Source};
+use super::settings::{environment, refusals};
 use super::signals::{Signals, Wish, stop_here};
 use super::stdin::{self, Forward};
 use super::stragglers::{self, Mark};
 use super::waits::report::{Reason, Reports};
+use crate::config::Configuration;
 use crate::descriptors::raise_limit;
 use crate::pmi::{
     Answers, Event, JOB_PREFIX, LineError, ON_FAILURE_KEY, ProcessMapping, SECRET_KEY, Secret, Server,
@@ -33,6 +35,9 @@ const SIGNALS: Token = Token(0);
 const STDIN: Token = Token(1);
 const STDOUT: Token = Token(2);
 const STDERR: Token = Token(3);
+
+/// Exit status of a wrong command line, which a wrong value of a variable is as well.
+const USAGE: u8 = 2;
 
 /// Exit status when the launcher itself cannot go on (sysexits: `EX_OSERR`).
 const SYSTEM_ERROR: u8 = 71;
@@ -79,6 +84,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
+    let refusals = refusals(&options, &Configuration::of_environment);
+    if !refusals.is_empty() {
+        refusals.iter().for_each(|refusal| eprintln!("rmarun: {refusal}"));
+        return ExitCode::from(USAGE);
+    }
     match Job::run(options) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -144,14 +154,7 @@ impl Job {
 
     /// Starts all ranks.
     fn start(&mut self) -> io::Result<Result<(), StartError>> {
-        let mut environment = Vec::new();
-        let mut set = |name: &str, value: Option<String>| {
-            environment.extend(value.map(|value| (name.to_owned(), value)));
-        };
-        set("RMA_CHANNEL", self.options.channel.clone());
-        set("RMA_RANKS_PER_NODE", self.options.ranks_per_node.map(|k| k.to_string()));
-        let handler = self.options.initial_errhandler.as_ref();
-        set("RMA_INITIAL_ERRHANDLER", handler.map(|name| name.to_ascii_lowercase()));
+        let environment = environment(&self.options);
         let programs: Vec<_> = self.options.programs().cloned().collect();
         for program in &programs {
             let template = Template {

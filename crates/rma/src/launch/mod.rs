@@ -12,6 +12,7 @@ mod options;
 mod outcome;
 mod output;
 mod rank;
+mod settings;
 mod signals;
 mod stdin;
 mod stragglers;
