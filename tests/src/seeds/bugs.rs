@@ -2,7 +2,8 @@
 
 use super::check::quietly;
 use super::minimise::minimise;
-use super::plan::{Plan, Pools, Schedules};
+use super::plan::{Plan, Schedules};
+use crate::draws::Pools;
 use rma_core::bugs::{Bug, choose};
 
 /// The first seed of these that fails with a fault in and not without it, and how; `schedules` is a word for them.
