@@ -1,16 +1,18 @@
-//! Locks are acquired in the order of one caller's calls, over all windows; between the threads of a process nothing is in order, so that
-//! programs whose threads each lock several ranks in one global order do not deadlock, however few elements there are.
+//! Locks are acquired in the order of one caller's calls, over all windows, and not before they are needed; between the threads of a
+//! process nothing is in order, so that programs whose threads each lock several ranks in one global order do not deadlock, however
+//! few elements there are.
 
+use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, Caller, LockKind::Exclusive};
 use rma_core::ids::{Disp, Rank};
 use rma_core::window::Sync;
-use rma_core::window::Window;
+use rma_core::window::{Origin, TargetArea, Window};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, local};
 
 /// Five ranks, of which two lock the other three; on each of the two, two tasks share the engine.
 const RANKS: u32 = 5;
-const VALUE: [u64; 1] = [7];
+static VALUE: [u64; 1] = [7];
 
 struct Task<'a> {
     world: &'a Stepped,
@@ -79,22 +81,63 @@ fn a_lock_call_waits_for_no_lock_that_another_thread_has_called_for() {
 }
 
 #[test]
-fn a_lock_call_waits_for_the_locks_that_its_own_thread_has_called_for() {
-    let world = Stepped::new(&Setup::packets(RANKS), 2);
+fn locks_are_asked_for_in_the_order_in_which_one_thread_has_called_for_them() {
+    let mut one_of_each = Setup::packets(RANKS);
+    (one_of_each.engine.op_pool_window, one_of_each.engine.op_pool_global) = (1, 0);
+    (one_of_each.engine.target_pool_window, one_of_each.engine.target_pool_global) = (1, 0);
+    for setup in [Setup::packets(RANKS), one_of_each] {
+        let world = Stepped::new(&setup, 2);
+        let windows = world.allocate(1);
+        let task = |rank: usize, number| Task::new(&world, &windows[rank], number);
+        let (a, b) = (task(0, 1), task(1, 1));
+        b.lock(2);
+        b.put(2);
+        b.flush(2);
+        // Nothing is waited for: the first lock is not needed yet.
+        a.lock(2);
+        a.lock(3);
+        a.lock(4);
+        a.put(4);
+        let mut flush = a.window.begin_flush(Rank(4)).unwrap();
+        world.settle();
+        assert!(!a.window.poll_sync(&mut flush).unwrap(), "rank 2 is locked by another process");
+        // Nor is anything held: else the two could wait for each other.
+        for target in [3, 4] {
+            b.lock(target);
+            b.put(target);
+            b.flush(target);
+        }
+        [4, 3, 2].into_iter().for_each(|target| b.unlock(target));
+        world.finish(a.window, "the flush of 4", flush).unwrap();
+        // By now all three are held, the one in the middle too.
+        b.lock(3);
+        world.until("an element for 3", || b.window.try_put(from(&[9]), Rank(3), Disp(0)).unwrap());
+        let mut flush = b.window.begin_flush(Rank(3)).unwrap();
+        world.settle();
+        assert!(!b.window.poll_sync(&mut flush).unwrap(), "rank 3 is locked by rank 0");
+        [2, 3, 4].into_iter().for_each(|target| a.unlock(target));
+        world.finish(b.window, "the flush of 3", flush).unwrap();
+        b.unlock(3);
+        assert_eq!([2, 3, 4].map(|rank: usize| local(&windows[rank], 0)), [VALUE[0], 9, VALUE[0]]);
+    }
+}
+
+#[test]
+fn an_operation_with_a_request_has_the_locks_before_its_own_asked_for() {
+    let world = Stepped::new(&Setup::packets(RANKS), 6);
     let windows = world.allocate(1);
-    let task = |rank: usize, number| Task::new(&world, &windows[rank], number);
-    let (a, b) = (task(0, 1), task(1, 1));
-    b.lock(2);
-    b.put(2);
-    b.flush(2);
+    let a = Task::new(&world, &windows[0], 1);
     a.lock(2);
-    let mut second = a.begin_lock(3);
-    world.settle();
-    assert!(!a.window.poll_sync(&mut second).unwrap(), "rank 2 is locked by another process");
-    b.unlock(2);
-    world.finish(a.window, "the lock of 3", second).unwrap();
-    a.unlock(3);
-    a.unlock(2);
+    a.lock(3);
+    let ty = Datatype::basic(BasicType::U64);
+    let origin = Origin { base: VALUE.as_ptr().cast(), count: 1, ty: &ty };
+    // SAFETY: the value is static.
+    let request = unsafe { a.window.rput(origin, Rank(3), TargetArea { disp: Disp(0), count: 1, ty: &ty }) };
+    let request = request.unwrap();
+    // No other call of the program makes it end.
+    world.until("the end of the put", || request.is_complete().unwrap());
+    [3, 2].into_iter().for_each(|target| a.unlock(target));
+    assert_eq!(local(&windows[3], 0), VALUE[0]);
 }
 
 #[test]

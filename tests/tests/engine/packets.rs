@@ -99,6 +99,29 @@ fn lock_n_gets_unlock_is_two_n() {
 }
 
 #[test]
+fn locks_of_several_targets_cost_what_each_costs_alone() {
+    let all = |call: &dyn Fn(Rank)| (1..5).map(Rank).for_each(call);
+    let lock = |window: &Window, target| window.lock(Exclusive, target, Assert::NONE).unwrap();
+    costs(5, 8, "locks, a put to each, unlocks", |_, window| {
+        all(&|target| lock(window, target));
+        all(&|target| window.put(from(&[7]), target, Disp(3)).unwrap());
+        all(&|target| window.unlock(target).unwrap());
+    });
+    costs(5, 8, "the puts in another order, and a target without", |_, window| {
+        lock(window, Rank(0));
+        all(&|target| lock(window, target));
+        [4, 2, 3, 1].into_iter().for_each(|target| window.put(from(&[7]), Rank(target), Disp(3)).unwrap());
+        all(&|target| window.unlock(target).unwrap());
+        window.unlock(Rank(0)).unwrap();
+    });
+    costs(5, 11, "unlocked the other way round: all but the last are held before it", |_, window| {
+        all(&|target| lock(window, target));
+        all(&|target| window.put(from(&[7]), target, Disp(3)).unwrap());
+        all(&|target| window.unlock(Rank(5 - target.0)).unwrap());
+    });
+}
+
+#[test]
 fn nothing_to_do_is_nothing() {
     costs(2, 0, "lock, unlock", |_, window| {
         window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();

@@ -69,17 +69,18 @@ fn an_element_that_waits_for_a_bare_lock_is_not_reclaimed() {
     let value = [7];
     world.finish(window, "lock 1", window.begin_lock(Shared, ONE, Assert::NONE).unwrap()).unwrap();
     world.finish(window, "lock 3", window.begin_lock(Shared, Rank(3), Assert::NO_CHECK).unwrap()).unwrap();
-    // Asks for the lock of rank 1 without an operation; rank 1 does not answer yet.
-    let mut second = window.begin_lock(Shared, TWO, Assert::NONE).unwrap();
+    // The lock of mapped memory, which is taken in the call, has that of rank 1 asked for without an operation; rank 1 does not
+    // answer yet.
+    let mut second = window.begin_lock(Shared, Rank(0), Assert::NONE).unwrap();
     (0..50).for_each(|_| world.pump_only(|rank| rank == 0));
     assert!(!window.poll_sync(&mut second).unwrap());
     let mut posted = window.try_put(from(&value), Rank(3), Disp(0)).unwrap();
-    world.finish(window, "lock 2", second).unwrap();
+    world.finish(window, "lock 0", second).unwrap();
     world.until("an element", || {
         posted = posted || window.try_put(from(&value), Rank(3), Disp(0)).unwrap();
         posted
     });
-    for rank in [1, 2, 3] {
+    for rank in [1, 0, 3] {
         world.finish(window, "unlock", window.begin_unlock(Rank(rank)).unwrap()).unwrap();
     }
     assert_eq!(local(&windows[3], 0), 7);

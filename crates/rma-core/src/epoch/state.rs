@@ -3,13 +3,19 @@
 //!
 //! Sizes: one entry per rank that the user has locked, or started; under lock_all one per target that was communicated
 //! with, at most as many as there are target elements, and none at all once every lock is held.
+//!
+//! Single locks that are called for and not held stand in the order of their calls: each caller's are asked for in that order,
+//! one when the one before it is held (see [`super::lock`]).
 
 use super::access::Access;
 use super::caller::Caller;
 use super::transition::{Epoch, Event, LockEvent, LockState};
 use crate::control::LockKind;
 use crate::ids::Rank;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Promised locks whose memory an idle window keeps.
+const KEPT_PROMISES: usize = 16;
 
 /// How far the calls that open and close an epoch of several targets have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +36,12 @@ pub(crate) struct Lock {
     pub(crate) caller: Option<Caller>,
     /// No lock is taken at the target, and none released.
     pub(crate) no_check: bool,
-    /// A later lock call waits for this lock to be granted, so it is asked for without an operation.
+    /// Somebody waits for this lock to be granted, so it is asked for without an operation.
     pub(crate) wanted: bool,
+    /// It was asked for by a request without a target element.
+    pub(crate) is_bare: bool,
+    /// The rank is lost: nobody ever answers, and no other lock waits for this one.
+    pub(crate) is_lost: bool,
     /// The unlock call has begun: no further operation is legal.
     pub(crate) closing: bool,
 }
@@ -44,12 +54,14 @@ impl Lock {
         caller: None,
         no_check: false,
         wanted: false,
+        is_bare: false,
+        is_lost: false,
         closing: false,
     };
 
-    /// Whether it is a single lock that is not held yet: later lock calls of its caller wait for it.
-    fn is_promised(&self) -> bool {
-        self.caller.is_some() && self.state != LockState::Granted
+    /// Who has called for it, if it is a single lock that is not held yet: later ones of its caller wait for it.
+    fn promised_to(&self) -> Option<Caller> {
+        self.caller.filter(|_| self.state != LockState::Granted && !self.is_lost)
     }
 
     /// Moves the lock's state. An event that cannot happen changes nothing.
@@ -71,8 +83,8 @@ pub(crate) struct WindowEpoch {
     is_unchecked: bool,
     /// In the order of ranks: what leaves when does not depend on a hash.
     locks: BTreeMap<Rank, Lock>,
-    /// Number of single locks among them that are not held yet.
-    promised: usize,
+    /// The single locks among them that are not held yet, in the order of the calls.
+    promised: VecDeque<(Caller, Rank)>,
     /// Ranks whose locks the window protocol of lock_all has asked for and does not hold yet.
     asking: BTreeSet<Rank>,
     /// Targets and posts of post/start.
@@ -88,7 +100,7 @@ impl WindowEpoch {
             number: 0,
             is_unchecked: false,
             locks: BTreeMap::new(),
-            promised: 0,
+            promised: VecDeque::new(),
             asking: BTreeSet::new(),
             access: Access::default(),
         }
@@ -169,7 +181,7 @@ impl WindowEpoch {
 
     /// Records a lock that the user has called for.
     pub(crate) fn add_lock(&mut self, rank: Rank, lock: Lock) {
-        self.promised += usize::from(lock.is_promised());
+        self.promised.extend(lock.promised_to().map(|caller| (caller, rank)));
         let before = self.locks.insert(rank, lock);
         debug_assert!(before.is_none(), "the table of legal calls refuses a second lock of {rank:?}");
         if !self.state.is_lock_all() {
@@ -180,7 +192,9 @@ impl WindowEpoch {
     /// Forgets a lock; with the last one the epoch of single locks ends.
     pub(crate) fn remove_lock(&mut self, rank: Rank) {
         let removed = self.locks.remove(&rank);
-        self.promised -= usize::from(removed.is_some_and(|lock| lock.is_promised()));
+        if removed.is_some_and(|lock| lock.promised_to().is_some()) {
+            self.keep_promise(rank);
+        }
         if self.locks.is_empty() && self.state == Epoch::PerTarget {
             self.on(Event::LastUnlock);
         }
@@ -197,15 +211,63 @@ impl WindowEpoch {
 
     /// Moves the state of a lock, if there is one. An event that cannot happen changes nothing.
     pub(crate) fn on_lock(&mut self, rank: Rank, event: LockEvent) {
-        let Some(lock) = self.locks.get_mut(&rank) else { return };
-        let was_promised = lock.is_promised();
-        lock.on(event);
-        self.promised -= usize::from(was_promised && !lock.is_promised());
+        self.change(rank, |lock| lock.on(event));
     }
 
-    /// Number of single locks that have been called for and are not held yet.
-    pub(crate) fn promised(&self) -> usize {
-        self.promised
+    /// Notes that a rank is lost.
+    pub(crate) fn on_lost(&mut self, rank: Rank) {
+        self.change(rank, |lock| lock.is_lost = true);
+    }
+
+    fn change(&mut self, rank: Rank, how: impl FnOnce(&mut Lock)) {
+        let Some(lock) = self.locks.get_mut(&rank) else { return };
+        let was_promised = lock.promised_to().is_some();
+        how(lock);
+        if was_promised && lock.promised_to().is_none() {
+            self.keep_promise(rank);
+        }
+    }
+
+    /// A lock is promised no more. It is mostly the first one.
+    fn keep_promise(&mut self, rank: Rank) {
+        if let Some(at) = self.promised.iter().position(|(_, promised)| *promised == rank) {
+            self.promised.remove(at);
+        }
+        if self.promised.is_empty() && self.promised.capacity() > KEPT_PROMISES {
+            self.promised = VecDeque::new();
+        }
+    }
+
+    /// Whether there are single locks that have been called for and are not held yet.
+    pub(crate) fn has_promises(&self) -> bool {
+        !self.promised.is_empty()
+    }
+
+    /// Of the locks that a caller has called for and does not hold, the one that it called for first.
+    pub(crate) fn first_promised_to(&self, caller: Caller) -> Option<Rank> {
+        self.promised.iter().find(|(of, _)| *of == caller).map(|(_, rank)| *rank)
+    }
+
+    /// The lock that has to be held before that of `rank` is asked for, because its caller has called for it earlier.
+    pub(crate) fn asked_before(&self, rank: Rank) -> Option<Rank> {
+        let caller = self.lock(rank)?.promised_to()?;
+        self.first_promised_to(caller).filter(|first| *first != rank)
+    }
+
+    /// A lock has been asked for by a request without a target element.
+    pub(crate) fn on_asked_bare(&mut self, rank: Rank) {
+        self.on_lock(rank, LockEvent::Ask);
+        self.locks.entry(rank).and_modify(|lock| lock.is_bare = true);
+    }
+
+    /// Such a lock is held; answers whether it was asked for so.
+    pub(crate) fn on_granted_bare(&mut self, rank: Rank) -> bool {
+        let is_asked = |lock: &Lock| lock.is_bare && lock.state == LockState::Issued;
+        let is_asked = self.lock(rank).is_some_and(is_asked);
+        if is_asked {
+            self.on_lock(rank, LockEvent::Grant);
+        }
+        is_asked
     }
 
     /// Recounts what is counted; for tests.
@@ -213,11 +275,12 @@ impl WindowEpoch {
     /// # Errors
     /// A sentence about what is wrong.
     pub(crate) fn invariants(&self) -> Result<(), String> {
-        let promised = self.locks.values().filter(|lock| lock.is_promised()).count();
-        if promised == self.promised {
+        let promised = self.locks().filter_map(|(rank, lock)| Some((lock.promised_to()?, rank)));
+        let promised = promised.collect::<Vec<_>>();
+        if promised.len() == self.promised.len() && promised.iter().all(|one| self.promised.contains(one)) {
             return Ok(());
         }
-        Err(format!("{promised} locks are called for and not held, {} counted", self.promised))
+        Err(format!("{promised:?} are called for and not held, {:?} are in order", self.promised))
     }
 
     /// The locks, by rank.

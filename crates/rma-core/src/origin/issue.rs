@@ -11,7 +11,7 @@ use crate::config::EngineConfig;
 use crate::control::LockKind;
 use crate::datatype::{Gather, Piece};
 use crate::epoch::{Epoch, LockEvent, LockState};
-use crate::ids::{RequestId, Sequence};
+use crate::ids::{Rank, RequestId, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{
     BulkOwner, Bulks, ByChannel, Flavor, MAX_HEAD, Outbox, Pools, Regions, Sent, ShortStore, WindowState,
@@ -195,20 +195,19 @@ impl Issuer<'_> {
     }
 
     /// Asks for the lock, with the first operation on the request when there is one and it fits.
-    fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> Step {
-        let holds_another = self.window.holds_another(self.pools.targets[key].rank);
-        let flag = match kind {
-            LockKind::Shared if holds_another => RequestFlags::LOCK_SHARED.with(RequestFlags::HOLDS),
-            LockKind::Shared => RequestFlags::LOCK_SHARED,
-            LockKind::Exclusive => RequestFlags::LOCK_EXCLUSIVE,
-        };
+    /// One that the caller has called for before goes first.
+    pub(super) fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> Step {
+        let rank = self.pools.targets[key].rank;
+        if let Some(first) = self.window.epoch.asked_before(rank) {
+            return self.issue_lock_before(first);
+        }
+        let flag = self.lock_flag(rank, kind);
         let rider = op.filter(|op| self.rides_on_lock(&self.pools.targets[key], &self.pools.ops[*op]));
         let step = match rider {
             Some(op) => self.issue_operation(key, op, flag),
             None => self.send_sync(key, flag),
         };
         if step == Step::Moved {
-            let rank = self.pools.targets[key].rank;
             self.window.epoch.on_lock(rank, LockEvent::Ask);
             self.pools.targets[key].is_locking = true;
             if rider.is_some() {
@@ -216,6 +215,17 @@ impl Issuer<'_> {
             }
         }
         step
+    }
+
+    /// How the lock of a rank is asked for.
+    pub(super) fn lock_flag(&self, rank: Rank, kind: LockKind) -> RequestFlags {
+        match kind {
+            LockKind::Shared if self.window.holds_another(rank) => {
+                RequestFlags::LOCK_SHARED.with(RequestFlags::HOLDS)
+            }
+            LockKind::Shared => RequestFlags::LOCK_SHARED,
+            LockKind::Exclusive => RequestFlags::LOCK_EXCLUSIVE,
+        }
     }
 
     /// Makes the next packet of the first pending operation.

@@ -20,6 +20,7 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
         window.absorb();
     }
     window.rounds.forget(rank);
+    window.epoch.on_lost(rank);
     window.has_lost = true;
     let state = window.epoch.state();
     let is_near = window.shared.may_send_to_neighbor(rank);

@@ -12,7 +12,7 @@ use super::lost::error_of;
 use super::pack;
 use crate::channel::Channel;
 use crate::config::EngineConfig;
-use crate::epoch::{Epoch, Event, Lock};
+use crate::epoch::{Epoch, Event, Lock, LockState};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Rank, WindowId};
 use crate::pool::PoolKey;
@@ -165,7 +165,9 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
         }
     }
     let (targets, share) = (&mut state.pools.targets, &mut window.target_share);
-    let target = Target::new(rank, window.shared.group.peer(rank));
+    let mut target = Target::new(rank, window.shared.group.peer(rank));
+    // Asked for without an element.
+    target.is_locking = window.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Issued);
     let key = if is_extra { targets.take_extra(share, target) } else { targets.take(share, target) }.ok()?;
     window.table.insert(&mut state.pools.targets, key);
     Some(key)

@@ -7,7 +7,7 @@ use crate::channel::{Delivery, Placement};
 use crate::datatype::Scatter;
 use crate::epoch::{LockEvent, LockState};
 use crate::error::{Error, ErrorClass};
-use crate::ids::{Peer, RequestId, Sequence};
+use crate::ids::{Peer, Rank, RequestId, Sequence};
 use crate::origin::lone_fetch::REPLY_TO;
 use crate::pool::PoolKey;
 use crate::state::{LoneFetch, OutOfRange, Pools, WindowState};
@@ -87,9 +87,8 @@ impl Settler<'_> {
         if response.flags.has(ResponseFlags::NOTE) {
             return self.note(from, response);
         }
-        if self.is_round_grant(from, response) {
-            let rank = self.window.shared.group.rank(from).filter(|_| response.is_bequeathed());
-            self.window.bequests.extend(rank);
+        if let Some(rank) = self.granted_without_element(from, response) {
+            self.window.bequests.extend(Some(rank).filter(|_| response.is_bequeathed()));
             self.window.dirty = true;
             return Ok(());
         }
@@ -166,11 +165,24 @@ impl Settler<'_> {
         Ok(())
     }
 
-    /// Whether a response grants a lock that the window protocol of lock_all has asked for.
-    fn is_round_grant(&mut self, from: Peer, response: &Response) -> bool {
-        response.flags.has(ResponseFlags::GRANT)
-            && response.kind == ResponseKind::Ack
-            && self.window.shared.group.rank(from).is_some_and(|rank| self.window.epoch.on_answered(rank))
+    /// Whose lock a response grants that was asked for without an element: by the window protocol of lock_all, or before another
+    /// one of its caller.
+    fn granted_without_element(&mut self, from: Peer, response: &Response) -> Option<Rank> {
+        if !response.flags.has(ResponseFlags::GRANT) || response.kind != ResponseKind::Ack {
+            return None;
+        }
+        let rank = self.window.shared.group.rank(from)?;
+        if self.window.epoch.on_answered(rank) {
+            return Some(rank);
+        }
+        if !self.window.epoch.on_granted_bare(rank) {
+            return None;
+        }
+        // Operations may have come meanwhile.
+        if let Some(key) = self.window.table.find(&self.pools.targets, rank) {
+            self.pools.targets[key].is_locking = false;
+        }
+        Some(rank)
     }
 
     fn target_of(&self, from: Peer) -> Result<PoolKey, &'static str> {

@@ -8,6 +8,7 @@
 use super::issue::{Issuer, Step, outbox};
 use crate::bugs::{Bug, has};
 use crate::channel::{Lane, Source};
+use crate::epoch::LockState;
 use crate::ids::{Rank, Sequence};
 use crate::state::{AccessRound, Outbox, Sent};
 use crate::wire::{Request, RequestFlags, RequestKind};
@@ -31,6 +32,25 @@ impl Issuer<'_> {
             (Step::Moved, _) | (_, Step::Moved) => Step::Moved,
             (Step::Blocked, _) | (_, Step::Blocked) => Step::Blocked,
             (Step::Idle, Step::Idle) => Step::Idle,
+        }
+    }
+
+    /// Asks for a lock that has to be held before another one is asked for, unless it has been asked for already: by its element,
+    /// or without one, since what waits behind it may have the last.
+    pub(super) fn issue_lock_before(&mut self, rank: Rank) -> Step {
+        let lock = self.window.epoch.lock(rank).copied();
+        let Some(lock) = lock.filter(|lock| lock.state == LockState::Called) else { return Step::Idle };
+        if let Some(key) = self.window.table.find(&self.pools.targets, rank) {
+            let rider = self.pools.targets[key].pending.head();
+            return self.issue_lock(key, rider, lock.kind);
+        }
+        match self.send_bare(rank, self.lock_flag(rank, lock.kind), RequestKind::Sync) {
+            Sent::Lost => Step::Idle,
+            Sent::Full => Step::Blocked,
+            Sent::Yes => {
+                self.window.epoch.on_asked_bare(rank);
+                Step::Moved
+            }
         }
     }
 

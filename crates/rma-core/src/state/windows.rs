@@ -88,7 +88,7 @@ impl Windows {
 
     pub(crate) fn put_back(&mut self, window: Box<WindowState>) {
         let index = window.shared.id.index;
-        self.note_promises(index, window.epoch.promised() > 0);
+        self.note_promises(index, window.epoch.has_promises());
         self.set_latch(&window);
         window.shared.active.set_calls(window.quick_calls());
         self.list(index, window.is_active());
@@ -224,7 +224,7 @@ impl Windows {
             }
             window.epoch.invariants()?;
             let is_promising = self.promising.contains(&(index as u16));
-            if is_promising != (window.epoch.promised() > 0) || is_promising != entry.is_promising {
+            if is_promising != window.epoch.has_promises() || is_promising != entry.is_promising {
                 return Err(format!("window index {index} has promised locks, or is listed, but not both"));
             }
             let may_be_open = self.promising.is_empty() && entry.is_unlatched;

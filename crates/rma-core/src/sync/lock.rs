@@ -5,6 +5,15 @@
 //! request. Here only when the short way of `state/latch.rs` was not open. For any other target the call only makes a promise: the
 //! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
 //!
+//! **The order of locks.** A program that locks several targets in one global order never deadlocks, although locks are taken late: a
+//! caller's locks are *asked for* in the order of its calls, each when all that it called for earlier are held or given back. So
+//! whoever waits for a lock holds only such as it called for before, and along a chain of those who wait for one another the
+//! order ascends. What is in the way is asked for when a request is due that has to wait for it, without an operation and
+//! without an element if need be. So k locks, an operation each, and k unlocks in the order of the locks cost what k epochs
+//! one after the other do, and no call waits for a lock that it does not need. Between callers nothing is in order, and between
+//! windows the order is the lock call's to see to: locks that its caller has been promised on another window are held before it
+//! returns. Those of a node's ranks are taken in the call, so all promised ones come before them.
+//!
 //! Requests of origins that hold nothing on the window are served first come, first served. A shared request whose origin
 //! holds another lock of the window passes the line when it has stood beside it for a time (lessons, decision 2): two readers
 //! that each hold what a waiting writer wants, and ask for what the other holds, would otherwise wait for ever.
@@ -31,7 +40,6 @@ use crate::pool::PoolKey;
 use crate::state::{Near, State, WindowState, request_of};
 use crate::table::Closing;
 use crate::target::locks;
-use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -74,11 +82,6 @@ pub(crate) struct UnlockSync {
 
 impl LockSync {
     /// Begins a lock call whose legality has been checked.
-    ///
-    /// Locks are acquired in the order of the caller's calls, over all windows of the engine: a program that locks several
-    /// targets in one global order by lock calls never deadlocks, although some locks are taken inside the call and others by the
-    /// first operation. So a lock call first sees to the locks that its caller called for before it, on whatever window; to those
-    /// alone, since between callers nothing is in order.
     pub(crate) fn begin(rank: Rank, kind: LockKind, assert: Assert, caller: Caller) -> Self {
         let no_check = assert.has(Assert::NO_CHECK);
         Self {
@@ -108,7 +111,7 @@ impl LockSync {
                 self.phase = Phase::Earlier;
                 Ok(false)
             }
-            Phase::Earlier if !self.no_check && !are_earlier_held(state, window, self.caller) => {
+            Phase::Earlier if !self.no_check && !self.are_earlier_held(state, window) => {
                 self.phase = Phase::Earlier;
                 Ok(false)
             }
@@ -127,15 +130,25 @@ impl LockSync {
         InLine { rank: is_in_line.then_some(self.rank), kind: Some(self.kind) }
     }
 
+    /// Whether what the caller has called for before is held, as far as this call has to wait for it. The lock of a far rank is only
+    /// promised, and the window it is of asks for its locks in order.
+    fn are_earlier_held(&self, state: &mut State, window: &mut WindowState) -> bool {
+        match window.shared.near(self.rank) {
+            Some(_) => are_earlier_held(state, window, self.caller),
+            None => are_held_elsewhere(state, self.caller),
+        }
+    }
+
     fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
         let shared = Arc::clone(&window.shared);
         if window.epoch.state() != Epoch::PerTarget {
             shared.door.set_open(false);
         }
         let Some(near) = shared.near(self.rank) else {
+            let is_lost = state.lost.contains_key(&shared.group.peer(self.rank));
             let state = if self.no_check { LockState::Granted } else { LockState::Called };
             let (kind, no_check, caller) = (self.kind, self.no_check, Some(self.caller));
-            let lock = Lock { kind, state, caller, no_check, wanted: false, closing: false };
+            let lock = Lock { kind, state, caller, no_check, is_lost, ..Lock::LAZY };
             window.epoch.add_lock(self.rank, lock);
             return true;
         };
@@ -238,10 +251,15 @@ pub(super) fn lost_near(state: &State, window: &WindowState, rank: Rank) -> Opti
     Some(error_of(rank, "lock", failure))
 }
 
-/// Asks for the locks that a caller has called for but not asked for, on any window; answers whether all are held.
+/// Asks for the locks that a caller has called for and does not hold, on any window; answers whether all are held.
 pub(super) fn are_earlier_held(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
-    let mut are_held = are_held_here(state, window, caller);
-    // The window of the call itself is taken out now.
+    let are_held = are_held_here(state, window, caller);
+    are_held_elsewhere(state, caller) && are_held
+}
+
+/// [`are_earlier_held`] for all windows but that of the call, which is taken out now.
+fn are_held_elsewhere(state: &mut State, caller: Caller) -> bool {
+    let mut are_held = true;
     for id in state.windows.promising() {
         let Some(mut other) = state.take_window(id) else { continue };
         // Only what this attempt gave the engine to do keeps the caller from sleeping.
@@ -256,14 +274,9 @@ pub(super) fn are_earlier_held(state: &mut State, window: &mut WindowState, call
 
 /// [`are_earlier_held`] for one window.
 fn are_held_here(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
-    if window.epoch.promised() == 0 {
-        return true;
-    }
-    let mut ungranted = window.epoch.ungranted_of(caller).collect::<SmallVec<[Rank; 4]>>();
-    // Nobody will ever answer for a lost rank; its unlock says so.
-    ungranted.retain(|rank| !state.lost.contains_key(&window.shared.group.peer(*rank)));
-    ungranted.iter().for_each(|rank| want(state, window, *rank));
-    ungranted.is_empty()
+    let Some(first) = window.epoch.first_promised_to(caller) else { return true };
+    want(state, window, first);
+    false
 }
 
 /// Has the lock of a rank elsewhere asked for without an operation, if it has not been asked for yet.

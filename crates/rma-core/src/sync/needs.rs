@@ -6,7 +6,7 @@
 use crate::control::{ControlBlock, LockKind};
 use crate::epoch::{Call, Caller, Epoch, LockState, Stage};
 use crate::host::{Awaited, Group, HeldLock, Instance, Need, Place, Way};
-use crate::ids::{Peer, Rank};
+use crate::ids::{Peer, Rank, WindowId};
 use crate::state::{Shared, Single, State, WindowState};
 use crate::trace::Sight;
 
@@ -41,12 +41,13 @@ pub(crate) fn needs(
             }
         },
         Call::Lock(rank) => {
-            let earlier = earlier(state, window, sight);
+            let here = shared.near(rank).map(|_| window);
+            let earlier = earlier(state, here, shared.id, sight);
             let asked = in_line.kind.filter(|_| earlier.is_empty() && in_line.rank == Some(rank));
             earlier.into_iter().chain(asked.map(|kind| lock(rank, kind))).collect()
         }
         Call::LockAll => match in_line.rank {
-            None => earlier(state, window, sight),
+            None => earlier(state, Some(window), shared.id, sight),
             Some(rank) => {
                 let taken = shared.all_near().filter(|near| near.rank < rank);
                 let held = taken.map(|near| held(shared, near.rank, LockKind::Shared, sight));
@@ -101,16 +102,22 @@ fn asked_or_answer(
     place: &dyn Fn() -> Place,
 ) -> Need {
     match window.epoch.lock(rank) {
-        Some(asked) if asked.state != LockState::Granted => lock(rank, asked.kind),
+        Some(asked) if asked.state != LockState::Granted => {
+            let first = window.epoch.asked_before(rank).and_then(|first| {
+                let kind = window.epoch.lock(first)?.kind;
+                Some(lock(first, kind))
+            });
+            first.unwrap_or_else(|| lock(rank, asked.kind))
+        }
         _ => Need::Answers(place(), vec![window.shared.group.peer(rank)]),
     }
 }
 
-/// The locks that the thread called for before, on this window and others, which a lock call sees to first.
-fn earlier(state: &State, here: &WindowState, sight: &Sight) -> Vec<Need> {
+/// The locks that the thread called for before, on the window `id` if it is given and on others, which a lock call sees to first.
+fn earlier(state: &State, here: Option<&WindowState>, id: WindowId, sight: &Sight) -> Vec<Need> {
     let caller = Caller::thread();
-    let others = state.windows.promising().into_iter().filter(|id| *id != here.shared.id);
-    let windows = std::iter::once(here).chain(others.filter_map(|id| state.windows.get(id)));
+    let others = state.windows.promising().into_iter().filter(|other| *other != id);
+    let windows = here.into_iter().chain(others.filter_map(|id| state.windows.get(id)));
     let of_window = |window: &WindowState| {
         let shared = &*window.shared;
         let kind = |rank| window.epoch.lock(rank).map(|lock| lock.kind);

@@ -68,7 +68,8 @@ fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -
         }),
         Call::Lock(rank) => {
             // It is the thread that waits who asks.
-            let earlier: Vec<_> = window.epoch.ungranted_of(Caller::thread()).collect();
+            let is_near = shared.near(rank).is_some();
+            let earlier = window.epoch.ungranted_of(Caller::thread()).filter(|_| is_near).collect::<Vec<_>>();
             match earlier_elsewhere(state, shared.id, engine.sight()) {
                 _ if !earlier.is_empty() => {
                     format!("the locks of {} that were called for before", list(&earlier))
@@ -88,7 +89,11 @@ fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -
             });
             match window.epoch.lock(rank) {
                 Some(lock) if lock.state != crate::epoch::LockState::Granted => {
-                    format!("the lock of rank {rank}, and {count} operations behind it")
+                    let first = window.epoch.asked_before(rank);
+                    let before = first.map_or_else(String::new, |first| {
+                        format!("the lock of rank {first}, which was called for before ")
+                    });
+                    format!("{before}the lock of rank {rank}, and {count} operations behind it")
                 }
                 _ => format!("rank {rank} to complete {count} operations or acknowledge them"),
             }
