@@ -1,5 +1,6 @@
 //! Calls with datatypes: what they cost in packets, what they refuse, and that wide elements change in one step.
 
+use rma_core::config::EngineConfig;
 use rma_core::datatype::{BasicType, Datatype, Field};
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
 use rma_core::error::{ErrorClass, Result};
@@ -121,8 +122,9 @@ fn an_irregular_list_costs_one_packet_for_each_shape_that_fits_one() {
 
 #[test]
 fn a_get_accumulate_of_any_size_travels_in_units_with_a_reply_each() {
-    let count = 20_000;
-    let units = (count * 8_u64).div_ceil(65536);
+    let count = 70_000;
+    let units = (count * 8_u64).div_ceil(EngineConfig::default().unit_bytes);
+    assert_eq!(units, 3);
     let values = vec![1.0; count as usize];
     let cost = packets(count, |window| {
         let mut old = vec![9.0; count as usize];
