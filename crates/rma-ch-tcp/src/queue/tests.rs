@@ -159,6 +159,27 @@ fn a_response_goes_before_requests_and_between_the_pieces_of_their_bodies() {
 }
 
 #[test]
+fn a_body_of_one_mebibyte_leaves_in_one_piece() {
+    let limits = Limits::new(&TcpConfig::default());
+    for (len, pieces) in [(1 << 20, 1), ((1 << 20) + 1, 2)] {
+        let memory = vec![7; len];
+        let (near, mut far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        far.set_nonblocking(true).unwrap();
+        let mut queue = SendQueue::new();
+        let body = gather(&memory);
+        assert_eq!(queue.push_bulk(Lane::Request, &[1; 5], body, BulkToken(1), &limits), Room::Granted);
+        let (mut stage, mut wire) = (vec![0; STAGE], Vec::new());
+        while !queue.is_empty() {
+            queue.write(near.as_fd(), &limits, &mut stage, usize::MAX, |_| ()).unwrap();
+            let _ = far.read_to_end(&mut wire); // ends with "would block"
+        }
+        assert_eq!(wire.len(), frame::BULK_HEADER + 5 + pieces * frame::HEADER + len);
+        assert_eq!(decode(&wire)[Lane::Request as usize][0].1, memory);
+    }
+}
+
+#[test]
 fn full_is_answered_by_one_notice_for_the_length_asked_last() {
     let limits = limits(500, 1, 1000);
     let memory = [3; 5000];
