@@ -47,7 +47,7 @@ pub const PATHS: [Path; 6] = [
 pub const PURE_PATHS: [Path; 3] = [PATHS[0], PATHS[1], PATHS[3]];
 
 /// Everything that has a size, at its smallest. Limits in time are left alone, except that no wait spins.
-pub const SMALLEST: [(&str, &str); 31] = [
+pub const SMALLEST: [(&str, &str); 32] = [
     ("RMA_SLOTS", "1"),
     ("RMA_OP_POOL_WINDOW", "1"),
     ("RMA_OP_POOL_GLOBAL", "0"),
@@ -59,6 +59,7 @@ pub const SMALLEST: [(&str, &str); 31] = [
     ("RMA_LOCK_QUEUE_BYTES", "0"),
     ("RMA_CREDITS", "1"),
     ("RMA_UNIT_BYTES", "16"),
+    ("RMA_SHAPE_ENTRIES", "4"),
     ("RMA_POLL_PACKETS", "1"),
     ("RMA_POLL_BYTES", "1"),
     ("RMA_DIRECT_POLL_INTERVAL", "1"),

@@ -4,6 +4,7 @@ use crate::world::Setup;
 use rma_ch_sim::{Latency, SimHost, SimNet};
 use rma_core::Engine;
 use rma_core::channel::Channel;
+use rma_core::config::EngineConfig;
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::error::Result;
 use rma_core::host::{Group, Host};
@@ -27,12 +28,17 @@ pub struct Stepped {
 impl Stepped {
     /// A world whose packets take 1 to 20 µs, drawn from `seed`.
     pub fn new(setup: &Setup, seed: u64) -> Self {
-        Self::with(setup, seed, |host| host, |channel| channel)
+        Self::with(setup, seed, |_| setup.engine.clone(), |host| host, |channel| channel)
+    }
+
+    /// The same with engines that differ by rank.
+    pub fn with_engines(setup: &Setup, seed: u64, engine: impl FnMut(u32) -> EngineConfig) -> Self {
+        Self::with(setup, seed, engine, |host| host, |channel| channel)
     }
 
     /// The same with hosts that `wrap` makes of the world's.
     pub fn with_hosts(setup: &Setup, seed: u64, wrap: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>) -> Self {
-        Self::with(setup, seed, wrap, |channel| channel)
+        Self::with(setup, seed, |_| setup.engine.clone(), wrap, |channel| channel)
     }
 
     /// The same with channels that `wrap` makes of the world's.
@@ -41,12 +47,13 @@ impl Stepped {
         seed: u64,
         wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>,
     ) -> Self {
-        Self::with(setup, seed, |host| host, wrap)
+        Self::with(setup, seed, |_| setup.engine.clone(), |host| host, wrap)
     }
 
     fn with(
         setup: &Setup,
         seed: u64,
+        mut engine_of: impl FnMut(u32) -> EngineConfig,
         mut host_of: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>,
         mut channel_of: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>,
     ) -> Self {
@@ -55,7 +62,7 @@ impl Stepped {
             let host: Arc<SimHost> = Arc::new(net.host(Peer(me)));
             let host = host_of(host);
             let channel = channel_of(Box::new(net.channel(Peer(me))));
-            Some(Engine::new(setup.engine.clone(), channel, host, Box::new(NoUpper)).unwrap())
+            Some(Engine::new(engine_of(me), channel, host, Box::new(NoUpper)).unwrap())
         });
         Self { engines: engines.collect(), net }
     }

@@ -74,6 +74,7 @@ impl Setup {
             lock_queue_bytes: 1,
             credits: 1,
             unit_bytes: 16,
+            shape_entries: 4,
             poll_packets: 1,
             poll_bytes: 1,
             direct_poll_interval: 1,

@@ -1,6 +1,7 @@
 //! Windows that several threads create at once, on communicators of their own, which ranks meet in different orders: every creation
 //! ends, whatever the order, and no two windows of a process have one id.
 
+use rma_core::config::EngineConfig;
 use rma_core::error::{ErrorClass, Result};
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
@@ -278,7 +279,9 @@ fn running_out_of_windows_is_said_and_is_over_when_one_is_freed() {
             assert_eq!(class_of(part), Some(ErrorClass::Other));
             let Part::Ended(Err(error)) = part else { unreachable!() };
             assert!(
-                error.to_string().contains("the 2048 windows that a process can have are in use"),
+                error
+                    .to_string()
+                    .contains("the 2048 windows that a process can have (RMA_WINDOWS) are in use"),
                 "{error}"
             );
         }
@@ -288,6 +291,58 @@ fn running_out_of_windows_is_said_and_is_over_when_one_is_freed() {
         assert!(all.iter().flatten().all(|(_, part)| id_of(part).is_some()));
         fillers.extend(all);
         free(&world, fillers);
+    });
+}
+
+/// How the creation of a window over `group`, as each rank sees it, ends on each of `ranks`.
+fn create(world: &Stepped, ranks: &[u32], group: impl Fn(u32) -> Group) -> Vec<Result<Window>> {
+    let begin = |me: &u32| world.engine(*me).begin_window(group(*me), SPEC).unwrap();
+    let mut all = ranks.iter().map(begin).map(|creation| (creation, None)).collect::<Vec<_>>();
+    world.until("the ends of a creation", || {
+        for (creation, end) in all.iter_mut().filter(|(_, end)| end.is_none()) {
+            *end = creation.poll().transpose();
+        }
+        all.iter().all(|(_, end)| end.is_some())
+    });
+    all.into_iter().filter_map(|(_, end)| end).collect()
+}
+
+#[test]
+fn the_number_of_windows_is_the_programs_choice() {
+    in_time("a few windows", || {
+        let mut setup = Setup::packets(2);
+        setup.engine.windows = 3;
+        let world = Stepped::new(&setup, 8);
+        let windows = (0..3).map(|_| world.allocate(1)).collect::<Vec<_>>();
+        for end in create(&world, &[0, 1], |me| world.group(me)) {
+            let error = end.map(drop).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Other);
+            let text = error.to_string();
+            assert!(text.contains("the 3 windows") && text.contains("RMA_WINDOWS"), "{text}");
+        }
+        assert_eq!(windows.len(), 3);
+    });
+}
+
+#[test]
+fn processes_that_allow_different_numbers_of_windows_make_none_and_say_so() {
+    in_time("two numbers of windows", || {
+        let setup = Setup::packets(4);
+        for others in [2047, 64, 4096, 1] {
+            let engine =
+                |me| EngineConfig { windows: if me == 2 { others } else { 2048 }, ..setup.engine.clone() };
+            let world = Stepped::with_engines(&setup, 9, engine);
+            for (me, end) in create(&world, &[0, 1, 2, 3], |me| world.group(me)).into_iter().enumerate() {
+                let error = end.map(drop).unwrap_err();
+                assert_eq!(error.class(), ErrorClass::Other, "{error}");
+                let (here, there) = if me == 2 { (others, 2048) } else { (2048, others) };
+                let says = format!("RMA_WINDOWS is {here} on this rank and {there} on another one");
+                assert!(error.to_string().contains(&says), "{error}");
+            }
+            // Those that agree go on.
+            let alike = |me| Group::of(7, Rank(me / 2), &[Peer(1), Peer(3)]);
+            assert!(create(&world, &[1, 3], alike).iter().all(Result::is_ok));
+        }
     });
 }
 

@@ -60,8 +60,12 @@ fn get_accumulate(
 
 /// Packets that `pattern` on rank 0 of two ranks causes.
 fn packets(elements: u64, pattern: impl Fn(&Window) + Send + Sync) -> u64 {
+    packets_in(&Setup::packets(2), elements, pattern)
+}
+
+fn packets_in(setup: &Setup, elements: u64, pattern: impl Fn(&Window) + Send + Sync) -> u64 {
     let count = std::sync::Mutex::new(0);
-    run(&Setup::packets(2), |rank| {
+    run(setup, |rank| {
         let window = rank.allocate(elements);
         // The second round finds connections made and elements used before.
         for _ in 0..2 {
@@ -111,13 +115,17 @@ fn an_irregular_list_costs_one_packet_for_each_shape_that_fits_one() {
     let count = 1000;
     let list = Datatype::indexed_block(1, (0..count).map(|i| i * (i + 1) / 2), &double()).unwrap();
     let values = vec![1.0; count as usize];
-    let cost = packets(count as u64 * (count as u64 + 1) / 2, |window| {
-        window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
-        put(window, origin(&values, count as u64, &double()), Rank(1), area(0, 1, &list)).unwrap();
-        window.unlock(Rank(1)).unwrap();
-    });
-    // The lock and its grant, pieces of 64 runs, the acknowledgement.
-    assert_eq!(cost, 2 + (count as u64).div_ceil(64) + 1);
+    let mut setup = Setup::packets(2);
+    for runs in [setup.engine.shape_entries, 10, 200] {
+        setup.engine.shape_entries = runs;
+        let cost = packets_in(&setup, count as u64 * (count as u64 + 1) / 2, |window| {
+            window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+            put(window, origin(&values, count as u64, &double()), Rank(1), area(0, 1, &list)).unwrap();
+            window.unlock(Rank(1)).unwrap();
+        });
+        // The lock and its grant, pieces of so many runs, the acknowledgement.
+        assert_eq!(cost, 2 + (count as u64).div_ceil(runs) + 1);
+    }
 }
 
 #[test]

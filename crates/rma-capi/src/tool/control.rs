@@ -36,10 +36,11 @@ pub(crate) const TEXT_ROOM: usize = 256;
 
 /// Variables that all processes of a job must have the same value of: they choose what travels between processes, or
 /// bound what one of them takes from another.
-const SAME_ON_ALL: [&str; 9] = [
+const SAME_ON_ALL: [&str; 10] = [
     "RMA_CHANNEL",
     "RMA_DIRECT",
     "RMA_RANKS_PER_NODE",
+    "RMA_WINDOWS",
     "RMA_CREDITS",
     "RMA_UNIT_BYTES",
     "RMA_MESSAGE_WINDOW",

@@ -1,12 +1,16 @@
 //! The engine's own variables.
 
 crate::variables! {
-    /// Sizes and thresholds of one engine. Every limit may be 1 (lessons, decision 10).
+    /// Sizes and thresholds of one engine. Every limit may be 1 (lessons, decision 10), but where what is never cut needs more.
     pub struct EngineConfig {
         /// Slots of each window's operation table.
         slots: u64 = 64u64, "RMA_SLOTS", Count, 1..=1 << 20,
             "slots of each window's operation table; targets share slots by rank modulo this number",
             "look-up stays one step for the peers of a stencil, and an idle window stays under a page";
+        /// Most windows at a time.
+        windows: u64 = 2048u64, "RMA_WINDOWS", Count, 1..=1 << 15,
+            "windows that a process may have at a time; the same in all processes",
+            "a round of 264 bytes when a window is made; 32768 are one of 4 KiB";
         /// Operation elements reserved for each window.
         op_pool_window: u64 = 64u64, "RMA_OP_POOL_WINDOW", Count, 1..=1 << 24,
             "operation elements that only one window may use, for each window",
@@ -51,6 +55,10 @@ crate::variables! {
         unit_bytes: u64 = 262_144u64, "RMA_UNIT_BYTES", Bytes, 16..=1 << 26,
             "accumulates longer than this travel and apply piece by piece",
             "a piece and its place fit the second-level cache; with pieces of 64 KiB long ones took a tenth to a third longer over sockets";
+        /// Most loops and runs of one packet's datatype. An element of a pair, which is never cut, has two.
+        shape_entries: u64 = 64u64, "RMA_SHAPE_ENTRIES", Count, 4..=255,
+            "loops and runs of a datatype that one packet describes; an irregular one takes a packet for each so many blocks",
+            "a packet with as many is a quarter head; more make fewer packets and longer ones to look through";
         /// Packets handled by one poll.
         poll_packets: u64 = 64u64, "RMA_POLL_PACKETS", Count, 1..=1 << 20,
             "packets that one step of the progress engine handles at most",

@@ -4,9 +4,11 @@
 //! [`EngineConfig`], each channel crate has its own, and the runtime joins the tables. The core never reads the
 //! environment: whoever owns the process passes a look-up function (style: the engine has no environment of its own).
 
+mod alike;
 mod engine;
 mod variable;
 
+pub(crate) use alike::difference;
 pub use engine::EngineConfig;
 pub use variable::{Setting, Unit, Value, Variable};
 

@@ -19,9 +19,6 @@ use crate::state::{
 use crate::table::{Closing, OpArea, OpData, OpKind, Operation, Target};
 use crate::wire::{Area, ENTRY_LEN, Place, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE};
 
-/// Most loops and runs of a shape in one packet: past it, the next packet takes over.
-const MAX_ENTRIES: usize = 64;
-
 /// What issuing works on.
 pub(crate) struct Issuer<'a> {
     pub(crate) window: &'a mut WindowState,
@@ -288,7 +285,7 @@ impl Issuer<'_> {
             OpArea::Shape(layout) => {
                 let room = self.channel.capabilities_for(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
                 let Piece { layout, from, mut len } =
-                    layout.piece(op.sent, MAX_ENTRIES.min(room / ENTRY_LEN));
+                    layout.piece(op.sent, (self.config.shape_entries as usize).min(room / ENTRY_LEN));
                 if self.window.shared.flavor == Flavor::Dynamic {
                     // Its owner looks every run up.
                     len = len.min(layout.within_runs(from, Regions::MOST_RUNS) - from);

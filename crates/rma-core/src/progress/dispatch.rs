@@ -8,7 +8,7 @@ use crate::datatype::Scatter;
 use crate::ids::Peer;
 use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
-use crate::state::{BulkOwner, MAX_WINDOWS, Receiving, State, WindowState};
+use crate::state::{BulkOwner, Receiving, State, WindowState};
 use crate::sync::parting::push_over;
 use crate::target::{apply, bulk, locks};
 use crate::wire::{
@@ -341,7 +341,8 @@ impl Dispatch<'_> {
     /// Whether the peer has not more replies outstanding than any origin would.
     fn check_replies(&self, from: Peer) -> Result<(), &'static str> {
         // Words about the end of windows that are gone are answered too, one for each.
-        let most = self.state.windows.len() * (4 * self.state.config.credits as usize + 16) + MAX_WINDOWS;
+        let of_window = 4 * self.state.config.credits as usize + 16;
+        let most = self.state.windows.len() * of_window + self.state.config.windows as usize;
         if self.state.replies.len(from) > most {
             return Err("more requests under way than credits allow");
         }

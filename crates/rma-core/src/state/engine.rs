@@ -99,7 +99,7 @@ impl State {
     pub(crate) fn new(config: EngineConfig, host: Arc<dyn Host>) -> Self {
         Self {
             host,
-            windows: Windows::new(),
+            windows: Windows::new(config.windows as usize),
             pools: Pools {
                 ops: GlobalPool::new(config.op_pool_global as u32),
                 targets: GlobalPool::new(config.target_pool_global as u32),

@@ -5,14 +5,14 @@
 
 use smallvec::SmallVec;
 
-/// Most windows of one process at a time.
-pub(crate) const MAX_WINDOWS: usize = 2048;
-const WORDS: usize = MAX_WINDOWS / 64;
+/// Words of as many windows as a process may have by default.
+const WORDS: usize = 32;
 /// Most indices that are promised to a creation of which other ranks may not have begun their part: ranks whose windows differ by
 /// fewer than these still have one in common.
 const FEW: usize = 64;
 
-type Set = [u64; WORDS];
+/// A bit for each index; as many words as there are windows for, the same on all ranks.
+type Set = SmallVec<[u64; WORDS]>;
 
 /// What a rank offers when an index is agreed on: the indices it has promised, then a word of ones if it was its turn.
 pub(crate) type Offer = SmallVec<[u64; WORDS + 1]>;
@@ -46,6 +46,7 @@ pub(crate) enum Agreement {
 /// The indices of one process.
 #[derive(Debug)]
 pub(crate) struct Indices {
+    most: usize,
     free: Set,
     claims: SmallVec<[Claim; 1]>,
     clock: u64,
@@ -65,8 +66,19 @@ struct Claim {
 }
 
 impl Indices {
-    pub(crate) fn new() -> Self {
-        Self { free: [u64::MAX; WORDS], claims: SmallVec::new(), clock: 0, has_news: false }
+    /// For so many windows.
+    pub(crate) fn new(most: usize) -> Self {
+        let of_word = |word: usize| match most - word * 64 {
+            left @ 0..64 => (1 << left) - 1,
+            _ => u64::MAX,
+        };
+        let free = (0..most.div_ceil(64)).map(of_word).collect();
+        Self { most, free, claims: SmallVec::new(), clock: 0, has_news: false }
+    }
+
+    /// For how many windows there are indices.
+    pub(crate) fn most(&self) -> usize {
+        self.most
     }
 
     /// What the clock shows.
@@ -121,11 +133,11 @@ impl Indices {
     pub(crate) fn offer(&mut self, creation: u64, reach: Reach) -> Offer {
         let at = self.find(creation);
         if !self.has_turn(creation) {
-            return offer(&[0; WORDS], false);
+            return offer(&Set::from_elem(0, self.free.len()), false);
         }
         let most = match reach {
             Reach::Half => self.count_free().div_ceil(2),
-            Reach::All => MAX_WINDOWS,
+            Reach::All => self.most,
         };
         let promised = self.promise(most);
         let offer = offer(&promised, true);
@@ -138,10 +150,11 @@ impl Indices {
         let at = self.find(creation);
         self.take_back(at);
         self.has_news = self.in_line() > 0;
-        if combined[WORDS] != u64::MAX {
+        let Some((turn, combined)) = combined.split_last() else { return Agreement::Retry };
+        if *turn != u64::MAX {
             return Agreement::Retry;
         }
-        let Some((word, found)) = combined[..WORDS].iter().enumerate().find(|(_, word)| **word != 0) else {
+        let Some((word, found)) = combined.iter().enumerate().find(|(_, word)| **word != 0) else {
             return Agreement::Disjoint;
         };
         let bit = found.trailing_zeros();
@@ -180,7 +193,7 @@ impl Indices {
     /// # Errors
     /// A sentence about what is wrong.
     pub(crate) fn invariants(&self, in_use: impl Iterator<Item = u16>) -> Result<(), String> {
-        let mut seen = self.free;
+        let mut seen = self.free.clone();
         let promised = self.claims.iter().filter_map(|claim| claim.promised.as_ref());
         for (at, word) in promised.flat_map(|set| set.iter().enumerate()) {
             if seen[at] & word != 0 {
@@ -220,7 +233,7 @@ impl Indices {
 
     /// The lowest free indices, which are not free from now on.
     fn promise(&mut self, most: usize) -> Set {
-        let (mut set, mut left) = ([0; WORDS], most);
+        let (mut set, mut left) = (Set::from_elem(0, self.free.len()), most);
         for (free, promised) in self.free.iter_mut().zip(set.iter_mut()) {
             if left == 0 {
                 break;
@@ -249,7 +262,7 @@ impl Indices {
 }
 
 fn offer(promised: &Set, has_turn: bool) -> Offer {
-    let mut offer = Offer::from_slice(promised);
+    let mut offer = promised.iter().copied().collect::<Offer>();
     offer.push(if has_turn { u64::MAX } else { 0 });
     offer
 }
@@ -257,6 +270,8 @@ fn offer(promised: &Set, has_turn: bool) -> Offer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MAX_WINDOWS: usize = WORDS * 64;
 
     fn combine(offers: &[&Offer]) -> Vec<u64> {
         (0..offers[0].len()).map(|i| offers.iter().fold(u64::MAX, |all, offer| all & offer[i])).collect()
@@ -276,7 +291,7 @@ mod tests {
 
     #[test]
     fn ranks_agree_on_the_lowest_index_free_on_all() {
-        let (mut a, mut b) = (Indices::new(), Indices::new());
+        let (mut a, mut b) = (Indices::new(MAX_WINDOWS), Indices::new(MAX_WINDOWS));
         a.free[0] &= !0b0111;
         b.free[0] &= !0b1001;
         let ((first, mine), (second, theirs)) = (a.begin(), b.begin());
@@ -289,7 +304,7 @@ mod tests {
 
     #[test]
     fn what_is_promised_to_one_creation_is_not_offered_by_another() {
-        let mut indices = Indices::new();
+        let mut indices = Indices::new(MAX_WINDOWS);
         let (first, mine) = indices.begin();
         let (second, theirs) = indices.begin();
         assert_eq!(combine(&[&mine, &theirs])[..WORDS], [0; WORDS]);
@@ -306,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_first_in_the_order_has_its_turn_when_nobody_is_promised_anything() {
-        let mut indices = Indices::new();
+        let mut indices = Indices::new(MAX_WINDOWS);
         let [(early, _), (late, _), (latest, _)] = [indices.begin(), indices.begin(), indices.begin()];
         let nothing = vec![0; WORDS].into_iter().chain([u64::MAX]).collect::<Vec<_>>();
         for (creation, time) in [(late, 8), (latest, 9)] {
@@ -333,7 +348,7 @@ mod tests {
 
     #[test]
     fn running_out_is_found_only_when_nothing_is_left() {
-        let mut indices = Indices::new();
+        let mut indices = Indices::new(MAX_WINDOWS);
         for expected in 0..MAX_WINDOWS {
             assert_eq!(alone(&mut indices), Agreement::Index(expected as u16));
         }
@@ -351,5 +366,18 @@ mod tests {
         indices.agree(creation, &[0; WORDS + 1]);
         let all = indices.offer(creation, Reach::All);
         assert_eq!((all[0], all[1000 / 64]), (1 << 5, 1 << (1000 % 64)));
+    }
+
+    #[test]
+    fn there_are_as_many_windows_as_were_asked_for() {
+        for most in [1, 2, 63, 64, 65, 128, 5000] {
+            let mut indices = Indices::new(most);
+            for expected in 0..most {
+                assert_eq!(alone(&mut indices), Agreement::Index(expected as u16));
+            }
+            assert_eq!(alone(&mut indices), Agreement::Disjoint, "of {most}");
+            indices.give_back((most - 1) as u16);
+            assert_eq!(alone(&mut indices), Agreement::Index((most - 1) as u16));
+        }
     }
 }

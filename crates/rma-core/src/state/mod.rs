@@ -37,7 +37,6 @@ pub(crate) use engine::{BulkOwner, Bulks, Pools, Receiving, State};
 pub(crate) use exposure::{Exposure, NotExposed};
 pub use hints::Hints;
 pub(crate) use incoming::{Body, Incoming};
-pub(crate) use indices::MAX_WINDOWS;
 pub(crate) use latch::{Access, Callers, Door, Gate, Latch, Single, Takers};
 pub(crate) use line::{Line, Waiter};
 pub(crate) use near::Near;

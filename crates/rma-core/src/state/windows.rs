@@ -34,10 +34,11 @@ struct Entry {
 }
 
 impl Windows {
-    pub(crate) fn new() -> Self {
+    /// For so many windows at a time.
+    pub(crate) fn new(most: usize) -> Self {
         Self {
             entries: Vec::new(),
-            indices: Indices::new(),
+            indices: Indices::new(most),
             live: 0,
             active: Vec::new(),
             promising: Vec::new(),

@@ -18,6 +18,7 @@ use super::calls::Window;
 use super::cells::{Cells, left_out, ranks_of_node, too_short};
 use super::pending::{Pending, unexpected};
 use super::spec::WindowSpec;
+use crate::config;
 use crate::control::{ControlBlock, Ground, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
@@ -28,8 +29,8 @@ use crate::mem::WriteSpan;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::{
-    Callers, Door, Flavor, Hints, Latch, MAX_WINDOWS, Member, Near, QuickSync, Scale, Shared, Takers,
-    Unordered, WindowState,
+    Callers, Door, Flavor, Hints, Latch, Member, Near, QuickSync, Scale, Shared, Takers, Unordered,
+    WindowState,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -95,7 +96,7 @@ impl WindowCreation {
         let (number, phase) = engine.with(|core| {
             let (state, host) = (&mut core.state, engine.host());
             state.begun = true;
-            let fence_packets = u64::from(state.config.fence_packets);
+            let alike = state.config.alike();
             let mine = [
                 len,
                 !len,
@@ -103,8 +104,8 @@ impl WindowCreation {
                 !unit,
                 !state.windows.indices.clock(),
                 u64::from(fault.is_none()),
-                fence_packets,
-                !fence_packets,
+                alike,
+                !alike,
             ];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
             let (number, offer) = state.windows.indices.begin();
@@ -157,8 +158,11 @@ impl WindowCreation {
                     // None of them moves unless it is polled.
                     let came = [compare.poll(host), offer.poll(host), segment.poll(host)];
                     // A reduction fails because a rank is lost. Whoever then went on waiting for the rest could wait for a
-                    // rank that has failed in the rest and waits for this one.
-                    if let Some(error) = compare.failure().or(offer.failure()) {
+                    // rank that has failed in the rest and waits for this one. That of the offers may also fail because ranks
+                    // offer different numbers of windows, which the comparison, that all of them take part in, has to say.
+                    let unlike = compare.success().and_then(|values| self.unlike(core, values));
+                    let failed = compare.failure().or(offer.failure().filter(|_| came[0]));
+                    if let Some(error) = unlike.or(failed) {
                         core.state.windows.indices.withdraw(self.number);
                         [compare, offer, segment].into_iter().for_each(|pending| pending.abandon(host));
                         core.state.begun = true;
@@ -181,7 +185,7 @@ impl WindowCreation {
                         Some(Agreed::Index(index)) => self.on_agreed(core, index, &compared, segment)?,
                         Some(Agreed::UsedUp) => {
                             core.state.windows.indices.withdraw(self.number);
-                            return Err(used_up());
+                            return Err(used_up(core.state.windows.indices.most()));
                         }
                     }
                 }
@@ -242,8 +246,16 @@ impl WindowCreation {
         self.meet(core, id, made)
     }
 
+    /// The error of a number that must be the same in all processes, and is not: ranks of two minds would wait for what the other one
+    /// does not send, or misread it.
+    fn unlike(&mut self, core: &Core, values: &[u64]) -> Option<Error> {
+        let [.., least, greatest] = values else { return None };
+        let cause = config::difference(core.state.config.alike(), *least, !*greatest)?;
+        Some(self.fault.take().unwrap_or_else(|| Error::new(ErrorClass::Other, CALL, cause)))
+    }
+
     fn on_compared(&mut self, core: &mut Core, values: &[u64]) -> Result<Compared> {
-        let [min_len, max_len, min_unit, max_unit, clock, all_good, min_fence, max_fence] = values else {
+        let [min_len, max_len, min_unit, max_unit, clock, all_good, _, _] = values else {
             return Err(Error::new(ErrorClass::Intern, CALL, "the host reduced to another number of values"));
         };
         if let Some(fault) = self.fault.take() {
@@ -251,15 +263,6 @@ impl WindowCreation {
         }
         if *all_good == 0 {
             let cause = "another rank of the group gave a bad argument, so no window was made";
-            return Err(Error::new(ErrorClass::Other, CALL, cause));
-        }
-        if *min_fence != !*max_fence {
-            // Ranks of two minds would wait for what the other one does not send.
-            let ours = core.state.config.fence_packets;
-            let [here, there] = [ours, !ours].map(u32::from);
-            let cause = format!(
-                "RMA_FENCE_PACKETS is {here} on this rank and {there} on another one, but must be the same in all processes"
-            );
             return Err(Error::new(ErrorClass::Other, CALL, cause));
         }
         // The memory of a dynamic window has no bounds to check here.
@@ -419,17 +422,17 @@ struct Compared {
     time: u64,
 }
 
-/// The name of a creation's part of its communicator. Windows' parts have their ids for names, in which no index is so high.
+/// The name of a creation's part of its communicator. Windows' parts have their ids for names, in which no index is so high:
+/// `RMA_WINDOWS` is at most 2^15.
 fn part_of(time: u64) -> u32 {
-    const _: () = assert!(MAX_WINDOWS <= NO_INDEX as usize);
     const NO_INDEX: u16 = 1 << 15;
     WindowId { index: NO_INDEX | (time >> 16) as u16, generation: time as u16 }.to_bits()
 }
 
 #[cold]
-fn used_up() -> Error {
+fn used_up(most: usize) -> Error {
     let cause = format!(
-        "the {MAX_WINDOWS} windows that a process can have are in use, or being made by other threads, on some ranks of the group"
+        "the {most} windows that a process can have (RMA_WINDOWS) are in use, or being made by other threads, on some ranks of the group"
     );
     Error::new(ErrorClass::Other, CALL, cause)
 }

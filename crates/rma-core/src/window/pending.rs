@@ -43,6 +43,14 @@ impl Pending {
         }
     }
 
+    /// The values that it has given, if it has.
+    pub(super) fn success(&self) -> Option<&[u64]> {
+        match self {
+            Self::Came(Ok(Outcome::Values(values))) => Some(values),
+            Self::Came(_) | Self::Waiting(_) => None,
+        }
+    }
+
     pub(super) fn values(self) -> Result<SmallVec<[u64; 8]>> {
         match self {
             Self::Came(Ok(Outcome::Values(values))) => Ok(values),
