@@ -185,7 +185,7 @@ fn flushes_in_a_row_send_nothing_ahead_of_a_fence() {
 
 #[test]
 fn windows_of_different_sizes_wait_for_the_acknowledgement() {
-    run(&Setup::direct(2), |rank| {
+    let different = |rank: &TestRank, is_known| {
         let mut memory = vec![0; ELEMENTS + rank.me as usize];
         let window = rank.create(&mut memory);
         window.fence(Assert::NONE).unwrap();
@@ -195,18 +195,23 @@ fn windows_of_different_sizes_wait_for_the_acknowledgement() {
             window.fence(Assert::NONE).unwrap();
             assert_eq!(local(&window, at as usize), at + 1);
         }
-        window.put(from(&[9]), other, Disp(ELEMENTS as u64)).unwrap();
-        let outcome = window.fence(Assert::NONE);
+        let put = window.put(from(&[9]), other, Disp(ELEMENTS as u64));
+        let fence = window.fence(Assert::NONE);
         if rank.me == 1 {
-            assert_eq!(outcome.unwrap_err().class(), ErrorClass::RmaRange, "rank 0 has no such element");
+            let (told, silent) = if is_known { (put, fence) } else { (fence, put) };
+            silent.unwrap();
+            assert_eq!(told.unwrap_err().class(), ErrorClass::RmaRange, "rank 0 has no such element");
             assert_eq!(local(&window, ELEMENTS), 9);
         } else {
-            outcome.unwrap();
+            put.and(fence).unwrap();
         }
         window.fence(Assert::NO_SUCCEED).unwrap();
         rank.barrier();
         window.free().unwrap();
-    });
+    };
+    run(&Setup::packets(2), |rank| different(rank, false));
+    // A rank of the node has published how long its window is.
+    run(&Setup::direct(2), |rank| different(rank, true));
 }
 
 /// The word waits for an answer that is owed, although nothing else follows it.
@@ -246,7 +251,8 @@ fn keeps_what_is_leaving(setup: &Setup) {
 /// The other's word is there already: only the acknowledgement holds the fence up that has an error to raise.
 #[test]
 fn an_error_that_only_the_target_knows_is_raised_by_the_fence_of_its_epoch() {
-    let world = Stepped::new(&Setup::direct(2), 4);
+    // On nodes of their own, the ranks know nothing of each other's memory.
+    let world = Stepped::new(&Setup::packets(2), 4);
     let mut memory = [[0u64; ELEMENTS]; 2];
     let spans = memory.each_mut().map(|elements| into(elements));
     let windows = world.windows(|me| WindowSpec::Create {

@@ -298,9 +298,15 @@ fn threads_that_open_an_epoch_at_a_time_are_refused_or_let_in_one_by_one() {
 
 #[test]
 fn an_error_that_only_the_target_knows_is_raised_by_unlock_all_and_the_locks_go_back() {
+    let address = AtomicU64::new(0);
     run(&Setup::direct(2), |rank| {
-        let mut memory = vec![0; ELEMENTS - 4 * rank.me as usize];
-        let window = rank.create(&mut memory);
+        let mut memory = vec![0; ELEMENTS];
+        let window = rank.engine.create_window(rank.group(), WindowSpec::Dynamic).unwrap();
+        if rank.me == 1 {
+            // SAFETY: the memory is dropped after the window.
+            unsafe { window.attach(into(&mut memory)) }.unwrap();
+            address.store(memory.as_ptr() as u64, Relaxed);
+        }
         rank.barrier();
         if rank.me == 0 {
             window.lock_all(Assert::NONE).unwrap();
@@ -308,12 +314,12 @@ fn an_error_that_only_the_target_knows_is_raised_by_unlock_all_and_the_locks_go_
             let error = window.unlock_all().unwrap_err();
             assert_eq!(error.class(), ErrorClass::RmaRange, "{error}");
             window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
-            window.put(from(&[2]), Rank(1), Disp(3)).unwrap();
+            window.put(from(&[2]), Rank(1), Disp(address.load(Relaxed) + 24)).unwrap();
             window.unlock(Rank(1)).unwrap();
         }
         rank.barrier();
         if rank.me == 1 {
-            assert_eq!(local(&window, 3), 2);
+            assert_eq!(std::hint::black_box(&memory)[3], 2);
         }
         rank.barrier();
         window.free().unwrap();
@@ -322,17 +328,22 @@ fn an_error_that_only_the_target_knows_is_raised_by_unlock_all_and_the_locks_go_
 
 #[test]
 fn an_error_that_has_come_already_is_raised_by_unlock_all() {
-    let (world, windows, _memory) = created(55, |me| ELEMENTS - 2 * me as usize);
+    let mut memory = [0; ELEMENTS];
+    let world = Stepped::new(&Setup::direct(3), 55);
+    let windows = world.windows(|_| WindowSpec::Dynamic).into_iter().map(Some).collect::<Vec<_>>();
+    // SAFETY: the memory is dropped after the windows.
+    unsafe { window(&windows, 1).attach(into(&mut memory)) }.unwrap();
+    let place = Disp(memory.as_ptr() as u64);
     let (origin, ty) = (window(&windows, 0), Datatype::basic(BasicType::U64));
     let (value, mut seen) = ([3], [0]);
     origin.lock_all(Assert::NONE).unwrap();
-    origin.put(from(&value), Rank(1), Disp(1)).unwrap();
+    origin.put(from(&value), Rank(1), place).unwrap();
     world.finish(origin, "flush", origin.begin_flush(Rank(1)).unwrap()).unwrap();
     let words = Origin { base: value.as_ptr().cast(), count: 1, ty: &ty };
     let area = TargetArea { disp: Disp(6), count: 1, ty: &ty };
     // SAFETY: the value lives until the end of the test.
     assert!(unsafe { origin.rput(words, Rank(1), area) }.unwrap().is_complete().unwrap());
-    origin.get(into(&mut seen), Rank(1), Disp(1)).unwrap();
+    origin.get(into(&mut seen), Rank(1), place).unwrap();
     (0..100).for_each(|_| world.pump());
     assert_eq!((seen, origin.outstanding()), ([3], 0), "nothing is under way any more");
     assert_eq!(origin.unlock_all().unwrap_err().class(), ErrorClass::RmaRange);

@@ -10,7 +10,7 @@ use rma_core::mem::WriteSpan;
 use rma_core::window::{Destination, Origin, TargetArea, Window, WindowSpec};
 use rma_tests::hostile::Duel;
 use rma_tests::stepped::Stepped;
-use rma_tests::world::{Setup, from, into, kernel, local, set_local};
+use rma_tests::world::{Setup, from, into, kernel, local};
 
 const ELEMENTS: usize = 80;
 
@@ -18,6 +18,8 @@ const ELEMENTS: usize = 80;
 struct Scene {
     world: Stepped,
     windows: Vec<Option<Window>>,
+    /// The displacement of rank 1's first element.
+    first: Disp,
     // Behind the windows: dropped after them.
     _memory: Vec<[u64; ELEMENTS]>,
 }
@@ -29,17 +31,32 @@ impl Scene {
 
     /// The same with so many elements on each rank.
     fn with_len(setup: &Setup, len: impl Fn(u32) -> usize) -> Self {
+        Self::with(setup, |me, memory| WindowSpec::Create { memory: memory.part(0, 8 * len(me)), unit: 8 })
+    }
+
+    /// The same with a dynamic window, to which rank 1 has attached its memory.
+    fn dynamic(setup: &Setup) -> Self {
+        Self::with(setup, |_, _| WindowSpec::Dynamic)
+    }
+
+    fn with(setup: &Setup, spec: impl Fn(u32, WriteSpan) -> WindowSpec) -> Self {
         let world = Stepped::new(setup, 3);
         let mut memory = vec![[0; ELEMENTS]; setup.ranks as usize];
+        memory.iter_mut().for_each(|memory| memory[..4].copy_from_slice(&[10, 11, 12, 13]));
         let spans: Vec<WriteSpan> = memory.iter_mut().map(|elements| into(elements)).collect();
-        let windows = world
-            .windows(|me| WindowSpec::Create { memory: spans[me as usize].part(0, 8 * len(me)), unit: 8 });
-        windows.iter().for_each(|window| (0..4).for_each(|at| set_local(window, at, 10 + at as u64)));
-        let scene = Self { world, windows: windows.into_iter().map(Some).collect(), _memory: memory };
+        let windows = world.windows(|me| spec(me, spans[me as usize]));
+        let mut first = Disp(0);
+        if matches!(spec(1, spans[1]), WindowSpec::Dynamic) {
+            // SAFETY: the memory is dropped after the windows.
+            unsafe { windows[1].attach(spans[1]) }.unwrap();
+            first = Disp(spans[1].as_mut_ptr() as u64);
+        }
+        let windows = windows.into_iter().map(Some).collect();
+        let scene = Self { world, windows, first, _memory: memory };
         let lock = scene.window().begin_lock(Shared, Rank(1), Assert::NONE).unwrap();
         scene.world.finish(scene.window(), "lock", lock).unwrap();
         let mut value = [0];
-        scene.window().get(into(&mut value), Rank(1), Disp(0)).unwrap();
+        scene.window().get(into(&mut value), Rank(1), first).unwrap();
         scene.flush().unwrap();
         assert_eq!((value, scene.window().elements().ops), ([10], 0));
         scene
@@ -182,17 +199,47 @@ fn long_replies_come_in_bulk() {
 }
 
 #[test]
-fn an_error_of_the_target_ends_it() {
-    // The ranks' windows have different sizes, so that the origin cannot tell.
+fn what_is_outside_of_a_neighbors_window_is_an_error_of_the_call() {
+    // The windows have different sizes; those of the node have published theirs.
     let scene = Scene::with_len(&Setup::direct(2), |me| if me == 1 { 4 } else { 8 });
+    let (window, before, value) = (scene.window(), scene.packets(), [77]);
+    let mut got = [77; 3];
+    let swap = CompareAndSwap::new(BasicType::U64).unwrap();
+    let (word, one, all) = ([1; 8], into(&mut got).part(0, 8), into(&mut got));
+    for disp in [4, 6, u64::MAX].map(Disp) {
+        let calls = [
+            window.put(from(&value), Rank(1), disp),
+            window.get(one, Rank(1), disp),
+            window.get(all, Rank(1), disp),
+            window.accumulate(from(&value), kernel(ReduceOp::Sum), Rank(1), disp),
+            window.fetch_and_op(&word, one, kernel(ReduceOp::Sum), Rank(1), disp),
+            window.compare_and_swap(&word, &word, one, swap, Rank(1), disp),
+        ];
+        for error in calls.map(Result::unwrap_err) {
+            assert_eq!(error.class(), ErrorClass::RmaRange);
+            assert!(error.to_string().contains("32 bytes"), "{error}");
+        }
+    }
+    let last = window.get(all, Rank(1), Disp(2)).unwrap_err();
+    assert!(last.to_string().contains("24 bytes from byte 16"), "{last}");
+    scene.flush().unwrap();
+    assert_eq!((got, window.outstanding(), scene.packets()), ([77; 3], 0, before), "nothing was sent");
+    scene.leaves(|window| window.get(one, Rank(1), Disp(3)).unwrap());
+    assert_eq!(got[0], 13);
+}
+
+#[test]
+fn an_error_of_the_target_ends_it() {
+    // Nobody but its owner knows what is attached to a dynamic window.
+    let scene = Scene::dynamic(&Setup::direct(2));
     let mut value = [77];
     scene.window().get(into(&mut value), Rank(1), Disp(6)).unwrap();
     assert_eq!((scene.window().outstanding(), scene.window().elements().ops), (1, 0));
     let error = scene.flush().unwrap_err();
-    assert!(error.class() == ErrorClass::RmaRange && error.to_string().contains("32 bytes"), "{error}");
+    assert!(error.class() == ErrorClass::RmaRange && error.to_string().contains("not attached"), "{error}");
     assert_eq!((value, scene.window().outstanding()), ([77], 0));
-    scene.leaves(|window| window.get(into(&mut value), Rank(1), Disp(3)).unwrap());
-    assert_eq!(value, [13]);
+    scene.leaves(|window| window.get(into(&mut value), Rank(1), scene.first).unwrap());
+    assert_eq!(value, [10]);
 }
 
 #[test]

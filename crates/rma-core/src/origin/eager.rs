@@ -89,7 +89,7 @@ fn first<'a>(
 ) -> Option<(&'a mut WindowState, PoolKey)> {
     let window = windows.get_mut(shared.id).filter(|window| is_open(window))?;
     let key = window.table.find(&pools.targets, rank)?;
-    let is_first = pools.targets[key].pending.is_empty() && small.is_inside(shared);
+    let is_first = pools.targets[key].pending.is_empty() && small.is_inside(shared, rank);
     is_first.then_some((window, key))
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn send(
 ) -> bool {
     let State { windows, pools, config, lost, by_channel, .. } = state;
     let (disp, result) = (call.disp, call.result);
-    if !lost.is_empty() || result.is_empty() || shared.start_of(disp, result.len()).is_none() {
+    if !lost.is_empty() || result.is_empty() || shared.start_of(rank, disp, result.len()).is_none() {
         return false;
     }
     let len = result.len() as u64;

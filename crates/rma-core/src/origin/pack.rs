@@ -51,8 +51,8 @@ impl Small {
     }
 
     /// Whether the store lies within the target's window, as far as this process knows.
-    pub(super) fn is_inside(&self, shared: &Shared) -> bool {
-        self.start(shared).is_some()
+    pub(super) fn is_inside(&self, shared: &Shared, rank: Rank) -> bool {
+        self.start(shared, rank).is_some()
     }
 
     /// What a queued operation stores, if it is small, no packet was made of it, and nobody waits for it alone.
@@ -76,13 +76,13 @@ impl Small {
 
     /// The first byte at the target, if the origin can tell; `None` when the store is outside the window.
     #[inline]
-    fn start(&self, shared: &Shared) -> Option<Option<u64>> {
-        shared.start_of(self.disp, self.data.len())
+    fn start(&self, shared: &Shared, rank: Rank) -> Option<Option<u64>> {
+        shared.start_of(rank, self.disp, self.data.len())
     }
 
     #[inline]
-    fn add_to(&self, pack: &mut Pack, shared: &Shared) -> bool {
-        self.start(shared).is_some_and(|start| pack.add(self.store, self.disp, start, self.data))
+    fn add_to(&self, pack: &mut Pack, shared: &Shared, rank: Rank) -> bool {
+        self.start(shared, rank).is_some_and(|start| pack.add(self.store, self.disp, start, self.data))
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small
     // It is the newest, so it is the last in line; and it leaves whole, so it is no longer an element when it has left.
     let is_open = op.order == target.posted && op.order > target.push_to && small.may_be_packed();
     let OpData::Pack(pack) = &mut op.data else { return false };
-    if !is_open || !small.add_to(pack, shared) {
+    if !is_open || !small.add_to(pack, shared, rank) {
         return false;
     }
     op.len = pack.bytes().len() as u64;
@@ -134,11 +134,12 @@ pub(super) fn begin(
 ) {
     let Pools { ops, targets } = &mut state.pools;
     let target = &mut targets[key];
+    let rank = target.rank;
     let room = channel.capabilities_for(target.peer).max_packet - MAX_HEAD;
     let Some(newest) = Small::of(op).filter(Small::may_be_packed) else { return };
     let needs = |small: &Small| PACK_ENTRY_LEN + small.data.len();
     let mut left = match room.min(MOST_BYTES).checked_sub(needs(&newest)) {
-        Some(left) if newest.start(&window.shared).is_some() => left,
+        Some(left) if newest.start(&window.shared, rank).is_some() => left,
         _ => return,
     };
     let may_be_taken =
@@ -167,11 +168,11 @@ pub(super) fn begin(
         window.pressure = false;
     }
     for (key, small) in taken.into_iter().rev() {
-        let is_in = small.add_to(&mut pack, &window.shared);
+        let is_in = small.add_to(&mut pack, &window.shared, rank);
         debug_assert!(is_in, "a store in line is inside the window, and its room was counted");
         ops.give_back(&mut window.op_share, key);
     }
-    let is_in = newest.add_to(&mut pack, &window.shared);
+    let is_in = newest.add_to(&mut pack, &window.shared, rank);
     debug_assert!(is_in, "its room was counted first");
     let mut packed = operation(newest.disp, pack);
     packed.order = op.order;
@@ -179,9 +180,9 @@ pub(super) fn begin(
 }
 
 /// A pack of this store alone, if it may be packed, where packets have so much room besides a head.
-pub(super) fn of_one(shared: &Shared, small: &Small, room: usize) -> Option<Operation> {
+pub(super) fn of_one(shared: &Shared, rank: Rank, small: &Small, room: usize) -> Option<Operation> {
     let mut pack = Pack::new(room.min(MOST_BYTES));
-    (small.may_be_packed() && small.add_to(&mut pack, shared)).then(|| operation(small.disp, pack))
+    (small.may_be_packed() && small.add_to(&mut pack, shared, rank)).then(|| operation(small.disp, pack))
 }
 
 fn operation(disp: Disp, pack: Pack) -> Operation {

@@ -46,7 +46,7 @@ fn begin(channel: &mut dyn Channel, state: &mut State, shared: &Shared, rank: Ra
         return false;
     }
     let room = channel.capabilities_for(targets[key].peer).max_packet - MAX_HEAD;
-    let Some(mut op) = pack::of_one(shared, small, room) else { return false };
+    let Some(mut op) = pack::of_one(shared, rank, small, room) else { return false };
     op.order = targets[key].posted + 1;
     let order = op.order;
     let Ok(op) = ops.take(&mut window.op_share, op) else { return false };

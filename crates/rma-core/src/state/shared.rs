@@ -421,10 +421,23 @@ impl Shared {
         }
     }
 
-    /// The first byte of `len` bytes at a displacement, if this process can tell; `None` when they are outside the window.
+    /// Size and displacement unit of a rank's memory, if this process knows them: those of all ranks, or what one of the node has
+    /// published. The memory of a dynamic window has neither.
     #[inline]
-    pub(crate) fn start_of(&self, disp: Disp, len: usize) -> Option<Option<u64>> {
-        let Some((size, unit)) = self.uniform else { return Some(None) };
+    pub(crate) fn memory_of(&self, rank: Rank) -> Option<(u64, u64)> {
+        if self.uniform.is_some() { self.uniform } else { self.published_by(rank) }
+    }
+
+    #[inline(never)]
+    fn published_by(&self, rank: Rank) -> Option<(u64, u64)> {
+        let neighbor = self.neighbor(rank).filter(|_| self.flavor != Flavor::Dynamic)?;
+        neighbor.control.published().map(|published| (published.data_len, published.disp_unit))
+    }
+
+    /// The first byte of `len` bytes at a rank's displacement, if this process can tell; `None` when they are outside the window.
+    #[inline]
+    pub(crate) fn start_of(&self, rank: Rank, disp: Disp, len: usize) -> Option<Option<u64>> {
+        let Some((size, unit)) = self.memory_of(rank) else { return Some(None) };
         let start = disp.0.checked_mul(unit)?;
         let end = start.checked_add(len as u64)?;
         (end <= size).then_some(Some(start))

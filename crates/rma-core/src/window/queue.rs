@@ -185,7 +185,7 @@ impl Window {
         if op.kind == OpKind::Unfinished {
             return Ok(());
         }
-        let Some((size, unit)) = self.shared().uniform else { return Ok(()) };
+        let Some((size, unit)) = self.shared().memory_of(target) else { return Ok(()) };
         let start = op.disp.0.checked_mul(unit);
         let outside = match op.area() {
             OpArea::Run(offset) => {
