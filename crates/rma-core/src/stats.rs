@@ -6,6 +6,10 @@
 //! They show what a user must know (lessons, decision 10): pool exhausted, operation had to wait, lock waited, bytes sent
 //! again, acknowledgements merged. Read as a copy; nothing in the engine decides by them.
 
+use crate::ids::Peer;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 macro_rules! counters {
     ($($name:ident, $method:ident, $doc:literal;)*) => {
         /// What an engine has done since it was made, for all windows or for one.
@@ -53,7 +57,30 @@ counters! {
     nudges_sent, on_nudges_sent, "Wake-ups sent to processes that wait for a lock held by direct access.";
     progress_steps, on_progress_steps, "Steps of the progress engine.";
     sleeps, on_sleeps, "Waits that ended in a sleep.";
+    mapped_puts, on_mapped_puts, "Puts in mapped memory, in a process that keeps statistics (RMA_STATS=1).";
+    mapped_gets, on_mapped_gets, "Gets in mapped memory, likewise.";
+    mapped_accumulates, on_mapped_accumulates, "Accumulates, fetches and compare-and-swaps in mapped memory, likewise.";
+    mapped_bytes, on_mapped_bytes, "Bytes of all these operations, likewise.";
     turns_given, on_turns_given, "Turns of the processor that waits and polls have given to other processes.";
+}
+
+/// Time that calls have waited, in a process that keeps statistics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// By call: waits, and their time.
+    pub calls: BTreeMap<&'static str, (u64, Duration)>,
+    /// By process that the waits needed. Processes that were needed together have the same time each.
+    pub peers: BTreeMap<Peer, Duration>,
+}
+
+impl Waited {
+    pub(crate) fn on_waited(&mut self, call: &'static str, time: Duration, peers: &[(Peer, Duration)]) {
+        let (waits, sum) = self.calls.entry(call).or_default();
+        (*waits, *sum) = (*waits + 1, *sum + time);
+        for (peer, time) in peers {
+            *self.peers.entry(*peer).or_default() += *time;
+        }
+    }
 }
 
 /// Elements of the pools that are in use, and the most that were at once.

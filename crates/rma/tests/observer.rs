@@ -6,6 +6,10 @@ mod common;
 
 use common::foreign::Foreign;
 use common::{LIMIT, Running, rmarun};
+use rma::{ReduceOp, World};
+use rma_core::epoch::Assert;
+use rma_core::ids::Peer;
+use rma_core::window::WindowSpec;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -382,7 +386,43 @@ fn the_summary_adds_up() {
             run.stderr
         );
         assert!(row("progress_steps") > 0);
+        // Each rank puts eight bytes six times and gets them three times.
+        let mapped = ["mapped_puts", "mapped_gets", "mapped_accumulates", "mapped_bytes"].map(row);
+        let ranks = match path {
+            [] => 3,
+            // Rank 0 alone has a next one on its node.
+            [("RMA_RANKS_PER_NODE", _)] => 1,
+            _ => 0,
+        };
+        assert_eq!(mapped, [6 * ranks, 3 * ranks, 0, 72 * ranks], "{path:?}: {}", run.stderr);
     }
+}
+
+#[test]
+fn waits_are_timed_by_call_and_by_the_rank_that_is_late() {
+    World::run_threads(2, |world| {
+        let engine = world.engine();
+        engine.keep_statistics();
+        let window = engine.create_window(world.group(), WindowSpec::Allocate { len: 8, unit: 8 })?;
+        // Whoever is kept from its core is not in the fence first.
+        for _ in 0..100 {
+            world.barrier()?;
+            if world.rank() == 1 {
+                std::thread::sleep(Duration::from_millis(3));
+            }
+            window.fence(Assert::NONE)?;
+            let waited = engine.waited();
+            let (waits, in_fence) = waited.calls.get("fence").copied().unwrap_or_default();
+            let for_the_late = waited.peers.get(&Peer(1)).copied().unwrap_or_default();
+            let is_seen = waits > 0 && in_fence.min(for_the_late) >= Duration::from_millis(1);
+            let is_seen = [u64::from(is_seen && world.rank() == 0)];
+            if world.allreduce(ReduceOp::Max, &is_seen)? == [1] {
+                return window.free();
+            }
+        }
+        panic!("rank {}: {:?}", world.rank(), engine.waited());
+    })
+    .unwrap();
 }
 
 /// Runs a job in which rank 1 is late until rank 0 has said `reports` times that it waits; gives those lines, and whether the

@@ -40,7 +40,11 @@ enum Source {
 }
 
 /// The counters that a window has; the others belong to no window.
-const OF_WINDOW: [&str; 14] = [
+const OF_WINDOW: [&str; 18] = [
+    "mapped_puts",
+    "mapped_gets",
+    "mapped_accumulates",
+    "mapped_bytes",
     "packets_sent",
     "packets_received",
     "bytes_sent",

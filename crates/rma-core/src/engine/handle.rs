@@ -290,7 +290,7 @@ impl Engine {
     pub fn counters(&self) -> Counters {
         let state = &self.0.core.lock().state;
         let mut all = state.counters;
-        state.windows.iter().for_each(|window| all.add(&window.counters));
+        state.windows.iter().for_each(|window| all.add(&window.all_counters()));
         all.on_turns_given(self.0.waiting.turns_outside());
         all
     }

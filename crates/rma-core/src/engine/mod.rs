@@ -3,6 +3,7 @@
 mod doze;
 mod handle;
 mod outlook;
+mod statistics;
 
 pub use doze::Doze;
 pub(crate) use handle::WeakEngine;

@@ -191,7 +191,7 @@ impl State {
     pub(crate) fn remove_window(&mut self, id: WindowId) -> Option<Error> {
         let mut window = self.windows.remove(id)?;
         free_idle_targets(self, &mut window);
-        self.counters.add(&window.counters);
+        self.counters.add(&window.all_counters());
         let ops = self.pools.ops.close_share(window.op_share);
         let targets = self.pools.targets.close_share(window.target_share);
         debug_assert!(ops.is_ok() && targets.is_ok(), "elements are in use in a window that is removed");

@@ -3,7 +3,7 @@
 //! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, `spin`
 //! is how a wait for packets begins, `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the
 //! waits for what lies in shared memory. `sharing` guesses whether a wait should spin, and `quiet` says when calls that need no
-//! packet step too. `reports` is what a long wait says of itself.
+//! packet step too. `reports` is what a long wait says of itself, `times` how long all of them take.
 //! The engine's lock (`lock`) is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
@@ -17,6 +17,7 @@ mod reports;
 mod sharing;
 mod spin;
 mod step;
+mod times;
 mod turns;
 mod wait;
 

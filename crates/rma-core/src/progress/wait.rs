@@ -31,6 +31,7 @@ use super::naps::Naps;
 use super::reports::{Inquiries, Reports};
 use super::sharing::Sharing;
 use super::step::Core;
+use super::times::WaitTimes;
 use super::turns::{Turn, Turns};
 use crate::channel::Armed;
 use crate::error::Result;
@@ -61,6 +62,7 @@ pub(crate) struct Waiting {
     pub(super) sharing: Sharing,
     naps: Naps,
     pub(crate) inquiries: Inquiries,
+    pub(crate) times: WaitTimes,
     /// The thread that drives the engine while the application is away, if there is one.
     pub(crate) agent: AgentState,
 }
@@ -112,6 +114,7 @@ impl Waiting {
             sharing: Sharing::new(),
             naps: Naps::default(),
             inquiries: Inquiries::default(),
+            times: WaitTimes::default(),
             agent: AgentState::new(),
         }
     }
@@ -198,6 +201,18 @@ impl Waiting {
 impl Wait<'_> {
     /// Drives the engine until `ready` has a value. `describe` says what is waited for, when it takes long.
     pub(crate) fn until<T>(
+        &self,
+        describe: &dyn Fn(&State) -> Awaited,
+        ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
+    ) -> Result<T> {
+        if self.waiting.times.are_kept() {
+            return self.until_with_time(describe, ready);
+        }
+        self.go_on(describe, ready)
+    }
+
+    /// [`Wait::until`] without its time.
+    pub(super) fn go_on<T>(
         &self,
         describe: &dyn Fn(&State) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,

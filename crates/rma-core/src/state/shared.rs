@@ -3,7 +3,9 @@
 //!
 //! Made once at creation and immutable but for the atomic gates and the latch of [`super::latch`].
 
-use super::{Callers, Door, Hints, Latch, NO_SIZE, Near, QuickSync, Regions, Single, Unordered, Use};
+use super::{
+    Callers, Door, Hints, Latch, MappedTally, NO_SIZE, Near, QuickSync, Regions, Single, Unordered, Use,
+};
 use crate::control::{Domain, Ground, Holder, LockCell, LockKind, LockRequest, Marks, Siblings, Wake};
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
@@ -88,6 +90,10 @@ pub(crate) struct Shared {
     pub(crate) members: Arc<[Member]>,
     /// Those that calls may reach without the engine's lock: `members`, or none while somebody looks (`trace`).
     pub(crate) quick: Arc<[Member]>,
+    /// Those that communication calls may reach without anybody hearing of it: `quick`, or none where they are counted.
+    pub(crate) silent: Arc<[Member]>,
+    /// The counts.
+    pub(crate) tally: Option<Box<MappedTally>>,
     /// The other ranks of the node, ascending.
     pub(crate) neighbors: Box<[Near]>,
     /// What each rank of the node, ascending, is to this process's lock.
@@ -273,7 +279,16 @@ impl Shared {
     pub(crate) fn quick(&self, rank: Rank) -> Option<&Member> {
         match self.quick.get(rank.0.wrapping_sub(self.first.0) as usize) {
             Some(member) if member.rank == rank => Some(member),
-            _ => self.quick_by_search(rank),
+            _ => self.by_search_of(&self.quick, rank),
+        }
+    }
+
+    /// The mapped part of `rank`, if it has one and communication calls may reach it without anybody hearing of it.
+    #[inline]
+    pub(crate) fn silent(&self, rank: Rank) -> Option<&Member> {
+        match self.silent.get(rank.0.wrapping_sub(self.first.0) as usize) {
+            Some(member) if member.rank == rank => Some(member),
+            _ => self.by_search_of(&self.silent, rank),
         }
     }
 
@@ -452,8 +467,8 @@ impl Shared {
         Err(Error::new(ErrorClass::Rank, call, format!("target rank {rank} is not in 0..{size}")))
     }
 
-    fn quick_by_search(&self, rank: Rank) -> Option<&Member> {
-        if self.quick.is_empty() { None } else { self.member_by_search(rank) }
+    fn by_search_of(&self, members: &[Member], rank: Rank) -> Option<&Member> {
+        if members.is_empty() { None } else { self.member_by_search(rank) }
     }
 
     fn member_by_search(&self, rank: Rank) -> Option<&Member> {

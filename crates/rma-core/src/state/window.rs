@@ -71,6 +71,15 @@ pub(crate) struct WindowState {
 }
 
 impl WindowState {
+    /// What has been counted, operations in mapped memory included.
+    pub(crate) fn all_counters(&self) -> Counters {
+        let mut all = self.counters;
+        if let Some(tally) = &self.shared.tally {
+            tally.add_to(&mut all);
+        }
+        all
+    }
+
     pub(crate) fn new(
         shared: Arc<Shared>,
         slots: usize,

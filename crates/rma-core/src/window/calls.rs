@@ -320,24 +320,30 @@ impl Window {
     }
 
     /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else goes the long way,
-    /// which also finds out what is wrong. `call` and `len` are for whoever looks.
+    /// which also finds out what is wrong. `call` and `len` are for the observer and the statistics.
     #[inline]
     pub(super) fn direct_load(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
-        match self.shared.quick(target) {
+        match self.shared.silent(target) {
             Some(member) if self.shared.is_open(member) => Some(member),
-            _ => self.direct_in_sight(target, call, len),
+            _ => self.direct_observed(target, call, len),
         }
     }
 
-    /// [`Window::direct_load`] while somebody looks.
+    /// [`Window::direct_load`] where an observer hears of it, or operations are counted.
     #[cold]
-    fn direct_in_sight(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
-        let sight = self.engine.sight();
-        let member = if sight.is_on() { self.reachable(target) } else { None };
-        if member.is_some() {
+    fn direct_observed(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
+        let (sight, tally) = (self.engine.sight(), self.shared.tally.as_deref());
+        if !sight.is_on() && tally.is_none() {
+            return None;
+        }
+        let member = self.reachable(target)?;
+        if let Some(tally) = tally {
+            tally.count(call, len);
+        }
+        if sight.is_on() {
             sight.direct(call, self.shared.id, target, len as u64);
         }
-        member
+        Some(member)
     }
 
     /// The target's mapped memory, if it has some here and an epoch is open to it.

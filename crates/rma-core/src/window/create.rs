@@ -384,6 +384,8 @@ impl WindowCreation {
         let first = members[0].rank;
         // Somebody looks: every call takes a way that tells of it.
         let quick = if self.engine.sight().is_on() { Arc::default() } else { Arc::clone(&members) };
+        let tally = self.engine.keeps_statistics().then(Box::default);
+        let silent = if tally.is_some() { Arc::default() } else { Arc::clone(&quick) };
         Ok(Shared {
             id,
             holder,
@@ -392,6 +394,8 @@ impl WindowCreation {
             flavor,
             members,
             quick,
+            silent,
+            tally,
             neighbors,
             cells: cells.of_others()?,
             first,

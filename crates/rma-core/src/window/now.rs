@@ -27,7 +27,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 /// A window's direct path: its mapped ranks, for calls that need nothing else. As good as the [`Window`] that it is of.
 #[derive(Clone, Copy)]
 pub struct DirectPath<'w> {
-    /// As in [`Shared::quick`]; none where their ranks do not follow one another.
+    /// As in [`Shared::silent`]; none where their ranks do not follow one another.
     members: &'w [Member],
     /// The rank of the first of them.
     first: Rank,
@@ -42,7 +42,7 @@ impl Window {
         let shared = &**self.shared();
         let is_in_row = |(place, member): (usize, &Member)| member.rank.0 == shared.first.0 + place as u32;
         let members: &[Member] =
-            if shared.quick.iter().enumerate().all(is_in_row) { &shared.quick } else { &[] };
+            if shared.silent.iter().enumerate().all(is_in_row) { &shared.silent } else { &[] };
         DirectPath { members, first: shared.first, shared, quiet: self.engine().quiet() }
     }
 

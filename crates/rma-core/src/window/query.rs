@@ -44,11 +44,11 @@ impl Window {
         })
     }
 
-    /// What the engine has done for this window; zeros when it has been freed. Direct operations are not counted: they
-    /// do nothing but access memory.
+    /// What the engine has done for this window; zeros when it has been freed. Operations in mapped memory are counted
+    /// in a process that keeps statistics.
     pub fn counters(&self) -> Counters {
         self.engine().with(|core| {
-            core.state.windows.get_mut(self.id()).map(|window| window.counters).unwrap_or_default()
+            core.state.windows.get_mut(self.id()).map(|window| window.all_counters()).unwrap_or_default()
         })
     }
 

@@ -92,6 +92,9 @@ impl Runtime {
         let upper = Box::new(RuntimeUpper::new(messages, Arc::clone(&begun)));
         let config = configuration.engine.clone();
         let engine = Engine::with_observer(config, channel, Arc::clone(&host), upper, observer)?;
+        if configuration.observer.stats {
+            engine.keep_statistics();
+        }
         Ok(Self {
             me,
             size,
