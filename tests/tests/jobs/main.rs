@@ -8,4 +8,5 @@ mod epochs;
 mod memory;
 mod refusals;
 mod squatters;
+mod stations;
 mod waiting;

@@ -10,8 +10,9 @@ use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::state::{Member, OutOfRange, Shared};
 
-/// Stores `origin` at `disp`.
-#[inline]
+/// Stores `origin` at `disp`. In a build for development it is a function of its own, at which a debugger stops.
+#[cfg_attr(not(debug_assertions), inline)]
+#[cfg_attr(debug_assertions, inline(never))]
 pub(crate) fn put(shared: &Shared, member: &Member, origin: ReadSpan, disp: Disp) -> Result<(), OutOfRange> {
     let _pin = member.pin();
     let place = member.locate(disp, origin.len() as u64)?;

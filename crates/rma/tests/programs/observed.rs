@@ -1,6 +1,6 @@
 //! A rank that does a known number of things, or waits for one that is late: the tests of traces and of waits run it.
 //!
-//! `rma-test-observed traffic | hang | late KIND | compute | active | fork`
+//! `rma-test-observed traffic | put | hang | late KIND | compute | active | fork`
 //!
 //! With `late`, rank 1 is away from the library until the file that `RMA_TEST_GO` names is there, and rank 0 waits for it.
 
@@ -24,6 +24,7 @@ fn main() -> rma::Result<()> {
     let world = World::init()?;
     match arguments.first().map(String::as_str) {
         Some("traffic") => traffic(&world)?,
+        Some("put") => put(&world)?,
         Some("hang") => {
             let window = window(&world, "hung")?;
             if world.rank() == 1 {
@@ -56,6 +57,18 @@ fn eight() -> WriteSpan {
 
 fn origin() -> ReadSpan {
     eight().as_read()
+}
+
+/// One put, of rank 0 to rank 1.
+fn put(world: &World) -> rma::Result<()> {
+    let window = window(world, "one put")?;
+    if world.rank() == 0 {
+        window.lock(LockKind::Exclusive, LATE, NONE)?;
+        window.put(origin(), LATE, Disp(0))?;
+        window.unlock(LATE)?;
+    }
+    world.barrier()?;
+    window.free()
 }
 
 /// Calls of every kind, each to the next rank.
