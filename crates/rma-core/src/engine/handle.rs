@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Awaited, HeldLock, Host};
 use crate::poller::WakeHandle;
 use crate::progress::{Agent, Core, LastingWait, Locked, News, Patience, Quiet, Upper, Wait, Waiting};
-use crate::state::State;
+use crate::state::{State, Windows};
 use crate::stats::{Counters, Elements};
 use crate::sync::{held_locks, with_operations};
 use crate::trace::{Observer, Sight};
@@ -101,7 +101,12 @@ impl Engine {
         };
         let waiting = Waiting::new();
         channel.register(waiting.registrar()).map_err(refused)?;
-        let core = Locked::new(Core { channel, upper, state: State::new(config.clone(), Arc::clone(&host)) });
+        let core = Locked::new(Core {
+            channel,
+            upper,
+            state: State::new(config.clone(), Arc::clone(&host)),
+            windows: Windows::new(config.windows as usize),
+        });
         let spin_us = AtomicU64::new(config.spin_us);
         let wait_report_s = AtomicU64::new(config.wait_report_s);
         let sight = Sight::new(observer);
@@ -211,7 +216,7 @@ impl Engine {
         describe: &dyn Fn() -> W,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        let describe = |state: &State| with_operations(state, self.sight(), describe().into());
+        let describe = |core: &Core| with_operations(&core.windows, self.sight(), describe().into());
         self.wait_for(call, true, &describe, &mut |_| ready())
     }
 
@@ -277,7 +282,7 @@ impl Engine {
         let Some(core) = self.0.core.try_lock_for(limit) else {
             return Inquiry { waits, ..Inquiry::default() };
         };
-        let (held, are_all) = held_locks(&core.state, self.sight(), most_locks);
+        let (held, are_all) = held_locks(&core.windows, self.sight(), most_locks);
         drop(core);
         let counters = self.counters();
         let moved = counters.packets_sent + counters.packets_received;
@@ -288,9 +293,10 @@ impl Engine {
 
     /// What the engine has done so far, for all windows together.
     pub fn counters(&self) -> Counters {
-        let state = &self.0.core.lock().state;
-        let mut all = state.counters;
-        state.windows.iter().for_each(|window| all.add(&window.all_counters()));
+        let core = self.0.core.lock();
+        let mut all = core.state.counters;
+        core.windows.iter().for_each(|window| all.add(&window.all_counters()));
+        drop(core);
         all.on_turns_given(self.0.waiting.turns_outside());
         all
     }
@@ -340,18 +346,18 @@ impl Engine {
     /// A sentence about the first that is wrong.
     #[doc(hidden)]
     pub fn check_invariants(&self) -> Result<(), String> {
-        self.with(|core| core.state.invariants())
+        self.with(|core| core.invariants())
     }
 
     /// Number of windows that have not been freed.
     pub fn live_windows(&self) -> usize {
-        self.with(|core| core.state.windows.iter().filter(|window| !window.has_left()).count())
+        self.with(|core| core.windows.iter().filter(|window| !window.has_left()).count())
     }
 
     /// Number of windows that this process has freed and others may still use; for tests.
     #[doc(hidden)]
     pub fn ghost_windows(&self) -> usize {
-        self.with(|core| core.state.windows.iter().filter(|window| window.has_left()).count())
+        self.with(|core| core.windows.iter().filter(|window| window.has_left()).count())
     }
 
     /// Sends what is queued, says goodbye to all peers and closes the channel. Windows must have been freed; collective in
@@ -390,7 +396,7 @@ impl Engine {
     pub(crate) fn wait<T>(
         &self,
         call: &'static str,
-        describe: &dyn Fn(&State) -> Awaited,
+        describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         self.wait_for(call, false, describe, ready)
@@ -401,7 +407,7 @@ impl Engine {
         &self,
         call: &'static str,
         is_for_packets: bool,
-        describe: &dyn Fn(&State) -> Awaited,
+        describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let (spin_us, wait_report_s) = self.patience();

@@ -69,7 +69,7 @@ impl Engine {
     /// None now; waits have errors.
     pub fn ring(&self, call: &'static str, peers: impl Iterator<Item = Peer>) -> Result<()> {
         self.nudge(peers);
-        let describe = |_: &State| "room to tell the processes that sleep".into();
+        let describe = |_: &Core| "room to tell the processes that sleep".into();
         self.wait(call, &describe, &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(())))
     }
 

@@ -16,7 +16,7 @@ use crate::channel::{Capabilities, Channel};
 use crate::config::EngineConfig;
 use crate::ids::{Peer, Rank, Sequence};
 use crate::pool::PoolKey;
-use crate::state::{Outbox, Pools, Sent, Shared, State, WindowState, Windows};
+use crate::state::{Outbox, Pools, Sent, Shared, State, WindowState};
 use crate::table::{Operation, Target};
 use crate::wire::{RequestFlags, SHORT_STORE, STORE_HEAD};
 
@@ -24,18 +24,16 @@ use crate::wire::{RequestFlags, SHORT_STORE, STORE_HEAD};
 pub(crate) fn send_or_hold(
     channel: &mut dyn Channel,
     state: &mut State,
+    window: &mut WindowState,
     shared: &Shared,
     rank: Rank,
     small: &Small,
 ) -> bool {
-    let State { windows, pools, config, lost, by_channel, .. } = state;
-    if !lost.is_empty() || !is_held_back(config, small) {
+    let State { pools, config, lost, by_channel, .. } = state;
+    if !lost.is_empty() || !is_held_back(config, small) || !may_wait(window, rank) {
         return false;
     }
-    let Some((window, key)) = first(windows, pools, shared, rank, small, |window| may_wait(window, rank))
-    else {
-        return false;
-    };
+    let Some(key) = first(window, pools, shared, rank, small) else { return false };
     if !pools.ops.can_take(&window.op_share) {
         return false;
     }
@@ -63,34 +61,28 @@ pub(crate) fn send_or_hold(
 pub(crate) fn send_at_once(
     channel: &mut dyn Channel,
     state: &mut State,
+    window: &mut WindowState,
     shared: &Shared,
     rank: Rank,
     small: &Small,
 ) -> bool {
-    let State { windows, pools, config, lost, by_channel, .. } = state;
+    let State { pools, config, lost, by_channel, .. } = state;
     if !lost.is_empty() || small.data.len() as u64 > config.unit_bytes {
         return false;
     }
     // Only locks allow requests.
-    let is_open = |window: &WindowState| window.is_granted(rank) && window.is_calm(rank) && !window.dirty;
-    let Some((window, key)) = first(windows, pools, shared, rank, small, is_open) else { return false };
+    if !window.is_granted(rank) || !window.is_calm(rank) || window.dirty {
+        return false;
+    }
+    let Some(key) = first(window, pools, shared, rank, small) else { return false };
     let outbox = Outbox { channel, counters: &mut window.counters, by_channel };
     send(shared, &mut pools.targets[key], outbox, small, RequestFlags::NONE)
 }
 
-/// The window of a store, and the element of its target, if nothing waits there, and the store is legal and may leave.
-fn first<'a>(
-    windows: &'a mut Windows,
-    pools: &Pools,
-    shared: &Shared,
-    rank: Rank,
-    small: &Small,
-    is_open: impl Fn(&WindowState) -> bool,
-) -> Option<(&'a mut WindowState, PoolKey)> {
-    let window = windows.get_mut(shared.id).filter(|window| is_open(window))?;
+/// The element of a store's target, if nothing waits there, and the store lies within the window.
+fn first(window: &WindowState, pools: &Pools, shared: &Shared, rank: Rank, small: &Small) -> Option<PoolKey> {
     let key = window.table.find(&pools.targets, rank)?;
-    let is_first = pools.targets[key].pending.is_empty() && small.is_inside(shared, rank);
-    is_first.then_some((window, key))
+    (pools.targets[key].pending.is_empty() && small.is_inside(shared, rank)).then_some(key)
 }
 
 /// Whether a store may be held back for what ends its epoch or flushes it.

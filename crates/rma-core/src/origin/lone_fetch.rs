@@ -105,11 +105,12 @@ impl From<FetchCall> for Operation {
 pub(crate) fn send(
     channel: &mut dyn Channel,
     state: &mut State,
+    window: &mut WindowState,
     shared: &Shared,
     rank: Rank,
     call: &FetchCall,
 ) -> bool {
-    let State { windows, pools, config, lost, by_channel, .. } = state;
+    let State { pools, config, lost, by_channel, .. } = state;
     let (disp, result) = (call.disp, call.result);
     if !lost.is_empty() || result.is_empty() || shared.start_of(rank, disp, result.len()).is_none() {
         return false;
@@ -122,8 +123,9 @@ pub(crate) fn send(
     if data_len > MOST_DATA {
         return false;
     }
-    let is_first = |window: &&mut WindowState| window.lone_fetch.is_none() && !window.dirty;
-    let Some(window) = windows.calm(shared.id, rank).filter(is_first) else { return false };
+    if window.lone_fetch.is_some() || window.dirty || !window.is_calm(rank) {
+        return false;
+    }
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };
     let target = &mut pools.targets[key];
     if !target.pending.is_empty() || target.fetching >= config.credits || !shared.may_send_to_neighbor(rank) {

@@ -87,9 +87,13 @@ impl Small {
 }
 
 /// Adds a store to the pack that waits for more of them, if there is one for this target and it has room.
-pub(crate) fn join(state: &mut State, shared: &Shared, rank: Rank, small: &Small) -> bool {
-    let State { windows, pools, .. } = state;
-    let Some(window) = windows.get_mut(shared.id) else { return false };
+pub(crate) fn join(
+    pools: &mut Pools,
+    window: &mut WindowState,
+    shared: &Shared,
+    rank: Rank,
+    small: &Small,
+) -> bool {
     let Some(mut packing) = window.packing else { return false };
     if packing.rank != rank {
         let Some(other) = last_in_line(pools, window, rank) else { return false };

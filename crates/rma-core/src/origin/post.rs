@@ -11,12 +11,11 @@
 use super::lost::error_of;
 use super::pack;
 use crate::channel::Channel;
-use crate::config::EngineConfig;
 use crate::epoch::{Epoch, Event, Lock, LockState};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Rank, WindowId};
 use crate::pool::PoolKey;
-use crate::state::{AccessRound, Pools, Single, State, WindowState};
+use crate::state::{AccessRound, Pools, Single, State, WindowState, Windows};
 use crate::table::{OpKind, Operation, Target};
 
 /// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
@@ -61,7 +60,9 @@ pub(crate) fn post(
     }
     let is_pack = op.kind == OpKind::Pack;
     let element = &mut state.pools.targets[target];
-    state.is_pack_full |= is_pack && element.ends_in_pack(&state.pools.ops);
+    let follows_pack = element.ends_in_pack(&state.pools.ops);
+    state.is_pack_full |= is_pack && follows_pack;
+    let may_be_packed = op.order - element.issued_to >= state.config.pack_from;
     let (ops, share) = (&mut state.pools.ops, &mut window.op_share);
     let Some(op) = waiting.take() else { return Ok(()) };
     let taken = if is_extra { ops.take_extra(share, op) } else { ops.take(share, op) };
@@ -70,44 +71,20 @@ pub(crate) fn post(
     if is_pack {
         pack::note(window, rank, target, key);
     }
-    if is_requested || is_pack || element.pending.len() > state.config.piggyback_threshold {
-        element.pending.push_back(&mut state.pools.ops, key);
-    } else {
+    let may_wait = !is_requested && !is_pack && element.pending.len() <= state.config.piggyback_threshold;
+    if may_wait {
         element.queue_before_gets(&mut state.pools.ops, key);
+    } else {
+        element.pending.push_back(&mut state.pools.ops, key);
     }
+    let is_full = element.pending.len() > state.config.piggyback_threshold;
     window.counters.on_ops_queued(1);
-    window.dirty = true;
+    // A step has nothing to do for an operation that is held back, where nothing else goes on.
+    let is_held = may_wait && !is_full && !follows_pack && !may_be_packed;
+    if !is_held || window.may_ask(rank) || !window.is_calm(rank) {
+        (window.dirty, state.begun) = (true, true);
+    }
     Ok(())
-}
-
-/// [`post`] to a target that has an element, in a window that is calm towards it ([`WindowState::is_calm`]); leaves the operation
-/// to [`post`] when it needs more than an element of the pool. Says whether a step of the engine may have something to do now.
-pub(crate) fn post_calmly(
-    pools: &mut Pools,
-    config: &EngineConfig,
-    window: &mut WindowState,
-    rank: Rank,
-    waiting: &mut Option<Operation>,
-    call: &'static str,
-) -> Result<bool> {
-    let Some(target) = window.table.find(&pools.targets, rank) else { return Ok(false) };
-    let element = &mut pools.targets[target];
-    window.eager.on_queued(!element.pending.is_empty());
-    let order = element.posted + 1;
-    let is_far = order - element.issued_to >= config.pack_from
-        || element.pending.len() > config.piggyback_threshold
-        || element.ends_in_pack(&pools.ops);
-    if is_far || !pools.ops.can_take(&window.op_share) {
-        return Ok(false);
-    }
-    let Some(op) = waiting.take_if(|op| !op.is_awaited()) else { return Ok(false) };
-    let Ok(key) = pools.ops.take(&mut window.op_share, op) else { return Err(refused(call)) };
-    element.posted = order;
-    element.queue_before_gets(&mut pools.ops, key);
-    window.counters.on_ops_queued(1);
-    let is_held = !window.may_ask(rank) && element.pending.len() <= config.piggyback_threshold;
-    window.dirty |= !is_held;
-    Ok(!is_held)
 }
 
 #[cold]
@@ -188,8 +165,8 @@ fn has_none(state: &State, window: &WindowState, rank: Rank, counts_not: impl Fn
 impl State {
     /// Takes a window out of the table for good, with its shares; gives the error that nobody has raised. Its elements
     /// must be idle.
-    pub(crate) fn remove_window(&mut self, id: WindowId) -> Option<Error> {
-        let mut window = self.windows.remove(id)?;
+    pub(crate) fn remove_window(&mut self, windows: &mut Windows, id: WindowId) -> Option<Error> {
+        let mut window = windows.remove(id)?;
         free_idle_targets(self, &mut window);
         self.counters.add(&window.all_counters());
         let ops = self.pools.ops.close_share(window.op_share);

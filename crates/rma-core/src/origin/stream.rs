@@ -12,7 +12,7 @@ use super::pack::{self, Small};
 use crate::channel::Channel;
 use crate::config::EngineConfig;
 use crate::ids::Rank;
-use crate::state::{MAX_HEAD, Pools, Shared, State};
+use crate::state::{MAX_HEAD, Pools, Shared, State, WindowState};
 use crate::table::Target;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,21 +24,29 @@ const PART: u64 = 4;
 pub(crate) fn take(
     channel: &mut dyn Channel,
     state: &mut State,
+    window: &mut WindowState,
     shared: &Shared,
     rank: Rank,
     small: &Small,
 ) -> bool {
     let has_pack = shared.has_pack.load(Relaxed);
-    if state.windows.calm(shared.id, rank).is_none() || !state.lost.is_empty() {
+    if !window.is_calm(rank) || !state.lost.is_empty() {
         return false;
     }
-    (has_pack && pack::join(state, shared, rank, small)) || begin(channel, state, shared, rank, small)
+    (has_pack && pack::join(&mut state.pools, window, shared, rank, small))
+        || begin(channel, state, window, shared, rank, small)
 }
 
 /// Begins a pack with this store, where so many of its kind are under way.
-fn begin(channel: &mut dyn Channel, state: &mut State, shared: &Shared, rank: Rank, small: &Small) -> bool {
-    let State { windows, pools: Pools { ops, targets }, config, is_pack_full, begun, .. } = state;
-    let Some(window) = windows.get_mut(shared.id) else { return false };
+fn begin(
+    channel: &mut dyn Channel,
+    state: &mut State,
+    window: &mut WindowState,
+    shared: &Shared,
+    rank: Rank,
+    small: &Small,
+) -> bool {
+    let State { pools: Pools { ops, targets }, config, is_pack_full, begun, .. } = state;
     let Some(key) = window.table.find(targets, rank) else { return false };
     let target = &targets[key];
     let (is_behind, follows) = (!target.pending.is_empty(), target.ends_in_pack(ops));
@@ -56,7 +64,6 @@ fn begin(channel: &mut dyn Channel, state: &mut State, shared: &Shared, rank: Ra
     window.counters.on_ops_queued(1);
     if is_behind {
         window.dirty = true;
-        windows.note_active(shared.id);
         *begun = true;
     }
     *is_pack_full |= follows;

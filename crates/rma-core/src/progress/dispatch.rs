@@ -5,10 +5,10 @@
 use super::protocol::{UPPER_TOKEN, Upper};
 use crate::channel::{BulkToken, Delivery, Failure, Lane, Placement, Sink};
 use crate::datatype::Scatter;
-use crate::ids::Peer;
+use crate::ids::{Peer, WindowId};
 use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
-use crate::state::{BulkOwner, Receiving, State, WindowState};
+use crate::state::{BulkOwner, Receiving, State, WindowContext, Windows};
 use crate::sync::parting::push_over;
 use crate::target::{apply, bulk, locks};
 use crate::wire::{
@@ -18,6 +18,7 @@ use crate::wire::{
 /// The engine as a channel sees it.
 pub(crate) struct Dispatch<'a> {
     pub(crate) state: &'a mut State,
+    pub(crate) windows: &'a mut Windows,
     pub(crate) upper: &'a mut dyn Upper,
 }
 
@@ -67,16 +68,15 @@ impl Sink for Dispatch<'_> {
             None => {}
             Some(Receiving::Upper) => self.above().bulk_received(from, lane),
             Some(Receiving::Request(incoming)) => {
-                let Some(mut window) = self.state.take_window(incoming.request().window) else { return };
+                let Some(mut context) = self.borrow(incoming.request().window) else { return };
+                let (state, window) = context.split();
                 // Only a forged unlock can be refused here; the peer keeps its connection and the lock its holder.
-                let _ = bulk::finish(self.state, &mut window, from, *incoming);
-                self.state.windows.put_back(window);
+                let _ = bulk::finish(state, window, from, *incoming);
             }
             Some(Receiving::Data { response, op }) => {
-                let Some(mut window) = self.state.take_window(response.window) else { return };
-                self.settler(&mut window).on_bulk_data(from, &response, op);
-                window.dirty |= window.is_closed();
-                self.state.windows.put_back(window);
+                let Some(mut context) = self.borrow(response.window) else { return };
+                settler(&mut context).on_bulk_data(from, &response, op);
+                context.window.dirty |= context.window.is_closed();
             }
         }
     }
@@ -89,10 +89,9 @@ impl Sink for Dispatch<'_> {
             None => {}
             Some(BulkOwner::Reply { to, memory, .. }) => self.state.replies.on_bulk_sent(to, memory),
             Some(BulkOwner::Operation { window, target, op }) => {
-                let Some(mut window) = self.state.take_window(window) else { return };
-                self.settler(&mut window).on_bulk_sent(target, op);
-                window.dirty |= window.is_closed();
-                self.state.windows.put_back(window);
+                let Some(mut context) = self.borrow(window) else { return };
+                settler(&mut context).on_bulk_sent(target, op);
+                context.window.dirty |= context.window.is_closed();
             }
         }
     }
@@ -109,16 +108,16 @@ impl Sink for Dispatch<'_> {
         for lane in Lane::ALL {
             self.drop_receiving(peer, lane);
         }
-        for id in self.state.windows.all() {
-            let Some(mut window) = self.state.take_window(id) else { continue };
-            abandon(&mut window, &mut self.state.pools, peer, &failure);
-            locks::forget_peer(&mut self.state.nudges, &mut self.state.counters, &mut window, peer);
-            self.state.windows.put_back(window);
+        for id in self.windows.all() {
+            let Some(mut context) = self.borrow(id) else { continue };
+            let (state, window) = context.split();
+            abandon(window, &mut state.pools, peer, &failure);
+            locks::forget_peer(&mut state.nudges, &mut state.counters, window, peer);
         }
         for (window, kind) in self.state.replies.forget_peer(peer) {
-            let Some(mut window) = self.state.take_window(window) else { continue };
-            locks::release(&mut self.state.nudges, &mut self.state.counters, &mut window, peer, kind);
-            self.state.windows.put_back(window);
+            let Some(mut context) = self.borrow(window) else { continue };
+            let (state, window) = context.split();
+            locks::release(&mut state.nudges, &mut state.counters, window, peer, kind);
         }
         self.above().failed(peer, &failure);
         self.state.lost.insert(peer, failure);
@@ -152,16 +151,15 @@ impl Dispatch<'_> {
         if self.is_too_late(from, &request) {
             return Ok(Delivery::Accepted);
         }
-        let mut window = self.take_window(from, request.window)?;
+        let mut context = self.borrow_for(from, request.window)?;
+        let (state, window) = context.split();
         window.counters.on_packets_received(1);
-        let delivery = apply::handle(self.state, &mut window, from, &request, data, bytes);
-        self.state.windows.put_back(window);
-        Ok(delivery)
+        Ok(apply::handle(state, window, from, &request, data, bytes))
     }
 
     /// A post, on the window where it lies, if calls have no quick way there that early posts close.
-    fn post_of_neighbor(&mut self, from: Peer, id: crate::ids::WindowId) -> Option<Delivery> {
-        let State { windows, pools, config, .. } = &mut *self.state;
+    fn post_of_neighbor(&mut self, from: Peer, id: WindowId) -> Option<Delivery> {
+        let (windows, State { pools, config, .. }) = (&mut *self.windows, &mut *self.state);
         let window = windows.get_mut(id).filter(|window| !window.shared.are_all_quick())?;
         window.shared.group.rank(from)?;
         window.counters.on_packets_received(1);
@@ -181,7 +179,7 @@ impl Dispatch<'_> {
         data: &[u8],
     ) -> Result<Delivery, &'static str> {
         self.check_replies(from)?;
-        let State { windows, replies, config, .. } = &mut *self.state;
+        let (windows, State { replies, config, .. }) = (&mut *self.windows, &mut *self.state);
         let Some(window) = windows.get_mut(request.window) else {
             return if self.is_too_late(from, request) { Ok(Delivery::Accepted) } else { Err(NO_WINDOW) };
         };
@@ -196,12 +194,12 @@ impl Dispatch<'_> {
     fn word(&mut self, from: Peer, request: &Request) -> Result<Delivery, &'static str> {
         if request.kind == RequestKind::Left {
             self.check_replies(from)?;
-            self.state.on_left(from, request.window)?;
-        } else if !self.state.windows.has_been(request.window) {
-            let mut window = self.take_window(from, request.window)?;
+            self.state.on_left(self.windows, from, request.window)?;
+        } else if !self.windows.has_been(request.window) {
+            let mut context = self.borrow_for(from, request.window)?;
+            let (state, window) = context.split();
             window.counters.on_packets_received(1);
-            self.state.revoke(&mut window);
-            self.state.windows.put_back(window);
+            state.revoke(window);
         }
         Ok(Delivery::Accepted)
     }
@@ -209,7 +207,7 @@ impl Dispatch<'_> {
     /// Whether a request is for a window that all ranks have left which live: its origin waits for nothing. One that has not left,
     /// though this process is told so, hears of it if it asks for anything.
     fn is_too_late(&mut self, from: Peer, request: &Request) -> bool {
-        let has_been = self.state.windows.has_been(request.window);
+        let has_been = self.windows.has_been(request.window);
         let asks = request.flags.has(RequestFlags::ACK) || request.flags.locks();
         if has_been && (asks || request.kind.reply_to().is_some()) {
             push_over(&mut self.state.replies, from, request.window);
@@ -218,11 +216,12 @@ impl Dispatch<'_> {
     }
 
     /// An answer to what a call has sent that was given up, because its window was revoked.
-    fn late_response(&mut self, window: &mut WindowState, from: Peer, response: &Response) {
+    fn late_response(context: &mut WindowContext<'_>, from: Peer, response: &Response) {
+        let (state, window) = context.split();
         let Some(rank) = window.shared.group.rank(from) else { return };
         if response.flags.has(ResponseFlags::GRANT) {
-            if let Some(key) = window.table.find(&self.state.pools.targets, rank) {
-                self.state.pools.targets[key].is_locking = false;
+            if let Some(key) = window.table.find(&state.pools.targets, rank) {
+                state.pools.targets[key].is_locking = false;
             }
             window.on_late_grant(rank);
         }
@@ -231,31 +230,28 @@ impl Dispatch<'_> {
     fn response(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {
         let (response, data) = Response::parse(bytes)?;
         if response.kind == ResponseKind::Over {
-            return self.state.on_over(from, response.window).map(|()| Delivery::Accepted);
+            return self.state.on_over(self.windows, from, response.window).map(|()| Delivery::Accepted);
         }
         if response.flags == ResponseFlags::NONE
             && matches!(response.kind, ResponseKind::Ack | ResponseKind::Data { .. })
         {
             return self.plain_response(from, &response, data);
         }
-        let Some(mut window) = self.state.take_window(response.window) else {
+        let Some(mut context) = self.windows.borrow(self.state, response.window) else {
             // It may be on its way when its origin leaves the window.
-            return if self.state.windows.has_been(response.window) {
+            return if self.windows.has_been(response.window) {
                 Ok(Delivery::Accepted)
             } else {
                 Err(NO_WINDOW)
             };
         };
-        window.counters.on_packets_received(1);
-        let delivery = if window.is_closed() {
-            self.late_response(&mut window, from, &response);
-            Delivery::Accepted
-        } else {
-            self.settler(&mut window).handle(from, &response, data)
-        };
-        window.counters.on_bytes_received(data.len() as u64);
-        self.state.windows.put_back(window);
-        Ok(delivery)
+        context.window.counters.on_packets_received(1);
+        context.window.counters.on_bytes_received(data.len() as u64);
+        if context.window.is_closed() {
+            Self::late_response(&mut context, from, &response);
+            return Ok(Delivery::Accepted);
+        }
+        Ok(settler(&mut context).handle(from, &response, data))
     }
 
     /// A response that changes nothing but a target's element and its operations, on the window where it lies.
@@ -265,7 +261,7 @@ impl Dispatch<'_> {
         response: &Response,
         data: &[u8],
     ) -> Result<Delivery, &'static str> {
-        let State { windows, pools, .. } = &mut *self.state;
+        let (windows, pools) = (&mut *self.windows, &mut self.state.pools);
         let Some(window) = windows.get_mut(response.window) else {
             let has_been = windows.has_been(response.window);
             return if has_been { Ok(Delivery::Accepted) } else { Err(NO_WINDOW) };
@@ -290,11 +286,11 @@ impl Dispatch<'_> {
         if self.is_too_late(from, &request) {
             return Ok(Placement::Into(Scatter::discard(len)));
         }
-        let mut window = self.take_window(from, request.window)?;
+        let mut context = self.borrow_for(from, request.window)?;
+        let (state, window) = context.split();
         window.counters.on_packets_received(1);
-        let begun = bulk::begin(self.state, &mut window, request, len);
-        self.state.windows.put_back(window);
-        let (placement, incoming) = begun?;
+        let (placement, incoming) = bulk::begin(state, window, request, len)?;
+        drop(context);
         self.state.receiving.insert((from, Lane::Request), Receiving::Request(Box::new(incoming)));
         Ok(placement)
     }
@@ -304,60 +300,57 @@ impl Dispatch<'_> {
         if !rest.is_empty() {
             return Err("data behind the head of a bulk response");
         }
-        if self.state.windows.has_been(response.window) {
+        if self.windows.has_been(response.window) {
             return Ok(Placement::Into(Scatter::discard(len)));
         }
-        let mut window = self.state.take_window(response.window).ok_or(NO_WINDOW)?;
-        window.counters.on_packets_received(1);
-        let (placement, op) = if window.is_closed() {
-            self.late_response(&mut window, from, &response);
+        let mut context = self.borrow(response.window).ok_or(NO_WINDOW)?;
+        context.window.counters.on_packets_received(1);
+        let (placement, op) = if context.window.is_closed() {
+            Self::late_response(&mut context, from, &response);
             (Placement::Into(Scatter::discard(len)), None)
         } else {
-            self.settler(&mut window).place_bulk(from, &response, len)
+            settler(&mut context).place_bulk(from, &response, len)
         };
-        window.counters.on_bytes_received(if op.is_some() { len } else { 0 });
-        self.state.windows.put_back(window);
+        context.window.counters.on_bytes_received(if op.is_some() { len } else { 0 });
+        drop(context);
         if let Some(op) = op {
             self.state.receiving.insert((from, Lane::Response), Receiving::Data { response, op });
         }
         Ok(placement)
     }
 
+    fn borrow(&mut self, id: WindowId) -> Option<WindowContext<'_>> {
+        self.windows.borrow(self.state, id)
+    }
+
     /// The window of a request, if the peer is in its group and has not more replies outstanding than any origin would.
-    fn take_window(
-        &mut self,
-        from: Peer,
-        id: crate::ids::WindowId,
-    ) -> Result<Box<WindowState>, &'static str> {
+    fn borrow_for(&mut self, from: Peer, id: WindowId) -> Result<WindowContext<'_>, &'static str> {
         self.check_replies(from)?;
-        let window = self.state.take_window(id).ok_or(NO_WINDOW)?;
-        if window.shared.group.rank(from).is_none() {
-            self.state.windows.put_back(window);
-            return Err(OUTSIDE);
-        }
-        Ok(window)
+        let context = self.borrow(id).ok_or(NO_WINDOW)?;
+        if context.window.shared.group.rank(from).is_none() { Err(OUTSIDE) } else { Ok(context) }
     }
 
     /// Whether the peer has not more replies outstanding than any origin would.
     fn check_replies(&self, from: Peer) -> Result<(), &'static str> {
         // Words about the end of windows that are gone are answered too, one for each.
         let of_window = 4 * self.state.config.credits as usize + 16;
-        let most = self.state.windows.len() * of_window + self.state.config.windows as usize;
+        let most = self.windows.len() * of_window + self.state.config.windows as usize;
         if self.state.replies.len(from) > most {
             return Err("more requests under way than credits allow");
         }
         Ok(())
     }
 
-    fn settler<'b>(&'b mut self, window: &'b mut WindowState) -> Settler<'b> {
-        Settler { window, pools: &mut self.state.pools }
-    }
-
     fn drop_receiving(&mut self, peer: Peer, lane: Lane) {
         if let Some(Receiving::Request(incoming)) = self.state.receiving.remove(&(peer, lane))
-            && let Some(window) = self.state.windows.get_mut(incoming.request().window)
+            && let Some(window) = self.windows.get_mut(incoming.request().window)
         {
             bulk::abandon(window, peer, &incoming);
         }
     }
+}
+
+fn settler<'a>(context: &'a mut WindowContext<'_>) -> Settler<'a> {
+    let (state, window) = context.split();
+    Settler { window, pools: &mut state.pools }
 }

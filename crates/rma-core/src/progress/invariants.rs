@@ -1,57 +1,62 @@
 //! The walk that recomputes every count of the engine from its lists. Tests call it between steps; nothing else does.
 
 use crate::epoch::{Epoch, LockState, Stage};
-use crate::state::{AccessRound, BulkOwner, Receiving, Single, State, WindowState};
+use crate::progress::Core;
+use crate::state::{AccessRound, BulkOwner, Receiving, Single, WindowState};
 use crate::table::{Closing, OpArea, Target};
 
 /// A sentence about what is wrong.
 type Broken = String;
 
-impl State {
+impl Core {
     /// Checks all parts.
     ///
     /// # Errors
     /// A sentence about the first count that is wrong.
     pub(crate) fn invariants(&self) -> Result<(), Broken> {
         self.windows.invariants()?;
-        self.replies.invariants(&self.bulks)?;
-        self.pools.ops.invariants(self.windows.iter().map(|w| &w.op_share))?;
-        self.pools.targets.invariants(self.windows.iter().map(|w| &w.target_share))?;
+        self.state.replies.invariants(&self.state.bulks)?;
+        self.state.pools.ops.invariants(self.windows.iter().map(|w| &w.op_share))?;
+        self.state.pools.targets.invariants(self.windows.iter().map(|w| &w.target_share))?;
         let (mut ops, mut bulks) = (0, 0);
         for window in self.windows.iter() {
             let in_window = |broken| format!("window {}: {broken}", window.shared.id);
             self.check_window(window).map_err(in_window)?;
-            for key in window.table.keys(&self.pools.targets) {
-                let target = &self.pools.targets[key];
+            for key in window.table.keys(&self.state.pools.targets) {
+                let target = &self.state.pools.targets[key];
                 self.check_target(window, target)
                     .map_err(|broken| in_window(format!("target {}: {broken}", target.rank)))?;
                 ops += target.pending.len() + target.issued.len();
                 bulks += [&target.pending, &target.issued]
                     .into_iter()
-                    .flat_map(|list| list.iter(&self.pools.ops))
-                    .map(|op| u64::from(self.pools.ops[op].bulks()))
+                    .flat_map(|list| list.iter(&self.state.pools.ops))
+                    .map(|op| u64::from(self.state.pools.ops[op].bulks()))
                     .sum::<u64>();
             }
         }
-        equal("operations", ops, self.pools.ops.iter().count() as u64)?;
+        equal("operations", ops, self.state.pools.ops.iter().count() as u64)?;
         let is_operation = |owner: &BulkOwner| matches!(owner, BulkOwner::Operation { .. });
-        equal("bulk bodies", bulks, self.bulks.iter().filter(|(_, owner)| is_operation(owner)).count() as u64)
+        equal(
+            "bulk bodies",
+            bulks,
+            self.state.bulks.iter().filter(|(_, owner)| is_operation(owner)).count() as u64,
+        )
     }
 
     fn check_window(&self, window: &WindowState) -> Result<(), Broken> {
         check_epoch(window)?;
-        window.lone_fetch.map_or(Ok(()), |fetch| fetch.invariants(&self.pools))?;
+        window.lone_fetch.map_or(Ok(()), |fetch| fetch.invariants(&self.state.pools))?;
         window.target.invariants(&window.shared)?;
-        let keys = window.table.keys(&self.pools.targets);
+        let keys = window.table.keys(&self.state.pools.targets);
         equal("target elements", keys.len() as u64, window.table.len().into())?;
         equal("target elements", keys.len() as u64, window.target_share.in_use().into())?;
         let is_here = |receiving: &&Receiving| matches!(receiving, Receiving::Request(incoming) if incoming.request().window == window.shared.id);
-        let receiving = self.receiving.values().filter(is_here).count() as u64;
+        let receiving = self.state.receiving.values().filter(is_here).count() as u64;
         equal("bodies received", receiving, window.target.receiving.into())
     }
 
     fn check_target(&self, window: &WindowState, target: &Target) -> Result<(), Broken> {
-        let pool = &self.pools.ops;
+        let pool = &self.state.pools.ops;
         let (pending, issued) = (target.pending.iter(pool), target.issued.iter(pool));
         equal("pending operations", pending.count() as u64, target.pending.len())?;
         equal("issued operations", issued.count() as u64, target.issued.len())?;

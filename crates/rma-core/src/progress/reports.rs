@@ -11,9 +11,9 @@
 //! before that. Each long wait has a number that no other one of the process has, so whoever asks twice can tell whether it is the
 //! same wait still. One inquiry at a time.
 
+use super::step::Core;
 use super::wait::Wait;
 use crate::host::{Awaited, LongWait};
-use crate::state::State;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -86,9 +86,9 @@ impl<'a> Reports<'a> {
     pub(super) fn look(
         &mut self,
         wait: &Wait<'_>,
-        state: &State,
+        core: &Core,
         now: Duration,
-        describe: &dyn Fn(&State) -> Awaited,
+        describe: &dyn Fn(&Core) -> Awaited,
     ) -> Option<Duration> {
         let (begun, number) = match self.begun {
             Some(begun) => begun,
@@ -98,7 +98,7 @@ impl<'a> Reports<'a> {
         let asked = self.inquiries.asked.load(Relaxed);
         if asked != self.answered {
             self.answered = asked;
-            let awaited = describe(state);
+            let awaited = describe(core);
             self.inquiries.answers.lock().push(LastingWait { number, call: wait.call, waited, awaited });
             self.inquiries.has_answered.notify_one();
         }
@@ -106,7 +106,7 @@ impl<'a> Reports<'a> {
             return None;
         }
         if waited >= self.after {
-            let waits_for = describe(state).text;
+            let waits_for = describe(core).text;
             // The host says it aloud.
             tracing::info!(call = wait.call, waits_for, ?waited, "still waiting");
             wait.host.report(&LongWait { call: wait.call, waited, waits_for: &waits_for });

@@ -7,7 +7,7 @@ use crate::channel::{Budget, Channel, Lane, Source};
 use crate::host::Host;
 use crate::ids::WindowId;
 use crate::origin::issue::Issuer;
-use crate::state::{Outbox, Sent, State, WindowState};
+use crate::state::{Outbox, Sent, State, WindowState, Windows};
 use crate::stats::Counters;
 use crate::sync;
 use crate::sync::{dropped, parting};
@@ -19,6 +19,7 @@ pub(crate) struct Core {
     pub(crate) channel: Box<dyn Channel>,
     pub(crate) upper: Box<dyn Upper>,
     pub(crate) state: State,
+    pub(crate) windows: Windows,
 }
 
 impl Core {
@@ -49,7 +50,8 @@ impl Core {
             packets: self.state.config.poll_packets as u32,
             bytes: self.state.config.poll_bytes as usize,
         };
-        let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
+        let mut sink =
+            Dispatch { state: &mut self.state, windows: &mut self.windows, upper: &mut *self.upper };
         let polled = self.channel.poll(&mut sink, budget);
         if !polled.is_idle() {
             // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
@@ -72,7 +74,7 @@ impl Core {
 
     /// Whether a step would do nothing but poll the channel.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.state.windows.has_active()
+        !self.windows.has_active()
             && self.state.replies.is_empty()
             && self.state.nudges.is_empty()
             && !self.is_due()
@@ -81,67 +83,68 @@ impl Core {
     /// Sends what lies in the channel, without taking a packet; answers whether anything moved.
     pub(crate) fn flush(&mut self) -> bool {
         let budget = Budget { packets: 0, bytes: self.state.config.poll_bytes as usize };
-        let mut sink = Dispatch { state: &mut self.state, upper: &mut *self.upper };
+        let mut sink =
+            Dispatch { state: &mut self.state, windows: &mut self.windows, upper: &mut *self.upper };
         !self.channel.poll(&mut sink, budget).is_idle()
     }
 
     fn send(&mut self, host: &dyn Host) -> bool {
         let mut moved = false;
         self.state.forget_past();
-        self.state.ask_if_rung();
+        self.state.ask_if_rung(&mut self.windows);
         if !self.state.early.is_empty() {
-            self.state.hear_early();
+            self.state.hear_early(&mut self.windows);
         }
         for peer in std::mem::take(&mut self.state.suspicion.suspects) {
             // The channel finds out, behind everything that the process had sent; one that refuses has told why before.
             let _ = self.channel.connect(peer);
         }
-        if self.state.windows.has_active() {
-            for id in self.state.windows.active() {
+        if self.windows.has_active() {
+            for id in self.windows.active() {
                 moved |= self.advance_window(id, host);
             }
         }
         if !self.state.replies.is_empty() {
-            let State { replies, bulks, windows, nudges, counters, by_channel, .. } = &mut self.state;
+            let State { replies, bulks, nudges, counters, by_channel, .. } = &mut self.state;
             let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
             let mut release = |window: &mut WindowState, counters: &mut Counters, peer, kind| {
                 locks::release(nudges, counters, window, peer, kind)
             };
-            moved |= replies.send(&mut outbox, bulks, windows, &mut release);
+            moved |= replies.send(&mut outbox, bulks, &mut self.windows, &mut release);
         }
         moved |= self.send_nudges();
         moved | self.upper.advance(&mut *self.channel)
     }
 
     fn advance_window(&mut self, id: WindowId, host: &dyn Host) -> bool {
-        let Some(mut window) = self.state.take_window(id) else { return false };
+        let Self { channel, state, windows, .. } = self;
+        let Some(mut context) = windows.borrow(state, id) else { return false };
+        let (state, window) = context.split();
         let mut moved = false;
         if window.opening.is_some() {
-            match sync::is_open(&mut self.state, &mut window, host) {
+            match sync::is_open(state, window, host) {
                 Ok(is_open) => moved |= is_open,
                 Err(error) => window.note_error(error),
             }
         }
-        moved |= recovery::advance(&mut self.state, &mut window);
-        moved |= locks::advance(&mut self.state, &mut window);
-        self.state.look_again_by(window.target.due());
-        moved |= dropped::advance(&mut self.state, &mut window, host);
+        moved |= recovery::advance(state, window);
+        moved |= locks::advance(state, window);
+        state.look_again_by(window.target.due());
+        moved |= dropped::advance(&mut **channel, state, window, host);
         if window.is_closed() {
-            let came = parting::advance(&mut self.state, &mut window, &mut *self.channel);
-            self.state.windows.put_back(window);
+            let came = parting::advance(state, window, &mut **channel);
+            drop(context);
             if came.is_over {
-                self.state.end_ghost(id, None);
+                self.state.end_ghost(&mut self.windows, id, None);
             }
             return moved | came.moved | came.is_over;
         }
-        let State { pools, bulks, by_channel, config, lost, .. } = &mut self.state;
+        let State { pools, bulks, by_channel, config, lost, .. } = state;
         if window.dirty {
-            let channel = &mut *self.channel;
-            moved |= Issuer { window: &mut window, pools, bulks, channel, by_channel, config }.issue_window();
+            let channel = &mut **channel;
+            moved |= Issuer { window, pools, bulks, channel, by_channel, config }.issue_window();
         }
-        moved |= sync::settle(&mut window, lost);
-        self.state.windows.put_back(window);
-        moved
+        moved | sync::settle(window, lost)
     }
 
     fn send_nudges(&mut self) -> bool {

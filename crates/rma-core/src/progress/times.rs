@@ -9,7 +9,6 @@ use super::wait::Wait;
 use crate::error::Result;
 use crate::host::{Awaited, Need};
 use crate::ids::Peer;
-use crate::state::State;
 use crate::stats::Waited;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -56,7 +55,7 @@ impl Wait<'_> {
     #[cold]
     pub(super) fn until_with_time<T>(
         &self,
-        describe: &dyn Fn(&State) -> Awaited,
+        describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let begun = self.host.now();
@@ -64,7 +63,7 @@ impl Wait<'_> {
         let over = self.go_on(describe, &mut |core| {
             let value = ready(core)?;
             if value.is_none() {
-                timed.look(self.host.now(), || describe(&core.state));
+                timed.look(self.host.now(), || describe(core));
             }
             Ok(value)
         });

@@ -37,7 +37,6 @@ use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Awaited, Host};
 use crate::poller::{Poller, Registrar};
-use crate::state::State;
 use crate::trace::Sight;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -202,7 +201,7 @@ impl Wait<'_> {
     /// Drives the engine until `ready` has a value. `describe` says what is waited for, when it takes long.
     pub(crate) fn until<T>(
         &self,
-        describe: &dyn Fn(&State) -> Awaited,
+        describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         if self.waiting.times.are_kept() {
@@ -214,7 +213,7 @@ impl Wait<'_> {
     /// [`Wait::until`] without its time.
     pub(super) fn go_on<T>(
         &self,
-        describe: &dyn Fn(&State) -> Awaited,
+        describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         if !self.gives_turns_at_once() {
@@ -228,7 +227,7 @@ impl Wait<'_> {
     fn go_on_until<T>(
         &self,
         mut turn: Option<Turn>,
-        describe: &dyn Fn(&State) -> Awaited,
+        describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let mut yields = self.patience.yields;
@@ -253,12 +252,12 @@ impl Wait<'_> {
                 return Ok(value);
             }
             if self.sight.is_on() && span.is_none() {
-                span = Some(self.sight.wait(self.call, &describe(&core.state).text));
+                span = Some(self.sight.wait(self.call, &describe(&core).text));
             }
             rounds = rounds.wrapping_add(1);
             if moved {
                 if rounds % LOOK_EVERY == 0 {
-                    reports.look(self, &core.state, self.host.now(), describe);
+                    reports.look(self, &core, self.host.now(), describe);
                 }
                 (idle_since, next_turn) = (None, None);
                 yields = self.patience.yields;
@@ -286,7 +285,7 @@ impl Wait<'_> {
                 held = self.look(core, was_held);
                 continue;
             }
-            let until_report = reports.look(self, &core.state, now, describe);
+            let until_report = reports.look(self, &core, now, describe);
             // What `ready` began in this round has not been sent yet: a wait sleeps only after a round without news.
             if core.is_due() {
                 continue;

@@ -1,6 +1,7 @@
 //! What is left of synchronization calls that were given up: the engine goes on with them.
 
 use super::{State, WindowState};
+use crate::channel::Channel;
 use crate::control::Ticket;
 use crate::error::Result;
 use crate::host::Host;
@@ -13,7 +14,13 @@ pub(crate) trait GivenUp: fmt::Debug + Send {
     ///
     /// # Errors
     /// Those of the call.
-    fn advance(&mut self, state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<bool>;
+    fn advance(
+        &mut self,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        window: &mut WindowState,
+        host: &dyn Host,
+    ) -> Result<bool>;
 
     /// Ends the call where it stands: the window was revoked.
     fn end(self: Box<Self>, state: &mut State, window: &mut WindowState);

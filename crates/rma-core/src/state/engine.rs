@@ -1,6 +1,6 @@
 //! The engine's state under its lock: parts with owners of their own, put side by side.
 
-use super::{ByChannel, Incoming, Replies, ReplyBody, Suspicion, WindowState, Windows};
+use super::{ByChannel, Incoming, Replies, ReplyBody, Suspicion};
 use crate::channel::{Failure, Lane};
 use crate::config::EngineConfig;
 use crate::host::Host;
@@ -14,11 +14,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Everything that the engine's lock protects, but for the channel and the protocol above.
+/// Everything that the engine's lock protects, but for the windows, the channel and the protocol above.
 pub(crate) struct State {
     pub(crate) config: EngineConfig,
     pub(crate) host: Arc<dyn Host>,
-    pub(crate) windows: Windows,
     pub(crate) pools: Pools,
     pub(crate) replies: Replies,
     /// Bulk bodies being received: at most one per peer and lane (clause C1).
@@ -81,11 +80,6 @@ impl State {
         self.receiving.values().any(is_of)
     }
 
-    /// Takes a window out of the table to work on it beside the rest of the state; [`Windows::put_back`] must follow.
-    pub(crate) fn take_window(&mut self, id: WindowId) -> Option<Box<WindowState>> {
-        self.windows.take_out(id)
-    }
-
     /// Nobody who waits sleeps past this time of the host: something has to be tried again then, and nobody rings for it.
     pub(crate) fn look_again_by(&mut self, at: Option<Duration>) {
         self.look_at = [self.look_at, at].into_iter().flatten().min();
@@ -99,7 +93,6 @@ impl State {
     pub(crate) fn new(config: EngineConfig, host: Arc<dyn Host>) -> Self {
         Self {
             host,
-            windows: Windows::new(config.windows as usize),
             pools: Pools {
                 ops: GlobalPool::new(config.op_pool_global as u32),
                 targets: GlobalPool::new(config.target_pool_global as u32),

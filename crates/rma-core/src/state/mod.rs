@@ -56,4 +56,4 @@ pub(crate) use tally::MappedTally;
 pub(crate) use target_role::TargetRole;
 pub(crate) use unordered::Unordered;
 pub(crate) use window::{Opening, WindowState, gone};
-pub(crate) use windows::Windows;
+pub(crate) use windows::{WindowContext, Windows};

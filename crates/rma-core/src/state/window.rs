@@ -174,6 +174,21 @@ impl WindowState {
         (is_open && self.has_nothing_else()).then_some(rank)
     }
 
+    /// Whether the call is one that an open epoch allows without end, and changes nothing of the window but its operations: then the
+    /// table of legal calls need not be asked, and nothing that others know of the window is to be found out again.
+    #[inline]
+    pub(crate) fn only_uses(&self, call: Call) -> bool {
+        let does = match call {
+            // A member that calls do not reach without the engine has an epoch that is being opened.
+            Call::Operation(rank) => self.shared.member(rank).is_none() && self.is_calm(rank),
+            Call::Flush(rank) => self.is_calm(rank),
+            Call::Fence => self.shared.neighbors.first().is_some_and(|near| self.is_calm_in_fence(near.rank)),
+            Call::Complete => self.only_started().is_some(),
+            _ => false,
+        };
+        does && !self.dropped.has_steps()
+    }
+
     /// Whether nothing goes on in the window but an access epoch, and what it has queued.
     fn has_nothing_else(&self) -> bool {
         self.error.is_none()

@@ -1,49 +1,136 @@
 //! The process's windows by id, and the lists of those that need something.
+//!
+//! Whoever changes a window borrows it together with the rest of the engine's state ([`Windows::borrow`]). When the borrow ends, what
+//! others have been told of the window (which lists it stands in, which calls may go past the engine) is compared with what it is now.
+//! Where a protocol changes nothing but operations, it has the window alone ([`Windows::get_mut`]).
 
-use super::WindowState;
 use super::indices::Indices;
+use super::{Shared, State, WindowState};
 use crate::ids::{Rank, WindowId};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// All windows of an engine.
 pub(crate) struct Windows {
     entries: Vec<Entry>,
+    lists: Lists,
     pub(crate) indices: Indices,
     /// Windows in the table.
     live: usize,
-    /// Indices of the windows that may have something to do, in the order in which that began: idle windows cost nothing.
-    active: Vec<u16>,
-    /// Indices of the windows with locks that have been called for and are not held yet. As long as there is one, lock calls
-    /// take the long way in every window, since they may have to see to those locks first.
-    promising: Vec<u16>,
-    /// Indices of the windows whose latch may be open.
-    unlatched: Vec<u16>,
 }
 
 #[derive(Default)]
 struct Entry {
     generation: u16,
-    /// It stands in the list of active windows.
-    is_listed: bool,
-    /// It stands in the list of windows with promised locks.
-    is_promising: bool,
-    /// It stands in the list of windows whose latch may be open.
-    is_unlatched: bool,
-    /// Away while a handler works on it together with the rest of the engine's state.
     window: Option<Box<WindowState>>,
+}
+
+/// What is known of windows without looking at them.
+#[derive(Default)]
+struct Lists {
+    /// In which of the lists a window stands, by its index.
+    places: Vec<Places>,
+    /// Indices of the windows that may have something to do, in the order in which that began: idle windows cost nothing.
+    active: Vec<u16>,
+    /// Windows with locks that have been called for and are not held yet. As long as there is one, lock calls take the slow path in
+    /// every window, since they may have to see to those locks first.
+    promising: Vec<WindowId>,
+    /// The windows whose latch may be open.
+    unlatched: Vec<Arc<Shared>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Places {
+    is_active: bool,
+    is_promising: bool,
+    is_unlatched: bool,
+}
+
+/// A window borrowed together with the state that all windows share.
+pub(crate) struct WindowContext<'a> {
+    pub(crate) window: &'a mut WindowState,
+    pub(crate) state: &'a mut State,
+    lists: &'a mut Lists,
+}
+
+impl WindowContext<'_> {
+    /// Both parts.
+    #[inline]
+    pub(crate) fn split(&mut self) -> (&mut State, &mut WindowState) {
+        (self.state, self.window)
+    }
+}
+
+impl Drop for WindowContext<'_> {
+    fn drop(&mut self) {
+        self.lists.note(self.window);
+    }
+}
+
+impl Lists {
+    /// Takes note of what has become of a window.
+    fn note(&mut self, window: &WindowState) {
+        let id = window.shared.id;
+        self.note_promises(id, window.epoch.has_promises());
+        self.set_latch(window);
+        window.shared.active.set_calls(window.quick_calls());
+        self.set_active(id.index, window.is_active());
+    }
+
+    #[inline]
+    fn set_active(&mut self, index: u16, is_active: bool) {
+        let places = &mut self.places[usize::from(index)];
+        if is_active && !places.is_active {
+            places.is_active = true;
+            self.active.push(index);
+        } else if !is_active && places.is_active && self.active.last() == Some(&index) {
+            // The rest leave the list with the next step; the last, mostly the only one, leaves it where that costs nothing.
+            places.is_active = false;
+            self.active.pop();
+        }
+    }
+
+    fn note_promises(&mut self, id: WindowId, is_promising: bool) {
+        let places = &mut self.places[usize::from(id.index)];
+        if places.is_promising == is_promising {
+            return;
+        }
+        places.is_promising = is_promising;
+        if !is_promising {
+            // The others' latches open again when they are changed next.
+            self.promising.retain(|promising| promising.index != id.index);
+            return;
+        }
+        self.promising.push(id);
+        for shared in self.unlatched.drain(..) {
+            self.places[usize::from(shared.id.index)].is_unlatched = false;
+            shared.latch.close();
+        }
+    }
+
+    /// Decides whether lock calls may go past the engine.
+    fn set_latch(&mut self, window: &WindowState) {
+        let is_long = !self.promising.is_empty() || window.needs_long_way();
+        window.shared.latch.set_long_way(is_long);
+        let places = &mut self.places[usize::from(window.shared.id.index)];
+        if !is_long && !std::mem::replace(&mut places.is_unlatched, true) {
+            self.unlatched.push(Arc::clone(&window.shared));
+        }
+    }
+
+    /// A window is gone.
+    fn forget(&mut self, id: WindowId) {
+        self.note_promises(id, false);
+        if std::mem::take(&mut self.places[usize::from(id.index)].is_unlatched) {
+            self.unlatched.retain(|shared| shared.id.index != id.index);
+        }
+    }
 }
 
 impl Windows {
     /// For so many windows at a time.
     pub(crate) fn new(most: usize) -> Self {
-        Self {
-            entries: Vec::new(),
-            indices: Indices::new(most),
-            live: 0,
-            active: Vec::new(),
-            promising: Vec::new(),
-            unlatched: Vec::new(),
-        }
+        Self { entries: Vec::new(), lists: Lists::default(), indices: Indices::new(most), live: 0 }
     }
 
     /// Enters a window under the id it was made with.
@@ -52,25 +139,36 @@ impl Windows {
         let at = usize::from(id.index);
         if self.entries.len() <= at {
             self.entries.resize_with(at + 1, Entry::default);
+            self.lists.places.resize(at + 1, Places::default());
         }
-        // The index may still be listed for the window that had it before.
-        self.set_latch(&window);
+        // The index may still be listed as active for the window that had it before.
+        self.lists.set_latch(&window);
         window.shared.active.set_calls(window.quick_calls());
-        self.entries[at].generation = id.generation;
-        self.entries[at].window = Some(Box::new(window));
+        self.entries[at] = Entry { generation: id.generation, window: Some(Box::new(window)) };
         self.live += 1;
     }
 
     /// Removes a window for good and frees its index.
     pub(crate) fn remove(&mut self, id: WindowId) -> Option<Box<WindowState>> {
-        let window = self.take_out(id)?;
-        self.note_promises(id.index, false);
+        let window = self.entry(id)?.window.take()?;
+        self.lists.forget(id);
         self.indices.give_back(id.index);
         self.live -= 1;
         Some(window)
     }
 
-    /// A window where it lies. [`Windows::note_active`] must follow when the engine has something to do for it now. Others take it.
+    /// A window with the rest of the state, to be changed.
+    #[inline]
+    pub(crate) fn borrow<'a>(&'a mut self, state: &'a mut State, id: WindowId) -> Option<WindowContext<'a>> {
+        let entry =
+            self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.generation == id.generation)?;
+        let window = entry.window.as_deref_mut()?;
+        Some(WindowContext { window, state, lists: &mut self.lists })
+    }
+
+    /// A window of which nothing changes but its operations. [`Windows::note_active`] must follow when the engine has something to do for
+    /// it now.
+    #[inline]
     pub(crate) fn get_mut(&mut self, id: WindowId) -> Option<&mut WindowState> {
         self.entry(id)?.window.as_deref_mut()
     }
@@ -82,77 +180,22 @@ impl Windows {
         entry.window.as_deref()
     }
 
-    /// Takes a window out, for [`State::take_window`](super::State::take_window); [`Windows::put_back`] must follow.
-    pub(crate) fn take_out(&mut self, id: WindowId) -> Option<Box<WindowState>> {
-        self.entry(id)?.window.take()
-    }
-
-    pub(crate) fn put_back(&mut self, window: Box<WindowState>) {
-        let index = window.shared.id.index;
-        self.note_promises(index, window.epoch.has_promises());
-        self.set_latch(&window);
-        window.shared.active.set_calls(window.quick_calls());
-        self.list(index, window.is_active());
-        self.entries[usize::from(index)].window = Some(window);
-    }
-
-    /// A window in which calls towards `rank` may work where it lies ([`WindowState::is_calm`]). When they have given the engine
+    /// A window in which calls towards `rank` change nothing but operations ([`WindowState::is_calm`]). When they have given the engine
     /// something to do, [`Windows::note_active`] must follow.
+    #[inline]
     pub(crate) fn calm(&mut self, id: WindowId, rank: Rank) -> Option<&mut WindowState> {
         self.get_mut(id).filter(|window| window.is_calm(rank))
     }
 
-    /// Notes that a window which was changed where it lies has something to do.
+    /// Notes that a window has something to do.
+    #[inline]
     pub(crate) fn note_active(&mut self, id: WindowId) {
-        self.list(id.index, true);
+        self.lists.set_active(id.index, true);
     }
 
-    fn list(&mut self, index: u16, is_active: bool) {
-        let entry = &mut self.entries[usize::from(index)];
-        if is_active && !entry.is_listed {
-            entry.is_listed = true;
-            self.active.push(index);
-        } else if !is_active && entry.is_listed && self.active.last() == Some(&index) {
-            // The rest leave the list with the next step; the last, mostly the only one, leaves it where that costs nothing.
-            entry.is_listed = false;
-            self.active.pop();
-        }
-    }
-
-    /// Ids of the windows with locks that have been called for and are not held yet, but for those that are taken out.
+    /// Ids of the windows with locks that have been called for and are not held yet.
     pub(crate) fn promising(&self) -> SmallVec<[WindowId; 4]> {
-        let id = |index: &u16| Some(self.entries[usize::from(*index)].window.as_deref()?.shared.id);
-        self.promising.iter().filter_map(id).collect()
-    }
-
-    fn note_promises(&mut self, index: u16, is_promising: bool) {
-        let entry = &mut self.entries[usize::from(index)];
-        if entry.is_promising == is_promising {
-            return;
-        }
-        entry.is_promising = is_promising;
-        if !is_promising {
-            // The others' latches open again when they are put back.
-            self.promising.retain(|promising| *promising != index);
-            return;
-        }
-        self.promising.push(index);
-        for index in self.unlatched.drain(..) {
-            let entry = &mut self.entries[usize::from(index)];
-            entry.is_unlatched = false;
-            entry.window.iter().for_each(|window| window.shared.latch.close());
-        }
-    }
-
-    /// Decides whether lock calls may go past the engine.
-    fn set_latch(&mut self, window: &WindowState) {
-        let is_long = !self.promising.is_empty() || window.needs_long_way();
-        window.shared.latch.set_long_way(is_long);
-        let index = window.shared.id.index;
-        let entry = &mut self.entries[usize::from(index)];
-        if !is_long && !std::mem::replace(&mut entry.is_unlatched, true) {
-            self.unlatched.push(index);
-        }
+        self.lists.promising.iter().copied().collect()
     }
 
     /// Whether there was a window of this id, which is gone.
@@ -178,21 +221,21 @@ impl Windows {
 
     /// Ids of the windows that a step of the engine has something to do for.
     pub(crate) fn active(&mut self) -> SmallVec<[WindowId; 16]> {
-        let Self { entries, active, .. } = self;
+        let Self { entries, lists: Lists { active, places, .. }, .. } = self;
         let mut ids = SmallVec::new();
         active.retain(|index| {
-            let entry = &mut entries[usize::from(*index)];
-            let window = entry.window.as_deref().filter(|window| window.is_active());
+            let index = usize::from(*index);
+            let window = entries[index].window.as_deref().filter(|window| window.is_active());
             ids.extend(window.map(|window| window.shared.id));
-            entry.is_listed = window.is_some();
-            entry.is_listed
+            places[index].is_active = window.is_some();
+            window.is_some()
         });
         ids
     }
 
     /// Whether a step may have something to do for a window.
     pub(crate) fn has_active(&self) -> bool {
-        !self.active.is_empty()
+        !self.lists.active.is_empty()
     }
 
     /// All windows, by index.
@@ -214,9 +257,10 @@ impl Windows {
             return Err(format!("{} windows live, {} counted", self.iter().count(), self.live));
         }
         self.indices.invariants(self.iter().map(|window| window.shared.id.index))?;
-        for (index, entry) in self.entries.iter().enumerate() {
-            let listed = self.active.iter().filter(|listed| usize::from(**listed) == index).count();
-            if listed != usize::from(entry.is_listed) {
+        let Lists { places, active, promising, .. } = &self.lists;
+        for (index, (entry, places)) in self.entries.iter().zip(places).enumerate() {
+            let listed = active.iter().filter(|listed| usize::from(**listed) == index).count();
+            if listed != usize::from(places.is_active) {
                 return Err(format!("window index {index} is listed {listed} times"));
             }
             let Some(window) = entry.window.as_deref() else { continue };
@@ -224,11 +268,11 @@ impl Windows {
                 return Err(format!("window index {index} is active, but not listed"));
             }
             window.epoch.invariants()?;
-            let is_promising = self.promising.contains(&(index as u16));
-            if is_promising != window.epoch.has_promises() || is_promising != entry.is_promising {
+            let is_promising = promising.contains(&window.shared.id);
+            if is_promising != window.epoch.has_promises() || is_promising != places.is_promising {
                 return Err(format!("window index {index} has promised locks, or is listed, but not both"));
             }
-            let may_be_open = self.promising.is_empty() && entry.is_unlatched;
+            let may_be_open = promising.is_empty() && places.is_unlatched;
             if !may_be_open && !window.shared.latch.is_long_way() {
                 return Err(format!("the latch of window index {index} is open, and should not be"));
             }

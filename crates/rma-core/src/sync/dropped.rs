@@ -1,5 +1,6 @@
 //! Goes on with synchronization calls that were given up (`window/dropped.rs` says which).
 
+use crate::channel::Channel;
 use crate::control::Ticket;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::Host;
@@ -10,7 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Drives what was given up; answers whether anything moved.
-pub(crate) fn advance(state: &mut State, window: &mut WindowState, host: &dyn Host) -> bool {
+pub(crate) fn advance(
+    channel: &mut dyn Channel,
+    state: &mut State,
+    window: &mut WindowState,
+    host: &dyn Host,
+) -> bool {
     if window.dropped.is_empty() {
         return false;
     }
@@ -22,7 +28,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState, host: &dyn Ho
         waits.map(|ticket| (rank, ticket))
     });
     let tickets = tickets.collect();
-    steps.retain_mut(|step| match step.advance(state, window, host) {
+    steps.retain_mut(|step| match step.advance(channel, state, window, host) {
         Ok(is_over) => !is_over,
         Err(error) => {
             window.note_error(error);

@@ -38,7 +38,7 @@ use crate::control::{Attendance, Sleep, attendance};
 use crate::epoch::{Assert, Epoch, Event};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Host, HostRequest};
-use crate::ids::{Rank, WindowId};
+use crate::ids::Rank;
 use crate::origin::issue::{Issuer, longest_short_store};
 use crate::origin::lost::{abandon_unopened, error_of};
 use crate::origin::post::free_idle_far_targets;
@@ -74,58 +74,33 @@ enum Phase {
 }
 
 impl FenceSync {
-    /// Begins: where ranks tell each other by packets, and nothing is before that, the packets leave with the next step.
-    pub(crate) fn begin(assert: Assert, state: &mut State, window: &mut WindowState) -> Self {
+    /// Begins: where ranks tell each other by packets, and nothing is before that, the packets leave now or with the next step.
+    pub(crate) fn begin(
+        assert: Assert,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        window: &mut WindowState,
+    ) -> Self {
         // SYNC POINT F1
         fence(SeqCst);
         let is_first = window.opening.is_none() && !window.has_lost;
-        let told = if is_first { tell(state, window) } else { None };
-        Self { assert, phase: told.map_or(Phase::Opening, Phase::Telling) }
+        let phase = match is_first {
+            true => tell_at_once(assert, channel, state, window)
+                .or_else(|| tell(state, window).map(Phase::Telling))
+                .unwrap_or(Phase::Opening),
+            false => Phase::Opening,
+        };
+        Self { assert, phase }
     }
 
-    /// Begins a fence of a window of two ranks of a node where the window lies: nothing is under way to the other one but what is held
-    /// back, if anything, and takes the word of this fence along. `None` when the ordinary way has to see to it.
-    pub(crate) fn begin_calmly(
-        channel: &mut dyn Channel,
-        state: &mut State,
-        id: WindowId,
-        assert: Assert,
-    ) -> Option<Self> {
-        let State { windows, pools, bulks, by_channel, config, lost, begun, .. } = state;
-        let window = windows.get_mut(id).filter(|window| !window.dirty && lost.is_empty())?;
-        let rank = window.shared.neighbors.first()?.rank;
-        let key = window.table.find(&pools.targets, rank)?;
-        let may_tell = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config))
-            && window.is_calm_in_fence(rank);
-        if !may_tell || assert.has(Assert::NO_PRECEDE) {
-            return None;
-        }
-        let number = window.target.arrivals.as_mut()?.enter();
-        // SYNC POINT F1
-        fence(SeqCst);
-        if (Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
-            return Some(Self { assert, phase: Phase::MeetingByPackets(number) });
-        }
-        window.dirty = true;
-        windows.note_active(id);
-        *begun = true;
-        Some(Self { assert, phase: Phase::Telling(number) })
-    }
-
-    /// [`FenceSync::poll`] of a fence that waits for nothing but the other's word, on a window where it lies: it changes nothing then
-    /// that has to be found out again; `None` when that is not so.
-    pub(crate) fn poll_calmly(&self, window: &mut WindowState) -> Option<bool> {
-        let Phase::MeetingByPackets(number) = self.phase else { return None };
-        let is_calm = window.epoch.state() == Epoch::FenceGranted
-            && !self.assert.has(Assert::NO_SUCCEED)
+    /// Whether a poll changes nothing that is known of the window outside the engine: it waits for packets of the others, and an epoch
+    /// like the one before follows.
+    pub(crate) fn keeps(&self, window: &WindowState) -> bool {
+        matches!(self.phase, Phase::MeetingByPackets(_))
+            && window.epoch.state() == Epoch::FenceGranted
+            && self.opens()
             && window.error.is_none()
-            && !window.has_lost;
-        let arrivals = window.target.arrivals.as_ref().filter(|_| is_calm)?;
-        let is_over = arrivals.are_complete(number);
-        if is_over {
-            self.end(window);
-        }
-        Some(is_over)
+            && !window.has_lost
     }
 
     /// A fence that has arrived at meeting `number` in shared memory.
@@ -312,6 +287,32 @@ fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phas
     }
     window.dirty = true;
     Ok(Phase::Completing)
+}
+
+/// Tells the only other rank, of the same node, that this one has come, if nothing is under way to it but what is held back: that takes
+/// the word along.
+fn tell_at_once(
+    assert: Assert,
+    channel: &mut dyn Channel,
+    state: &mut State,
+    window: &mut WindowState,
+) -> Option<Phase> {
+    let State { pools, bulks, by_channel, config, lost, begun, .. } = state;
+    if window.dirty || !lost.is_empty() || assert.has(Assert::NO_PRECEDE) {
+        return None;
+    }
+    let rank = window.shared.neighbors.first()?.rank;
+    let key = window.table.find(&pools.targets, rank)?;
+    let is_first = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
+    if !is_first || !window.is_calm_in_fence(rank) {
+        return None;
+    }
+    let number = window.target.arrivals.as_mut()?.enter();
+    if (Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
+        return Some(Phase::MeetingByPackets(number));
+    }
+    (window.dirty, *begun) = (true, true);
+    Some(Phase::Telling(number))
 }
 
 /// Has every other rank told that this one has come, behind the last operation to it; gives the number of the fence. `None` when

@@ -6,7 +6,7 @@
 use crate::channel::Channel;
 use crate::epoch::Reach;
 use crate::error::Result;
-use crate::ids::{Rank, WindowId};
+use crate::ids::Rank;
 use crate::origin::issue::Issuer;
 use crate::origin::lost::error_of;
 use crate::pool::PoolKey;
@@ -24,47 +24,41 @@ pub(crate) struct FlushSync {
 }
 
 impl FlushSync {
+    /// Begins; what there is leaves at once where nothing is due before it.
+    ///
     /// Direct operations are complete when they return; what is left for them is the order towards whoever this process
     /// talks to next (design note, WIN_FLUSH's memory synchronization).
-    pub(crate) fn begin(state: &mut State, window: &mut WindowState, rank: Rank, reach: Reach) -> Self {
-        fence(SeqCst);
-        let target = window.table.find(&state.pools.targets, rank);
-        let goal = target.map_or(0, |key| state.pools.targets[key].push(reach == Reach::Remote));
-        window.dirty |= target.is_some();
-        Self { rank, target, goal, reach }
-    }
-
-    /// A flush of a target of a window that is calm towards it, which issues at once what there is; `None` when the ordinary way
-    /// has to see to it.
-    pub(crate) fn begin_calmly(
+    pub(crate) fn begin(
         channel: &mut dyn Channel,
         state: &mut State,
-        id: WindowId,
+        window: &mut WindowState,
         rank: Rank,
         reach: Reach,
-    ) -> Option<Self> {
-        let State { windows, pools, bulks, by_channel, config, lost, begun, .. } = state;
-        // In a window with something due it is the next step's to decide what leaves first.
-        let window = windows.calm(id, rank).filter(|window| !window.dirty && lost.is_empty())?;
-        let target = window.table.find(&pools.targets, rank)?;
+    ) -> Self {
+        let Some(target) = window.table.find(&state.pools.targets, rank) else {
+            fence(SeqCst);
+            return Self { rank, target: None, goal: 0, reach };
+        };
         // So there is nothing for a fence to order: nothing went to this rank directly.
         debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
+        let State { pools, bulks, by_channel, config, lost, begun, .. } = state;
         let element = &mut pools.targets[target];
         let goal = element.push(reach == Reach::Remote);
         let had_said_all = element.has_said_all() && window.is_granted(rank);
-        if element.holds_a_store(&pools.ops) {
+        // In a window with something due it is the next step's to decide what leaves first.
+        let may_issue = !window.dirty && lost.is_empty() && window.is_calm(rank);
+        if may_issue && element.holds_a_store(&pools.ops) {
             window.eager.on_taken(reach);
-        } else {
+        } else if may_issue {
             window.eager.on_flush(rank, reach, had_said_all);
         }
-        let has_said_all =
-            had_said_all || Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(target);
+        let has_said_all = had_said_all
+            || (may_issue && Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(target));
         if !has_said_all {
             window.dirty = true;
-            windows.note_active(id);
             *begun = true;
         }
-        Some(Self { rank, target: Some(target), goal, reach })
+        Self { rank, target: Some(target), goal, reach }
     }
 
     /// Answers whether the flush is over.

@@ -33,11 +33,11 @@ use crate::bugs::{Bug, has};
 use crate::control::{Grant, LockKind, Ticket};
 use crate::epoch::{Assert, Call, Caller, Epoch, Event, Lock, LockState};
 use crate::error::{Error, Result};
-use crate::ids::Rank;
+use crate::ids::{Rank, WindowId};
 use crate::origin::lost::error_of;
 use crate::origin::post::{ensure_target, free_target};
 use crate::pool::PoolKey;
-use crate::state::{Near, State, WindowState, request_of};
+use crate::state::{Near, State, WindowState, Windows, request_of};
 use crate::table::Closing;
 use crate::target::locks;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub(crate) struct LockSync {
     caller: Caller,
     kind: LockKind,
     no_check: bool,
+    /// The locks that the caller called for earlier on other windows are held.
+    pub(super) are_others_held: bool,
     /// Contact with the target has been made, so that it notices this rank's death, and this rank the target's.
     is_watching: bool,
     vigil: Vigil,
@@ -89,6 +91,7 @@ impl LockSync {
             caller,
             kind,
             no_check,
+            are_others_held: false,
             is_watching: false,
             vigil: Vigil::default(),
             phase: Phase::Earlier,
@@ -124,6 +127,11 @@ impl LockSync {
         }
     }
 
+    /// Who waits for locks that were called for earlier.
+    pub(super) fn waits_for_earlier(&self) -> Option<Caller> {
+        (matches!(self.phase, Phase::Earlier) && !self.no_check).then_some(self.caller)
+    }
+
     /// In whose line the call stands, and how it asks.
     pub(super) fn in_line(&self) -> InLine {
         let is_in_line = matches!(self.phase, Phase::InLine(_));
@@ -133,10 +141,8 @@ impl LockSync {
     /// Whether what the caller has called for before is held, as far as this call has to wait for it. The lock of a far rank is only
     /// promised, and the window it is of asks for its locks in order.
     fn are_earlier_held(&self, state: &mut State, window: &mut WindowState) -> bool {
-        match window.shared.near(self.rank) {
-            Some(_) => are_earlier_held(state, window, self.caller),
-            None => are_held_elsewhere(state, self.caller),
-        }
+        let are_held_here = window.shared.near(self.rank).is_none() || ask_here(state, window, self.caller);
+        are_held_here && self.are_others_held
     }
 
     fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
@@ -251,29 +257,29 @@ pub(super) fn lost_near(state: &State, window: &WindowState, rank: Rank) -> Opti
     Some(error_of(rank, "lock", failure))
 }
 
-/// Asks for the locks that a caller has called for and does not hold, on any window; answers whether all are held.
-pub(super) fn are_earlier_held(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
-    let are_held = are_held_here(state, window, caller);
-    are_held_elsewhere(state, caller) && are_held
-}
-
-/// [`are_earlier_held`] for all windows but that of the call, which is taken out now.
-fn are_held_elsewhere(state: &mut State, caller: Caller) -> bool {
+/// Asks for the locks that a caller has called for and does not hold, on other windows than the one that it locks now; answers whether
+/// all are held.
+pub(super) fn ask_elsewhere(
+    windows: &mut Windows,
+    state: &mut State,
+    here: WindowId,
+    caller: Caller,
+) -> bool {
     let mut are_held = true;
-    for id in state.windows.promising() {
-        let Some(mut other) = state.take_window(id) else { continue };
+    for id in windows.promising().into_iter().filter(|id| *id != here) {
+        let Some(mut other) = windows.borrow(state, id) else { continue };
+        let (state, other) = other.split();
         // Only what this attempt gave the engine to do keeps the caller from sleeping.
         let was_dirty = std::mem::replace(&mut other.dirty, false);
-        are_held &= are_held_here(state, &mut other, caller);
+        are_held &= ask_here(state, other, caller);
         state.begun |= other.dirty;
         other.dirty |= was_dirty;
-        state.windows.put_back(other);
     }
     are_held
 }
 
-/// [`are_earlier_held`] for one window.
-fn are_held_here(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
+/// [`ask_elsewhere`] for one window.
+pub(super) fn ask_here(state: &mut State, window: &mut WindowState, caller: Caller) -> bool {
     let Some(first) = window.epoch.first_promised_to(caller) else { return true };
     want(state, window, first);
     false

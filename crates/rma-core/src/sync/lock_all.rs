@@ -20,7 +20,7 @@
 
 use super::Vigil;
 use super::expose::watch;
-use super::lock::{are_earlier_held, lost_near};
+use super::lock::{ask_here, lost_near};
 use crate::bugs::{Bug, has};
 use crate::channel::Failure;
 use crate::control::{LockKind, LockRequest, Ticket};
@@ -40,6 +40,8 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 #[derive(Debug)]
 pub(crate) struct LockAllSync {
     caller: Caller,
+    /// The locks that the caller called for earlier on other windows are held.
+    pub(super) are_others_held: bool,
     phase: Phase,
     /// The rank with which contact has been made, so that it notices this rank's death in its line.
     watched: Option<Rank>,
@@ -66,10 +68,21 @@ impl LockAllSync {
         window.epoch.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
         if no_check {
             open(window);
-            return Self { caller, phase: Phase::Held, watched: None, vigil: Vigil::default() };
+            return Self {
+                caller,
+                are_others_held: true,
+                phase: Phase::Held,
+                watched: None,
+                vigil: Vigil::default(),
+            };
         }
         window.epoch.set_stage(Stage::Opening);
-        Self { caller, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
+        Self { caller, are_others_held: false, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
+    }
+
+    /// Who waits for locks that were called for earlier.
+    pub(super) fn waits_for_earlier(&self) -> Option<Caller> {
+        matches!(self.phase, Phase::Earlier).then_some(self.caller)
     }
 
     /// The rank in whose line the call stands.
@@ -98,7 +111,9 @@ impl LockAllSync {
         loop {
             self.phase = match std::mem::replace(&mut self.phase, Phase::Held) {
                 Phase::Held => return Ok(true),
-                Phase::Earlier if are_earlier_held(state, window, self.caller) => Phase::Next(Rank(0)),
+                Phase::Earlier if ask_here(state, window, self.caller) && self.are_others_held => {
+                    Phase::Next(Rank(0))
+                }
                 Phase::Earlier => {
                     self.phase = Phase::Earlier;
                     return Ok(false);

@@ -7,7 +7,7 @@ use crate::control::{ControlBlock, LockKind};
 use crate::epoch::{Call, Caller, Epoch, LockState, Stage};
 use crate::host::{Awaited, Group, HeldLock, Instance, Need, Place, Way};
 use crate::ids::{Peer, Rank, WindowId};
-use crate::state::{Shared, Single, State, WindowState};
+use crate::state::{Shared, Single, State, WindowState, Windows};
 use crate::trace::Sight;
 
 /// What only the call knows that waits.
@@ -22,6 +22,7 @@ pub(crate) struct InLine {
 /// What a call that has begun on a window needs, and the locks that it holds already and nothing else shows.
 pub(crate) fn needs(
     state: &State,
+    windows: &Windows,
     window: &WindowState,
     call: Call,
     in_line: InLine,
@@ -42,12 +43,12 @@ pub(crate) fn needs(
         },
         Call::Lock(rank) => {
             let here = shared.near(rank).map(|_| window);
-            let earlier = earlier(state, here, shared.id, sight);
+            let earlier = earlier(windows, here, shared.id, sight);
             let asked = in_line.kind.filter(|_| earlier.is_empty() && in_line.rank == Some(rank));
             earlier.into_iter().chain(asked.map(|kind| lock(rank, kind))).collect()
         }
         Call::LockAll => match in_line.rank {
-            None => earlier(state, Some(window), shared.id, sight),
+            None => earlier(windows, Some(window), shared.id, sight),
             Some(rank) => {
                 let taken = shared.all_near().filter(|near| near.rank < rank);
                 let held = taken.map(|near| held(shared, near.rank, LockKind::Shared, sight));
@@ -71,10 +72,10 @@ pub(crate) fn needs(
 }
 
 /// What somebody awaits, with what its operations need.
-pub(crate) fn with_operations(state: &State, sight: &Sight, mut awaited: Awaited) -> Awaited {
+pub(crate) fn with_operations(windows: &Windows, sight: &Sight, mut awaited: Awaited) -> Awaited {
     let resolved = awaited.needs.into_iter().filter_map(|need| {
         let Need::Operation(window, rank) = need else { return Some(need) };
-        let window = state.windows.get(window)?;
+        let window = windows.get(window)?;
         let shared = &*window.shared;
         let place = || place(shared, sight);
         let lock = |rank: Rank, kind| Need::Lock { window: place(), target: shared.group.peer(rank), kind };
@@ -114,10 +115,10 @@ fn asked_or_answer(
 }
 
 /// The locks that the thread called for before, on the window `id` if it is given and on others, which a lock call sees to first.
-fn earlier(state: &State, here: Option<&WindowState>, id: WindowId, sight: &Sight) -> Vec<Need> {
+fn earlier(windows: &Windows, here: Option<&WindowState>, id: WindowId, sight: &Sight) -> Vec<Need> {
     let caller = Caller::thread();
-    let others = state.windows.promising().into_iter().filter(|other| *other != id);
-    let windows = here.into_iter().chain(others.filter_map(|id| state.windows.get(id)));
+    let others = windows.promising().into_iter().filter(|other| *other != id);
+    let in_order = here.into_iter().chain(others.filter_map(|id| windows.get(id)));
     let of_window = |window: &WindowState| {
         let shared = &*window.shared;
         let kind = |rank| window.epoch.lock(rank).map(|lock| lock.kind);
@@ -131,7 +132,7 @@ fn earlier(state: &State, here: Option<&WindowState>, id: WindowId, sight: &Sigh
         });
         needs.collect::<Vec<_>>()
     };
-    windows.flat_map(of_window).collect()
+    in_order.flat_map(of_window).collect()
 }
 
 /// What a call that frees a window needs.
@@ -148,9 +149,9 @@ pub(crate) fn needs_to_create(group: &Group) -> Vec<Need> {
 
 /// The locks that this process holds and those that others hold of its own parts, as far as their words and books say; of `most`
 /// at most, and whether that is all.
-pub(crate) fn held_locks(state: &State, sight: &Sight, most: usize) -> (Vec<HeldLock>, bool) {
+pub(crate) fn held_locks(windows: &Windows, sight: &Sight, most: usize) -> (Vec<HeldLock>, bool) {
     let mut all = Vec::new();
-    for window in state.windows.iter() {
+    for window in windows.iter() {
         of_window(window, sight, &mut all);
         if all.len() > most {
             all.truncate(most);

@@ -39,7 +39,7 @@ use crate::ids::{Peer, Rank, Sequence, WindowId};
 use crate::origin::lost::abandon_all;
 use crate::state::{
     Opening, Outbox, Parting, Replies, Reply, ReplyBody, Rounds, Sent, Shared, Single, State, WindowState,
-    gone, revoked,
+    Windows, gone, revoked,
 };
 use crate::target::locks;
 use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
@@ -61,26 +61,26 @@ pub(crate) struct Came {
 
 impl State {
     /// The program has freed the window, and not together with all ranks: it becomes a ghost. Gives the error that nobody has raised.
-    pub(crate) fn leave_window(&mut self, id: WindowId) -> Option<Error> {
-        let mut window = self.take_window(id)?;
+    pub(crate) fn leave_window(&mut self, windows: &mut Windows, id: WindowId) -> Option<Error> {
+        let mut context = windows.borrow(self, id)?;
+        let (state, window) = context.split();
         // What there is of a revocation is no news to whoever frees the window.
         let late = window.error.take().filter(|_| !window.is_revoked());
         window.close(gone("window"));
         window.parting.get_or_insert_default().has_left = true;
-        self.windows.put_back(window);
-        self.begun = true;
+        state.begun = true;
         late
     }
 
     /// A ghost ends: those who have told this rank that they have left hear that it is over, but for the one that has told so.
-    pub(crate) fn end_ghost(&mut self, id: WindowId, by: Option<Peer>) {
-        self.tell_over(id, by);
-        let _ = self.remove_window(id);
+    pub(crate) fn end_ghost(&mut self, windows: &mut Windows, id: WindowId, by: Option<Peer>) {
+        self.tell_over(windows, id, by);
+        let _ = self.remove_window(windows, id);
     }
 
     /// Tells those who have left a window that is over before.
-    pub(crate) fn tell_over(&mut self, id: WindowId, by: Option<Peer>) {
-        let Some(window) = self.windows.get_mut(id) else { return };
+    pub(crate) fn tell_over(&mut self, windows: &mut Windows, id: WindowId, by: Option<Peer>) {
+        let Some(window) = windows.get_mut(id) else { return };
         let Some(parting) = &mut window.parting else { return };
         let peers = std::mem::take(&mut parting.left).into_iter().map(|rank| window.shared.group.peer(rank));
         let living = peers.filter(|peer| !self.lost.contains_key(peer) && Some(*peer) != by);
@@ -92,13 +92,18 @@ impl State {
     ///
     /// # Errors
     /// When it is not in the window's group.
-    pub(crate) fn on_left(&mut self, from: Peer, id: WindowId) -> Result<(), &'static str> {
-        if let Some(window) = self.windows.get_mut(id) {
+    pub(crate) fn on_left(
+        &mut self,
+        windows: &mut Windows,
+        from: Peer,
+        id: WindowId,
+    ) -> Result<(), &'static str> {
+        if let Some(window) = windows.get_mut(id) {
             let rank =
                 window.shared.group.rank(from).ok_or("word of a process outside the window's group")?;
             window.on_left(rank);
-            self.windows.note_active(id);
-        } else if !self.windows.is_making() {
+            windows.note_active(id);
+        } else if !windows.is_making() {
             push_over(&mut self.replies, from, id);
         } else if !self.early.contains(&(id, from)) {
             if self.early.len() >= MOST_EARLY {
@@ -112,9 +117,9 @@ impl State {
     }
 
     /// Hears again what came while windows were being made.
-    pub(crate) fn hear_early(&mut self) {
+    pub(crate) fn hear_early(&mut self, windows: &mut Windows) {
         for (id, from) in std::mem::take(&mut self.early) {
-            let _stranger = self.on_left(from, id);
+            let _stranger = self.on_left(windows, from, id);
         }
     }
 
@@ -122,13 +127,18 @@ impl State {
     ///
     /// # Errors
     /// When this one has not.
-    pub(crate) fn on_over(&mut self, from: Peer, id: WindowId) -> Result<(), &'static str> {
-        match self.windows.get(id) {
+    pub(crate) fn on_over(
+        &mut self,
+        windows: &mut Windows,
+        from: Peer,
+        id: WindowId,
+    ) -> Result<(), &'static str> {
+        match windows.get(id) {
             None => {}
             Some(window) if window.shared.group.rank(from).is_none() => {
                 return Err("word of a process outside the window's group");
             }
-            Some(window) if window.has_left() => self.end_ghost(id, Some(from)),
+            Some(window) if window.has_left() => self.end_ghost(windows, id, Some(from)),
             Some(_) => return Err("says that a window is over that is in use"),
         }
         Ok(())
@@ -155,17 +165,18 @@ impl State {
     }
 
     /// Frees a revoked window as far as that can be done now; says whether it is a ghost.
-    pub(crate) fn leave_revoked(&mut self, id: WindowId) -> bool {
-        let Some(mut window) = self.take_window(id) else { return true };
-        let are_ended = end_operations(self, &mut window);
-        let is_free = are_ended && window.target.receiving == 0 && !self.replies.owes(id, &self.bulks);
+    pub(crate) fn leave_revoked(&mut self, windows: &mut Windows, id: WindowId) -> bool {
+        let Some(mut context) = windows.borrow(self, id) else { return true };
+        let (state, window) = context.split();
+        let are_ended = end_operations(state, window);
+        let is_free = are_ended && window.target.receiving == 0 && !state.replies.owes(id, &state.bulks);
         if is_free {
-            give_locks_back(self, &mut window);
+            give_locks_back(state, window);
             window.target.exposure.close();
         }
-        self.windows.put_back(window);
+        drop(context);
         if is_free {
-            let _told = self.leave_window(id);
+            let _told = self.leave_window(windows, id);
         }
         is_free
     }

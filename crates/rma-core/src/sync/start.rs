@@ -23,10 +23,11 @@ use crate::channel::Channel;
 use crate::control::Sleep;
 use crate::epoch::{Call, Epoch, Event, Stage};
 use crate::error::{Error, Result};
-use crate::ids::{Rank, WindowId};
+use crate::ids::Rank;
 use crate::origin::issue::{Issuer, longest_short_store};
 use crate::origin::lost::error_of;
 use crate::origin::post::free_target;
+use crate::pool::PoolKey;
 use crate::state::{AccessRound, State, WindowState};
 use crate::table::Closing;
 use std::sync::Arc;
@@ -113,6 +114,22 @@ pub(crate) struct CompleteSync {
 impl CompleteSync {
     /// Begins a complete call whose legality has been checked: everything leaves as soon as its target has posted.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
+        let is_ready = state.lost.is_empty()
+            && only_held(state, window).is_some_and(|(rank, key)| {
+                !window.table.is_busy_but(&state.pools.targets, key)
+                    && window.rounds.meet.iter().all(|other| *other == rank)
+            });
+        if !is_ready {
+            return Self::close(state, window);
+        }
+        // Who has an element has been met before.
+        window.rounds.meet.clear();
+        window.dirty = false;
+        Self { is_closing: false }
+    }
+
+    /// Closes the epoch.
+    fn close(state: &mut State, window: &mut WindowState) -> Self {
         window.epoch.set_stage(Stage::Closing);
         window.shared.members.iter().for_each(|member| member.gate.close());
         // SYNC POINT P3
@@ -146,57 +163,26 @@ impl CompleteSync {
         Self { is_closing: true }
     }
 
-    /// Begins a complete call of an epoch that reaches one neighbor, where the window lies: nothing is under way to it but what is
-    /// held back, if anything, and takes the word along when the neighbor has posted. `None` when the ordinary way has to see to it.
-    pub(crate) fn begin_calmly(state: &mut State, id: WindowId) -> Option<Self> {
-        let State { windows, pools, config, lost, .. } = state;
-        let window = windows.get_mut(id).filter(|_| lost.is_empty())?;
-        let rank = window.only_started()?;
-        let key = window.table.find(&pools.targets, rank)?;
-        let is_ready = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
-        if !is_ready
-            || window.table.is_busy_but(&pools.targets, key)
-            || window.rounds.meet.iter().any(|other| *other != rank)
-        {
-            return None;
-        }
-        // Who has an element has been met before.
-        window.rounds.meet.clear();
-        window.dirty = false;
-        Some(Self { is_closing: false })
-    }
-
     /// Whether it waits for nothing but the post of a neighbor, which is a packet.
     pub(crate) fn waits_for_post(&self) -> bool {
         !self.is_closing
     }
 
-    /// [`CompleteSync::poll`] of such a call; `None` when the ordinary way has to see to it from here on.
-    pub(crate) fn poll_calmly(
-        &self,
-        channel: &mut dyn Channel,
-        state: &mut State,
-        id: WindowId,
-    ) -> Option<bool> {
-        let State { windows, pools, bulks, by_channel, config, .. } = state;
-        let window = windows.get_mut(id)?;
-        let rank = window.only_started()?;
-        let key = window.table.find(&pools.targets, rank)?;
-        if !pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config)) {
-            return None;
-        }
+    /// Goes on with a call for one neighbor, to which nothing is under way but what is held back, if anything: that takes the word along
+    /// when the neighbor has posted. Answers whether the call is over; `None` when more than that is to be done.
+    fn ride(channel: &mut dyn Channel, state: &mut State, window: &mut WindowState) -> Option<bool> {
+        let (_, key) = only_held(state, window)?;
         if window.epoch.state() == Epoch::PscwIssued {
             return Some(false);
         }
+        let State { pools, bulks, by_channel, config, .. } = state;
         // SYNC POINT P3
         fence(SeqCst);
         if !(Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
             return None;
         }
-        let mut window = windows.take_out(id)?;
         window.epoch.access.close();
         window.epoch.on(Event::Complete);
-        windows.put_back(window);
         Some(true)
     }
 
@@ -204,10 +190,18 @@ impl CompleteSync {
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED` when a target is lost; the epoch is over then too.
-    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+    pub(crate) fn poll(
+        &mut self,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        window: &mut WindowState,
+    ) -> Result<bool> {
         if !self.is_closing {
+            if let Some(is_over) = Self::ride(channel, state, window) {
+                return Ok(is_over);
+            }
             window.check(&state.pools, Call::Complete, "complete")?;
-            *self = Self::begin(state, window);
+            *self = Self::close(state, window);
         }
         for rank in window.epoch.access.missing().collect::<Vec<_>>() {
             if state.lost.contains_key(&window.shared.group.peer(rank)) {
@@ -242,6 +236,14 @@ impl CompleteSync {
         window.epoch.on(Event::Complete);
         error.map_or(Ok(true), Err)
     }
+}
+
+/// The only target of the epoch, a neighbor, and its element, if nothing waits there but a short store.
+fn only_held(state: &State, window: &WindowState) -> Option<(Rank, PoolKey)> {
+    let rank = window.only_started()?;
+    let key = window.table.find(&state.pools.targets, rank)?;
+    let most = longest_short_store(&state.config);
+    state.pools.targets[key].holds_a_store_at_most(&state.pools.ops, most).then_some((rank, key))
 }
 
 fn lost_among(

@@ -2,12 +2,14 @@
 
 use super::{
     CompleteSync, FenceSync, FlushAllSync, FlushSync, InLine, LockAllSync, LockSync, PromisedSync, StartSync,
-    UnlockAllSync, UnlockSync, WaitSync,
+    UnlockAllSync, UnlockSync, WaitSync, lock,
 };
+use crate::channel::Channel;
 use crate::control::LockKind;
 use crate::error::Result;
 use crate::host::Host;
-use crate::state::{GivenUp, State, WindowState};
+use crate::ids::WindowId;
+use crate::state::{GivenUp, State, WindowState, Windows};
 use crate::sync::parting;
 
 /// The protocols.
@@ -40,12 +42,34 @@ impl SyncStep {
         }
     }
 
+    /// Sees to the locks that the caller called for earlier on other windows, before [`SyncStep::poll`] of a call that comes behind them.
+    pub(crate) fn ask_elsewhere(&mut self, windows: &mut Windows, state: &mut State, here: WindowId) {
+        let (caller, are_held) = match self {
+            Self::Lock(lock) => (lock.waits_for_earlier(), &mut lock.are_others_held),
+            Self::LockAll(lock) => (lock.waits_for_earlier(), &mut lock.are_others_held),
+            _ => return,
+        };
+        if let Some(caller) = caller {
+            *are_held = lock::ask_elsewhere(windows, state, here, caller);
+        }
+    }
+
+    /// Whether a poll changes nothing that is known of the window outside the engine, and raises nothing.
+    pub(crate) fn keeps(&self, window: &WindowState) -> bool {
+        match self {
+            Self::Flush(_) => window.error.is_none(),
+            Self::Fence(fence) => fence.keeps(window),
+            _ => false,
+        }
+    }
+
     /// Advances; answers whether the call is over.
     ///
     /// # Errors
     /// Those of the call.
     pub(crate) fn poll(
         &mut self,
+        channel: &mut dyn Channel,
         state: &mut State,
         window: &mut WindowState,
         host: &dyn Host,
@@ -60,7 +84,7 @@ impl SyncStep {
             Self::LockAll(lock) => lock.poll(state, window),
             Self::UnlockAll(unlock) => unlock.poll(state, window),
             Self::Start(start) => Ok(start.poll(state, window)),
-            Self::Complete(complete) => complete.poll(state, window),
+            Self::Complete(complete) => complete.poll(channel, state, window),
             Self::Wait(wait) => wait.poll(state, window),
             Self::Promised(promised) => promised.poll(state, window),
         }
@@ -68,8 +92,14 @@ impl SyncStep {
 }
 
 impl GivenUp for SyncStep {
-    fn advance(&mut self, state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<bool> {
-        self.poll(state, window, host)
+    fn advance(
+        &mut self,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        window: &mut WindowState,
+        host: &dyn Host,
+    ) -> Result<bool> {
+        self.poll(channel, state, window, host)
     }
 
     fn end(self: Box<Self>, state: &mut State, window: &mut WindowState) {

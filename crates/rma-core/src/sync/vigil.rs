@@ -7,7 +7,7 @@
 
 use crate::host::Vitals;
 use crate::ids::Rank;
-use crate::state::{Near, Shared, State, WindowState};
+use crate::state::{Near, Shared, State, WindowState, Windows};
 use crate::target::{locks, recovery};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,20 +45,19 @@ impl Vigil {
 
 impl State {
     /// Asks after those who share the locks of this process, if it was rung and somebody holds them or waits for them.
-    pub(crate) fn ask_if_rung(&mut self) {
+    pub(crate) fn ask_if_rung(&mut self, windows: &mut Windows) {
         if !self.suspicion.is_rung {
             return;
         }
         let is_frozen = |window: &&WindowState| window.shared.own().control.lock_state().is_frozen();
-        let frozen: Vec<_> = self.windows.iter().filter(is_frozen).map(|window| window.shared.id).collect();
+        let frozen: Vec<_> = windows.iter().filter(is_frozen).map(|window| window.shared.id).collect();
         for id in frozen {
-            if let Some(mut window) = self.windows.take_out(id) {
-                recovery::reopen(&mut window);
-                self.windows.put_back(window);
+            if let Some(context) = windows.borrow(self, id) {
+                recovery::reopen(context.window);
             }
         }
         let is_used = |shared: &Shared| !shared.own().control.lock_state().is_idle();
-        let used = self.windows.iter().filter(|window| is_used(&window.shared));
+        let used = windows.iter().filter(|window| is_used(&window.shared));
         let shared: Vec<_> = used.map(|window| Arc::clone(&window.shared)).collect();
         if shared.is_empty() {
             self.suspicion.is_rung = false;

@@ -38,8 +38,7 @@
 use super::pending::unexpected;
 use crate::error::Result;
 use crate::host::{Combine, Group, Host, HostRequest, Outcome};
-use crate::state::State;
-use crate::state::indices::{Agreement, Place, Reach};
+use crate::state::indices::{Agreement, Indices, Place, Reach};
 
 /// The agreement of one creation, under way.
 pub(super) struct Agreeing {
@@ -65,8 +64,8 @@ pub(super) enum Agreed {
 
 impl Agreeing {
     /// Lines a creation up whose first offer was in vain. `group` is its own part of the group.
-    pub(super) fn begin(state: &mut State, creation: u64, time: u64, group: Group) -> Self {
-        state.windows.indices.line_up(creation, Place { time, context: group.context() });
+    pub(super) fn begin(indices: &mut Indices, creation: u64, time: u64, group: Group) -> Self {
+        indices.line_up(creation, Place { time, context: group.context() });
         Self { creation, group, reach: Reach::Half, step: Step::Waiting }
     }
 
@@ -82,20 +81,25 @@ impl Agreeing {
     ///
     /// # Errors
     /// When a rank is lost.
-    pub(super) fn poll(&mut self, state: &mut State, host: &dyn Host) -> Result<Option<Agreed>> {
+    pub(super) fn poll(
+        &mut self,
+        indices: &mut Indices,
+        begun: &mut bool,
+        host: &dyn Host,
+    ) -> Result<Option<Agreed>> {
         loop {
             self.step = match self.step {
-                Step::Waiting if !state.windows.indices.has_turn(self.creation) => return Ok(None),
+                Step::Waiting if !indices.has_turn(self.creation) => return Ok(None),
                 Step::Waiting => {
-                    state.begun = true;
+                    *begun = true;
                     Step::Gathering(host.begin_barrier(&self.group)?)
                 }
                 Step::Gathering(request) => {
                     if host.poll(request)?.is_none() {
                         return Ok(None);
                     }
-                    state.begun = true;
-                    let offer = state.windows.indices.offer(self.creation, self.reach);
+                    *begun = true;
+                    let offer = indices.offer(self.creation, self.reach);
                     Step::Offering(host.begin_reduce(&self.group, Combine::BitAnd, &offer)?)
                 }
                 Step::Offering(request) => {
@@ -104,7 +108,7 @@ impl Agreeing {
                         Some(Outcome::Values(combined)) => combined,
                         Some(outcome) => return Err(unexpected(&outcome)),
                     };
-                    match (state.windows.indices.agree(self.creation, &combined), self.reach) {
+                    match (indices.agree(self.creation, &combined), self.reach) {
                         (Agreement::Index(index), _) => return Ok(Some(Agreed::Index(index))),
                         (Agreement::Disjoint, Reach::All) => return Ok(Some(Agreed::UsedUp)),
                         (Agreement::Disjoint, Reach::Half) => {

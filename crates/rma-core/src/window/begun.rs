@@ -1,8 +1,20 @@
-//! A synchronization call as a value: one of the protocols, begun and not yet over.
+//! A synchronization call as a value: one of the protocols, begun and not yet over; how all of them are begun, polled and waited for.
+//!
+//! The fast path and the slow path differ in one thing: a call that only uses an open epoch ([`WindowState::only_uses`]) is legal, and
+//! changes nothing that others know of the window, so neither is looked at.
 
+use super::calls::Window;
 use super::dropped::Guard;
+use super::waits::awaits;
+use crate::channel::Channel;
 use crate::epoch::Call;
-use crate::sync::SyncStep;
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::Rank;
+use crate::progress::Core;
+use crate::state::{State, WindowState, gone};
+use crate::sync::{InLine, SyncStep, parting};
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A synchronization call under way: what `begin_…` gives and [`Window::poll_sync`](crate::window::Window::poll_sync)
 /// advances.
@@ -34,4 +46,149 @@ impl Sync {
             step => matches!(step, Flush(_) | FlushAll(_) | Promised(_) | Unlock(_) | UnlockAll(_)),
         }
     }
+}
+
+impl Window {
+    pub(super) fn begin(
+        &self,
+        call: Call,
+        name: &'static str,
+        start: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> Result<SyncStep>,
+    ) -> Result<Sync> {
+        self.engine().with(|core| self.begin_in(core, call, name, start))
+    }
+
+    /// Begins a call for locks, which first sees to those that were called for on other windows.
+    pub(super) fn begin_and_poll(
+        &self,
+        call: Call,
+        name: &'static str,
+        start: impl FnOnce(&mut State, &mut WindowState) -> Result<SyncStep>,
+    ) -> Result<Sync> {
+        self.engine().with(|core| {
+            let mut sync = self.begin_in(core, call, name, |_, state, window| start(state, window))?;
+            self.advance(core, &mut sync, name)?;
+            Ok(sync)
+        })
+    }
+
+    fn begin_in(
+        &self,
+        core: &mut Core,
+        call: Call,
+        name: &'static str,
+        start: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> Result<SyncStep>,
+    ) -> Result<Sync> {
+        let Core { channel, state, windows, .. } = core;
+        // The fast path: in an epoch that the call can only use it is legal, and nothing changes but operations.
+        if let Some(window) = windows.get_mut(self.id()).filter(|window| window.only_uses(call)) {
+            let step = start(&mut **channel, state, window)?;
+            self.engine().sight().look_at_epochs(window, call);
+            if window.is_active() {
+                windows.note_active(self.id());
+            }
+            return Ok(Sync(step, call, None));
+        }
+        state.begun = true;
+        let Some(mut context) = windows.borrow(state, self.id()) else { return Err(gone(name)) };
+        let (state, window) = context.split();
+        // Until the borrow ends no lock call slips in between the check and what follows.
+        window.shared.latch.close();
+        window.absorb();
+        let begun = window
+            .check_open(name)
+            .and_then(|()| window.check_dropped(name))
+            .and_then(|()| check_hints(window, call, name))
+            .and_then(|()| window.check(&state.pools, call, name))
+            .and_then(|()| start(&mut **channel, state, window));
+        self.engine().sight().look_at_epochs(window, call);
+        begun.map(|step| Sync(step, call, None))
+    }
+
+    pub(super) fn advance(&self, core: &mut Core, sync: &mut Sync, name: &'static str) -> Result<bool> {
+        if sync.1.rank() == Some(Rank::NULL) {
+            // Nobody's errors either: those of other ranks stay for a call that is about them.
+            return Ok(true);
+        }
+        let Core { channel, state, windows, .. } = core;
+        sync.0.ask_elsewhere(windows, state, self.id());
+        let tells_others = matches!(sync.0, SyncStep::Fence(_) | SyncStep::Complete(_));
+        // The fast path, as where a call begins.
+        let is_over = if let Some(window) = windows.get_mut(self.id()).filter(|window| sync.0.keeps(window)) {
+            let is_over = self.poll_on(&mut **channel, state, window, sync, name)?;
+            if window.is_active() {
+                windows.note_active(self.id());
+            }
+            is_over
+        } else {
+            let Some(mut context) = windows.borrow(state, self.id()) else { return Err(gone(name)) };
+            let (state, window) = context.split();
+            if matches!(sync.0, SyncStep::Lock(_)) {
+                // It may have waited for locks of other windows with this one open: nobody slips in between its check and its lock.
+                window.shared.latch.close();
+                window.absorb();
+            }
+            if window.is_revoked() {
+                parting::give_up(std::mem::replace(&mut sync.0, SyncStep::Done), state, window);
+                state.begun = true;
+                return window.check_open(name).map(|()| true);
+            }
+            self.poll_on(&mut **channel, state, window, sync, name)?
+        };
+        // No step may follow: the caller computes, and others wait for the word of this call.
+        if is_over && tells_others && core.channel.keeps_packets() && !core.channel.is_quiet() {
+            core.flush();
+        }
+        Ok(is_over)
+    }
+
+    fn poll_on(
+        &self,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        window: &mut WindowState,
+        sync: &mut Sync,
+        name: &'static str,
+    ) -> Result<bool> {
+        let was_dirty = std::mem::replace(&mut window.dirty, false);
+        let over = sync.0.poll(channel, state, window, self.engine().host());
+        let over = match over {
+            // Opening calls have raised what went wrong before they began.
+            Ok(true) if sync.opens() => Ok(true),
+            Ok(true) => window.raise(name).map(|()| true),
+            other => other.map_err(|error| error.in_call(name)),
+        };
+        state.begun |= window.dirty;
+        window.dirty |= was_dirty;
+        if !matches!(over, Ok(false)) {
+            sync.0 = SyncStep::Done;
+        }
+        self.engine().sight().look_at_epochs(window, sync.1);
+        over
+    }
+
+    /// Drives the engine until a synchronization call is over.
+    pub(super) fn finish(&self, name: &'static str, sync: &mut Sync) -> Result<()> {
+        let (engine, id, call) = (self.engine(), self.id(), sync.1);
+        let in_line = Cell::new(InLine::default());
+        let describe = |core: &Core| awaits(core, id, call, in_line.get(), engine);
+        let is_for_packets = sync.waits_for_packets();
+        engine.wait_for(name, is_for_packets, &describe, &mut |core| {
+            let is_over = self.advance(core, sync, name)?;
+            if !is_over && matches!(sync.0, SyncStep::Lock(_) | SyncStep::LockAll(_)) {
+                in_line.set(sync.0.in_line());
+            }
+            Ok(is_over.then_some(()))
+        })
+    }
+}
+
+/// Whether the call keeps what the program has promised.
+#[inline]
+fn check_hints(window: &WindowState, call: Call, name: &'static str) -> Result<()> {
+    if matches!(call, Call::Lock(_) | Call::LockAll) && window.shared.no_locks.load(Relaxed) {
+        let cause = "the window has the hint no_locks, which says that nobody locks it";
+        return Err(Error::new(ErrorClass::RmaSync, name, cause));
+    }
+    Ok(())
 }

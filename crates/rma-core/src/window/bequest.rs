@@ -5,12 +5,14 @@
 //! (`control/unfinished.rs`), which is read there, or asked for.
 
 use super::calls::Window;
+use crate::channel::Channel;
 use crate::control::{REPORT_LEN, UnfinishedReport};
 use crate::datatype::Scatter;
 use crate::epoch::Call;
 use crate::error::Result;
 use crate::ids::{Disp, Rank};
 use crate::mem::WriteSpan;
+use crate::state::{State, WindowState};
 use crate::sync::{PromisedSync, SyncStep};
 use crate::table::{OpData, OpKind, Operation};
 
@@ -32,7 +34,7 @@ impl Window {
             return Ok(near.take_bequest());
         }
         let took = |core: &mut crate::progress::Core| {
-            core.state.windows.get_mut(self.id()).is_some_and(|window| window.bequests.remove(&target))
+            core.windows.get_mut(self.id()).is_some_and(|window| window.bequests.remove(&target))
         };
         Ok(self.engine().with(took))
     }
@@ -86,7 +88,9 @@ impl Window {
     fn await_lock(&self, target: Rank, call: &'static str) -> Result<()> {
         self.shared().check_rank(target, call)?;
         self.settle_dropped(call)?;
-        let promised = |_: &mut _, _: &mut _| Ok(SyncStep::Promised(PromisedSync::begin(target)));
+        let promised = |_: &mut dyn Channel, _: &mut State, _: &mut WindowState| {
+            Ok(SyncStep::Promised(PromisedSync::begin(target)))
+        };
         let mut sync = self.begin(Call::Flush(target), call, promised)?;
         self.finish(call, &mut sync)
     }

@@ -11,8 +11,9 @@ use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
 use crate::origin::lone_fetch::{FetchCall, OPERAND_BYTES};
-use crate::origin::pack::{self, Small};
+use crate::origin::pack::Small;
 use crate::origin::post::post;
+use crate::progress::Core;
 use crate::state::{Flavor, Member, Shared, gone};
 use crate::table::{OpKind, Operation, Target};
 use crate::wire::Store;
@@ -267,8 +268,8 @@ impl Window {
     /// Number of operations of this rank whose buffers the engine may still use.
     pub fn outstanding(&self) -> u64 {
         self.engine.with(|core| {
-            let state = &mut core.state;
-            let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
+            let Core { state, windows, .. } = core;
+            let Some(window) = windows.get_mut(self.shared.id) else { return 0 };
             let targets = window.table.keys(&state.pools.targets);
             let of_table: u64 = targets
                 .iter()
@@ -282,8 +283,8 @@ impl Window {
     /// Number of operations on `target` whose buffers the engine may still use.
     pub fn outstanding_to(&self, target: Rank) -> u64 {
         self.engine.with(|core| {
-            let state = &mut core.state;
-            let Some(window) = state.windows.get_mut(self.shared.id) else { return 0 };
+            let Core { state, windows, .. } = core;
+            let Some(window) = windows.get_mut(self.shared.id) else { return 0 };
             let target = window.table.find(&state.pools.targets, target).map(|key| &state.pools.targets[key]);
             let of_target = |target: &Target| {
                 target.pending.len() + target.issued.len() + u64::from(target.awaits.is_some())
@@ -373,7 +374,7 @@ impl Window {
         let _call = self.engine.sight().call(call, Some(self.shared.id), Some(target));
         let mut rest = None;
         let is_pack_full = self.engine.with(|core| {
-            if small.is_some_and(|small| pack::join(&mut core.state, &self.shared, target, &small)) {
+            if small.is_some_and(|small| self.joins_pack(core, target, &small)) {
                 return Ok(false);
             }
             rest = Some(make());
@@ -403,15 +404,16 @@ impl Window {
             format!("earlier operations to end, to make room for one on rank {target} ({window})").into()
         };
         self.engine.wait(call, &describe, &mut |core| {
-            let Some(mut window) = core.state.take_window(self.shared.id) else { return Err(gone(call)) };
+            let Core { channel, state, windows, .. } = core;
+            let Some(mut context) = windows.borrow(state, self.shared.id) else { return Err(gone(call)) };
+            let (state, window) = context.split();
             // Only what this attempt gave the engine to do keeps the caller from sleeping.
             let was_dirty = std::mem::replace(&mut window.dirty, false);
             let posted = window
                 .check_open(call)
-                .and_then(|()| post(&mut core.state, &mut window, &*core.channel, target, &mut rest, call));
-            core.state.begun |= window.dirty;
+                .and_then(|()| post(state, window, &**channel, target, &mut rest, call));
+            state.begun |= window.dirty;
             window.dirty |= was_dirty;
-            core.state.windows.put_back(window);
             posted?;
             Ok(rest.is_none().then_some(()))
         })

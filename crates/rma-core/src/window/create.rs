@@ -94,21 +94,13 @@ impl WindowCreation {
         // A rank whose arguments are wrong asks for no memory.
         let asks = if fault.is_none() { spec } else { WindowSpec::Dynamic };
         let (number, phase) = engine.with(|core| {
-            let (state, host) = (&mut core.state, engine.host());
+            let (windows, state, host) = (&mut core.windows, &mut core.state, engine.host());
             state.begun = true;
             let alike = state.config.alike();
-            let mine = [
-                len,
-                !len,
-                unit,
-                !unit,
-                !state.windows.indices.clock(),
-                u64::from(fault.is_none()),
-                alike,
-                !alike,
-            ];
+            let mine =
+                [len, !len, unit, !unit, !windows.indices.clock(), u64::from(fault.is_none()), alike, !alike];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
-            let (number, offer) = state.windows.indices.begin();
+            let (number, offer) = windows.indices.begin();
             let phase = Phase::Together {
                 compare: Pending::Waiting(compare),
                 offer: Pending::begun(host.begin_reduce(&group, Combine::BitAnd, &offer)),
@@ -142,7 +134,7 @@ impl WindowCreation {
 
     pub(crate) fn poll_in(&mut self, core: &mut Core) -> Result<Option<Window>> {
         let polled = self.go_on(core);
-        if core.state.windows.indices.take_news() {
+        if core.windows.indices.take_news() {
             // Other threads' creations may have waited for this one's end.
             self.engine.waiting().on_moved();
         }
@@ -163,7 +155,7 @@ impl WindowCreation {
                     let unlike = compare.success().and_then(|values| self.unlike(core, values));
                     let failed = compare.failure().or(offer.failure().filter(|_| came[0]));
                     if let Some(error) = unlike.or(failed) {
-                        core.state.windows.indices.withdraw(self.number);
+                        core.windows.indices.withdraw(self.number);
                         [compare, offer, segment].into_iter().for_each(|pending| pending.abandon(host));
                         core.state.begun = true;
                         return Err(error);
@@ -173,19 +165,19 @@ impl WindowCreation {
                         return Ok(None);
                     }
                     let decided = self.on_together(core, compare, offer, segment);
-                    decided.inspect_err(|_| core.state.windows.indices.withdraw(self.number))?;
+                    decided.inspect_err(|_| core.windows.indices.withdraw(self.number))?;
                 }
                 Phase::Agree { mut agreeing, compared, segment } => {
-                    let agreed = agreeing.poll(&mut core.state, host);
-                    match agreed.inspect_err(|_| core.state.windows.indices.withdraw(self.number))? {
+                    let agreed = agreeing.poll(&mut core.windows.indices, &mut core.state.begun, host);
+                    match agreed.inspect_err(|_| core.windows.indices.withdraw(self.number))? {
                         None => {
                             self.phase = Phase::Agree { agreeing, compared, segment };
                             return Ok(None);
                         }
                         Some(Agreed::Index(index)) => self.on_agreed(core, index, &compared, segment)?,
                         Some(Agreed::UsedUp) => {
-                            core.state.windows.indices.withdraw(self.number);
-                            return Err(used_up(core.state.windows.indices.most()));
+                            core.windows.indices.withdraw(self.number);
+                            return Err(used_up(core.windows.indices.most()));
                         }
                     }
                 }
@@ -223,11 +215,11 @@ impl WindowCreation {
         let compared = self.on_compared(core, &compare.values()?)?;
         // From here on in no order with what else the communicator is used for, another creation included.
         self.group = self.group.part(part_of(compared.time));
-        match core.state.windows.indices.agree(self.number, &offer.values()?) {
+        match core.windows.indices.agree(self.number, &offer.values()?) {
             Agreement::Index(index) => self.on_agreed(core, index, &compared, segment.segment()),
             Agreement::Retry | Agreement::Disjoint => {
                 let group = self.group.clone();
-                let agreeing = Agreeing::begin(&mut core.state, self.number, compared.time, group);
+                let agreeing = Agreeing::begin(&mut core.windows.indices, self.number, compared.time, group);
                 self.phase = Phase::Agree { agreeing, compared, segment: segment.segment() };
                 Ok(())
             }
@@ -269,7 +261,7 @@ impl WindowCreation {
         let has_bounds = self.spec.flavor() != Flavor::Dynamic;
         let is_uniform = has_bounds && *min_len == !*max_len && *min_unit == !*max_unit;
         let time = !*clock + 1;
-        core.state.windows.indices.note_time(time);
+        core.windows.indices.note_time(time);
         Ok(Compared { uniform: is_uniform.then_some((*min_len, *min_unit)), time })
     }
 
@@ -301,7 +293,7 @@ impl WindowCreation {
         let slots = state.config.slots as usize;
         let fence_packets = state.config.fence_packets;
         let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_packets);
-        state.windows.insert(window);
+        core.windows.insert(window);
         Ok(shared)
     }
 
@@ -444,7 +436,7 @@ fn used_up(most: usize) -> Error {
 /// Ends a meeting that has failed: others may have been told its end, and have the window.
 fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
     if shared.is_some() {
-        let _ = core.state.leave_window(id);
+        let _ = core.state.leave_window(&mut core.windows, id);
     } else {
         discard(core, id, false);
     }
@@ -453,9 +445,9 @@ fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
 /// Gives back the id that was agreed on, and the window if it has been entered.
 fn discard(core: &mut Core, id: WindowId, is_entered: bool) {
     if is_entered {
-        let _ = core.state.remove_window(id);
+        let _ = core.state.remove_window(&mut core.windows, id);
     } else {
-        core.state.windows.indices.give_back(id.index);
+        core.windows.indices.give_back(id.index);
     }
 }
 
@@ -469,7 +461,7 @@ impl Drop for WindowCreation {
             return;
         }
         engine.with(|core| {
-            core.state.windows.indices.withdraw(*number);
+            core.windows.indices.withdraw(*number);
             let host = engine.host();
             match phase {
                 Phase::Together { compare, offer, segment } => {
@@ -483,7 +475,7 @@ impl Drop for WindowCreation {
                 Phase::Over => {}
             }
             core.state.begun = true;
-            if core.state.windows.indices.take_news() {
+            if core.windows.indices.take_news() {
                 engine.waiting().on_moved();
             }
         });

@@ -20,7 +20,8 @@ use crate::epoch::Call;
 use crate::error::Result;
 use crate::fork;
 use crate::ids::WindowId;
-use crate::state::{State, gone};
+use crate::progress::Core;
+use crate::state::gone;
 use crate::sync::{StartSync, SyncStep, parting};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -57,7 +58,9 @@ impl Guard {
     fn give_up(self, step: SyncStep, call: Call) {
         let Some(engine) = self.engine.upgrade() else { return };
         engine.with(|core| {
-            let Some(mut window) = core.state.take_window(self.id) else { return };
+            let Core { state, windows, .. } = core;
+            let Some(mut context) = windows.borrow(state, self.id) else { return };
+            let (state, window) = context.split();
             window.shared.latch.close();
             window.absorb();
             match step {
@@ -67,19 +70,18 @@ impl Guard {
                 | SyncStep::FlushAll(_)
                 | SyncStep::Promised(_)
                 | SyncStep::Wait(_) => {}
-                step if window.is_revoked() => parting::give_up(step, &mut core.state, &mut window),
-                SyncStep::Lock(lock) => lock.give_up(&mut window),
-                SyncStep::LockAll(mut lock) => lock.give_up(&mut core.state, &mut window),
-                SyncStep::Start(_) => StartSync::give_up(&mut window),
+                step if window.is_revoked() => parting::give_up(step, state, window),
+                SyncStep::Lock(lock) => lock.give_up(window),
+                SyncStep::LockAll(mut lock) => lock.give_up(state, window),
+                SyncStep::Start(_) => StartSync::give_up(window),
                 SyncStep::Fence(_) | SyncStep::Unlock(_) | SyncStep::UnlockAll(_) | SyncStep::Complete(_) => {
                     window.dropped.steps.push(Box::new(step));
                     window.shared.has_dropped.store(true, Relaxed);
                 }
             }
             // Other threads may have waited for the window's state, and the step that follows for what was begun.
-            (core.state.told, core.state.begun) = (true, true);
-            engine.sight().look_at_epochs(&window, call);
-            core.state.windows.put_back(window);
+            (state.told, state.begun) = (true, true);
+            engine.sight().look_at_epochs(window, call);
         });
         // Who waits for a lock that was given back hears of it now.
         engine.poll();
@@ -99,10 +101,10 @@ impl Window {
     #[cold]
     fn wait_for_dropped(&self, name: &'static str) -> Result<()> {
         let (id, sight) = (self.id(), self.engine().sight());
-        let describe = |_: &State| {
+        let describe = |_: &Core| {
             format!("the end of a call that was begun and dropped ({})", sight.describe_window(id)).into()
         };
-        self.engine().wait(name, &describe, &mut |core| match core.state.windows.get(id) {
+        self.engine().wait(name, &describe, &mut |core| match core.windows.get(id) {
             None => Err(gone(name)),
             Some(window) => Ok((!window.dropped.has_steps()).then_some(())),
         })

@@ -61,7 +61,7 @@ impl Window {
     }
 
     fn regions(&self, call: &'static str) -> Result<&Regions> {
-        self.engine().with(|core| match core.state.windows.get(self.id()) {
+        self.engine().with(|core| match core.windows.get(self.id()) {
             Some(window) => window.check_open(call),
             None => Err(gone(call)),
         })?;

@@ -13,7 +13,7 @@ use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};
 use crate::progress::Core;
-use crate::state::{QuickCalls, State, WindowState, gone};
+use crate::state::{QuickCalls, WindowState, gone};
 use crate::sync::is_open;
 use std::fmt;
 
@@ -42,20 +42,17 @@ impl WindowFree {
     pub(crate) fn begin(window: Window) -> Result<Self, (Window, Error)> {
         let phase = window.engine().with(|core| {
             core.state.begun = true;
-            match core.state.take_window(window.id()) {
-                None => Err(gone(CALL)),
-                Some(mut state) => {
-                    state.absorb();
-                    let phase = match state.is_revoked() {
-                        true if !state.has_left() => Ok(Phase::Leaving),
-                        _ => state
-                            .check_open(CALL)
-                            .and_then(|()| state.check(&core.state.pools, Call::Free, CALL))
-                            .map(|()| Phase::Draining),
-                    };
-                    core.state.windows.put_back(state);
-                    phase
-                }
+            let Some(mut context) = core.windows.borrow(&mut core.state, window.id()) else {
+                return Err(gone(CALL));
+            };
+            let (state, window) = context.split();
+            window.absorb();
+            match window.is_revoked() {
+                true if !window.has_left() => Ok(Phase::Leaving),
+                _ => window
+                    .check_open(CALL)
+                    .and_then(|()| window.check(&state.pools, Call::Free, CALL))
+                    .map(|()| Phase::Draining),
             }
         });
         match phase {
@@ -72,7 +69,7 @@ impl WindowFree {
         let engine = self.window.engine().clone();
         let id = self.window.id();
         let _call = engine.sight().call(CALL, Some(id), None);
-        let describe = |state: &State| awaits_to_free(state, id, &engine);
+        let describe = |core: &Core| awaits_to_free(core, id, &engine);
         engine.wait(CALL, &describe, &mut |core| Ok(self.poll_in(core)?.then_some(())))
     }
 
@@ -88,7 +85,7 @@ impl WindowFree {
 
     pub(crate) fn poll_in(&mut self, core: &mut Core) -> Result<bool> {
         let host = self.window.engine().host();
-        if core.state.windows.get(self.window.id()).is_some_and(WindowState::is_revoked) {
+        if core.windows.get(self.window.id()).is_some_and(WindowState::is_revoked) {
             self.phase = leave(std::mem::replace(&mut self.phase, Phase::Over), host);
         }
         loop {
@@ -114,7 +111,7 @@ impl WindowFree {
                     Err(error) => Phase::Failing(error),
                 },
                 Phase::Releasing => {
-                    let window = core.state.windows.get_mut(self.window.id());
+                    let window = core.windows.get_mut(self.window.id());
                     if window.is_some_and(|window| window.target.is_locked(&window.shared)) {
                         self.phase = Phase::Releasing;
                         return Ok(false);
@@ -130,7 +127,7 @@ impl WindowFree {
                     return self.end(core, Some(error));
                 }
                 Phase::Leaving => {
-                    if !core.state.leave_revoked(self.window.id()) {
+                    if !core.state.leave_revoked(&mut core.windows, self.window.id()) {
                         self.phase = Phase::Leaving;
                         return Ok(false);
                     }
@@ -146,15 +143,15 @@ impl WindowFree {
         let shared = self.window.shared();
         // Operations to lost ranks have been abandoned, so every element is idle.
         let late = if error.is_some() {
-            core.state.leave_window(shared.id)
+            core.state.leave_window(&mut core.windows, shared.id)
         } else {
             shared.door.set_open(false);
             // No lock call gets past this any more, nor any other that needs no engine's lock.
             shared.latch.close();
             shared.active.set_calls(QuickCalls::default());
             // Those who could not come to the meeting's end have told so.
-            core.state.tell_over(shared.id, None);
-            core.state.remove_window(shared.id)
+            core.state.tell_over(&mut core.windows, shared.id, None);
+            core.state.remove_window(&mut core.windows, shared.id)
         };
         self.window.engine().sight().forget_window(shared.id);
         match error.or(late) {
@@ -178,18 +175,18 @@ fn leave(phase: Phase, host: &dyn Host) -> Phase {
 
 /// Whether channels still read or write the window's memory, or will.
 fn is_accessed(core: &mut Core, window: &Window) -> bool {
-    let state = &mut core.state;
-    let Some(entry) = state.windows.get_mut(window.id()) else { return false };
+    let Core { state, windows, .. } = core;
+    let Some(entry) = windows.get_mut(window.id()) else { return false };
     entry.target.receiving > 0 || state.replies.owes(window.id(), &state.bulks)
 }
 
 /// Whether this rank owes nothing on the window, in either role.
 fn is_drained(core: &mut Core, window: &Window, host: &dyn Host) -> Result<bool> {
-    let state = &mut core.state;
-    let Some(mut entry) = state.take_window(window.id()) else { return Err(gone(CALL)) };
-    let is_open = is_open(state, &mut entry, host);
+    let Some(mut context) = core.windows.borrow(&mut core.state, window.id()) else { return Err(gone(CALL)) };
+    let (state, entry) = context.split();
+    let is_open = is_open(state, entry, host);
     let has_waiters = entry.target.has_waiters() || !entry.rounds.is_empty() || !entry.dropped.is_empty();
-    state.windows.put_back(entry);
+    drop(context);
     Ok(is_open? && !has_waiters && !is_accessed(core, window))
 }
 

@@ -9,7 +9,6 @@ mod agree;
 mod begun;
 mod bequest;
 mod calls;
-mod calm;
 mod cells;
 mod create;
 mod dropped;

@@ -18,7 +18,7 @@ enum Found {
     /// Operations are to be complete first.
     Waits(FlushSync),
     /// More than that.
-    LongWay,
+    SlowPath,
 }
 
 impl Window {
@@ -27,7 +27,7 @@ impl Window {
     pub(super) fn unlock_neighbor(&self, target: Rank) -> Option<Result<()>> {
         let is_locked = |near: &&Near| matches!(near.gate.single(), Single::Held(_));
         let near = self.shared().quick_neighbor(target).filter(is_locked)?;
-        let mut found = self.engine().with(|core| self.release_calmly(core, near));
+        let mut found = self.engine().with(|core| self.release(core, near));
         if let Found::Waits(flush) = found {
             let mut sync = Sync(SyncStep::Flush(flush), Call::Unlock(target), None);
             if let Err(error) = self.finish("unlock", &mut sync) {
@@ -35,12 +35,12 @@ impl Window {
                 let _same = self.unlock_slowly(target);
                 return Some(Err(error));
             }
-            found = self.engine().with(|core| self.release_calmly(core, near));
+            found = self.engine().with(|core| self.release(core, near));
         }
         match found {
             Found::Released(None) => self.poll_now_and_then(),
             Found::Released(wake) => self.wake(wake),
-            Found::Waits(_) | Found::LongWay => return Some(self.unlock_slowly(target)),
+            Found::Waits(_) | Found::SlowPath => return Some(self.unlock_slowly(target)),
         }
         Some(Ok(()))
     }
@@ -54,12 +54,20 @@ impl Window {
             return Ok(());
         }
         let begun = self.engine().with(|core| {
-            let State { windows, pools, .. } = &core.state;
-            let (window, targets) = (windows.get(self.id())?, &pools.targets);
+            let Core { channel, state, windows, .. } = core;
+            let window = windows.get_mut(self.id()).filter(|_| state.lost.is_empty())?;
+            let targets = &state.pools.targets;
             let find = |rank| window.table.find(targets, rank);
             let is_busy = |near: &&Near| find(near.rank).is_some_and(|key| !targets[key].is_idle());
             let rank = self.shared().neighbors.iter().find(is_busy)?.rank;
-            FlushSync::begin_calmly(&mut *core.channel, &mut core.state, self.id(), rank, Reach::Remote)
+            if !window.is_calm(rank) {
+                return None;
+            }
+            let flush = FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote);
+            if window.is_active() {
+                windows.note_active(self.id());
+            }
+            Some(flush)
         });
         begun.map_or(Ok(()), |flush| {
             self.finish(call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll, None))
@@ -67,19 +75,22 @@ impl Window {
     }
 
     /// Releases the lock if nothing is under way to the rank, or makes everything leave.
-    fn release_calmly(&self, core: &mut Core, near: &Near) -> Found {
-        let State { windows, pools, lost, .. } = &mut core.state;
-        let window = windows.calm(self.id(), near.rank).filter(|_| lost.is_empty());
-        let Some(window) = window else { return Found::LongWay };
+    fn release(&self, core: &mut Core, near: &Near) -> Found {
+        let Core { channel, state, windows, .. } = core;
+        let window = windows.calm(self.id(), near.rank).filter(|_| state.lost.is_empty());
+        let Some(window) = window else { return Found::SlowPath };
+        let State { pools, .. } = &*state;
         let target = window.table.find(&pools.targets, near.rank).map(|key| &pools.targets[key]);
         if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
             return match self.shared().unlock(near) {
                 Some(wake) => Found::Released(wake),
-                None => Found::LongWay,
+                None => Found::SlowPath,
             };
         }
-        let (channel, state) = (&mut *core.channel, &mut core.state);
-        FlushSync::begin_calmly(channel, state, self.id(), near.rank, Reach::Remote)
-            .map_or(Found::LongWay, Found::Waits)
+        let flush = FlushSync::begin(&mut **channel, state, window, near.rank, Reach::Remote);
+        if window.is_active() {
+            windows.note_active(self.id());
+        }
+        Found::Waits(flush)
     }
 }

@@ -29,10 +29,10 @@ impl Window {
 
     pub(super) fn lock_all_sync(&self, caller: Caller, assert: Assert) -> Result<Sync> {
         let assert = assert.checked("lock_all", Assert::NO_CHECK)?;
-        self.begin(Call::LockAll, "lock_all", |state, window| {
+        self.begin_and_poll(Call::LockAll, "lock_all", |state, window| {
             window.raise("lock_all")?;
-            let mut lock = LockAllSync::begin(state, window, assert.has(Assert::NO_CHECK), caller);
-            Ok(if lock.poll(state, window)? { SyncStep::Held } else { SyncStep::LockAll(lock) })
+            let lock = LockAllSync::begin(state, window, assert.has(Assert::NO_CHECK), caller);
+            Ok(SyncStep::LockAll(lock))
         })
     }
 
@@ -58,7 +58,7 @@ impl Window {
 
     pub(super) fn begin_unlock_all_noting(&self) -> (Result<Sync>, bool) {
         let mut owes = false;
-        let begun = self.begin(Call::UnlockAll, "unlock_all", |state, window| {
+        let begun = self.begin(Call::UnlockAll, "unlock_all", |_, state, window| {
             let mut sync = UnlockAllSync::begin(state, window);
             let is_over = sync.poll(state, window)?;
             owes = !state.nudges.is_empty() || window.is_active();
@@ -96,7 +96,7 @@ impl Window {
     /// `MPI_ERR_RMA_SYNC` without a passive epoch.
     pub fn sync(&self) -> Result<()> {
         if !self.shared().own().gate.is_locked() {
-            let _over = self.begin(Call::Sync, "win_sync", |_, window| {
+            let _over = self.begin(Call::Sync, "win_sync", |_, _, window| {
                 window.raise("win_sync").map(|()| SyncStep::Done)
             })?;
         }
@@ -121,7 +121,7 @@ impl Window {
     }
 
     pub(super) fn begin_flush_every(&self, call: &'static str, reach: Reach) -> Result<Sync> {
-        self.begin(Call::FlushAll, call, |state, window| {
+        self.begin(Call::FlushAll, call, |_, state, window| {
             Ok(SyncStep::FlushAll(FlushAllSync::begin(state, window, reach)))
         })
     }

@@ -48,7 +48,7 @@ impl Window {
     /// in a process that keeps statistics.
     pub fn counters(&self) -> Counters {
         self.engine().with(|core| {
-            core.state.windows.get_mut(self.id()).map(|window| window.all_counters()).unwrap_or_default()
+            core.windows.get_mut(self.id()).map(|window| window.all_counters()).unwrap_or_default()
         })
     }
 
@@ -60,7 +60,7 @@ impl Window {
             targets: window.target_share.in_use(),
             most_targets: window.target_share.most(),
         };
-        self.engine().with(|core| core.state.windows.get_mut(self.id()).map(elements).unwrap_or_default())
+        self.engine().with(|core| core.windows.get_mut(self.id()).map(elements).unwrap_or_default())
     }
 
     /// The hints in force: key and value (`MPI_Win_get_info`).
@@ -73,14 +73,11 @@ impl Window {
     pub fn set_hints(&self, hints: &Hints) {
         let shared = self.shared();
         self.engine().with(|core| {
-            // Putting the window back decides anew whether lock calls may go past the engine.
-            let window = core.state.take_window(self.id());
-            {
-                let mut own = shared.hints.lock();
-                own.update(hints);
-                shared.no_locks.store(own.no_locks(), Relaxed);
-            }
-            window.into_iter().for_each(|window| core.state.windows.put_back(window));
+            // Whether lock calls may go past the engine is decided anew when the borrow ends.
+            let _window = core.windows.borrow(&mut core.state, self.id());
+            let mut own = shared.hints.lock();
+            own.update(hints);
+            shared.no_locks.store(own.no_locks(), Relaxed);
         });
     }
 }

@@ -2,12 +2,13 @@
 //! table.
 
 use super::calls::Window;
+use crate::channel::Channel;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
 use crate::origin::lone_fetch::FetchCall;
 use crate::origin::pack::{self, Small};
-use crate::origin::post::{post, post_calmly};
+use crate::origin::post::post;
 use crate::origin::{eager, lone_fetch, stream};
 use crate::progress::Core;
 use crate::state::{OutOfRange, Pools, State, WindowState, gone};
@@ -22,7 +23,14 @@ impl Window {
             return false;
         }
         let Some(small) = small.filter(|_| !self.engine().sight().is_on()) else { return false };
-        self.engine().with(|core| pack::join(&mut core.state, self.shared(), target, small))
+        self.engine().with(|core| self.joins_pack(core, target, small))
+    }
+
+    /// Whether the store has joined a pack.
+    pub(super) fn joins_pack(&self, core: &mut Core, target: Rank, small: &Small) -> bool {
+        operations(self, core, |_, state, window| {
+            pack::join(&mut state.pools, window, self.shared(), target, small)
+        })
     }
 
     /// Whether the store joins others, or is held back for the next flush, or has left ahead of that: the fast path of one store and
@@ -38,9 +46,9 @@ impl Window {
             return false;
         }
         let may_join = self.has_pack();
-        self.engine().with(|core| {
-            (may_join && pack::join(&mut core.state, self.shared(), target, small))
-                || eager::send_or_hold(&mut *core.channel, &mut core.state, self.shared(), target, small)
+        self.with_operations(|channel, state, window| {
+            (may_join && pack::join(&mut state.pools, window, self.shared(), target, small))
+                || eager::send_or_hold(channel, state, window, self.shared(), target, small)
         })
     }
 
@@ -53,7 +61,6 @@ impl Window {
         call: &'static str,
         waiting: &mut Option<Operation>,
     ) -> Result<()> {
-        self.post_calmly(core, target, call, waiting)?;
         let Some(op) = waiting else { return Ok(()) };
         if target == Rank::NULL {
             op.signal_end(Ok(()));
@@ -61,12 +68,28 @@ impl Window {
             return Ok(());
         }
         self.shared().check_rank(target, call)?;
-        let Some(mut window) = core.state.take_window(self.shared().id) else { return Err(gone(call)) };
+        let Core { channel, state, windows, .. } = core;
+        // The fast path: an epoch is open in which the operation is legal, and nothing else changes.
+        if op.len > 0
+            && state.lost.is_empty()
+            && let Some(window) = windows.get_mut(self.shared().id)
+            && window.only_uses(Call::Operation(target))
+            && self.check_range(target, call, op).is_ok()
+        {
+            post(state, window, &**channel, target, waiting, call)?;
+            if window.is_active() {
+                windows.note_active(self.shared().id);
+            }
+            return Ok(());
+        }
+        let Some(mut context) = windows.borrow(state, self.shared().id) else { return Err(gone(call)) };
+        let (state, window) = context.split();
+        state.begun = true;
         window.absorb();
         let legal = window
             .check_open(call)
-            .and_then(|()| self.check_operation(&core.state.pools, &window, target, call, op));
-        let posted = match legal {
+            .and_then(|()| self.check_operation(&state.pools, window, target, call, op));
+        match legal {
             Err(error) => Err(error),
             // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
             Ok(()) if op.len == 0 => {
@@ -74,11 +97,8 @@ impl Window {
                 *waiting = None;
                 Ok(())
             }
-            Ok(()) => post(&mut core.state, &mut window, &*core.channel, target, waiting, call),
-        };
-        core.state.windows.put_back(window);
-        core.state.begun = true;
-        posted
+            Ok(()) => post(state, window, &**channel, target, waiting, call),
+        }
     }
 
     /// Whether a store that somebody waits for alone has left, and so is complete.
@@ -86,7 +106,9 @@ impl Window {
         let small = Small::of(op).filter(|_| !self.engine().sight().is_on());
         small.is_some_and(|small| {
             let send = |core: &mut Core| {
-                eager::send_at_once(&mut *core.channel, &mut core.state, self.shared(), target, &small)
+                operations(self, core, |channel, state, window| {
+                    eager::send_at_once(channel, state, window, self.shared(), target, &small)
+                })
             };
             self.joins_stream(target, &small, send)
         })
@@ -95,7 +117,9 @@ impl Window {
     /// Whether a store that somebody waits for alone has joined a stream of such stores, or `otherwise` has seen to it, and so is complete.
     fn joins_stream(&self, target: Rank, small: &Small, otherwise: impl FnOnce(&mut Core) -> bool) -> bool {
         let (has_joined, is_complete, is_pack_full) = self.engine().with(|core| {
-            let has_joined = stream::take(&mut *core.channel, &mut core.state, self.shared(), target, small);
+            let has_joined = operations(self, core, |channel, state, window| {
+                stream::take(channel, state, window, self.shared(), target, small)
+            });
             let is_complete = has_joined || otherwise(core);
             (has_joined, is_complete, std::mem::take(&mut core.state.is_pack_full))
         });
@@ -118,6 +142,15 @@ impl Window {
                 .is_some_and(|small| self.joins_stream(target, small, |_| false))
     }
 
+    /// Looks at the window, of which nothing but operations changes; `false` when it is gone.
+    #[inline]
+    fn with_operations(
+        &self,
+        change: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> bool,
+    ) -> bool {
+        self.engine().with(|core| operations(self, core, change))
+    }
+
     /// Makes a call that fetches: it leaves now, or is queued as soon as there is an element for it.
     #[cold]
     pub(super) fn post_fetch(&self, target: Rank, call: &'static str, fetch: FetchCall) -> Result<()> {
@@ -137,30 +170,9 @@ impl Window {
 
     fn fetches_at_once(&self, target: Rank, fetch: &FetchCall) -> bool {
         let may = !self.shared().neighbors.is_empty() && !self.engine().sight().is_on();
-        may && self
-            .engine()
-            .with(|core| lone_fetch::send(&mut *core.channel, &mut core.state, self.shared(), target, fetch))
-    }
-
-    /// Takes and queues an operation that lies within a window that is calm towards its target, where the window lies.
-    fn post_calmly(
-        &self,
-        core: &mut Core,
-        target: Rank,
-        call: &'static str,
-        waiting: &mut Option<Operation>,
-    ) -> Result<()> {
-        let is_inside = |op: &Operation| op.len > 0 && self.check_range(target, call, op).is_ok();
-        if core.state.lost.is_empty()
-            && let State { windows, pools, config, begun, .. } = &mut core.state
-            && let Some(window) = windows.calm(self.shared().id, target)
-            && waiting.as_ref().is_some_and(is_inside)
-            && post_calmly(pools, config, window, target, waiting, call)?
-        {
-            windows.note_active(self.shared().id);
-            *begun = true;
-        }
-        Ok(())
+        may && self.with_operations(|channel, state, window| {
+            lone_fetch::send(channel, state, window, self.shared(), target, fetch)
+        })
     }
 
     fn check_operation(
@@ -204,4 +216,21 @@ impl Window {
         };
         outside.map_or(Ok(()), |range| Err(range.into_error(call, target)))
     }
+}
+
+/// Changes operations of a window, and what a step has to do for it; `false` when it is gone.
+#[inline]
+fn operations(
+    of: &Window,
+    core: &mut Core,
+    change: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> bool,
+) -> bool {
+    let Core { channel, state, windows, .. } = core;
+    let Some(window) = windows.get_mut(of.shared().id) else { return false };
+    let was_dirty = window.dirty;
+    let is_done = change(&mut **channel, state, window);
+    if window.dirty && !was_dirty {
+        windows.note_active(of.shared().id);
+    }
+    is_done
 }

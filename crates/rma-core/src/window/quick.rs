@@ -44,7 +44,7 @@ impl Window {
             if shared.members.iter().any(|member| member.control.is_asleep(Sleep::Fence)) {
                 self.ring(|_| true, Sleep::Fence);
                 // They are told before this call returns, since nobody else tells them.
-                let describe = |_: &State| "room to tell the ranks that sleep in a fence".into();
+                let describe = |_: &Core| "room to tell the ranks that sleep in a fence".into();
                 let told = &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(()));
                 if let Err(error) = self.engine().wait("fence", &describe, told) {
                     return Some(Err(error));
@@ -260,7 +260,7 @@ impl Window {
 
 /// Whether all operations on neighbors are complete at their targets. An error that is to be told has closed the quick way already.
 fn are_neighbors_done(core: &Core, shared: &Shared) -> bool {
-    let State { windows, pools, .. } = &core.state;
+    let (windows, pools) = (&core.windows, &core.state.pools);
     let Some(window) = windows.get(shared.id) else { return false };
     let is_idle = |near: &Near| {
         let element = window.table.find(&pools.targets, near.rank).and_then(|key| pools.targets.get(key));

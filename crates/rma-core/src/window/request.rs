@@ -276,17 +276,16 @@ impl Window {
     fn check_passive(&self, call: &'static str, target: Rank) -> Result<()> {
         self.engine().with(|core| {
             // Only epochs of locks are calm.
-            if core.state.windows.calm(self.shared().id, target).is_some() {
+            if core.windows.calm(self.shared().id, target).is_some() {
                 return Ok(());
             }
-            let Some(mut window) = core.state.take_window(self.shared().id) else {
+            let Some(context) = core.windows.borrow(&mut core.state, self.shared().id) else {
                 return Err(gone(call));
             };
+            let window = &mut *context.window;
             window.absorb();
             let (state, opened_by) = (window.epoch.state(), window.epoch.opened_by());
-            let is_open = window.check_open(call);
-            core.state.windows.put_back(window);
-            is_open?;
+            window.check_open(call)?;
             if state.is_pscw() || (state.is_fence_or_unset() && state != Epoch::Unset) {
                 let cause = format!("in the epoch that {opened_by} opened: requests are for epochs of lock");
                 return Err(Error::new(ErrorClass::RmaSync, call, cause));

@@ -9,11 +9,11 @@ impl Window {
     /// the window is freed.
     pub fn revoke(&self) {
         self.engine().with(|core| {
-            let Some(mut window) = core.state.take_window(self.id()) else { return };
+            let Some(mut context) = core.windows.borrow(&mut core.state, self.id()) else { return };
+            let (state, window) = context.split();
             if !window.has_left() {
-                core.state.revoke(&mut window);
+                state.revoke(window);
             }
-            core.state.windows.put_back(window);
         });
         // The others hear of it now: the caller may not come back for long.
         self.engine().poll();
@@ -22,6 +22,6 @@ impl Window {
     /// Whether it was revoked, as far as this process has heard.
     pub fn is_revoked(&self) -> bool {
         self.engine().poll();
-        self.engine().with(|core| core.state.windows.get(self.id()).is_some_and(WindowState::is_revoked))
+        self.engine().with(|core| core.windows.get(self.id()).is_some_and(WindowState::is_revoked))
     }
 }

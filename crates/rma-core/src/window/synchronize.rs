@@ -7,21 +7,19 @@
 use super::Sync;
 use super::calls::Window;
 use super::free::WindowFree;
-use super::waits::{awaits, awaits_creation};
+use super::waits::awaits_creation;
 use crate::control::Wake;
 use crate::engine::Engine;
 use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
-use crate::error::{Error, ErrorClass, Result};
+use crate::error::{Error, Result};
 use crate::host::Group;
 use crate::ids::Rank;
 use crate::progress::Core;
-use crate::state::{Hints, State, WindowState, gone};
-use crate::sync::{FenceSync, FlushSync, InLine, LockSync, SyncStep, UnlockSync, parting};
+use crate::state::{Hints, State};
+use crate::sync::{FenceSync, FlushSync, LockSync, SyncStep, UnlockSync};
 use crate::target::locks;
 use crate::trace::CallSpan;
 use crate::window::{WindowCreation, WindowSpec};
-use std::cell::Cell;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Looks at a lock that another rank has before the call joins the line, and pauses after each: a few microseconds in all. More
 /// pauses leave the lock idle, fewer take its cache line from who holds it.
@@ -75,7 +73,7 @@ impl Engine {
     fn await_window(&self, mut creation: WindowCreation) -> Result<Window> {
         let _call = self.sight().call("win_create", None, None);
         let (group, number) = (creation.group().clone(), creation.number());
-        let describe = |state: &State| awaits_creation(state, &group, number, self.host());
+        let describe = |core: &Core| awaits_creation(core, &group, number, self.host());
         self.wait("win_create", &describe, &mut |core| creation.poll_in(core))
     }
 }
@@ -112,11 +110,8 @@ impl Window {
     pub(super) fn fence_sync(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
-        if let Some(sync) = self.begin_fence_calmly(assert) {
-            return Ok(sync);
-        }
-        self.begin(Call::Fence, "fence", |state, window| {
-            Ok(SyncStep::Fence(FenceSync::begin(assert, state, window)))
+        self.begin(Call::Fence, "fence", |channel, state, window| {
+            Ok(SyncStep::Fence(FenceSync::begin(assert, channel, state, window)))
         })
     }
 
@@ -193,15 +188,10 @@ impl Window {
             return Ok(Sync(SyncStep::Held, Call::Lock(target), None));
         }
         self.shared().check_rank(target, "lock")?;
-        self.begin(Call::Lock(target), "lock", |state, window| {
+        self.begin_and_poll(Call::Lock(target), "lock", |_, window| {
             // What went wrong before is raised before anything is locked: an error of this call means no lock.
             window.raise("lock")?;
-            let mut lock = LockSync::begin(target, kind, assert, caller);
-            match lock.poll(state, window) {
-                Ok(true) => Ok(SyncStep::Held),
-                Ok(false) => Ok(SyncStep::Lock(lock)),
-                Err(error) => Err(error),
-            }
+            Ok(SyncStep::Lock(LockSync::begin(target, kind, assert, caller)))
         })
     }
 
@@ -269,7 +259,7 @@ impl Window {
             return (Err(error), false);
         }
         let mut owes = false;
-        let begun = self.begin(Call::Unlock(target), "unlock", |state, window| {
+        let begun = self.begin(Call::Unlock(target), "unlock", |_, state, window| {
             let sync = UnlockSync::begin(state, window, target);
             owes = !state.nudges.is_empty() || window.is_active();
             match sync {
@@ -346,91 +336,9 @@ impl Window {
         if target == Rank::NULL {
             return Ok(Sync(SyncStep::Done, Call::Flush(target), None));
         }
-        if let Some(sync) = self.begin_flush_calmly(target, reach) {
-            return Ok(sync);
-        }
         self.shared().check_rank(target, call)?;
-        self.begin(Call::Flush(target), call, |state, window| {
-            Ok(SyncStep::Flush(FlushSync::begin(state, window, target, reach)))
-        })
-    }
-
-    pub(super) fn begin(
-        &self,
-        call: Call,
-        name: &'static str,
-        start: impl FnOnce(&mut State, &mut WindowState) -> Result<SyncStep>,
-    ) -> Result<Sync> {
-        self.engine().with(|core| {
-            core.state.begun = true;
-            let Some(mut window) = core.state.take_window(self.id()) else { return Err(gone(name)) };
-            // Until it is put back no lock call slips in between the check and what follows.
-            window.shared.latch.close();
-            window.absorb();
-            let begun = window
-                .check_open(name)
-                .and_then(|()| window.check_dropped(name))
-                .and_then(|()| check_hints(&window, call, name))
-                .and_then(|()| window.check(&core.state.pools, call, name))
-                .and_then(|()| start(&mut core.state, &mut window));
-            self.engine().sight().look_at_epochs(&window, call);
-            core.state.windows.put_back(window);
-            begun.map(|step| Sync(step, call, None))
-        })
-    }
-
-    fn advance(&self, core: &mut Core, sync: &mut Sync, name: &'static str) -> Result<bool> {
-        if sync.1.rank() == Some(Rank::NULL) {
-            // Nobody's errors either: those of other ranks stay for a call that is about them.
-            return Ok(true);
-        }
-        if let Some(is_over) = self.advance_calmly(core, sync) {
-            return Ok(is_over);
-        }
-        let Some(mut window) = core.state.take_window(self.id()) else { return Err(gone(name)) };
-        if matches!(sync.0, SyncStep::Lock(_)) {
-            // It may have waited for locks of other windows with this one open: nobody slips in between its check and its lock.
-            window.shared.latch.close();
-            window.absorb();
-        }
-        let state = &mut core.state;
-        if window.is_revoked() {
-            parting::give_up(std::mem::replace(&mut sync.0, SyncStep::Done), state, &mut window);
-            let revoked = window.check_open(name);
-            state.windows.put_back(window);
-            state.begun = true;
-            return revoked.map(|()| true);
-        }
-        let was_dirty = std::mem::replace(&mut window.dirty, false);
-        let over = sync.0.poll(state, &mut window, self.engine().host());
-        let over = match over {
-            // Opening calls have raised what went wrong before they began.
-            Ok(true) if sync.opens() => Ok(true),
-            Ok(true) => window.raise(name).map(|()| true),
-            other => other.map_err(|error| error.in_call(name)),
-        };
-        state.begun |= window.dirty;
-        window.dirty |= was_dirty;
-        if !matches!(over, Ok(false)) {
-            sync.0 = SyncStep::Done;
-        }
-        self.engine().sight().look_at_epochs(&window, sync.1);
-        state.windows.put_back(window);
-        over
-    }
-
-    /// Drives the engine until a synchronization call is over.
-    pub(super) fn finish(&self, name: &'static str, sync: &mut Sync) -> Result<()> {
-        let (engine, id, call) = (self.engine(), self.id(), sync.1);
-        let in_line = Cell::new(InLine::default());
-        let describe = |state: &State| awaits(state, id, call, in_line.get(), engine);
-        let is_for_packets = sync.waits_for_packets();
-        engine.wait_for(name, is_for_packets, &describe, &mut |core| {
-            let is_over = self.advance(core, sync, name)?;
-            if !is_over && matches!(sync.0, SyncStep::Lock(_) | SyncStep::LockAll(_)) {
-                in_line.set(sync.0.in_line());
-            }
-            Ok(is_over.then_some(()))
+        self.begin(Call::Flush(target), call, |channel, state, window| {
+            Ok(SyncStep::Flush(FlushSync::begin(channel, state, window, target, reach)))
         })
     }
 
@@ -452,14 +360,4 @@ impl Window {
     fn poll_holding(&self) {
         self.engine().poll_now(&|| !self.shared().holds_alone());
     }
-}
-
-/// Whether the call keeps what the program has promised.
-#[inline]
-fn check_hints(window: &WindowState, call: Call, name: &'static str) -> Result<()> {
-    if matches!(call, Call::Lock(_) | Call::LockAll) && window.shared.no_locks.load(Relaxed) {
-        let cause = "the window has the hint no_locks, which says that nobody locks it";
-        return Err(Error::new(ErrorClass::RmaSync, name, cause));
-    }
-    Ok(())
 }

@@ -8,7 +8,8 @@ use crate::engine::Engine;
 use crate::epoch::{Call, Caller};
 use crate::host::{Awaited, Group, Host};
 use crate::ids::{Rank, WindowId};
-use crate::state::{Shared, State, WindowState};
+use crate::progress::Core;
+use crate::state::{Shared, WindowState, Windows};
 use crate::sync::{InLine, absent, needs, needs_to_create, needs_to_free, unfinished};
 use crate::trace::Sight;
 use std::fmt::Write;
@@ -23,23 +24,18 @@ fn come(window: &WindowState) -> Option<String> {
 }
 
 /// What a call that has begun on a window waits for.
-pub(super) fn awaits(
-    state: &State,
-    window: WindowId,
-    call: Call,
-    in_line: InLine,
-    engine: &Engine,
-) -> Awaited {
+pub(super) fn awaits(core: &Core, window: WindowId, call: Call, in_line: InLine, engine: &Engine) -> Awaited {
+    let Core { state, windows, .. } = core;
     let name = engine.sight().describe_window(window);
-    let Some(window) = state.windows.get(window) else { return name.into() };
-    let text = format!("{} ({name})", waits_for(state, window, call, engine));
-    let (needs, holds) = needs(state, window, call, in_line, engine.sight());
+    let Some(window) = windows.get(window) else { return name.into() };
+    let text = format!("{} ({name})", waits_for(core, window, call, engine));
+    let (needs, holds) = needs(state, windows, window, call, in_line, engine.sight());
     Awaited { text, needs, holds }
 }
 
 /// What a call that makes a window waits for, which was the process's `number`th.
-pub(super) fn awaits_creation(state: &State, group: &Group, number: u64, host: &dyn Host) -> Awaited {
-    if state.windows.is_behind(number) {
+pub(super) fn awaits_creation(core: &Core, group: &Group, number: u64, host: &dyn Host) -> Awaited {
+    if core.windows.is_behind(number) {
         return "the creations of windows by other threads that come before this one".into();
     }
     let text = format!("all {} ranks to create a window{}", group.size(), behind(host));
@@ -47,15 +43,16 @@ pub(super) fn awaits_creation(state: &State, group: &Group, number: u64, host: &
 }
 
 /// What a free call waits for.
-pub(super) fn awaits_to_free(state: &State, window: WindowId, engine: &Engine) -> Awaited {
+pub(super) fn awaits_to_free(core: &Core, window: WindowId, engine: &Engine) -> Awaited {
     let name = engine.sight().describe_window(window);
-    let window = state.windows.get(window);
+    let window = core.windows.get(window);
     let text = format!("{} ({name})", waits_to_free(window, engine.host()));
     Awaited { text, needs: needs_to_free(window, engine.sight()), holds: Vec::new() }
 }
 
 /// The clause that fits behind "for".
-fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -> String {
+fn waits_for(core: &Core, window: &WindowState, call: Call, engine: &Engine) -> String {
+    let Core { state, windows, .. } = core;
     let shared = &window.shared;
     let unfinished = || unfinished(state, window);
     let answers = |ranks: Vec<Rank>| match ranks.is_empty() {
@@ -70,7 +67,7 @@ fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -
             // It is the thread that waits who asks.
             let is_near = shared.near(rank).is_some();
             let earlier = window.epoch.ungranted_of(Caller::thread()).filter(|_| is_near).collect::<Vec<_>>();
-            match earlier_elsewhere(state, shared.id, engine.sight()) {
+            match earlier_elsewhere(windows, shared.id, engine.sight()) {
                 _ if !earlier.is_empty() => {
                     format!("the locks of {} that were called for before", list(&earlier))
                 }
@@ -127,17 +124,17 @@ fn waits_for(state: &State, window: &WindowState, call: Call, engine: &Engine) -
 }
 
 /// The locks that the thread called for before on other windows, which a lock call sees to first.
-fn earlier_elsewhere(state: &State, here: WindowId, sight: &Sight) -> Option<String> {
-    let others = state.windows.promising().into_iter().filter(|id| *id != here);
-    let windows = others.filter_map(|id| state.windows.get(id));
-    windows.map(|window| (window, window.epoch.ungranted_of(Caller::thread()).collect::<Vec<_>>())).find_map(
-        |(window, earlier)| {
+fn earlier_elsewhere(windows: &Windows, here: WindowId, sight: &Sight) -> Option<String> {
+    let others = windows.promising().into_iter().filter(|id| *id != here);
+    let elsewhere = others.filter_map(|id| windows.get(id));
+    elsewhere
+        .map(|window| (window, window.epoch.ungranted_of(Caller::thread()).collect::<Vec<_>>()))
+        .find_map(|(window, earlier)| {
             (!earlier.is_empty()).then(|| {
                 let window = sight.describe_window(window.shared.id);
                 format!("the locks of {} on {window} that were called for before", list(&earlier))
             })
-        },
-    )
+        })
 }
 
 /// A free call's clause.
