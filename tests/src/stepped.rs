@@ -10,6 +10,7 @@ use rma_core::error::Result;
 use rma_core::host::{Group, Host};
 use rma_core::ids::{Peer, Rank};
 use rma_core::progress::NoUpper;
+use rma_core::trace::Observer;
 use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
 use std::sync::Arc;
@@ -28,41 +29,55 @@ pub struct Stepped {
 impl Stepped {
     /// A world whose packets take 1 to 20 µs, drawn from `seed`.
     pub fn new(setup: &Setup, seed: u64) -> Self {
-        Self::with(setup, seed, |_| setup.engine.clone(), |host| host, |channel| channel)
+        Self::with_channels(setup, seed, |channel| channel)
     }
 
     /// The same with engines that differ by rank.
-    pub fn with_engines(setup: &Setup, seed: u64, engine: impl FnMut(u32) -> EngineConfig) -> Self {
-        Self::with(setup, seed, engine, |host| host, |channel| channel)
+    pub fn with_engines(setup: &Setup, seed: u64, mut config: impl FnMut(u32) -> EngineConfig) -> Self {
+        Self::with(setup, seed, |me, channel, host| Engine::new(config(me), channel, host, Box::new(NoUpper)))
     }
 
     /// The same with hosts that `wrap` makes of the world's.
-    pub fn with_hosts(setup: &Setup, seed: u64, wrap: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>) -> Self {
-        Self::with(setup, seed, |_| setup.engine.clone(), wrap, |channel| channel)
+    pub fn with_hosts(
+        setup: &Setup,
+        seed: u64,
+        mut wrap: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>,
+    ) -> Self {
+        let config = || setup.engine.clone();
+        Self::with(setup, seed, |_, channel, host| {
+            Engine::new(config(), channel, wrap(host), Box::new(NoUpper))
+        })
     }
 
     /// The same with channels that `wrap` makes of the world's.
     pub fn with_channels(
         setup: &Setup,
         seed: u64,
-        wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>,
+        mut wrap: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>,
     ) -> Self {
-        Self::with(setup, seed, |_| setup.engine.clone(), |host| host, wrap)
+        let config = || setup.engine.clone();
+        Self::with(setup, seed, |_, channel, host| {
+            Engine::new(config(), wrap(channel), host, Box::new(NoUpper))
+        })
+    }
+
+    /// The same with an observer of all engines.
+    pub fn observed(setup: &Setup, seed: u64, observer: &Arc<dyn Observer>) -> Self {
+        Self::with(setup, seed, |_, channel, host| {
+            let observer = Some(Arc::clone(observer));
+            Engine::with_observer(setup.engine.clone(), channel, host, Box::new(NoUpper), observer)
+        })
     }
 
     fn with(
         setup: &Setup,
         seed: u64,
-        mut engine_of: impl FnMut(u32) -> EngineConfig,
-        mut host_of: impl FnMut(Arc<dyn Host>) -> Arc<dyn Host>,
-        mut channel_of: impl FnMut(Box<dyn Channel>) -> Box<dyn Channel>,
+        mut engine: impl FnMut(u32, Box<dyn Channel>, Arc<dyn Host>) -> Result<Engine>,
     ) -> Self {
         let net = SimNet::virtual_time(setup.ranks, setup.sim.clone(), Latency::default(), seed);
         let engines = (0..setup.ranks).map(|me| {
             let host: Arc<SimHost> = Arc::new(net.host(Peer(me)));
-            let host = host_of(host);
-            let channel = channel_of(Box::new(net.channel(Peer(me))));
-            Some(Engine::new(engine_of(me), channel, host, Box::new(NoUpper)).unwrap())
+            Some(engine(me, Box::new(net.channel(Peer(me))), host).unwrap())
         });
         Self { engines: engines.collect(), net }
     }

@@ -17,6 +17,7 @@ mod lock_fair;
 mod lock_order;
 mod lone_fetches;
 mod neighbors;
+mod observed;
 mod own_memory;
 mod packets;
 mod packs;

@@ -5,7 +5,7 @@
 //! and how*, is its gate, on every way; *how many are* is the latch's count; everything else about the access side is
 //! [`crate::epoch::WindowEpoch`], whose changes set the latch's flag. While the flag is set, lock calls take the long way,
 //! under the engine's lock; whoever begins a change sets it first and reads the count in the same step, so that no lock call
-//! slips between its check and its change. The flag is recomputed whenever a window is put back under the engine's lock.
+//! slips between its check and its change. The flag is recomputed whenever the borrow of a window ends under the engine's lock.
 //!
 //! Where threads take turns to call ([`Callers::One`]), a lock call and a change of the epoch never meet: both are the program's
 //! calls. Then the count is a word of its own, and it and the gates are changed by plain loads and stores, of which four take less

@@ -2,9 +2,9 @@
 //!
 //! An engine is made with an [`Observer`] or without one, and with `tracing` spans (targets `rma::call`, `rma::epoch`,
 //! `rma::packet`) if a subscriber wanted them when the engine was made. Whether anybody looks is one fact, fixed when the
-//! engine is made ([`Sight::is_on`]), and costs the paths of packets one branch. The direct path has no instruction for it:
-//! an engine that is looked at gives its windows no ranks to reach by the short ways
-//! ([`Shared::quick`](crate::state::Shared)), so that every call takes a long way, which tells of it.
+//! engine is made ([`Sight::is_on`]), and costs the paths of packets one branch; what they do is the same with an observer and without
+//! (`tests/tests/engine/observed.rs`). The direct path has no instruction for it: an engine that is looked at gives its windows no ranks
+//! for calls that ask nobody ([`Shared::quick`](crate::state::Shared)), so that they come to a place that tells of them.
 //!
 //! The engine knows no file, no format and no clock here: when an event happened, and where it is kept, is the observer's.
 

@@ -87,11 +87,7 @@ impl Window {
             return direct::put(&self.shared, member, origin, disp)
                 .map_err(|range| range.into_error("put", target));
         }
-        let small = Small::new(Store::Put, disp, origin);
-        if self.joins_or_waits(target, small.as_ref()) {
-            return Ok(());
-        }
-        self.post_or_join(target, "put", small, || Operation::store(Store::Put, disp, origin))
+        self.store(target, "put", Store::Put, disp, origin)
     }
 
     /// [`Window::put`] that answers `false` instead of waiting for an operation element.
@@ -104,10 +100,7 @@ impl Window {
                 .map_err(|range| range.into_error("put", target))?;
             return Ok(true);
         }
-        if self.joins_or_waits(target, Small::new(Store::Put, disp, origin).as_ref()) {
-            return Ok(true);
-        }
-        self.try_post(target, "put", Operation::store(Store::Put, disp, origin)).map(|rest| rest.is_none())
+        self.try_store(target, "put", Store::Put, disp, origin)
     }
 
     /// `MPI_Get` of contiguous bytes: fills `result` from displacement `disp` of `target`.
@@ -148,13 +141,7 @@ impl Window {
             return direct::accumulate(&self.shared, member, origin, kernel, disp)
                 .map_err(|range| range.into_error("accumulate", target));
         }
-        let small = Small::new(Store::Accumulate(kernel), disp, origin);
-        if self.joins_or_waits(target, small.as_ref()) {
-            return Ok(());
-        }
-        self.post_or_join(target, "accumulate", small, || {
-            Operation::store(Store::Accumulate(kernel), disp, origin)
-        })
+        self.store(target, "accumulate", Store::Accumulate(kernel), disp, origin)
     }
 
     /// [`Window::accumulate`] that answers `false` instead of waiting for an operation element.
@@ -168,11 +155,7 @@ impl Window {
         if !kernel.ty().divides(origin.len()) || !kernel.op().is_accumulate() {
             return Err(bad_accumulate(origin.len(), kernel));
         }
-        if self.joins_or_waits(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref()) {
-            return Ok(true);
-        }
-        self.try_post(target, "accumulate", Operation::store(Store::Accumulate(kernel), disp, origin))
-            .map(|rest| rest.is_none())
+        self.try_store(target, "accumulate", Store::Accumulate(kernel), disp, origin)
     }
 
     /// `MPI_Fetch_and_op`: combines the element at `disp` of `target` with `operand` and stores what it was before in
@@ -352,6 +335,40 @@ impl Window {
         self.shared.member(target).filter(|member| self.shared.is_open(member))
     }
 
+    /// Makes a call that stores bytes side by side.
+    #[inline(never)]
+    fn store(
+        &self,
+        target: Rank,
+        call: &'static str,
+        store: Store,
+        disp: Disp,
+        origin: ReadSpan,
+    ) -> Result<()> {
+        let _call = self.trace(call, Some(target));
+        let small = Small::new(store, disp, origin);
+        if small.as_ref().is_some_and(|small| self.goes_along(target, small)) {
+            return Ok(());
+        }
+        self.queue(target, call, small, || Operation::store(store, disp, origin))
+    }
+
+    /// [`Window::store`] that answers `false` instead of waiting for an operation element.
+    fn try_store(
+        &self,
+        target: Rank,
+        call: &'static str,
+        store: Store,
+        disp: Disp,
+        origin: ReadSpan,
+    ) -> Result<bool> {
+        let small = Small::new(store, disp, origin);
+        if small.is_some_and(|small| self.goes_along(target, &small)) {
+            return Ok(true);
+        }
+        self.try_post(target, call, Operation::store(store, disp, origin)).map(|rest| rest.is_none())
+    }
+
     #[cold]
     pub(super) fn post(
         &self,
@@ -359,19 +376,18 @@ impl Window {
         call: &'static str,
         make: impl FnOnce() -> Operation,
     ) -> Result<()> {
-        self.post_or_join(target, call, None, make)
+        self.queue(target, call, None, make)
     }
 
-    /// [`Window::post`] of a store that need not become an operation of its own.
+    /// Queues an operation, or has a small store join others.
     #[cold]
-    fn post_or_join(
+    fn queue(
         &self,
         target: Rank,
         call: &'static str,
         small: Option<Small>,
         make: impl FnOnce() -> Operation,
     ) -> Result<()> {
-        let _call = self.engine.sight().call(call, Some(self.shared.id), Some(target));
         let mut rest = None;
         let is_pack_full = self.engine.with(|core| {
             if small.is_some_and(|small| self.joins_pack(core, target, &small)) {

@@ -15,8 +15,7 @@ use crate::state::{OutOfRange, Pools, State, WindowState, gone};
 use crate::table::{OpArea, OpKind, Operation};
 
 impl Window {
-    /// Whether the store has joined others that wait: the quick way of a stream of stores. While somebody looks, the ordinary
-    /// way finds out.
+    /// Whether the store has joined others that wait: the fast path of a stream of stores, for a call that has not begun for an observer.
     #[inline]
     pub(super) fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
         if !self.has_pack() {
@@ -34,17 +33,9 @@ impl Window {
     }
 
     /// Whether the store joins others, or is held back for the next flush, or has left ahead of that: the fast path of one store and
-    /// its flush. While somebody looks, the ordinary way tells of it.
+    /// its flush.
     #[inline]
-    pub(super) fn joins_or_waits(&self, target: Rank, small: Option<&Small>) -> bool {
-        small.is_some_and(|small| self.goes_along(target, small))
-    }
-
-    #[inline(never)]
-    fn goes_along(&self, target: Rank, small: &Small) -> bool {
-        if self.engine().sight().is_on() {
-            return false;
-        }
+    pub(super) fn goes_along(&self, target: Rank, small: &Small) -> bool {
         let may_join = self.has_pack();
         self.with_operations(|channel, state, window| {
             (may_join && pack::join(&mut state.pools, window, self.shared(), target, small))
@@ -103,8 +94,7 @@ impl Window {
 
     /// Whether a store that somebody waits for alone has left, and so is complete.
     pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
-        let small = Small::of(op).filter(|_| !self.engine().sight().is_on());
-        small.is_some_and(|small| {
+        Small::of(op).is_some_and(|small| {
             let send = |core: &mut Core| {
                 operations(self, core, |channel, state, window| {
                     eager::send_at_once(channel, state, window, self.shared(), target, &small)
@@ -133,7 +123,7 @@ impl Window {
         is_complete
     }
 
-    /// [`Window::joins_stream`] while there is a pack: the quick way of such a stream. While somebody looks, the ordinary way tells of it.
+    /// [`Window::joins_stream`] while there is a pack: the fast path of such a stream, for a call that has not begun for an observer.
     #[inline]
     pub(super) fn joins_with_request(&self, target: Rank, small: Option<&Small>) -> bool {
         self.has_pack()
@@ -154,6 +144,7 @@ impl Window {
     /// Makes a call that fetches: it leaves now, or is queued as soon as there is an element for it.
     #[cold]
     pub(super) fn post_fetch(&self, target: Rank, call: &'static str, fetch: FetchCall) -> Result<()> {
+        let _call = self.trace(call, Some(target));
         if self.fetches_at_once(target, &fetch) {
             return Ok(());
         }
@@ -169,10 +160,10 @@ impl Window {
     }
 
     fn fetches_at_once(&self, target: Rank, fetch: &FetchCall) -> bool {
-        let may = !self.shared().neighbors.is_empty() && !self.engine().sight().is_on();
-        may && self.with_operations(|channel, state, window| {
-            lone_fetch::send(channel, state, window, self.shared(), target, fetch)
-        })
+        !self.shared().neighbors.is_empty()
+            && self.with_operations(|channel, state, window| {
+                lone_fetch::send(channel, state, window, self.shared(), target, fetch)
+            })
     }
 
     fn check_operation(

@@ -3,7 +3,7 @@
 //! whether operations are complete.
 //!
 //! Such a call tells other ranks something in shared memory and looks there for what they have told; while nothing else goes
-//! on, the engine has no part in it. When that is so is decided where a window is put back under the engine's lock
+//! on, the engine has no part in it. When that is so is decided when the borrow of a window ends under the engine's lock
 //! ([`WindowState::quick_calls`](crate::state::WindowState::quick_calls)) and noted in [`QuickCalls`](crate::state::QuickCalls). Each call first looks whether what it waits for is there, for about
 //! as long as another rank needs that is in its own call already, and changes nothing before it is. When it is not there, or
 //! not quick, the call takes the long way: under the lock, where deaths are noticed and a process may sleep.

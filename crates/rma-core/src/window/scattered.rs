@@ -190,6 +190,7 @@ impl Window {
 
     fn submit(&self, target: Rank, call: &'static str, mut op: Operation, mode: Mode) -> Result<Outcome> {
         let is_requested = matches!(mode, Mode::Request | Mode::TryRequest);
+        let _call = matches!(mode, Mode::Wait | Mode::Request).then(|| self.trace(call, Some(target)));
         if is_requested && self.leaves_at_once(target, &op) {
             return Ok(Outcome::Done);
         }
