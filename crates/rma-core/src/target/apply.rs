@@ -21,6 +21,7 @@ use crate::wire::{
 use smallvec::SmallVec;
 
 /// Handles a small request and the data behind its head; `packet` is both as they came, to be kept when it has to wait.
+#[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
 pub(crate) fn handle(
     state: &mut State,
     window: &mut WindowState,
