@@ -140,50 +140,64 @@ mod tests {
         Notes { slots: std::array::from_fn(|_| slot()), others: AtomicU64::new(0) }
     }
 
+    /// Runs a test in a thread that has a slot of its own: threads of other tests may have all of them for a moment.
+    fn with_a_slot(test: impl Fn() + Sync) {
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let run = || announcer::own_word().is_some().then(&test).is_some();
+        while !std::thread::scope(|scope| scope.spawn(run).join().unwrap()) {
+            assert!(std::time::Instant::now() < end, "no thread has had a slot");
+            std::thread::yield_now();
+        }
+    }
+
     #[test]
     fn wherever_a_process_is_killed_memory_that_is_half_changed_has_a_note() {
-        let expected = Unfinished { origin: Rank(2), kind: OperationKind::Put, start: 16, len: 40 };
-        let (mut half, mut whole) = (0, 0);
-        for steps in 0.. {
-            let (notes, memory) = (notes(), std::array::from_fn::<_, 5, _>(|_| AtomicU64::new(0)));
-            let is_over = live_for(steps, || {
-                // A thread that is killed drops nothing.
-                let note = ManuallyDrop::new(notes.begin(TARGET, OperationKind::Put, 16, 40));
-                memory.iter().for_each(|word| word.store(7, Relaxed));
-                drop(ManuallyDrop::into_inner(note));
-            });
-            let changed = memory.iter().filter(|word| word.load(Relaxed) == 7).count();
-            let found: Vec<_> = notes.take_of_dead(TARGET, Rank(2)).collect();
-            if changed > 0 && changed < memory.len() {
-                assert_eq!(found, [expected], "killed behind {steps} steps");
-                half += 1;
+        with_a_slot(|| {
+            let expected = Unfinished { origin: Rank(2), kind: OperationKind::Put, start: 16, len: 40 };
+            let (mut half, mut whole) = (0, 0);
+            for steps in 0.. {
+                let (notes, memory) = (notes(), std::array::from_fn::<_, 5, _>(|_| AtomicU64::new(0)));
+                let is_over = live_for(steps, || {
+                    // A thread that is killed drops nothing.
+                    let note = ManuallyDrop::new(notes.begin(TARGET, OperationKind::Put, 16, 40));
+                    memory.iter().for_each(|word| word.store(7, Relaxed));
+                    drop(ManuallyDrop::into_inner(note));
+                });
+                let changed = memory.iter().filter(|word| word.load(Relaxed) == 7).count();
+                let found: Vec<_> = notes.take_of_dead(TARGET, Rank(2)).collect();
+                if changed > 0 && changed < memory.len() {
+                    assert_eq!(found, [expected], "killed behind {steps} steps");
+                    half += 1;
+                }
+                whole += usize::from(found.is_empty());
+                if is_over.is_some() {
+                    assert!(found.is_empty(), "nothing is under way behind the last step");
+                    break;
+                }
             }
-            whole += usize::from(found.is_empty());
-            if is_over.is_some() {
-                assert!(found.is_empty(), "nothing is under way behind the last step");
-                break;
-            }
-        }
-        assert!(half == 4 && whole > 1, "{half} {whole}");
+            assert!(half == 4 && whole > 1, "{half} {whole}");
+        });
     }
 
     #[test]
     fn notes_are_of_one_target_each_and_threads_without_a_slot_are_counted() {
-        let notes = notes();
-        drop(notes.begin(TARGET, OperationKind::Put, 0, 9));
-        assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
-        std::mem::forget(notes.begin(TARGET, OperationKind::Accumulate, 8, 16));
-        assert_eq!(notes.take_of_dead(TARGET + 1, Rank(1)).count(), 0, "of another target");
-        let found: Vec<_> = notes.take_of_dead(TARGET, Rank(1)).collect();
-        let expected = Unfinished { origin: Rank(1), kind: OperationKind::Accumulate, start: 8, len: 16 };
-        assert_eq!(found, [expected]);
-        drop(notes.count(OperationKind::Put));
-        assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
-        std::mem::forget(notes.count(OperationKind::Put));
-        for name in [TARGET, TARGET + 1] {
-            let found: Vec<_> = notes.take_of_dead(name, Rank(1)).collect();
-            assert_eq!(found, [Unfinished::unknown(Rank(1))], "anything on the memory of anybody");
-        }
+        with_a_slot(|| {
+            let notes = notes();
+            drop(notes.begin(TARGET, OperationKind::Put, 0, 9));
+            assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
+            std::mem::forget(notes.begin(TARGET, OperationKind::Accumulate, 8, 16));
+            assert_eq!(notes.take_of_dead(TARGET + 1, Rank(1)).count(), 0, "of another target");
+            let found: Vec<_> = notes.take_of_dead(TARGET, Rank(1)).collect();
+            let expected = Unfinished { origin: Rank(1), kind: OperationKind::Accumulate, start: 8, len: 16 };
+            assert_eq!(found, [expected]);
+            drop(notes.count(OperationKind::Put));
+            assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
+            std::mem::forget(notes.count(OperationKind::Put));
+            for name in [TARGET, TARGET + 1] {
+                let found: Vec<_> = notes.take_of_dead(name, Rank(1)).collect();
+                assert_eq!(found, [Unfinished::unknown(Rank(1))], "anything on the memory of anybody");
+            }
+        });
     }
 
     #[test]
