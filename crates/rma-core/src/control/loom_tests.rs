@@ -7,8 +7,9 @@
 use super::exclusion::UnalignedExclusion;
 use super::layout::{Line, LockFields};
 use super::shim::AtomicU64;
-use super::state::{Holder, LockKind, LockRequest, LockState};
+use super::state::{Holder, LockRequest, LockState};
 use super::{Ticket, Wake};
+use crate::ids::LockKind;
 use crate::ids::Peer;
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Notify};

@@ -54,6 +54,15 @@ impl SyncStep {
         }
     }
 
+    /// Whether the call sends its word to other ranks itself, without a step.
+    pub(crate) fn tells_at_once(&self) -> bool {
+        match self {
+            Self::Fence(fence) => fence.is_by_packets(),
+            Self::Complete(complete) => complete.waits_for_post(),
+            _ => false,
+        }
+    }
+
     /// Whether a poll changes nothing that is known of the window outside the engine, and raises nothing.
     pub(crate) fn keeps(&self, window: &WindowState) -> bool {
         match self {

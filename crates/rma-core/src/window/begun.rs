@@ -112,7 +112,7 @@ impl Window {
         }
         let Core { channel, state, windows, .. } = core;
         sync.0.ask_elsewhere(windows, state, self.id());
-        let tells_others = matches!(sync.0, SyncStep::Fence(_) | SyncStep::Complete(_));
+        let tells_at_once = sync.0.tells_at_once();
         // The fast path, as where a call begins.
         let is_over = if let Some(window) = windows.get_mut(self.id()).filter(|window| sync.0.keeps(window)) {
             let is_over = self.poll_on(&mut **channel, state, window, sync, name)?;
@@ -136,8 +136,9 @@ impl Window {
             self.poll_on(&mut **channel, state, window, sync, name)?
         };
         // No step may follow: the caller computes, and others wait for the word of this call.
-        if is_over && tells_others && core.channel.keeps_packets() && !core.channel.is_quiet() {
-            core.flush();
+        if is_over && tells_at_once && core.channel.keeps_packets() && !core.channel.is_quiet() {
+            // What comes meanwhile may be what another thread waits for.
+            core.state.told |= core.flush();
         }
         Ok(is_over)
     }
