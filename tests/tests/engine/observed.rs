@@ -81,7 +81,8 @@ fn play(world: &Stepped) -> Vec<Mark> {
             ranks.iter().map(|window| window.begin_fence(Assert::NONE).unwrap()).collect();
         world.until("a fence", || {
             let over = ranks.iter().zip(&mut fences).map(|(window, fence)| window.poll_sync(fence).unwrap());
-            over.fold(true, |all, is_over| all && is_over)
+            // All of them are polled.
+            over.filter(|is_over| *is_over).count() == ranks.len()
         });
         mark(world, origin, "fence", marks);
         origin.put(from(&[3]), to, Disp(3)).unwrap();
