@@ -271,3 +271,57 @@ fn a_thread_may_expose_while_another_one_accesses() {
         window.free().unwrap();
     });
 }
+
+static SEVEN: [u64; 1] = [7];
+
+/// Has ranks enter and leave a fence.
+fn fence(world: &Stepped, windows: &[rma_core::window::Window], ranks: &[usize], assert: Assert) {
+    let mut fences: Vec<_> = ranks.iter().map(|rank| windows[*rank].begin_fence(assert).unwrap()).collect();
+    world.until("a fence", || {
+        let over =
+            ranks.iter().zip(&mut fences).map(|(rank, fence)| windows[*rank].poll_sync(fence).unwrap());
+        over.filter(|is_over| *is_over).count() == ranks.len()
+    });
+}
+
+#[test]
+fn a_fence_that_nothing_precedes_waits_for_mapped_ranks_alone() {
+    // Two nodes of two ranks.
+    let world = Stepped::new(&Setup::mixed(4), 37);
+    let windows = world.allocate(2);
+    for _ in 0..3 {
+        let mut first = windows[0].begin_fence(Assert::NO_PRECEDE).unwrap();
+        for _ in 0..50 {
+            world.pump();
+            let is_over = windows[0].poll_sync(&mut first).unwrap();
+            assert!(!is_over, "rank 1 may still read what a direct access changes");
+        }
+        fence(&world, &windows, &[1], Assert::NO_PRECEDE);
+        world.finish(&windows[0], "fence", first).unwrap();
+        windows[0].put(from(&SEVEN), Rank(1), Disp(0)).unwrap();
+        assert_eq!(local(&windows[1], 0), 7, "the epoch is open to a mapped rank");
+        windows[0].put(from(&SEVEN), Rank(2), Disp(1)).unwrap();
+        world.settle();
+        assert_eq!(local(&windows[2], 1), 0, "a packet waits for everybody");
+        fence(&world, &windows, &[2, 3], Assert::NO_PRECEDE);
+        fence(&world, &windows, &[0, 1, 2, 3], Assert::NONE);
+        assert_eq!(local(&windows[2], 1), 7);
+        // Fences that wait for all are counted too, and one may end the epochs.
+        rma_tests::world::set_local(&windows[1], 0, 0);
+        rma_tests::world::set_local(&windows[2], 1, 0);
+        fence(&world, &windows, &[0, 1, 2, 3], Assert::NO_SUCCEED);
+    }
+}
+
+#[test]
+fn a_rank_that_dies_ends_a_fence_that_waits_for_its_node() {
+    let mut world = Stepped::new(&Setup::mixed(4), 41);
+    let mut windows = world.allocate(1);
+    let mut waits = windows[0].begin_fence(Assert::NO_PRECEDE).unwrap();
+    world.pump();
+    assert!(!windows[0].poll_sync(&mut waits).unwrap());
+    drop(windows.remove(1));
+    world.engines[1] = None;
+    let error = world.finish(&windows[0], "fence", waits).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
+}

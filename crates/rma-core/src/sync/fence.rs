@@ -15,7 +15,8 @@
 //! A load after F2 on one rank sees every store before F1 on the other, because the barrier orders F1 before F2. Replies
 //! that this rank owes need no wait of their own: their origins enter the barrier only with the data in hand.
 //!
-//! When all ranks map each other the barrier is a count in shared memory (`control/meeting.rs`), else it is the host's. Only in
+//! When all ranks map each other the barrier is a count in shared memory (`control/meeting.rs`), else it is the host's. A fence that nothing
+//! precedes waits for the ranks that are mapped, in shared memory, and lets the host's barrier go on behind: packets wait for that. Only in
 //! windows of two ranks nobody waits for acknowledgements and a barrier one after the other: each rank tells the other one, on
 //! the last packet of the epoch or on one of its own, that it has come, and goes on when it has been told so
 //! (`state/arrivals.rs`):
@@ -67,10 +68,11 @@ enum Phase {
     Telling(u64),
     /// Waiting for the packets of the others.
     MeetingByPackets(u64),
-    /// Waiting for the others in shared memory, for meeting `number`.
-    MeetingInMemory { number: u64, is_watching: bool },
-    /// Everybody is there; those who sleep are being rung.
-    Met,
+    /// Waiting for the others in shared memory, for meeting `number`: all ranks of the window, or those that are mapped, when the rest may
+    /// come later.
+    MeetingInMemory { number: u64, is_watching: bool, later: Option<Opening> },
+    /// All of them are there; those who sleep are being rung.
+    Met { later: Option<Opening> },
 }
 
 impl FenceSync {
@@ -105,12 +107,15 @@ impl FenceSync {
 
     /// A fence that has arrived at meeting `number` in shared memory.
     pub(crate) fn arrived(assert: Assert, number: u64) -> Self {
-        Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false } }
+        Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false, later: None } }
     }
 
     /// Leaves the fence of a window that was revoked.
     pub(crate) fn abandon(&self, host: &dyn Host) {
-        if let Phase::Meeting(request) = self.phase {
+        if let Phase::Meeting(request)
+        | Phase::MeetingInMemory { later: Some(Opening::Barrier(request)), .. }
+        | Phase::Met { later: Some(Opening::Barrier(request)) } = self.phase
+        {
             host.abandon(request);
         }
     }
@@ -127,50 +132,18 @@ impl FenceSync {
         window: &mut WindowState,
         host: &dyn Host,
     ) -> Result<bool> {
-        if matches!(self.phase, Phase::Opening) {
-            let is_open = is_open(state, window, host);
-            // Elements of an epoch that never opened are free again, and no step tells it.
-            state.told |= is_open.is_err();
-            if !is_open? {
-                return Ok(false);
-            }
-            self.phase = begin_to_complete(state, window)?;
-        }
-        if let Phase::Telling(number) = self.phase {
-            if !has_told(state, window) {
-                return Ok(false);
-            }
-            for key in window.table.keys(&state.pools.targets) {
-                state.pools.targets[key].on_told();
-            }
-            free_idle_far_targets(state, window);
-            if !self.waits(window) {
-                self.go_ahead(window, Opening::Packets(number));
-                return Ok(true);
-            }
-            self.phase = Phase::MeetingByPackets(number);
-        }
-        if matches!(self.phase, Phase::Completing) {
-            if !is_complete(state, window) {
-                return Ok(false);
-            }
-            free_idle_far_targets(state, window);
-            if !window.shared.has_packet_targets() {
-                return self.arrive(state, window);
-            }
-            state.begun = true;
-            let request = host.begin_barrier(&window.shared.group)?;
-            if !self.waits(window) {
-                self.go_ahead(window, Opening::Barrier(request));
-                return Ok(true);
-            }
-            self.phase = Phase::Meeting(request);
+        if let Some(is_over) = self.come(state, window, host)? {
+            return Ok(is_over);
         }
         match &mut self.phase {
             Phase::Opening | Phase::Completing | Phase::Telling(_) => return Ok(false),
             // Who sleeps must be rung before this rank goes on: it may compute for long.
-            Phase::Met if !state.nudges.is_empty() => return Ok(false),
-            Phase::Met => {}
+            Phase::Met { .. } if !state.nudges.is_empty() => return Ok(false),
+            Phase::Met { later } => {
+                let later = *later;
+                self.leave(window, later);
+                return Ok(true);
+            }
             Phase::Meeting(request) => {
                 if host.poll(*request)?.is_none() {
                     return Ok(false);
@@ -183,23 +156,78 @@ impl FenceSync {
                     return Ok(false);
                 }
             }
-            Phase::MeetingInMemory { number, is_watching } => {
-                if !attends(state, window, *number, is_watching)? {
-                    return Ok(false);
+            Phase::MeetingInMemory { number, is_watching, later } => {
+                let later = *later;
+                match attends(state, window, *number, is_watching) {
+                    Ok(true) => {}
+                    Ok(false) => return Ok(false),
+                    Err(error) => {
+                        self.abandon(host);
+                        return Err(error);
+                    }
                 }
+                self.leave(window, later);
+                return Ok(true);
             }
         }
         self.end(window);
         Ok(true)
     }
 
-    /// Whether the fence waits for the others. When nothing precedes it they only have to come before the first operation leaves
-    /// (MPI 3.1 §11.5.1).
-    fn waits(&self, window: &WindowState) -> bool {
-        !self.assert.has(Assert::NO_PRECEDE) || window.shared.maps_others()
+    /// Brings this rank to where the others are met, and then answers nothing; else whether the fence is over.
+    fn come(&mut self, state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<Option<bool>> {
+        if matches!(self.phase, Phase::Opening) {
+            let is_open = is_open(state, window, host);
+            // Elements of an epoch that never opened are free again, and no step tells it.
+            state.told |= is_open.is_err();
+            if !is_open? {
+                return Ok(Some(false));
+            }
+            self.phase = begin_to_complete(state, window)?;
+        }
+        if let Phase::Telling(number) = self.phase {
+            if !has_told(state, window) {
+                return Ok(Some(false));
+            }
+            for key in window.table.keys(&state.pools.targets) {
+                state.pools.targets[key].on_told();
+            }
+            free_idle_far_targets(state, window);
+            if self.assert.has(Assert::NO_PRECEDE) {
+                self.go_ahead(window, Opening::Packets(number));
+                return Ok(Some(true));
+            }
+            self.phase = Phase::MeetingByPackets(number);
+        }
+        if matches!(self.phase, Phase::Completing) {
+            if !is_complete(state, window) {
+                return Ok(Some(false));
+            }
+            free_idle_far_targets(state, window);
+            if !window.shared.has_packet_targets() {
+                return self.arrive(state, window, None).map(Some);
+            }
+            state.begun = true;
+            let request = host.begin_barrier(&window.shared.group)?;
+            if self.assert.has(Assert::NO_PRECEDE) {
+                // Direct accesses come past the engine, so the mapped ranks are waited for.
+                let arrived = self.arrive(state, window, Some(Opening::Barrier(request)));
+                return arrived.map(Some).inspect_err(|_| host.abandon(request));
+            }
+            if window.shared.maps_others() {
+                // Counted in each fence, waited for or not.
+                let number = window.shared.own().control.meeting().arrive();
+                if window.shared.absent(number, 0).is_none() {
+                    ring_sleepers(state, window);
+                }
+            }
+            self.phase = Phase::Meeting(request);
+        }
+        Ok(None)
     }
 
-    /// Ends a fence that does not wait.
+    /// Ends a fence that does not wait for all: when nothing precedes it the others only have to come before the first operation leaves
+    /// (MPI 3.1 §11.5.1).
     fn go_ahead(&self, window: &mut WindowState, opening: Opening) {
         window.opening = Some(opening);
         // A fence that no epoch follows is waited for by the next one, or by nobody.
@@ -207,26 +235,43 @@ impl FenceSync {
         self.open_direct(window);
     }
 
-    /// Arrives where the ranks of the window meet, which all of them map.
-    fn arrive(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
+    /// Arrives where the ranks meet that are mapped; the others are waited for `later`, if there are any.
+    fn arrive(
+        &mut self,
+        state: &mut State,
+        window: &mut WindowState,
+        later: Option<Opening>,
+    ) -> Result<bool> {
         let number = window.shared.own().control.meeting().arrive();
         if window.shared.absent(number, 0).is_none() {
             // This may be the rank that came last.
             if ring_sleepers(state, window) {
                 // They are rung by the step that comes before the next look.
-                self.phase = Phase::Met;
+                self.phase = Phase::Met { later };
                 return Ok(false);
             }
-            self.end(window);
+            self.leave(window, later);
             return Ok(true);
         }
         let mut is_watching = false;
         if attends(state, window, number, &mut is_watching)? {
-            self.end(window);
+            self.leave(window, later);
             return Ok(true);
         }
-        self.phase = Phase::MeetingInMemory { number, is_watching };
+        self.phase = Phase::MeetingInMemory { number, is_watching, later };
         Ok(false)
+    }
+
+    /// All ranks that are mapped are in the fence.
+    fn leave(&self, window: &mut WindowState, later: Option<Opening>) {
+        match later {
+            None => self.end(window),
+            Some(opening) => {
+                self.go_ahead(window, opening);
+                // SYNC POINT F2
+                fence(SeqCst);
+            }
+        }
     }
 
     /// Everybody is in the fence.
@@ -381,7 +426,7 @@ fn attends(state: &mut State, window: &mut WindowState, number: u64, is_watching
     if may_sleep {
         shared.own().control.set_asleep(Sleep::Fence);
         if !std::mem::replace(is_watching, true) {
-            window.rounds.meet = vec![Rank((shared.group.me().0 + 1) % size)];
+            window.rounds.meet = vec![shared.members[(shared.own + 1) % shared.members.len()].rank];
             (window.dirty, state.begun) = (true, true);
         }
         if !state.lost.is_empty()
