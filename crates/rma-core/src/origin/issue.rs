@@ -65,6 +65,7 @@ pub(super) enum Step {
 
 impl Issuer<'_> {
     /// Issues what may leave of a window that is dirty, in rounds; answers whether anything did.
+    #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     pub(crate) fn issue_window(&mut self) -> bool {
         let mut any = false;
         let mut rounds = self.config.poll_packets;
@@ -226,6 +227,7 @@ impl Issuer<'_> {
     }
 
     /// Makes the next packet of the first pending operation.
+    #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     fn issue_operation(&mut self, key: PoolKey, op_key: PoolKey, lock: RequestFlags) -> Step {
         let target = &self.pools.targets[key];
         let op = &self.pools.ops[op_key];

@@ -20,6 +20,7 @@ use crate::table::{OpKind, Operation, Target};
 
 /// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
 /// be had now. An operation is long, so it moves once, into its element.
+#[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
 pub(crate) fn post(
     state: &mut State,
     window: &mut WindowState,

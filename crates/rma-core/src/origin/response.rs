@@ -24,6 +24,7 @@ pub(crate) struct Settler<'a> {
 
 impl Settler<'_> {
     /// Handles a small response and the data behind its head.
+    #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     pub(crate) fn handle(&mut self, from: Peer, response: &Response, data: &[u8]) -> Delivery {
         match self.try_handle(from, response, data) {
             Ok(()) => Delivery::Accepted,
@@ -287,6 +288,7 @@ impl Settler<'_> {
     }
 
     /// Frees the issued operations at the head that wait for nothing any more.
+    #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     fn retire(&mut self, target: PoolKey) {
         let Some(element) = self.pools.targets.get_mut(target) else { return };
         while let Some(key) = element.issued.head().filter(|key| self.pools.ops[*key].is_settled()) {

@@ -221,6 +221,7 @@ impl Replies {
     }
 
     /// Sends what has room, peers in turn; `release` gives a lock back when everything before has left. Answers whether anything left.
+    #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     pub(crate) fn send(
         &mut self,
         outbox: &mut Outbox<'_>,

@@ -73,6 +73,7 @@ fn admit(
 }
 
 /// Carries out a request whose lock, if it asked for one, is held.
+#[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
 pub(crate) fn apply(
     replies: &mut Replies,
     window: &mut WindowState,
