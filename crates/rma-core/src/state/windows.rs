@@ -166,8 +166,24 @@ impl Windows {
         Some(WindowContext { window, state, lists: &mut self.lists })
     }
 
+    /// Changes nothing but the operations of a window, and lists it when the engine has something to do for it then.
+    #[inline]
+    pub(crate) fn operate<T>(
+        &mut self,
+        id: WindowId,
+        change: impl FnOnce(&mut WindowState) -> Option<T>,
+    ) -> Option<T> {
+        let window = self.get_mut(id)?;
+        let changed = change(window)?;
+        // What else keeps a window active does not come about by operations.
+        if window.dirty {
+            self.note_active(id);
+        }
+        Some(changed)
+    }
+
     /// A window of which nothing changes but its operations. [`Windows::note_active`] must follow when the engine has something to do for
-    /// it now.
+    /// it now: [`Windows::operate`] does both.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: WindowId) -> Option<&mut WindowState> {
         self.entry(id)?.window.as_deref_mut()

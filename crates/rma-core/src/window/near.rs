@@ -55,19 +55,14 @@ impl Window {
         }
         let begun = self.engine().with(|core| {
             let Core { channel, state, windows, .. } = core;
-            let window = windows.get_mut(self.id()).filter(|_| state.lost.is_empty())?;
-            let targets = &state.pools.targets;
-            let find = |rank| window.table.find(targets, rank);
-            let is_busy = |near: &&Near| find(near.rank).is_some_and(|key| !targets[key].is_idle());
-            let rank = self.shared().neighbors.iter().find(is_busy)?.rank;
-            if !window.is_calm(rank) {
-                return None;
-            }
-            let flush = FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote);
-            if window.is_active() {
-                windows.note_active(self.id());
-            }
-            Some(flush)
+            windows.operate(self.id(), |window| {
+                let targets = &state.pools.targets;
+                let find = |rank| window.table.find(targets, rank);
+                let is_busy = |near: &&Near| find(near.rank).is_some_and(|key| !targets[key].is_idle());
+                let rank = self.shared().neighbors.iter().find(is_busy)?.rank;
+                let is_plain = state.lost.is_empty() && window.is_calm(rank);
+                is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote))
+            })
         });
         begun.map_or(Ok(()), |flush| {
             self.finish(call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll, None))
@@ -77,20 +72,17 @@ impl Window {
     /// Releases the lock if nothing is under way to the rank, or makes everything leave.
     fn release(&self, core: &mut Core, near: &Near) -> Found {
         let Core { channel, state, windows, .. } = core;
-        let window = windows.calm(self.id(), near.rank).filter(|_| state.lost.is_empty());
-        let Some(window) = window else { return Found::SlowPath };
-        let State { pools, .. } = &*state;
-        let target = window.table.find(&pools.targets, near.rank).map(|key| &pools.targets[key]);
-        if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
-            return match self.shared().unlock(near) {
-                Some(wake) => Found::Released(wake),
-                None => Found::SlowPath,
-            };
-        }
-        let flush = FlushSync::begin(&mut **channel, state, window, near.rank, Reach::Remote);
-        if window.is_active() {
-            windows.note_active(self.id());
-        }
-        Found::Waits(flush)
+        let found = windows.operate(self.id(), |window| {
+            if !window.is_calm(near.rank) || !state.lost.is_empty() {
+                return None;
+            }
+            let State { pools, .. } = &*state;
+            let target = window.table.find(&pools.targets, near.rank).map(|key| &pools.targets[key]);
+            if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
+                return self.shared().unlock(near).map(Found::Released);
+            }
+            Some(Found::Waits(FlushSync::begin(&mut **channel, state, window, near.rank, Reach::Remote)))
+        });
+        found.unwrap_or(Found::SlowPath)
     }
 }

@@ -217,11 +217,5 @@ fn operations(
     change: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> bool,
 ) -> bool {
     let Core { channel, state, windows, .. } = core;
-    let Some(window) = windows.get_mut(of.shared().id) else { return false };
-    let was_dirty = window.dirty;
-    let is_done = change(&mut **channel, state, window);
-    if window.dirty && !was_dirty {
-        windows.note_active(of.shared().id);
-    }
-    is_done
+    windows.operate(of.shared().id, |window| Some(change(&mut **channel, state, window))).unwrap_or(false)
 }
