@@ -105,6 +105,13 @@ impl FenceSync {
             && !window.has_lost
     }
 
+    /// Whether packets of others have not come that the fence waits for.
+    #[inline]
+    pub(super) fn waits(&self, window: &WindowState) -> bool {
+        let Phase::MeetingByPackets(number) = self.phase else { return false };
+        window.target.arrivals.as_ref().is_some_and(|arrivals| !arrivals.are_complete(number))
+    }
+
     /// A fence that has arrived at meeting `number` in shared memory.
     pub(crate) fn arrived(assert: Assert, number: u64) -> Self {
         Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false, later: None } }

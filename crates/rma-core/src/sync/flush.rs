@@ -24,7 +24,8 @@ pub(crate) struct FlushSync {
 }
 
 impl FlushSync {
-    /// Begins; what there is leaves at once where nothing is due before it.
+    /// Begins; what there is leaves at once where nothing is due before it: in a window that is calm, as far as the rank is concerned
+    /// ([`WindowState::is_calm`]).
     ///
     /// Direct operations are complete when they return; what is left for them is the order towards whoever this process
     /// talks to next (design note, WIN_FLUSH's memory synchronization).
@@ -34,6 +35,7 @@ impl FlushSync {
         window: &mut WindowState,
         rank: Rank,
         reach: Reach,
+        is_calm: bool,
     ) -> Self {
         let Some(target) = window.table.find(&state.pools.targets, rank) else {
             fence(SeqCst);
@@ -46,7 +48,7 @@ impl FlushSync {
         let goal = element.push(reach == Reach::Remote);
         let had_said_all = element.has_said_all() && window.is_granted(rank);
         // In a window with something due it is the next step's to decide what leaves first.
-        let may_issue = !window.dirty && lost.is_empty() && window.is_calm(rank);
+        let may_issue = !window.dirty && lost.is_empty() && is_calm;
         if may_issue && element.holds_a_store(&pools.ops) {
             window.eager.on_taken(reach);
         } else if may_issue {
@@ -71,11 +73,17 @@ impl FlushSync {
         {
             return Err(error_of(self.rank, "flush", failure));
         }
-        let Some(target) = self.target.and_then(|key| state.pools.targets.get(key)) else { return Ok(true) };
-        Ok(match self.reach {
+        Ok(self.is_over(state))
+    }
+
+    /// Whether the operations are complete, whatever has become of the target.
+    #[inline]
+    pub(super) fn is_over(&self, state: &State) -> bool {
+        let Some(target) = self.target.and_then(|key| state.pools.targets.get(key)) else { return true };
+        match self.reach {
             Reach::Local => target.is_locally_complete(&state.pools.ops, self.goal),
             Reach::Remote => target.is_complete(&state.pools.ops, self.goal),
-        })
+        }
     }
 }
 

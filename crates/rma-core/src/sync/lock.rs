@@ -340,6 +340,14 @@ impl UnlockSync {
         Some(sync)
     }
 
+    /// Whether operations on a neighbor are on their way, behind which its lock is given back.
+    #[inline]
+    pub(super) fn waits(&self, state: &State) -> bool {
+        let target =
+            self.target.filter(|_| self.neighbor.is_some()).and_then(|key| state.pools.targets.get(key));
+        target.is_some_and(|target| !target.is_complete(&state.pools.ops, target.posted))
+    }
+
     /// Answers whether everything is complete at the target and the lock is on its way back.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let lock = window.epoch.lock(self.rank).copied();

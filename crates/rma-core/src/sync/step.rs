@@ -63,6 +63,20 @@ impl SyncStep {
         }
     }
 
+    /// Whether the call is over, of one that only waits: most looks find that nothing has come yet, and neither that nor its end changes
+    /// anything. `None` where [`SyncStep::poll`] has to find out.
+    #[inline]
+    pub(crate) fn look(&self, state: &State, window: &WindowState) -> Option<bool> {
+        let is_plain = state.lost.is_empty() && window.error.is_none() && !window.is_revoked();
+        match self {
+            _ if !is_plain => None,
+            Self::Flush(flush) => Some(flush.is_over(state)),
+            Self::Unlock(unlock) => unlock.waits(state).then_some(false),
+            Self::Fence(fence) => fence.waits(window).then_some(false),
+            _ => None,
+        }
+    }
+
     /// Whether a poll changes nothing that is known of the window outside the engine, and raises nothing.
     pub(crate) fn keeps(&self, window: &WindowState) -> bool {
         match self {

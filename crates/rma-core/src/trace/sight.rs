@@ -37,8 +37,13 @@ struct Made {
 /// A call under way, or a wait: its end is told when this is dropped.
 #[must_use = "the call ends when this is dropped"]
 pub(crate) struct CallSpan<'a> {
-    open: Option<(&'a Sight, Event<'static>)>,
-    _span: Option<tracing::span::EnteredSpan>,
+    _open: Option<OpenSpan<'a>>,
+}
+
+struct OpenSpan<'a> {
+    sight: &'a Sight,
+    end: Event<'static>,
+    _span: tracing::span::EnteredSpan,
 }
 
 impl Sight {
@@ -65,7 +70,7 @@ impl Sight {
         target: Option<Rank>,
     ) -> CallSpan<'_> {
         if !self.is_on {
-            return CallSpan { open: None, _span: None };
+            return CallSpan { _open: None };
         }
         self.begin_call(call, window, target)
     }
@@ -80,7 +85,7 @@ impl Sight {
             window = window.map(tracing::field::display),
             target = target.map(tracing::field::display)
         );
-        CallSpan { open: Some((self, Event::CallEnd)), _span: Some(span.entered()) }
+        CallSpan { _open: Some(OpenSpan { sight: self, end: Event::CallEnd, _span: span.entered() }) }
     }
 
     /// A wait begins, which ends when the answer is dropped.
@@ -88,7 +93,7 @@ impl Sight {
     pub(crate) fn wait(&self, call: &'static str, waits_for: &str) -> CallSpan<'_> {
         self.tell(&Event::WaitBegin { call, waits_for });
         let span = tracing::trace_span!(target: "rma::call", "wait", call, waits_for);
-        CallSpan { open: Some((self, Event::WaitEnd)), _span: Some(span.entered()) }
+        CallSpan { _open: Some(OpenSpan { sight: self, end: Event::WaitEnd, _span: span.entered() }) }
     }
 
     /// A thread goes to sleep.
@@ -109,8 +114,13 @@ impl Sight {
     #[inline]
     pub(crate) fn look_at_epochs(&self, window: &WindowState, call: Call) {
         if self.is_on {
-            self.epochs.lock().look(window, call, &mut |event| self.tell_epoch(&event));
+            self.tell_epochs(window, call);
         }
+    }
+
+    #[cold]
+    fn tell_epochs(&self, window: &WindowState, call: Call) {
+        self.epochs.lock().look(window, call, &mut |event| self.tell_epoch(&event));
     }
 
     /// The window is gone, with whatever epoch was open.
@@ -165,12 +175,9 @@ impl Sight {
     }
 }
 
-impl Drop for CallSpan<'_> {
-    #[inline]
+impl Drop for OpenSpan<'_> {
     fn drop(&mut self) {
-        if let Some((sight, end)) = self.open.take() {
-            sight.tell(&end);
-        }
+        self.sight.tell(&self.end);
     }
 }
 

@@ -48,12 +48,21 @@ impl Sync {
     }
 }
 
+/// What a call begins with.
+pub(super) struct Beginning<'a> {
+    pub(super) channel: &'a mut dyn Channel,
+    pub(super) state: &'a mut State,
+    pub(super) window: &'a mut WindowState,
+    /// The call only uses an open epoch.
+    pub(super) only_uses: bool,
+}
+
 impl Window {
     pub(super) fn begin(
         &self,
         call: Call,
         name: &'static str,
-        start: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> Result<SyncStep>,
+        start: impl FnOnce(Beginning<'_>) -> Result<SyncStep>,
     ) -> Result<Sync> {
         self.engine().with(|core| self.begin_in(core, call, name, start))
     }
@@ -66,7 +75,8 @@ impl Window {
         start: impl FnOnce(&mut State, &mut WindowState) -> Result<SyncStep>,
     ) -> Result<Sync> {
         self.engine().with(|core| {
-            let mut sync = self.begin_in(core, call, name, |_, state, window| start(state, window))?;
+            let mut sync =
+                self.begin_in(core, call, name, |Beginning { state, window, .. }| start(state, window))?;
             self.advance(core, &mut sync, name)?;
             Ok(sync)
         })
@@ -77,12 +87,12 @@ impl Window {
         core: &mut Core,
         call: Call,
         name: &'static str,
-        start: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> Result<SyncStep>,
+        start: impl FnOnce(Beginning<'_>) -> Result<SyncStep>,
     ) -> Result<Sync> {
         let Core { channel, state, windows, .. } = core;
         // The fast path: in an epoch that the call can only use it is legal, and nothing changes but operations.
         if let Some(window) = windows.get_mut(self.id()).filter(|window| window.only_uses(call)) {
-            let step = start(&mut **channel, state, window)?;
+            let step = start(Beginning { channel: &mut **channel, state, window, only_uses: true })?;
             self.engine().sight().look_at_epochs(window, call);
             if window.is_active() {
                 windows.note_active(self.id());
@@ -100,12 +110,31 @@ impl Window {
             .and_then(|()| window.check_dropped(name))
             .and_then(|()| check_hints(window, call, name))
             .and_then(|()| window.check(&state.pools, call, name))
-            .and_then(|()| start(&mut **channel, state, window));
+            .and_then(|()| start(Beginning { channel: &mut **channel, state, window, only_uses: false }));
         self.engine().sight().look_at_epochs(window, call);
         begun.map(|step| Sync(step, call, None))
     }
 
     pub(super) fn advance(&self, core: &mut Core, sync: &mut Sync, name: &'static str) -> Result<bool> {
+        match self.look(core, sync) {
+            Some(is_over) => Ok(is_over),
+            None => self.poll_step(core, sync, name),
+        }
+    }
+
+    /// Whether a call is over that a look can tell this of; `None` where a poll has to find out, or something is to be raised.
+    #[inline]
+    fn look(&self, core: &Core, sync: &mut Sync) -> Option<bool> {
+        let window = core.windows.get(self.id())?;
+        let is_over = sync.0.look(&core.state, window)?;
+        if is_over {
+            sync.0 = SyncStep::Done;
+            self.engine().sight().look_at_epochs(window, sync.1);
+        }
+        Some(is_over)
+    }
+
+    fn poll_step(&self, core: &mut Core, sync: &mut Sync, name: &'static str) -> Result<bool> {
         if sync.1.rank() == Some(Rank::NULL) {
             // Nobody's errors either: those of other ranks stay for a call that is about them.
             return Ok(true);

@@ -5,14 +5,12 @@
 //! (`control/unfinished.rs`), which is read there, or asked for.
 
 use super::calls::Window;
-use crate::channel::Channel;
 use crate::control::{REPORT_LEN, UnfinishedReport};
 use crate::datatype::Scatter;
 use crate::epoch::Call;
 use crate::error::Result;
 use crate::ids::{Disp, Rank};
 use crate::mem::WriteSpan;
-use crate::state::{State, WindowState};
 use crate::sync::{PromisedSync, SyncStep};
 use crate::table::{OpData, OpKind, Operation};
 
@@ -88,10 +86,8 @@ impl Window {
     fn await_lock(&self, target: Rank, call: &'static str) -> Result<()> {
         self.shared().check_rank(target, call)?;
         self.settle_dropped(call)?;
-        let promised = |_: &mut dyn Channel, _: &mut State, _: &mut WindowState| {
-            Ok(SyncStep::Promised(PromisedSync::begin(target)))
-        };
-        let mut sync = self.begin(Call::Flush(target), call, promised)?;
+        let promised = SyncStep::Promised(PromisedSync::begin(target));
+        let mut sync = self.begin(Call::Flush(target), call, |_| Ok(promised))?;
         self.finish(call, &mut sync)
     }
 }

@@ -61,7 +61,7 @@ impl Window {
                 let is_busy = |near: &&Near| find(near.rank).is_some_and(|key| !targets[key].is_idle());
                 let rank = self.shared().neighbors.iter().find(is_busy)?.rank;
                 let is_plain = state.lost.is_empty() && window.is_calm(rank);
-                is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote))
+                is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote, true))
             })
         });
         begun.map_or(Ok(()), |flush| {
@@ -81,7 +81,14 @@ impl Window {
             if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
                 return self.shared().unlock(near).map(Found::Released);
             }
-            Some(Found::Waits(FlushSync::begin(&mut **channel, state, window, near.rank, Reach::Remote)))
+            Some(Found::Waits(FlushSync::begin(
+                &mut **channel,
+                state,
+                window,
+                near.rank,
+                Reach::Remote,
+                true,
+            )))
         });
         found.unwrap_or(Found::SlowPath)
     }

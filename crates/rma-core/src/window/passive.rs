@@ -1,6 +1,7 @@
 //! The window's passive synchronization calls on all targets at once (MPI 3.1 §11.5.3, §11.5.4), blocking and as steps.
 
 use super::Sync;
+use super::begun::Beginning;
 use super::calls::Window;
 use crate::epoch::{Assert, Call, Caller, Reach};
 use crate::error::Result;
@@ -58,7 +59,7 @@ impl Window {
 
     pub(super) fn begin_unlock_all_noting(&self) -> (Result<Sync>, bool) {
         let mut owes = false;
-        let begun = self.begin(Call::UnlockAll, "unlock_all", |_, state, window| {
+        let begun = self.begin(Call::UnlockAll, "unlock_all", |Beginning { state, window, .. }| {
             let mut sync = UnlockAllSync::begin(state, window);
             let is_over = sync.poll(state, window)?;
             owes = !state.nudges.is_empty() || window.is_active();
@@ -96,7 +97,7 @@ impl Window {
     /// `MPI_ERR_RMA_SYNC` without a passive epoch.
     pub fn sync(&self) -> Result<()> {
         if !self.shared().own().gate.is_locked() {
-            let _over = self.begin(Call::Sync, "win_sync", |_, _, window| {
+            let _over = self.begin(Call::Sync, "win_sync", |Beginning { window, .. }| {
                 window.raise("win_sync").map(|()| SyncStep::Done)
             })?;
         }
@@ -121,7 +122,7 @@ impl Window {
     }
 
     pub(super) fn begin_flush_every(&self, call: &'static str, reach: Reach) -> Result<Sync> {
-        self.begin(Call::FlushAll, call, |_, state, window| {
+        self.begin(Call::FlushAll, call, |Beginning { state, window, .. }| {
             Ok(SyncStep::FlushAll(FlushAllSync::begin(state, window, reach)))
         })
     }

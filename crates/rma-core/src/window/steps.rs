@@ -126,6 +126,6 @@ impl Window {
     /// # Errors
     /// As [`Window::wait`].
     pub fn begin_wait(&self) -> Result<Sync> {
-        self.begin(Call::Wait, "wait", |_, _, _| Ok(SyncStep::Wait(WaitSync::begin())))
+        self.begin(Call::Wait, "wait", |_| Ok(SyncStep::Wait(WaitSync::begin())))
     }
 }

@@ -5,6 +5,7 @@
 //! peers (lessons, fixed 27).
 
 use super::Sync;
+use super::begun::Beginning;
 use super::calls::Window;
 use super::free::WindowFree;
 use super::waits::awaits_creation;
@@ -110,7 +111,7 @@ impl Window {
     pub(super) fn fence_sync(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
-        self.begin(Call::Fence, "fence", |channel, state, window| {
+        self.begin(Call::Fence, "fence", |Beginning { channel, state, window, .. }| {
             Ok(SyncStep::Fence(FenceSync::begin(assert, channel, state, window)))
         })
     }
@@ -259,7 +260,7 @@ impl Window {
             return (Err(error), false);
         }
         let mut owes = false;
-        let begun = self.begin(Call::Unlock(target), "unlock", |_, state, window| {
+        let begun = self.begin(Call::Unlock(target), "unlock", |Beginning { state, window, .. }| {
             let sync = UnlockSync::begin(state, window, target);
             owes = !state.nudges.is_empty() || window.is_active();
             match sync {
@@ -337,8 +338,9 @@ impl Window {
             return Ok(Sync(SyncStep::Done, Call::Flush(target), None));
         }
         self.shared().check_rank(target, call)?;
-        self.begin(Call::Flush(target), call, |channel, state, window| {
-            Ok(SyncStep::Flush(FlushSync::begin(channel, state, window, target, reach)))
+        self.begin(Call::Flush(target), call, |Beginning { channel, state, window, only_uses }| {
+            let is_calm = only_uses || window.is_calm(target);
+            Ok(SyncStep::Flush(FlushSync::begin(channel, state, window, target, reach, is_calm)))
         })
     }
 
