@@ -16,7 +16,7 @@ use crate::channel::{Capabilities, Channel};
 use crate::config::EngineConfig;
 use crate::ids::{Peer, Rank, Sequence};
 use crate::pool::PoolKey;
-use crate::state::{Outbox, Pools, Sent, Shared, State, WindowState};
+use crate::state::{Outbox, Permission, Pools, Sent, Shared, State, WindowState};
 use crate::table::{Operation, Target};
 use crate::wire::{RequestFlags, SHORT_STORE, STORE_HEAD};
 
@@ -30,7 +30,11 @@ pub(crate) fn send_or_hold(
     small: &Small,
 ) -> bool {
     let State { pools, config, lost, by_channel, .. } = state;
-    if !lost.is_empty() || !is_held_back(config, small) || !may_wait(window, rank) {
+    if !lost.is_empty() || !is_held_back(config, small) {
+        return false;
+    }
+    let permission = window.permission(rank);
+    if matches!(permission, Permission::None | Permission::Promised) {
         return false;
     }
     let Some(key) = first(window, pools, shared, rank, small) else { return false };
@@ -38,7 +42,7 @@ pub(crate) fn send_or_hold(
         return false;
     }
     let target = &mut pools.targets[key];
-    if window.eager.on_store() && !window.dirty && window.is_granted(rank) {
+    if window.eager.on_store() && !window.dirty && permission == Permission::Held {
         let outbox = Outbox { channel, counters: &mut window.counters, by_channel };
         if send(shared, target, outbox, small, RequestFlags::ACK) {
             window.eager.ahead = Some(rank);
@@ -71,7 +75,7 @@ pub(crate) fn send_at_once(
         return false;
     }
     // Only locks allow requests.
-    if !window.is_granted(rank) || !window.is_calm(rank) || window.dirty {
+    if window.permission(rank) != Permission::Held || window.dirty {
         return false;
     }
     let Some(key) = first(window, pools, shared, rank, small) else { return false };
@@ -83,12 +87,6 @@ pub(crate) fn send_at_once(
 fn first(window: &WindowState, pools: &Pools, shared: &Shared, rank: Rank, small: &Small) -> Option<PoolKey> {
     let key = window.table.find(&pools.targets, rank)?;
     (pools.targets[key].pending.is_empty() && small.is_inside(shared, rank)).then_some(key)
-}
-
-/// Whether a store may be held back for what ends its epoch or flushes it.
-fn may_wait(window: &WindowState, rank: Rank) -> bool {
-    let has_lock = window.is_granted(rank) && window.is_calm(rank);
-    has_lock || window.is_calm_in_fence(rank) || window.only_started() == Some(rank)
 }
 
 /// Whether the settings leave a single store to wait, and in one piece.

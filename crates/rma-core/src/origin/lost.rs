@@ -81,7 +81,6 @@ fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason
             pools.ops.give_back(&mut window.op_share, op);
         }
     }
-    window.lone_fetch.take_if(|fetch| fetch.is_to(key));
     take_out(pools, window, key);
     window.pressure = false;
 }

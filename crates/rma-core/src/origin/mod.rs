@@ -5,8 +5,8 @@
 
 pub(crate) mod direct;
 pub(crate) mod eager;
+pub(crate) mod fetch;
 pub(crate) mod issue;
-pub(crate) mod lone_fetch;
 pub(crate) mod lost;
 pub(crate) mod pack;
 pub(crate) mod post;

@@ -4,13 +4,11 @@
 //! forged: a reply must name a live operation of this window and this peer that waits for exactly it.
 
 use crate::channel::{Delivery, Placement};
-use crate::datatype::Scatter;
 use crate::epoch::{LockEvent, LockState};
 use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, Rank, RequestId, Sequence};
-use crate::origin::lone_fetch::REPLY_TO;
 use crate::pool::PoolKey;
-use crate::state::{LoneFetch, OutOfRange, Pools, WindowState};
+use crate::state::{OutOfRange, Pools, WindowState};
 use crate::table::Closing;
 use crate::wire::{Response, ResponseFlags, ResponseKind};
 
@@ -44,10 +42,6 @@ impl Settler<'_> {
         };
         let found = self.target_of(from).and_then(|target| {
             self.check_grant(target, response)?;
-            if to == REPLY_TO {
-                let fetch = LoneFetch::of(self.window, target, response.sequence, Some(len))?;
-                return Ok((Scatter::span(fetch.result), to.into()));
-            }
             let op = self.waiting_op(target, to, response, len)?;
             let operation = &mut self.pools.ops[op];
             operation.is_receiving = true;
@@ -62,13 +56,7 @@ impl Settler<'_> {
     /// A bulk reply is in the user's buffer.
     pub(crate) fn on_bulk_data(&mut self, from: Peer, response: &Response, op: PoolKey) {
         if let Ok(target) = self.target_of(from) {
-            if op == REPLY_TO.into() {
-                if let Ok(fetch) = LoneFetch::of(self.window, target, response.sequence, None) {
-                    fetch.end(self.window, self.pools);
-                }
-            } else {
-                self.on_data(target, op);
-            }
+            self.on_data(target, op);
             self.on_common(target, response);
         }
     }
@@ -101,22 +89,13 @@ impl Settler<'_> {
         match response.kind {
             ResponseKind::Ack => {}
             ResponseKind::NotPosted | ResponseKind::Over => return Err("error without a note's flag"),
-            ResponseKind::Data { to: REPLY_TO } => {
-                let len = data.len() as u64;
-                let fetch = LoneFetch::of(self.window, target, response.sequence, Some(len))?;
-                fetch.result.write(data);
-                fetch.end(self.window, self.pools);
-            }
             ResponseKind::Data { to } => {
                 let op = self.waiting_op(target, to, response, data.len() as u64)?;
                 self.pools.ops[op].result.write(data);
                 self.on_data(target, op);
             }
             ResponseKind::Error { to, start, len, size } => {
-                if to == Some(REPLY_TO) {
-                    let fetch = LoneFetch::of(self.window, target, response.sequence, None)?;
-                    fetch.end(self.window, self.pools);
-                } else if let Some(to) = to {
+                if let Some(to) = to {
                     let key = PoolKey { index: to.index, generation: to.generation };
                     let op = self.pools.ops.get(key).ok_or("error for an operation that does not exist")?;
                     let len = op.fetch().map_or(0, |fetch| fetch.len);

@@ -1,9 +1,8 @@
-//! What a window remembers of its last small operations: whether flushes take them one by one ([`crate::origin`], `eager.rs`), which pack
-//! the next store may join, and where the data of a fetch goes that is no element of the pool.
+//! What a window remembers of its last small operations: whether flushes take them one by one ([`crate::origin`], `eager.rs`), and which
+//! pack the next store may join.
 
 use crate::epoch::Reach;
-use crate::ids::{Rank, Sequence};
-use crate::mem::WriteSpan;
+use crate::ids::Rank;
 use crate::pool::PoolKey;
 
 /// Held stores in a row that flushes have taken, after which the first one does not wait for its flush.
@@ -70,14 +69,4 @@ pub(crate) struct Packing {
     pub(crate) rank: Rank,
     pub(crate) target: PoolKey,
     pub(crate) op: PoolKey,
-}
-
-/// The fetch of a window that waits for its reply.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LoneFetch {
-    pub(crate) target: PoolKey,
-    pub(crate) sequence: Sequence,
-    /// Its place among the operations of its target.
-    pub(crate) order: u64,
-    pub(crate) result: WriteSpan,
 }

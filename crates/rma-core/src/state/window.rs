@@ -4,11 +4,11 @@
 //! queue, bodies being received).
 
 use super::{
-    Arrivals, Dropped, Eager, LoneFetch, Near, Packing, Parting, Pools, Rounds, Shared, Single, TargetRole,
+    Arrivals, Dropped, Eager, Near, Packing, Parting, Permission, Pools, Rounds, Shared, Single, TargetRole,
 };
 use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
-use crate::epoch::{Call, Epoch, Event, Facts, LockState, RankLock, Stage, WindowEpoch, check};
+use crate::epoch::{Call, Epoch, Event, Facts, LockState, RankLock, WindowEpoch, check};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::HostRequest;
 use crate::ids::Rank;
@@ -49,8 +49,6 @@ pub(crate) struct WindowState {
     pub(crate) bequests: BTreeSet<Rank>,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,
-    /// A request for data that has left and is no operation of the table.
-    pub(crate) lone_fetch: Option<LoneFetch>,
     /// What became of the last small stores.
     pub(crate) eager: Eager,
     /// The pack that the next small store may join.
@@ -104,7 +102,6 @@ impl WindowState {
             dropped: Dropped::default(),
             bequests: BTreeSet::new(),
             dirty: false,
-            lone_fetch: None,
             eager: Eager::default(),
             packing: None,
             pressure: false,
@@ -133,47 +130,6 @@ impl WindowState {
         })
     }
 
-    /// Whether communication calls and flushes towards `rank`, if it has an element, are legal and change nothing but that:
-    /// then they may work on the window where it lies, and nothing has to be found out again afterwards.
-    pub(crate) fn is_calm(&self, rank: Rank) -> bool {
-        let is_open = match self.epoch.state() {
-            Epoch::LockAllGranted => self.epoch.stage() == Stage::Open,
-            Epoch::LockAllCalled => {
-                let is_locked = self.epoch.lock(rank).is_some() || self.shared.is_neighbor_locked(rank);
-                self.epoch.stage() == Stage::Open && is_locked
-            }
-            Epoch::PerTarget => match self.epoch.lock(rank) {
-                Some(lock) => !lock.closing,
-                None => self.shared.is_neighbor_locked(rank),
-            },
-            Epoch::Unset => self.shared.is_neighbor_locked(rank),
-            _ => false,
-        };
-        is_open && self.has_nothing_else()
-    }
-
-    /// Whether the same holds for communication calls towards `rank` in the epoch of a fence that nothing but the next fence can end,
-    /// by packets of the two ranks of the window, whose memory both know.
-    pub(crate) fn is_calm_in_fence(&self, rank: Rank) -> bool {
-        self.epoch.state() == Epoch::FenceGranted
-            && self.target.arrivals.is_some()
-            && self.shared.uniform.is_some()
-            && self.shared.neighbor(rank).is_some()
-            && !self.target.exposure.is_open()
-            && self.has_nothing_else()
-    }
-
-    /// The rank that the open epoch of start reaches, if it is a neighbor and the only one, and nothing else goes on in the window: then
-    /// nothing but complete can end the epoch, and has nobody else to tell.
-    pub(crate) fn only_started(&self) -> Option<Rank> {
-        if !self.epoch.state().is_pscw() {
-            return None;
-        }
-        let [rank] = *self.epoch.access.group() else { return None };
-        let is_open = self.epoch.stage() == Stage::Open && self.shared.neighbor(rank).is_some();
-        (is_open && self.has_nothing_else()).then_some(rank)
-    }
-
     /// Whether the call is one that an open epoch allows without end, and changes nothing of the window but its operations: then the
     /// table of legal calls need not be asked, and nothing that others know of the window is to be found out again.
     #[inline]
@@ -182,7 +138,10 @@ impl WindowState {
             // A member that calls do not reach without the engine has an epoch that is being opened.
             Call::Operation(rank) => self.shared.member(rank).is_none() && self.is_calm(rank),
             Call::Flush(rank) => self.is_calm(rank),
-            Call::Fence => self.shared.neighbors.first().is_some_and(|near| self.is_calm_in_fence(near.rank)),
+            Call::Fence => {
+                let only = self.shared.neighbors.first();
+                only.is_some_and(|near| self.permission(near.rank) == Permission::Fenced)
+            }
             Call::Complete => self.only_started().is_some(),
             _ => false,
         };
@@ -190,7 +149,7 @@ impl WindowState {
     }
 
     /// Whether nothing goes on in the window but an access epoch, and what it has queued.
-    fn has_nothing_else(&self) -> bool {
+    pub(super) fn has_nothing_else(&self) -> bool {
         self.error.is_none()
             && !self.has_lost
             && !self.pressure

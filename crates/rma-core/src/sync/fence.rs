@@ -43,7 +43,7 @@ use crate::ids::Rank;
 use crate::origin::issue::{Issuer, longest_short_store};
 use crate::origin::lost::{abandon_unopened, error_of};
 use crate::origin::post::free_idle_far_targets;
-use crate::state::{AccessRound, Opening, State, WindowState};
+use crate::state::{AccessRound, Opening, Permission, State, WindowState};
 use crate::table::{Closing, Target};
 use crate::target::locks;
 use std::sync::Arc;
@@ -356,7 +356,7 @@ fn tell_at_once(
     let rank = window.shared.neighbors.first()?.rank;
     let key = window.table.find(&pools.targets, rank)?;
     let is_first = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
-    if !is_first || !window.is_calm_in_fence(rank) {
+    if !is_first || window.permission(rank) != Permission::Fenced {
         return None;
     }
     let number = window.target.arrivals.as_mut()?.enter();

@@ -49,8 +49,6 @@ pub(crate) struct Target {
     pub(crate) asked: SmallVec<[(Sequence, u64); 2]>,
     /// Requests for data under way.
     pub(crate) fetching: u64,
-    /// Order of the one among them that has no element.
-    pub(crate) awaits: Option<u64>,
     pub(crate) closing: Closing,
     /// Order of the last store-like operation that went before the word of the fence or complete call under way.
     pub(crate) told_to: u64,
@@ -76,7 +74,6 @@ impl Target {
             acked_to: 0,
             asked: SmallVec::new(),
             fetching: 0,
-            awaits: None,
             closing: Closing::No,
             told_to: 0,
             is_locking: false,
@@ -142,10 +139,9 @@ impl Target {
 
     /// Whether every operation up to `order` has left the user's buffers.
     pub(crate) fn is_locally_complete(&self, pool: &OpPool, order: u64) -> bool {
-        self.awaits.is_none_or(|awaited| awaited > order)
-            && [&self.pending, &self.issued]
-                .into_iter()
-                .all(|list| list.head().is_none_or(|key| pool[key].order > order))
+        [&self.pending, &self.issued]
+            .into_iter()
+            .all(|list| list.head().is_none_or(|key| pool[key].order > order))
     }
 
     /// Whether every operation up to `order` has been executed at the target.
@@ -157,7 +153,6 @@ impl Target {
     pub(crate) fn is_idle(&self) -> bool {
         self.pending.is_empty()
             && self.issued.is_empty()
-            && self.awaits.is_none()
             && !self.owes_ack()
             && self.closing != Closing::Wanted
             && !self.is_locking
@@ -243,24 +238,16 @@ impl Target {
         self.asked.push((sequence, self.issued_to));
     }
 
-    /// Notes that a request for data has left that has no element; answers its order.
-    pub(crate) fn on_lone_fetch(&mut self) -> u64 {
+    /// Notes that the newest operation, for which nothing had to be waited, has left as one request for data.
+    pub(crate) fn on_fetch_left(&mut self, pool: &mut OpPool, key: PoolKey) {
         let sequence = self.next_sequence();
         self.posted += 1;
-        self.on_issued(self.posted, false);
+        let op = &mut pool[key];
+        (op.order, op.sent) = (self.posted, op.len);
+        op.on_asked(sequence, op.len);
         self.fetching += 1;
-        self.awaits = Some(self.posted);
-        if self.acked_to < self.stored_to {
-            // The reply acknowledges all stores before it.
-            self.on_ack_asked(sequence);
-        }
-        self.posted
-    }
-
-    /// Notes that its reply has come.
-    pub(crate) fn on_lone_data(&mut self, order: u64) {
-        self.awaits = None;
-        self.on_data(order);
+        self.on_left(sequence, self.posted, false, RequestFlags::NONE);
+        self.issued.push_back(pool, key);
     }
 
     /// Notes that a reply has come, and so that all operations up to `applied` have been applied at the target.

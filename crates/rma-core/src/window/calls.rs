@@ -10,7 +10,7 @@ use crate::ids::{Disp, Rank, WindowId};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
-use crate::origin::lone_fetch::{FetchCall, OPERAND_BYTES};
+use crate::origin::fetch::{FetchCall, OPERAND_BYTES};
 use crate::origin::pack::Small;
 use crate::origin::post::post;
 use crate::progress::Core;
@@ -259,7 +259,7 @@ impl Window {
                 .map(|key| &state.pools.targets[*key])
                 .map(|t| t.pending.len() + t.issued.len())
                 .sum();
-            of_table + u64::from(window.lone_fetch.is_some())
+            of_table
         })
     }
 
@@ -269,9 +269,7 @@ impl Window {
             let Core { state, windows, .. } = core;
             let Some(window) = windows.get_mut(self.shared.id) else { return 0 };
             let target = window.table.find(&state.pools.targets, target).map(|key| &state.pools.targets[key]);
-            let of_target = |target: &Target| {
-                target.pending.len() + target.issued.len() + u64::from(target.awaits.is_some())
-            };
+            let of_target = |target: &Target| target.pending.len() + target.issued.len();
             target.map_or(0, of_target)
         })
     }

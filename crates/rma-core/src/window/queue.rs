@@ -6,10 +6,10 @@ use crate::channel::Channel;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
-use crate::origin::lone_fetch::FetchCall;
+use crate::origin::fetch::FetchCall;
 use crate::origin::pack::{self, Small};
 use crate::origin::post::post;
-use crate::origin::{eager, lone_fetch, stream};
+use crate::origin::{eager, fetch, stream};
 use crate::progress::Core;
 use crate::state::{OutOfRange, Pools, State, WindowState, gone};
 use crate::table::{OpArea, OpKind, Operation};
@@ -162,7 +162,7 @@ impl Window {
     fn fetches_at_once(&self, target: Rank, fetch: &FetchCall) -> bool {
         !self.shared().neighbors.is_empty()
             && self.with_operations(|channel, state, window| {
-                lone_fetch::send(channel, state, window, self.shared(), target, fetch)
+                fetch::send(channel, state, window, self.shared(), target, fetch)
             })
     }
 

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
-use crate::origin::lone_fetch::FetchCall;
+use crate::origin::fetch::FetchCall;
 
 /// Elements in the caller's memory that a call reads.
 #[derive(Clone, Copy, Debug)]

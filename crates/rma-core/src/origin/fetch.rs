@@ -1,29 +1,21 @@
-//! A lone fetch: the one operation that waits for data, in a few words instead of an element of the pool.
+//! Calls that fetch, and those among them that leave with their call.
 //!
 //! Most programs that fetch a value want it before they go on: they get, and flush. Nothing rides on the request but what it is, and
-//! its reply says that it is complete. So where nothing has to be asked for besides, no lock and no release, the request leaves within
-//! the call, and all that is left of the operation is where the reply goes. That stays with the window until the reply has come.
+//! its reply says that it is complete. So where nothing has to be asked for besides, no lock and no release, and nothing waits for the
+//! target, the request leaves within the call, and its element waits for the reply among the issued ones from the start. One behind
+//! another is held back as any operation: a store that comes yet goes before it, and is acknowledged by its reply.
 //!
 //! So it is for ranks of the node whose lock is a word ([`crate::window`], `near.rs`). Elsewhere an operation is held back, so that the
 //! release of the lock rides on it.
-//!
-//! Invariants: there is one in a window at most; its target has an element, which counts it among its requests for data
-//! ([`Target::awaits`](crate::table::Target)) and stays until the reply has come or the target is lost; it is the newest operation that
-//! has left when it leaves. Replies name it by [`REPLY_TO`], which no element has.
 
 use super::issue::request_kind;
-use crate::channel::Channel;
-use crate::channel::{Lane, MIN_PACKET};
-use crate::ids::{Disp, Rank, RequestId, Sequence};
+use crate::channel::{Channel, Lane, MIN_PACKET};
+use crate::ids::{Disp, Rank, Sequence};
 use crate::kernel::Kernel;
 use crate::mem::{ReadSpan, WriteSpan};
-use crate::pool::PoolKey;
-use crate::state::{LoneFetch, Outbox, Pools, Sent, Shared, State, WindowState};
+use crate::state::{Outbox, Sent, Shared, State, WindowState};
 use crate::table::{OpData, OpKind, OpResult, Operation};
 use crate::wire::{Place, RUN_HEAD, Request, RequestFlags};
-
-/// Whom replies to lone fetches name: generation 0 is never given out.
-pub(crate) const REPLY_TO: RequestId = RequestId { index: 0, generation: 0 };
 
 /// Longest operand: of longer ones the element is no matter, and every channel carries so much in a small packet.
 const MOST_DATA: usize = 128;
@@ -101,7 +93,7 @@ impl From<FetchCall> for Operation {
     }
 }
 
-/// Sends the request of a call, if nothing goes before it to its rank and nothing needs it to be an operation; says whether it has.
+/// Sends the request of a call, if nothing goes before it to its rank and nothing is to be asked for besides; says whether it has.
 pub(crate) fn send(
     channel: &mut dyn Channel,
     state: &mut State,
@@ -120,79 +112,30 @@ pub(crate) fn send(
         return false;
     }
     let data_len = call.operand.len();
-    if data_len > MOST_DATA {
-        return false;
-    }
-    if window.lone_fetch.is_some() || window.dirty || !window.is_calm(rank) {
+    if data_len > MOST_DATA || window.dirty || !window.is_calm(rank) {
         return false;
     }
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };
     let target = &mut pools.targets[key];
-    if !target.pending.is_empty() || target.fetching >= config.credits || !shared.may_send_to_neighbor(rank) {
+    let is_first = target.pending.is_empty() && target.fetching == 0;
+    if !is_first || !shared.may_send_to_neighbor(rank) || !pools.ops.can_take(&window.op_share) {
         return false;
     }
+    let Ok(op) = pools.ops.take(&mut window.op_share, Operation::from(*call)) else { return false };
     let sequence = Sequence(target.sent.0 + 1);
-    let kind = request_kind(call.kind, REPLY_TO, Place::run(disp, 0), len);
+    let kind = request_kind(call.kind, op.into(), Place::run(disp, 0), len);
     let request = Request { window: shared.id, flags: RequestFlags::NONE, sequence, kind };
     let mut outbox = Outbox { channel, counters: &mut window.counters, by_channel };
     let mut packet = [0; RUN_HEAD + MOST_DATA];
     let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");
-    let Some(head_len) = request.put_head(head) else { return false };
+    let head_len = request.put_head(head).expect("the head of a run");
     call.operand.read(&mut packet[head_len..head_len + data_len]);
     if outbox.whole(target.peer, Lane::Request, &packet[..head_len + data_len], data_len) != Sent::Yes {
+        pools.ops.give_back(&mut window.op_share, op);
         return false;
     }
-    let order = target.on_lone_fetch();
+    target.on_fetch_left(&mut pools.ops, op);
     window.counters.on_ops_queued(1);
     window.counters.on_ops_issued(1);
-    window.lone_fetch = Some(LoneFetch { target: key, sequence, order, result });
     true
-}
-
-impl LoneFetch {
-    /// Whether the fetch of a window waits for this reply, with this many bytes; those of an error are not known.
-    ///
-    /// # Errors
-    /// A reason for a refusal.
-    pub(super) fn of(
-        window: &WindowState,
-        target: PoolKey,
-        sequence: Sequence,
-        len: Option<u64>,
-    ) -> Result<Self, &'static str> {
-        let fetch = window.lone_fetch.filter(|fetch| fetch.target == target && fetch.sequence == sequence);
-        let fetch = fetch.ok_or("data for an operation that does not wait for it")?;
-        match len {
-            Some(len) if len != fetch.result.len() as u64 => Err("data of another length than was asked for"),
-            Some(_) | None => Ok(fetch),
-        }
-    }
-
-    /// Whether it waits for the target of this element.
-    pub(super) fn is_to(&self, target: PoolKey) -> bool {
-        self.target == target
-    }
-
-    /// Ends it: the reply has come.
-    pub(super) fn end(self, window: &mut WindowState, pools: &mut Pools) {
-        window.lone_fetch = None;
-        pools.targets[self.target].on_lone_data(self.order);
-    }
-
-    /// Recomputes what holds for a lone fetch; for tests.
-    ///
-    /// # Errors
-    /// A sentence about what does not.
-    pub(crate) fn invariants(&self, pools: &Pools) -> Result<(), String> {
-        let target = pools.targets.get(self.target);
-        let is_it = |target: &&crate::table::Target| {
-            target.awaits == Some(self.order)
-                && self.sequence <= target.sent
-                && self.order <= target.issued_to
-        };
-        match target.filter(is_it) {
-            Some(_) => Ok(()),
-            None => Err(format!("nobody knows of the lone fetch {self:?}")),
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! Lone fetches, and stores with a request: operations on a rank of the node that leave within their call and have no element
-//! (`rma-core`, `origin/lone_fetch.rs`, `origin/eager.rs`).
+//! Eager issue: fetches, and stores with a request, on a rank of the node leave within their call (`rma-core`, `origin/fetch.rs`,
+//! `origin/eager.rs`).
 
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
@@ -78,11 +78,11 @@ impl Scene {
         (0..self.windows.len() as u32).map(|rank| self.world.engine(rank).counters().packets_sent).sum()
     }
 
-    /// Makes a call that is to be under way, without an element, when it returns; and completes it.
+    /// Makes a call that is to be under way when it returns, and completes it.
     fn leaves(&self, fetch: impl FnOnce(&Window)) {
         let (before, window) = (self.packets(), self.window());
         fetch(window);
-        assert_eq!((self.packets() - before, window.elements().ops), (1, 0));
+        assert_eq!((self.packets() - before, window.elements().ops), (1, 1));
         assert_eq!((window.outstanding(), window.outstanding_to(Rank(1))), (1, 1));
         self.flush().unwrap();
         assert_eq!((self.packets() - before, window.outstanding()), (2, 0), "the request and the reply");
@@ -126,7 +126,7 @@ fn a_second_one_waits_its_turn_as_an_operation() {
     window.get(first, Rank(1), Disp(0)).unwrap();
     window.get(second, Rank(1), Disp(1)).unwrap();
     window.get(third, Rank(1), Disp(2)).unwrap();
-    assert_eq!((window.outstanding(), window.elements().ops), (3, 2));
+    assert_eq!((window.outstanding(), window.elements().ops), (3, 3));
     scene.flush().unwrap();
     assert_eq!((values, scene.packets() - before), ([10, 11, 12], 6));
 }
@@ -137,7 +137,7 @@ fn it_sees_the_store_before_it_and_its_reply_acknowledges_it() {
     let (value, mut found) = ([40], [0; 2]);
     let [first, second] = found.each_mut().map(|value| into(std::slice::from_mut(value)));
     let window = scene.window();
-    // A store that waits is made an operation, and the get one behind it.
+    // A get behind a store that is held back is held back too.
     let before = scene.packets();
     window.put(from(&value), Rank(1), Disp(0)).unwrap();
     window.get(first, Rank(1), Disp(0)).unwrap();
@@ -150,7 +150,7 @@ fn it_sees_the_store_before_it_and_its_reply_acknowledges_it() {
     scene.world.finish(window, "flush_local", local).unwrap();
     let before = scene.packets();
     window.get(second, Rank(1), Disp(0)).unwrap();
-    assert_eq!((window.elements().ops, scene.packets() - before), (0, 1));
+    assert_eq!((window.elements().ops, scene.packets() - before), (1, 1));
     scene.flush().unwrap();
     assert_eq!((found, scene.packets() - before), ([40, 80], 2), "no acknowledgement besides");
 }
@@ -234,7 +234,7 @@ fn an_error_of_the_target_ends_it() {
     let scene = Scene::dynamic(&Setup::direct(2));
     let mut value = [77];
     scene.window().get(into(&mut value), Rank(1), Disp(6)).unwrap();
-    assert_eq!((scene.window().outstanding(), scene.window().elements().ops), (1, 0));
+    assert_eq!((scene.window().outstanding(), scene.window().elements().ops), (1, 1));
     let error = scene.flush().unwrap_err();
     assert!(error.class() == ErrorClass::RmaRange && error.to_string().contains("not attached"), "{error}");
     assert_eq!((value, scene.window().outstanding()), ([77], 0));
@@ -292,7 +292,7 @@ fn a_store_with_a_request_leaves_at_once_and_is_complete_then() {
     }
 }
 
-/// A duel in which the honest rank waits for a lone fetch of `len` bytes, and the request.
+/// A duel in which the honest rank waits for a fetch of `len` bytes, and the request.
 fn challenge(setup: &Setup, memory: &mut [u64], buffer: WriteSpan) -> (Duel, rma_core::wire::Request) {
     let mut duel = Duel::new(setup, into(memory));
     // The first makes the target's element.
@@ -303,7 +303,7 @@ fn challenge(setup: &Setup, memory: &mut [u64], buffer: WriteSpan) -> (Duel, rma
     duel.flush().unwrap();
     drop(flush);
     duel.window.get(buffer, Rank(1), Disp(0)).unwrap();
-    assert_eq!((duel.window.outstanding(), duel.window.elements().ops), (1, 0));
+    assert_eq!((duel.window.outstanding(), duel.window.elements().ops), (1, 1));
     let request = duel.request();
     (duel, request)
 }
