@@ -23,7 +23,7 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let instead = |name: &str| written.get(name).cloned();
     // A wrong value is told below. A program in other languages too may have a subscriber, which is left alone.
     let _ = log_to_stderr(&|name| instead(name).or_else(|| Configuration::of_environment(name)));
-    let job = World::init_with(&instead).map_err(|error| error.in_call(call))?;
+    let job = World::builder().settings(&instead).init().map_err(|error| error.in_call(call))?;
     let own = Comm::predefined(Arc::new(job.own()), "MPI_COMM_SELF");
     let world = Comm::predefined(job.communicator(), "MPI_COMM_WORLD");
     if asked_level < MPI_THREAD_MULTIPLE {

@@ -3,7 +3,7 @@
 //! A thread of its own answers, and ends: whoever reads the question may hold the connection, and the engine.
 
 use crate::agent::with_signals_blocked;
-use crate::pmi::Client;
+use crate::join::Start;
 use crate::pmi::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
 use crate::runtime::Runtime;
 use rma_core::Inquiry;
@@ -21,9 +21,10 @@ const LIMIT: Duration = Duration::from_millis(500);
 const OWN_THREADS: [&str; 4] = ["rma-agent", "rma-notices", "rma-parting", "rma-report"];
 
 /// Has the report of this number answered.
-pub(crate) fn begin(number: u64, runtime: Weak<Runtime>, launcher: Weak<Client>) {
+pub(crate) fn begin(number: u64, runtime: Weak<Runtime>, start: Weak<dyn Start>) {
     let answers = move || {
-        let Some(launcher) = launcher.upgrade() else { return };
+        let Some(start) = start.upgrade() else { return };
+        let Some(launcher) = start.overseer() else { return };
         for fact in facts(runtime.upgrade().as_deref()) {
             if launcher.say(&Said { report: number, fact }.line()).is_err() {
                 return;

@@ -3,6 +3,7 @@
 //! The environment is read once, through a look-up function; after that a configuration is plain data.
 
 use crate::message::MessageConfig;
+
 use rma_ch_shm::ShmConfig;
 use rma_ch_sim::SimConfig;
 use rma_ch_tcp::TcpConfig;
@@ -10,7 +11,9 @@ use rma_core::config::{EngineConfig, Setting, Value};
 use rma_core::{Error, Result};
 use std::net::IpAddr;
 
-pub use crate::trace::{ObserverConfig, TraceFile};
+pub use crate::network::Network;
+pub use crate::paths::FilePath;
+pub use crate::trace::ObserverConfig;
 
 /// What `RMA_LOG` may be.
 pub const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
@@ -52,12 +55,16 @@ rma_core::variables! {
             "only for trying out what a cluster would do";
         /// Where TCP listens.
         tcp_listen: Listen = "auto", "RMA_TCP_LISTEN", Choice, (),
-            "address of the network interface that other nodes reach this one by",
-            "jobs on one machine need the loopback interface only; others that of the default route";
+            "address of the network interface that other nodes reach this one by, or the network that it is in",
+            "jobs on one machine need the loopback interface only; others the network that rank 0's machine has its name in, or the first that it has";
         /// How long the launcher may take to answer.
         launcher_timeout_s: u64 = 60u64, "RMA_LAUNCHER_TIMEOUT", Seconds, 1..=86_400,
             "how long the launcher may take to answer a look-up",
             "busy machines answer within seconds; a launcher that is gone is noticed at once anyway";
+        /// The library of PMIx.
+        pmix_lib: FilePath = "", "RMA_PMIX_LIB", Choice, (),
+            "the libpmix.so.2 by which ranks talk to launchers that speak PMIx (Open MPI, srun --mpi=pmix); empty: the launcher's own, or the system's",
+            "a launcher speaks best with a library of its own version";
         /// Which events are written to standard error.
         log: String = "warn", "RMA_LOG", Choice, LEVELS,
             "events of the library that are written to standard error, down to this level; in a Rust program, if it asks for that",
@@ -80,10 +87,12 @@ rma_core::variables! {
 /// An address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listen {
-    /// The loopback interface for jobs on one machine, that of the default route for others.
+    /// The loopback interface for jobs on one machine, the interfaces' for others.
     Auto,
     /// This one.
     At(IpAddr),
+    /// The first of this machine in this network.
+    In(Network),
 }
 
 /// The variables of one part of the library.
@@ -203,7 +212,10 @@ impl Value for Listen {
             "auto" => Ok(Self::Auto),
             text => match text.parse::<IpAddr>() {
                 Ok(address) if !address.is_unspecified() => Ok(Self::At(address)),
-                _ => Err(format!("{} is needed", Self::show_range(&()))),
+                _ => match text.parse() {
+                    Ok(network) => Ok(Self::In(network)),
+                    Err(()) => Err(format!("{} is needed", Self::show_range(&()))),
+                },
             },
         }
     }
@@ -212,11 +224,12 @@ impl Value for Listen {
         match self {
             Self::Auto => "auto".to_owned(),
             Self::At(address) => address.to_string(),
+            Self::In(network) => network.to_string(),
         }
     }
 
     fn show_range((): &()) -> String {
-        "auto, or an address of this machine such as 10.0.0.1".to_owned()
+        "auto, or an address of this machine such as 10.0.0.1, or a network such as 10.0.0.0/16".to_owned()
     }
 }
 
@@ -237,6 +250,7 @@ mod tests {
             ("RMA_MESSAGE_WINDOW", "0", "from 1 to"),
             ("RMA_SHM_RING_BYTES", "1", "from 256 to"),
             ("RMA_TCP_LISTEN", "0.0.0.0", "auto, or an address"),
+            ("RMA_TCP_LISTEN", "10.0.0.0/33", "auto, or an address"),
             ("RMA_TCP_PACKET_BYTES", "1", "from 192 to"),
             ("RMA_LAUNCHER_TIMEOUT", "0", "from 1 to 86400"),
         ] {
@@ -248,6 +262,8 @@ mod tests {
             read("RMA_TCP_LISTEN", "::1").unwrap().runtime.tcp_listen,
             Listen::At(IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]))
         );
+        let listen = read("RMA_TCP_LISTEN", "10.77.0.0/16").unwrap().runtime.tcp_listen;
+        assert_eq!((listen, &*listen.show()), (Listen::In("10.77.0.0/16".parse().unwrap()), "10.77.0.0/16"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! MPI one-sided communication for Rust programs.
 //!
-//! A [`World`] is all processes of a job: started by `rmarun -n N program` or any launcher that speaks PMI-1, or a program
+//! A [`World`] is all processes of a job: started by `rmarun -n N program` or another launcher, or a program
 //! on its own as a job of one rank. Ranks expose memory in typed windows ([`window`]) and reach each other's memory inside
 //! epochs; [`Communicator`] has the barriers and reductions around that.
 //!
@@ -13,8 +13,8 @@
 //! .unwrap();
 //! ```
 //!
-//! The parts, from below: [`pmi`] is how the processes of a job find each other (`rmarun`, which starts them, is in the feature
-//! `launcher`); [`message`] moves messages on the
+//! The parts, from below: [`join`] is how a process joins a job, by any launcher or runtime; [`pmi`] is the protocol of most (`rmarun`,
+//! which starts processes by it, is in the feature `launcher`); [`message`] moves messages on the
 //! channels of the engine ([`rma_core`]); [`collective`] makes collectives of them; [`host`] gives the engine what it needs
 //! from outside. [`config`] is the table of all variables.
 
@@ -29,12 +29,15 @@ mod elements;
 mod group;
 pub mod host;
 mod intercommunicator;
+pub mod join;
 #[cfg(feature = "launcher")]
 pub mod launch;
 mod log;
 pub mod message;
+mod network;
 mod nobody;
 mod parting;
+mod paths;
 pub mod pmi;
 mod progress;
 pub mod raw;
@@ -50,11 +53,12 @@ mod testing;
 
 pub use communicator::{Agreed, Communicator, Envelope, Message, Receiving, Sending};
 pub use group::{Comparison, Group};
+pub use join::{Allgather, Start};
 pub use log::log_to_stderr;
 pub use rma_core::{Error, ErrorClass, Result};
 pub use runtime::CollectiveRequest;
 pub use window::{Element, Integer, LockKind, LockSet, Locked, Number, ReduceOp, Window};
-pub use world::World;
+pub use world::{Builder, World};
 
 /// The programs of the pages for beginners, which are built and run with the other examples.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@
 //! move meanwhile: others may need this rank until they have come as well.
 
 use crate::agent::with_signals_blocked;
+use crate::join::Start;
 use crate::pmi::{Client, ON_FAILURE_KEY};
 use crate::runtime::Runtime;
 use parking_lot::Mutex;
@@ -13,17 +14,18 @@ use std::sync::Arc;
 use std::thread::Builder;
 
 /// Whether ranks of this job outlive each other, which the launcher says.
-pub(crate) fn is_survivable(launcher: &Client) -> Result<bool> {
-    Ok(launcher.is_own() && launcher.get(ON_FAILURE_KEY)?.is_some_and(|value| value == "continue"))
+pub(crate) fn is_survivable(start: &dyn Start) -> Result<bool> {
+    let Some(launcher) = start.overseer() else { return Ok(false) };
+    Ok(launcher.get(ON_FAILURE_KEY)?.is_some_and(|value| value == "continue"))
 }
 
 /// Waits until every living rank of the job has come here, and moves everything meanwhile.
-pub(crate) fn meet_survivors(runtime: &Runtime, launcher: &Arc<Client>) -> Result<()> {
-    let (met, waits) = (Arc::new(Mutex::new(None)), Arc::clone(launcher));
+pub(crate) fn meet_survivors(runtime: &Runtime, start: &Arc<dyn Start>) -> Result<()> {
+    let (met, waits) = (Arc::new(Mutex::new(None)), Arc::clone(start));
     let (seen, wake) = (Arc::clone(&met), runtime.engine.wake_handle());
     let thread = with_signals_blocked(|| {
         Builder::new().name("rma-parting".to_owned()).spawn(move || {
-            let end = waits.barrier_beside();
+            let end = waits.overseer().map_or(Ok(()), Client::barrier_beside);
             *seen.lock() = Some(end);
             wake.wake();
         })

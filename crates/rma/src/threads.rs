@@ -79,7 +79,7 @@ fn world(net: &SimNet, me: Peer, configuration: &Configuration, alarm: &Arc<Alar
         job,
     })?;
     alarm.add(runtime.engine.wake_handle());
-    Ok(World::new(Communicator::world(Arc::new(runtime)), None))
+    Ok(World::of_thread(Communicator::world(Arc::new(runtime))))
 }
 
 /// The life of one rank. When it fails, the others must not wait for it.

@@ -3,12 +3,14 @@
 use crate::agent::Agent;
 use crate::communicator::Communicator;
 use crate::config::{Configuration, RuntimeConfig};
+use crate::join::{Allgather, Start};
 use crate::parting::{is_survivable, meet_survivors};
 use crate::pmi::Client;
 use crate::start::{Started, start};
 use crate::trace::Summary;
 use rma_core::config::Setting;
 use rma_core::{Error, ErrorClass, Result, fork};
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
@@ -29,9 +31,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 #[derive(Debug)]
 pub struct World {
     communicator: Arc<Communicator>,
-    launcher: Option<Arc<Client>>,
+    start: Arc<dyn Start>,
     is_over: bool,
     summary: Option<Summary>,
+    /// Whether rank 0 sums up, for which all meet.
+    is_summed: bool,
     /// Serves others while the program computes.
     agent: Option<Agent>,
 }
@@ -46,37 +50,23 @@ impl World {
     /// When a variable has a wrong value, the launcher does not answer, the system refuses what a channel needs, or the
     /// process has called this before.
     pub fn init() -> Result<Self> {
-        Self::init_with(&|_| None)
+        Self::builder().init()
     }
 
-    /// As [`World::init`], with the values that `instead` answers in place of the environment's.
-    ///
-    /// # Errors
-    /// As for [`World::init`].
-    pub fn init_with(instead: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
-        fork::check("init");
-        if IS_STARTED.swap(true, SeqCst) {
-            let cause = "this process has started its part in the job before";
-            return Err(Error::new(ErrorClass::Other, "init", cause));
-        }
-        let look_up = |name: &str| instead(name).or_else(|| Configuration::of_environment(name));
-        let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-        let Started { runtime, launcher } = start(&look_up, names)?;
-        let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
-        // Alone there is nobody to serve.
-        let mut world = Self::new(Communicator::world(runtime), launcher);
-        let runtime = world.communicator.runtime();
-        fork::watch(runtime.me.0);
-        if agent && runtime.size > 1 {
-            // When it cannot be started, the world that is dropped tells the others.
-            world.agent = Some(Agent::start(&runtime.engine, agent_tick_us)?);
-        }
-        Ok(world)
+    /// As [`World::init`], with settings and a start of the program's own.
+    pub fn builder() -> Builder<'static> {
+        Builder { instead: &|_| None, start: None }
     }
 
-    pub(crate) fn new(communicator: Communicator, launcher: Option<Arc<Client>>) -> Self {
+    /// A rank that is a thread.
+    pub(crate) fn of_thread(communicator: Communicator) -> Self {
+        // Its channel is all that it needs of the others.
+        Self::new(communicator, Arc::new(Allgather::alone()), false)
+    }
+
+    fn new(communicator: Communicator, start: Arc<dyn Start>, is_summed: bool) -> Self {
         let summary = communicator.runtime().configuration.observer.stats.then(Summary::start);
-        Self { communicator: Arc::new(communicator), launcher, is_over: false, summary, agent: None }
+        Self { communicator: Arc::new(communicator), start, is_over: false, summary, is_summed, agent: None }
     }
 
     /// The communicator of all processes, to be kept beside the world. It is of no use once the world has ended.
@@ -91,7 +81,7 @@ impl World {
 
     /// Whether the job goes on when a rank dies, as its launcher says.
     pub fn outlives_ranks(&self) -> bool {
-        self.launcher.as_deref().is_some_and(|launcher| is_survivable(launcher).unwrap_or(false))
+        is_survivable(&*self.start).unwrap_or(false)
     }
 
     /// Asks the launcher that the job goes on when a rank dies, from now on, as `RMA_ON_FAILURE=continue` does from the start; says
@@ -100,7 +90,7 @@ impl World {
     /// # Errors
     /// When the launcher does not answer.
     pub fn outlive_ranks(&self) -> Result<bool> {
-        self.launcher.as_deref().map_or(Ok(false), Client::outlive)
+        self.start.overseer().map_or(Ok(false), Client::outlive)
     }
 
     /// Ends this process's part in the job in order: waits for the other ranks, says goodbye, tells the launcher. Dropping
@@ -115,20 +105,19 @@ impl World {
     /// Ends the job at once, with this exit status, and does not return.
     pub fn abort(&self, code: i32) -> ! {
         fork::check("abort");
-        if let Some(launcher) = &self.launcher {
-            // A launcher that cannot be told sees the exit.
-            let _ = launcher.abort(code);
-        }
+        // Who cannot be told sees the exit.
+        let _ = self.start.abort(code);
         std::process::exit(code)
     }
 
     /// As [`World::abort`], because another rank is lost: the launcher names that one and ends with its status.
     pub fn abort_after_loss(&self, code: i32) -> ! {
         fork::check("abort");
-        if let Some(launcher) = &self.launcher {
-            // A launcher that cannot be told sees the exit.
-            let _ = if launcher.is_own() { launcher.abort_after_loss(code) } else { launcher.abort(code) };
-        }
+        // As above.
+        let _ = match self.start.overseer() {
+            Some(launcher) => launcher.abort_after_loss(code),
+            None => self.start.abort(code),
+        };
         std::process::exit(code)
     }
 
@@ -140,9 +129,8 @@ impl World {
         fork::check("finalize");
         // From here on this thread serves until nobody needs anything.
         self.agent = None;
-        let launcher = self.launcher.as_deref();
         if let Some(summary) = &self.summary {
-            summary.leave(&self.runtime().engine, launcher);
+            summary.leave(&self.runtime().engine, &*self.start);
         }
         let runtime = self.runtime();
         let ended = {
@@ -151,21 +139,24 @@ impl World {
         };
         ended?;
         runtime.end_trace();
-        if let Some(summary) = self.summary.as_ref().filter(|_| self.rank() == 0) {
-            summary.print(&runtime.engine, launcher);
+        if self.is_summed && self.size() > 1 {
+            self.start.fence()?;
         }
-        let told = self.launcher.as_ref().map_or(Ok(()), |launcher| launcher.finalize());
+        if let Some(summary) = self.summary.as_ref().filter(|_| self.rank() == 0) {
+            summary.print(&runtime.engine, &*self.start);
+        }
+        let told = self.start.finalize();
         self.runtime().release();
         told
     }
 
     /// Meets all ranks, or those that live where ranks may outlive each other.
     fn meet_last(&self) -> Result<()> {
-        match &self.launcher {
+        match self.start.overseer() {
             Some(launcher) if self.size() > 1 && launcher.leave()? => {
                 // One that cannot be told is gone.
                 let _ = self.communicator.say_farewell();
-                meet_survivors(self.runtime(), launcher)
+                meet_survivors(self.runtime(), &self.start)
             }
             _ => self.communicator.meet_last(),
         }
@@ -175,11 +166,12 @@ impl World {
     fn give_up(&self) {
         const PANIC: i32 = 101;
         let code = if std::thread::panicking() { PANIC } else { 1 };
-        if let Some(launcher) = &self.launcher {
-            let because = self.runtime().messenger.first_lost().map_or(launcher.rank(), |peer| peer.0);
-            // A launcher that cannot be told sees the exit.
-            let _ = launcher.fail(code, because);
-        }
+        // Who cannot be told sees the exit.
+        let _ = match self.start.overseer() {
+            Some(launcher) => launcher
+                .fail(code, self.runtime().messenger.first_lost().map_or(launcher.rank(), |peer| peer.0)),
+            None => self.start.abort(code),
+        };
         // The others notice when the process ends, not before.
         std::mem::forget(Arc::clone(self.runtime()));
     }
@@ -187,6 +179,60 @@ impl World {
     /// Leaves without a word, as a rank does that has failed.
     pub(crate) fn desert(&mut self) {
         self.is_over = true;
+    }
+}
+
+/// A world that is about to be started ([`World::builder`]).
+pub struct Builder<'a> {
+    instead: &'a dyn Fn(&str) -> Option<String>,
+    start: Option<Arc<dyn Start>>,
+}
+
+impl<'a> Builder<'a> {
+    /// With the values that `instead` answers in place of the environment's.
+    #[must_use]
+    pub fn settings<'b>(self, instead: &'b dyn Fn(&str) -> Option<String>) -> Builder<'b>
+    where
+        'a: 'b,
+    {
+        Builder { instead, start: self.start }
+    }
+
+    /// With a start of the program's own, such as [`Allgather`], in place of the launcher that the environment names.
+    #[must_use]
+    pub fn start(self, start: impl Start + 'static) -> Self {
+        Self { start: Some(Arc::new(start)), ..self }
+    }
+
+    /// Starts this process's part in the job.
+    ///
+    /// # Errors
+    /// As for [`World::init`].
+    pub fn init(self) -> Result<World> {
+        fork::check("init");
+        if IS_STARTED.swap(true, SeqCst) {
+            let cause = "this process has started its part in the job before";
+            return Err(Error::new(ErrorClass::Other, "init", cause));
+        }
+        let look_up = |name: &str| (self.instead)(name).or_else(|| Configuration::of_environment(name));
+        let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+        let Started { runtime, start, is_summed } = start(&look_up, names, self.start)?;
+        let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
+        let mut world = World::new(Communicator::world(runtime), start, is_summed);
+        let runtime = world.communicator.runtime();
+        fork::watch(runtime.me.0);
+        // Alone there is nobody to serve.
+        if agent && runtime.size > 1 {
+            // When it cannot be started, the world that is dropped tells the others.
+            world.agent = Some(Agent::start(&runtime.engine, agent_tick_us)?);
+        }
+        Ok(world)
+    }
+}
+
+impl fmt::Debug for Builder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("start", &self.start).finish_non_exhaustive()
     }
 }
 
@@ -204,7 +250,7 @@ impl Drop for World {
             // The world is the parent's, and so is everything that it holds on to.
             self.desert();
             std::mem::forget(self.agent.take());
-            std::mem::forget((Arc::clone(&self.communicator), self.launcher.clone()));
+            std::mem::forget((Arc::clone(&self.communicator), Arc::clone(&self.start)));
             return;
         }
         let is_in_step = !self.runtime().is_out_of_step.load(Relaxed) && !std::thread::panicking();

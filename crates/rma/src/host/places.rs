@@ -43,6 +43,11 @@ impl Places {
         self.mapping.is_one_node(self.size)
     }
 
+    /// Whether a process is on this one's machine, virtual nodes or not.
+    pub fn is_on_machine(&self, peer: Peer) -> bool {
+        self.mapping.node(peer.0) == self.mapping.node(self.me.0)
+    }
+
     /// Whether some process is on this one's node, besides itself.
     pub fn has_siblings(&self) -> bool {
         self.others().any(|peer| self.locality(peer) == Locality::Node)

@@ -14,7 +14,6 @@ use rma_core::Result;
 use rustix::event::PollFlags;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a wait beside the questions of other threads sleeps before it looks whether they have read its answer.
@@ -201,21 +200,19 @@ impl Client {
         self.ask(&Line::new("finalize"), "finalize_ack").map(drop)
     }
 
-    /// Whether the launcher is this project's own, which takes more than PMI-1 has.
+    /// Whether the launcher is this project's own, which takes more than PMI-1 has: [`Client::tell_lost`],
+    /// [`Client::abort_after_loss`], [`Client::fail`], [`Client::outlive`], [`Client::tell_stuck`]. Others are told nothing of that.
     pub fn is_own(&self) -> bool {
         self.kvsname.starts_with(JOB_PREFIX)
     }
 
     /// Tells the launcher that this rank has found another one lost, before anything that this rank does because of it: then
-    /// the launcher knows whose failure comes first. Other launchers are told nothing. Waits for no answer.
+    /// the launcher knows whose failure comes first. Waits for no answer.
     ///
     /// # Errors
     /// When the launcher is gone already.
     pub fn tell_lost(&self, rank: u32) -> Result<()> {
-        match self.is_own() {
-            true => self.say(&Line::new("lost").with("rank", rank)),
-            false => Ok(()),
-        }
+        self.say(&Line::new("lost").with("rank", rank))
     }
 
     /// Asks the launcher to end the job with this exit status. It does not answer, but ends this process too: that is waited
@@ -243,7 +240,7 @@ impl Client {
     }
 
     /// Tells the launcher that this rank is about to fail, and because of whose failure: perhaps its own. The job ends as
-    /// after [`Client::abort`], but the rank that is the cause is named. Other launchers take it for an abort.
+    /// after [`Client::abort`], but the rank that is the cause is named.
     ///
     /// # Errors
     /// As for [`Client::abort`].
@@ -251,8 +248,7 @@ impl Client {
         self.say(&Line::new("abort").with("exitcode", code).with("because", because))
     }
 
-    /// Asks the launcher to let the job go on when a rank dies; says whether it will. Other launchers have their own way, and are
-    /// asked nothing.
+    /// Asks the launcher to let the job go on when a rank dies; says whether it will.
     ///
     /// # Errors
     /// When the launcher does not answer as agreed.
@@ -270,18 +266,14 @@ impl Client {
     }
 
     fn ask_what_then(&self, question: &str, answer: &str) -> Result<bool> {
-        match self.is_own() {
-            true => Ok(self.ask(&Line::new(question), answer)?.get("then") == Some("continue")),
-            false => Ok(false),
-        }
+        Ok(self.ask(&Line::new(question), answer)?.get("then") == Some("continue"))
     }
 
-    /// Tells the launcher that a thread of this rank has waited for long: it asks all ranks what for. Other launchers are told
-    /// nothing; says whether this one is.
+    /// Tells the launcher that a thread of this rank has waited for long: it asks all ranks what for. Says whether it is told.
     pub fn tell_stuck(&self) -> bool {
         /// The engine waits meanwhile, and a launcher that lives reads at once.
         const LIMIT: Duration = Duration::from_millis(100);
-        self.is_own() && self.voice.send(&Line::new("stuck"), Instant::now() + LIMIT).is_ok()
+        self.voice.send(&Line::new("stuck"), Instant::now() + LIMIT).is_ok()
     }
 
     /// Says a line without waiting for whoever waits for an answer.
@@ -289,16 +281,12 @@ impl Client {
         self.voice.send(line, Instant::now() + self.limit)
     }
 
-    pub(super) fn stream(&self) -> Arc<OwnedFd> {
-        Arc::clone(&self.voice.stream)
-    }
-
     pub(super) fn set_watch(&self, on_notice: OnNotice) {
         self.wire.lock().on_notice = Some(on_notice);
     }
 
     /// Reads what has come without being asked for; says whether more may come.
-    pub(super) fn read_notices(&self) -> bool {
+    pub(crate) fn read_notices(&self) -> bool {
         self.wire.lock().drain().is_ok()
     }
 

@@ -38,6 +38,17 @@ impl ProcessMapping {
         Self { runs: vec![Run::once(Block { first: 0, nodes: size.div_ceil(ranks), ranks })] }
     }
 
+    /// The nodes of all ranks, in rank order.
+    ///
+    /// # Panics
+    /// When there is no rank.
+    pub fn of_nodes(nodes: &[u32]) -> Self {
+        assert!(!nodes.is_empty());
+        let same = nodes.chunk_by(|a, b| a == b);
+        let blocks = same.map(|ranks| Block { first: ranks[0], nodes: 1, ranks: ranks.len() as u32 });
+        Self { runs: blocks.map(Run::once).collect() }
+    }
+
     /// Reads a value.
     ///
     /// # Errors

@@ -1,16 +1,12 @@
 //! What the launcher tells a rank without being asked: who has died, and that it wants to know what the rank waits for.
 //!
 //! Notices and answers share one connection. Whoever reads it under its lock, for an answer or for notices, hands the notices on
-//! ([`Client::watch`]); a thread reads while nobody asks. It sleeps in the system until there is something, and ends with the
-//! connection. Only `rmarun` tells; of deaths in jobs that go on when a rank dies, which a job may be asked to do at any time.
+//! ([`Client::listen`]); a thread reads while nobody asks. Only `rmarun` tells; of deaths in jobs that go on when a rank dies, which a job may be asked to do at any time.
 
 use super::agreed::{DEATH, REPORT};
 use super::client::Client;
 use super::line::Line;
-use crate::agent::with_signals_blocked;
 use rma_core::Result;
-use std::sync::Arc;
-use std::thread::Builder;
 
 /// Something that nobody has asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,34 +18,17 @@ pub enum Notice {
 }
 
 /// What is done about a notice, by whichever thread reads it: the engine's lock may be held.
-pub(super) type OnNotice = Box<dyn Fn(Notice) + Send>;
+pub(super) type OnNotice = Box<dyn Fn(Notice) + Send + Sync>;
 
 impl Client {
-    /// Has `on_notice` called with each rank that dies, or has died, and each request for a report, if the launcher tells.
+    /// Has `on_notice` called with each rank that dies, or has died, and each request for a report: of this project's launcher.
     ///
     /// # Errors
     /// When the launcher does not answer as agreed.
-    pub fn watch(self: &Arc<Self>, on_notice: impl Fn(Notice) + Send + 'static) -> Result<()> {
-        // Other launchers are asked nothing that they have not got.
-        if !self.is_own() {
-            return Ok(());
-        }
-        self.set_watch(Box::new(on_notice));
+    pub(crate) fn listen(&self, on_notice: OnNotice) -> Result<()> {
+        self.set_watch(on_notice);
         self.ask(&Line::new("watch"), "watching")?;
-        self.ask(&Line::new("listen"), "listening")?;
-        let client = Arc::downgrade(self);
-        let stream = self.stream();
-        let reads = move || {
-            while super::wire::await_bytes(&stream) {
-                let Some(client) = client.upgrade() else { return };
-                if !client.read_notices() {
-                    return;
-                }
-            }
-        };
-        // Without the thread notices are read when the launcher is asked for something, and channels tell of most deaths.
-        let _ = with_signals_blocked(|| Builder::new().name("rma-notices".to_owned()).spawn(reads));
-        Ok(())
+        self.ask(&Line::new("listen"), "listening").map(drop)
     }
 }
 
@@ -71,6 +50,7 @@ mod tests {
     use parking_lot::Mutex;
     use std::io::Write;
     use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
 
     #[test]
     fn a_notice_that_comes_along_with_an_answer_is_handed_on_with_it() {

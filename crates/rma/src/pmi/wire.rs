@@ -179,16 +179,6 @@ impl Voice {
     }
 }
 
-/// Sleeps until there is something to read; `false` when there will be nothing.
-pub(super) fn await_bytes(stream: &OwnedFd) -> bool {
-    loop {
-        match poll(&mut [PollFd::new(stream, PollFlags::IN)], None) {
-            Err(Errno::INTR) => {}
-            ready => return ready.is_ok(),
-        }
-    }
-}
-
 impl fmt::Debug for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wire").field("voice", &self.voice).finish_non_exhaustive()

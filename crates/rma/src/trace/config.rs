@@ -1,13 +1,12 @@
 //! The variables of traces and summaries.
 
-use rma_core::config::Value;
-use std::path::{Path, PathBuf};
+use crate::paths::FilePath;
 
 rma_core::variables! {
     /// What a job tells of itself.
     pub struct ObserverConfig {
         /// The file of the timeline.
-        trace: TraceFile = "", "RMA_TRACE", Choice, (),
+        trace: FilePath = "", "RMA_TRACE", Choice, (),
             "file to write a timeline of the job to, all ranks side by side, which Perfetto opens; every rank writes FILE.RANK.part beside it while it runs",
             "a traced call costs microseconds";
         /// Most that one rank writes.
@@ -18,38 +17,5 @@ rma_core::variables! {
         stats: bool = false, "RMA_STATS", Switch, (),
             "1: at its end the job prints what its ranks have counted, in all, least and most, to rank 0's standard error",
             "nobody reads what comes unasked";
-    }
-}
-
-/// A path, or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TraceFile(Option<PathBuf>);
-
-impl TraceFile {
-    /// The path, if there is one.
-    pub fn path(&self) -> Option<&Path> {
-        self.0.as_deref()
-    }
-}
-
-impl From<&str> for TraceFile {
-    fn from(text: &str) -> Self {
-        Self((!text.is_empty()).then(|| text.into()))
-    }
-}
-
-impl Value for TraceFile {
-    type Range = ();
-
-    fn parse(text: &str, (): &()) -> Result<Self, String> {
-        Ok(text.into())
-    }
-
-    fn show(&self) -> String {
-        self.0.as_ref().map_or_else(String::new, |path| path.display().to_string())
-    }
-
-    fn show_range((): &()) -> String {
-        "a path, or nothing".to_owned()
     }
 }

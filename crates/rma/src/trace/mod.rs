@@ -22,7 +22,7 @@ mod recorder;
 mod sheet;
 mod summary;
 
-pub use config::{ObserverConfig, TraceFile};
+pub use config::ObserverConfig;
 #[cfg(feature = "launcher")]
 pub(crate) use gather::gather_rest;
 pub(crate) use recorder::Recorder;

@@ -1,11 +1,11 @@
 //! The summary at the end of a job (`RMA_STATS=1`): what its ranks have counted.
 //!
-//! Ranks leave their counts with the launcher before they meet for the last time, and rank 0 looks them up after that. So
-//! nobody waits because of it, and a rank that was not told to count is only missing.
+//! Ranks publish their counts before they meet for the last time, and rank 0 looks them up behind one more fence, which there
+//! is if rank 0 counts. A rank that was not told to count is only missing.
 //!
 //! A rank tells of the calls and ranks that it has waited for most.
 
-use crate::pmi::Client;
+use crate::join::Start;
 use rma_core::stats::{Counters, Waited};
 use rma_core::{Engine, Result};
 use std::cmp::Reverse;
@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// Calls and ranks whose waits one rank tells of, those with the most time: they fit what launchers keep (`VALUE_LEN_MAX`).
 const MOST_CALLS: usize = 12;
 const MOST_RANKS: usize = 16;
+/// What each rank publishes under these keys.
+const KEY: &str = "rma-stats";
+const WAITS_KEY: &str = "rma-stats-waits";
 /// Ranks in the table that others have waited for.
 const MOST_ROWS: usize = 8;
 
@@ -55,31 +58,26 @@ impl Summary {
         Self { begun: Instant::now(), own: OnceLock::new() }
     }
 
-    /// Before the last meeting: leaves this rank's counts where rank 0 finds them.
-    pub(crate) fn leave(&self, engine: &Engine, launcher: Option<&Client>) {
-        let rank = launcher.map_or(0, Client::rank);
-        let own = self.own.get_or_init(|| Counts::of(rank, engine));
-        if let Some(launcher) = launcher {
-            // What the launcher does not keep is missing in the table.
-            let _ = launcher.put(&key(rank), &own.emit());
-            let _ = launcher.put(&waits_key(rank), &own.waits.emit());
-        }
+    /// Before the last meeting: publishes this rank's counts.
+    pub(crate) fn leave(&self, engine: &Engine, start: &dyn Start) {
+        let own = self.own.get_or_init(|| Counts::of(start.rank(), engine));
+        // What is not kept is missing in the table.
+        let _ = start.put(KEY, &own.emit());
+        let _ = start.put(WAITS_KEY, &own.waits.emit());
     }
 
-    /// After the last meeting, on rank 0: prints the table of all ranks.
-    pub(crate) fn print(&self, engine: &Engine, launcher: Option<&Client>) {
+    /// Behind the fence, on rank 0: prints the table of all ranks.
+    pub(crate) fn print(&self, engine: &Engine, start: &dyn Start) {
         let mut all = vec![self.own.get().cloned().unwrap_or_else(|| Counts::of(0, engine))];
-        let size = launcher.map_or(1, Client::size);
-        for rank in 1..size {
-            let find = |key: &str| launcher.map_or(Ok(None), |client| client.get(key));
+        for rank in 1..start.size() {
             let found: Result<(Option<String>, Option<String>)> =
-                find(&key(rank)).and_then(|counts| Ok((counts, find(&waits_key(rank))?)));
-            // A launcher that answers no more keeps the rest from nobody but this table.
+                start.get(rank, KEY).and_then(|counts| Ok((counts, start.get(rank, WAITS_KEY)?)));
+            // Who answers no more keeps the rest from nobody but this table.
             let Ok((counts, waits)) = found else { break };
             let waits = waits.and_then(|text| Waits::parse(&text)).unwrap_or_default();
             all.extend(counts.and_then(|text| Counts::parse(rank, &text, waits)));
         }
-        eprint!("{}", table(&all, size, self.begun.elapsed()));
+        eprint!("{}", table(&all, start.size(), self.begun.elapsed()));
     }
 }
 
@@ -148,14 +146,6 @@ impl Waits {
         let calls = calls.iter().map(call).collect::<Option<Vec<_>>>()?;
         Some(Self { calls, ranks: ranks.iter().map(rank).collect::<Option<Vec<_>>>()? })
     }
-}
-
-fn waits_key(rank: u32) -> String {
-    format!("rma-stats-waits-{rank}")
-}
-
-fn key(rank: u32) -> String {
-    format!("rma-stats-{rank}")
 }
 
 /// The table: a row for each counter that is not 0 everywhere.

@@ -2,6 +2,9 @@
 //!
 //! `rma-test-world ACTION [RANK [NUMBER]]`
 
+#[path = "gathered.rs"]
+mod gathered;
+
 use rma::{ReduceOp, World};
 use std::time::Duration;
 
@@ -9,7 +12,7 @@ fn main() -> rma::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let text = |i: usize| arguments.get(i).map_or("", String::as_str);
     let number = |i: usize| text(i).parse::<u64>().unwrap_or(0);
-    let world = World::init()?;
+    let world = gathered::world()?;
     let is_chosen = u64::from(world.rank()) == number(1);
     match text(0) {
         "collectives" => collectives(&world)?,
@@ -57,6 +60,14 @@ fn main() -> rma::Result<()> {
         "abort" => {
             if is_chosen {
                 world.abort(number(2) as i32);
+            }
+            world.barrier()?;
+        }
+        // A rank that dies while the others wait for it.
+        "kill" => {
+            if is_chosen {
+                let own = rustix::process::getpid();
+                rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
             }
             world.barrier()?;
         }

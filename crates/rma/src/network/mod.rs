@@ -1,0 +1,10 @@
+//! Where this process can be reached from other machines: what interfaces there are, and which of their addresses is listened on.
+//!
+//! The routing table is not asked: compute nodes often have no default route, and it does not say where peers are.
+
+mod choice;
+mod interfaces;
+mod prefix;
+
+pub(crate) use choice::{Candidates, Choice};
+pub use prefix::Network;
