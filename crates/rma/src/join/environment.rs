@@ -1,5 +1,6 @@
 //! The start that the environment names, and what to say when it names none although others were started with this process.
 
+use super::pmix::Pmix;
 use super::{Allgather, Start};
 use crate::paths::FilePath;
 use crate::pmi::Client;
@@ -22,12 +23,15 @@ const LAUNCHERS: [(&str, &str, &str, &str); 4] = [
 pub(crate) fn from_environment(
     look_up: &dyn Fn(&str) -> Option<String>,
     limit: Duration,
-    _pmix_lib: &FilePath,
+    pmix_lib: &FilePath,
 ) -> Result<Arc<dyn Start>> {
     let names_pmi = ["PMI_FD", "PMI_PORT"].iter().any(|name| look_up(name).is_some());
     let pmi = || Client::from_environment(look_up, limit);
     if let Some(client) = if names_pmi { pmi()? } else { None } {
         return Ok(Arc::new(client));
+    }
+    if let Some(pmix) = Pmix::from_environment(look_up, pmix_lib, limit.as_secs())? {
+        return Ok(Arc::new(pmix));
     }
     match one_of_many(look_up) {
         Some(line) => eprintln!("rma: warning: {line}"),

@@ -6,6 +6,7 @@ mod allgather;
 mod environment;
 mod nodes;
 mod pmi1;
+mod pmix;
 mod start;
 #[cfg(test)]
 mod tests;
