@@ -33,6 +33,16 @@ CHECK_UNUSED static unsigned long long tool_number(const char *name)
     return value;
 }
 
+/* Whether a control variable that is a text has this value. */
+CHECK_UNUSED static int tool_says(const char *name, const char *expected)
+{
+    MPI_T_cvar_handle handle = tool_cvar(name);
+    char value[1024] = "";
+    OK(MPI_T_cvar_read(handle, value));
+    OK(MPI_T_cvar_handle_free(&handle));
+    return strcmp(value, expected) == 0;
+}
+
 /* The value of a control variable that is a word of an enumeration. */
 CHECK_UNUSED static int tool_word(const char *name)
 {

@@ -82,28 +82,28 @@ static void texts(void)
     CHECK_EQ(name[0], '#');
 }
 
-/* The words of the variable that chooses the channel. */
+/* The words of a variable that has some. */
 static void words(void)
 {
-    static const char *const expected[] = {"auto", "shm", "tcp"};
+    static const char *const expected[] = {"launcher", "continue"};
     int index, count = 0, value = -1, length;
     char name[32];
-    MPI_T_enum channel = MPI_T_ENUM_NULL;
-    OK(MPI_T_cvar_get_index("RMA_CHANNEL", &index));
-    OK(MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, &channel, NULL, NULL, NULL, NULL));
+    MPI_T_enum choice = MPI_T_ENUM_NULL;
+    OK(MPI_T_cvar_get_index("RMA_ON_FAILURE", &index));
+    OK(MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, &choice, NULL, NULL, NULL, NULL));
     length = sizeof name;
-    OK(MPI_T_enum_get_info(channel, &count, name, &length));
-    CHECK_EQ(count, 3);
-    CHECK_TEXT(name, "RMA_CHANNEL");
+    OK(MPI_T_enum_get_info(choice, &count, name, &length));
+    CHECK_EQ(count, 2);
+    CHECK_TEXT(name, "RMA_ON_FAILURE");
     for (int item = 0; item < count; item++) {
         length = sizeof name;
-        OK(MPI_T_enum_get_item(channel, item, &value, name, &length));
+        OK(MPI_T_enum_get_item(choice, item, &value, name, &length));
         CHECK_EQ(value, item);
         CHECK_TEXT(name, expected[item]);
         CHECK_EQ(length, strlen(expected[item]) + 1);
     }
-    ANSWERS(MPI_T_enum_get_item(channel, count, &value, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
-    ANSWERS(MPI_T_enum_get_item(channel, -1, &value, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
+    ANSWERS(MPI_T_enum_get_item(choice, count, &value, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
+    ANSWERS(MPI_T_enum_get_item(choice, -1, &value, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
     ANSWERS(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &count, NULL, NULL), MPI_T_ERR_INVALID_HANDLE);
     ANSWERS(MPI_T_enum_get_info((MPI_T_enum)(intptr_t)index, &count, NULL, NULL), MPI_T_ERR_INVALID_HANDLE);
 }

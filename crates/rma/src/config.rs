@@ -2,6 +2,7 @@
 //!
 //! The environment is read once, through a look-up function; after that a configuration is plain data.
 
+use crate::channels::Preference;
 use crate::message::MessageConfig;
 
 use rma_ch_shm::ShmConfig;
@@ -27,15 +28,12 @@ pub const ERRHANDLERS: &[&str] = &["mpi_errors_are_fatal", "mpi_errors_abort", "
 /// Set by the launcher for the progress bars of demos: the terminal that its standard error is.
 pub const DEMO_TERMINAL: &str = "RMA_DEMO_TERMINAL";
 
-/// What `RMA_CHANNEL` may be.
-pub const CHANNELS: &[&str] = &["auto", "shm", "tcp"];
-
 rma_core::variables! {
     /// How processes start and reach each other.
     pub struct RuntimeConfig {
         /// The transport between processes.
-        channel: String = "auto", "RMA_CHANNEL", Choice, CHANNELS,
-            "auto: shared memory within a node and TCP between nodes; a name forces that one everywhere, and packets with it",
+        channel: Preference = "auto", "RMA_CHANNEL", Choice, (),
+            "auto: shared memory within a node and TCP between nodes; a name forces that one everywhere, and packets with it; of several names each pair of ranks uses the first that reaches it",
             "the fastest that works for each pair";
         /// Whether window memory of the node is accessed directly.
         direct: bool = true, "RMA_DIRECT", Switch, (),

@@ -16,10 +16,11 @@
 //! The parts, from below: [`join`] is how a process joins a job, by any launcher or runtime; [`pmi`] is the protocol of most (`rmarun`,
 //! which starts processes by it, is in the feature `launcher`); [`message`] moves messages on the
 //! channels of the engine ([`rma_core`]); [`collective`] makes collectives of them; [`host`] gives the engine what it needs
-//! from outside. [`config`] is the table of all variables.
+//! from outside; [`channels`] is the registry of transports. [`config`] is the table of all variables.
 
 mod agent;
 mod answering;
+pub mod channels;
 pub mod collective;
 mod communicator;
 pub mod config;

@@ -10,6 +10,7 @@
 //! ```
 
 use crate::answering;
+use crate::channels::{ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
 use crate::config::{Configuration, Listen, RuntimeConfig};
 use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
 use crate::join::{self, Notice, Start};
@@ -20,9 +21,8 @@ use crate::pmi::Secret;
 use crate::runtime::{Alarm, Parts, Runtime};
 use crate::{descriptors, log};
 use rma_ch_shm::segment::Mailbox;
-use rma_ch_shm::{ShmChannel, ShmSettings};
-use rma_ch_tcp::{TcpChannel, TcpSettings};
 use rma_core::channel::{Channel, Router};
+use rma_core::config::Value;
 use rma_core::host::Locality;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
@@ -52,17 +52,8 @@ const SUMMED: char = 's';
 /// Under this key rank 0 publishes the networks that it is in, where machines are several.
 const NETWORKS_KEY: &str = "rma-networks";
 
-/// Under this key a rank publishes where it listens.
-const TCP_KEY: &str = "rma-tcp";
-
-/// Which channel reaches which peers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reach {
-    shm: bool,
-    tcp: bool,
-    /// The only one, whatever the place.
-    forced: bool,
-}
+/// Under this key rank 0 publishes its plan of channels.
+const CHANNELS_KEY: &str = "rma-channels";
 
 /// Who this process is in the job, and where the others are.
 struct Identity {
@@ -75,7 +66,7 @@ struct Identity {
 
 /// Starts the process that the environment describes, by the start that is given or else by the one that the environment names.
 pub(crate) fn start(
-    look_up: &dyn Fn(&str) -> Option<String>,
+    look_up: LookUp<'_>,
     names: Vec<String>,
     given: Option<Arc<dyn Start>>,
 ) -> Result<Started> {
@@ -98,30 +89,19 @@ pub(crate) fn start(
     if is_crowded {
         // Whoever spins keeps the one that it waits for from running.
         configuration.engine.spin_us = 0;
-        // And whoever sleeps between polls is told what there is to read: it need not try.
-        configuration.tcp.direct_reads = 0;
     }
-    let reach = Reach::choose(places, &configuration.runtime.channel)?;
+    let plan = Plan::choose(&configuration.runtime.channel, look_up);
     let siblings = siblings(&identity, &configuration);
-    let channel = channel(&identity, reach, &start, &configuration)?;
+    let channel = open(&identity, &start, &plan, &configuration, (look_up, is_crowded))?;
     let messenger = Messenger::new(me, size, &configuration.message);
-    if start.overseer().is_some() {
-        // The start has a way to the messenger too: neither keeps the other.
-        let told = Arc::downgrade(&start);
-        // A launcher that cannot be told sees the end of this process.
-        let tell = move |peer: Peer| {
-            if let Some(launcher) = told.upgrade().as_ref().and_then(|start| start.overseer()) {
-                let _ = launcher.tell_lost(peer.0);
-            }
-        };
-        messenger.set_herald(Box::new(tell));
-    }
+    tell_losses(&start, &messenger);
     if let Some(launcher) = start.overseer().filter(|_| configuration.runtime.on_failure == "continue") {
         // Before the first meeting: behind it all ranks are told the same.
         launcher.outlive()?;
     }
     let is_summed = meet(&*start, &messenger, is_crowded, configuration.observer.stats)?;
-    let direct = configuration.runtime.direct && !reach.forced;
+    agree(&*start, &plan)?;
+    let direct = configuration.runtime.direct && plan.is_direct;
     let tells = start.overseer().map(|_| Arc::downgrade(&start));
     let tell_stuck = tells.map(|start| {
         let tell = move || {
@@ -182,20 +162,37 @@ fn watch(start: &Arc<dyn Start>, runtime: &Arc<Runtime>) -> Result<bool> {
     join::watch(start, Box::new(on_notice))
 }
 
-impl Reach {
-    fn choose(places: &Places, channel: &str) -> Result<Self> {
-        let (siblings, remotes) = (places.has_siblings(), places.has_remotes());
-        let others = siblings || remotes;
-        match channel {
-            "shm" if !places.is_one_machine() => {
-                let cause = "RMA_CHANNEL is shm, but the job runs on several machines";
-                Err(Error::new(ErrorClass::Arg, "init", cause))
-            }
-            "shm" => Ok(Self { shm: others, tcp: false, forced: true }),
-            "tcp" => Ok(Self { shm: false, tcp: others, forced: true }),
-            _ => Ok(Self { shm: siblings, tcp: remotes, forced: false }),
-        }
+/// What is lost here the launcher hears of.
+fn tell_losses(start: &Arc<dyn Start>, messenger: &Messenger) {
+    if start.overseer().is_none() {
+        return;
     }
+    // The start has a way to the messenger too: neither keeps the other.
+    let told = Arc::downgrade(start);
+    // A launcher that cannot be told sees the end of this process.
+    let tell = move |peer: Peer| {
+        if let Some(launcher) = told.upgrade().as_ref().and_then(|start| start.overseer()) {
+            let _ = launcher.tell_lost(peer.0);
+        }
+    };
+    messenger.set_herald(Box::new(tell));
+}
+
+/// All ranks reach each other in the same way, which is that of rank 0.
+fn agree(start: &dyn Start, plan: &Plan) -> Result<()> {
+    if start.size() == 1 {
+        return Ok(());
+    }
+    let (own, first) = (plan.word(), start.get(0, CHANNELS_KEY)?.unwrap_or_default());
+    if own == first {
+        return Ok(());
+    }
+    let cause = format!(
+        "process {} would use {own} within and between nodes, but process 0 {first}: set RMA_CHANNEL alike on all nodes to \
+         what all of them have (rma-info --channels)",
+        start.rank()
+    );
+    Err(Error::new(ErrorClass::Other, "init", cause))
 }
 
 fn identity(start: &dyn Start, configuration: &Configuration) -> Result<Identity> {
@@ -241,58 +238,91 @@ fn siblings(identity: &Identity, configuration: &Configuration) -> Option<Arc<Si
     }
 }
 
-fn channel(
+/// Opens the channels of the plan with what this process is.
+fn open(
     identity: &Identity,
-    reach: Reach,
     start: &Arc<dyn Start>,
+    plan: &Plan,
     configuration: &Configuration,
+    (look_up, is_crowded): (LookUp<'_>, bool),
 ) -> Result<Box<dyn Channel>> {
-    let mut channels: Vec<Box<dyn Channel>> = Vec::new();
-    if reach.shm {
-        let settings = ShmSettings {
-            me: identity.me,
-            size: identity.size,
-            job: identity.job.clone(),
-            secret: identity.secret.bytes(),
-            config: configuration.shm.clone(),
-        };
-        let shm = ShmChannel::new(settings).map_err(|cause| refused("shared memory", &cause))?;
-        channels.push(Box::new(shm));
+    if identity.size == 1 {
+        return Ok(Box::new(Nobody));
     }
-    if reach.tcp {
-        channels.push(Box::new(tcp(identity, start, configuration)?));
+    if identity.me == Peer(0) {
+        start.put(CHANNELS_KEY, &plan.word())?;
     }
-    match channels.len() {
-        0 => return Ok(Box::new(Nobody)),
-        1 => return Ok(channels.remove(0)),
-        _ => {}
-    }
-    let places = identity.places.clone();
-    let route = move |peer| usize::from(places.locality(peer) == Locality::Remote);
-    Ok(Box::new(Router::new(channels, Box::new(route))))
-}
-
-fn tcp(identity: &Identity, start: &Arc<dyn Start>, configuration: &Configuration) -> Result<TcpChannel> {
+    // Whether a channel asks for it or not: ranks may meet for it.
     let listen = address(identity, &**start, configuration.runtime.tcp_listen)?;
-    let looked_up_in = Arc::clone(start);
-    let directory = move |peer: Peer| {
-        let address =
-            looked_up_in.get(peer.0, TCP_KEY).map_err(|error| io::Error::other(error.cause().to_owned()))?;
-        address.ok_or_else(|| io::Error::other(format!("process {peer} has published no address")))
-    };
-    let settings = TcpSettings {
+    let opening = Opening {
         me: identity.me,
         size: identity.size,
-        job: identity.job.clone(),
+        job: &identity.job,
         secret: identity.secret.bytes(),
         listen,
-        config: configuration.tcp.clone(),
-        directory: Box::new(directory),
+        is_crowded,
+        look_up,
+        exchange: Arc::new(Words(Arc::clone(start))),
+        scope: String::new(),
     };
-    let channel =
-        TcpChannel::bind(settings).map_err(|cause| refused(&format!("listening on {listen}"), &cause))?;
-    start.put(TCP_KEY, &channel.address())?;
-    Ok(channel)
+    channel(&opening, &identity.places, plan, configuration)
+}
+
+/// The start as channels see it.
+struct Words(Arc<dyn Start>);
+
+impl Exchange for Words {
+    fn put(&self, key: &str, value: &str) -> Result<()> {
+        self.0.put(key, value)
+    }
+
+    fn get(&self, peer: Peer, key: &str) -> Result<Option<String>> {
+        self.0.get(peer.0, key)
+    }
+}
+
+/// Opens the channels that the plan has for the processes that there are.
+fn channel(
+    opening: &Opening<'_>,
+    places: &Places,
+    plan: &Plan,
+    configuration: &Configuration,
+) -> Result<Box<dyn Channel>> {
+    // What is forced is forced on virtual nodes too.
+    let is_forced = configuration.runtime.channel.forced().is_some();
+    let places = if is_forced { places.physical() } else { places.clone() };
+    let open =
+        |kind: &dyn ChannelKind| kind.open(&Opening { scope: kind.name().to_owned(), ..opening.clone() });
+    let needed = |is_needed: bool, distance: Distance| match plan.of(distance) {
+        Some(kind) if is_needed => Ok(Some(kind)),
+        None if is_needed => Err(out_of_reach(distance, configuration)),
+        _ => Ok(None),
+    };
+    let node = needed(places.has_siblings(), Distance::Node)?;
+    let remote = needed(places.has_remotes(), Distance::Remote)?;
+    match (node, remote) {
+        (None, None) => Ok(Box::new(Nobody)),
+        (Some(node), Some(remote)) if node.name() != remote.name() => {
+            let parts = vec![open(node)?, open(remote)?];
+            let route = move |peer| usize::from(places.locality(peer) == Locality::Remote);
+            Ok(Box::new(Router::new(parts, Box::new(route))))
+        }
+        (Some(one), _) | (None, Some(one)) => open(one),
+    }
+}
+
+fn out_of_reach(distance: Distance, configuration: &Configuration) -> Error {
+    let among = match distance {
+        Distance::Node => "some ranks share a node",
+        Distance::Remote => "the job runs on several machines",
+    };
+    let preference = &configuration.runtime.channel;
+    let why = match &missing(preference)[..] {
+        [] => "that does not reach so far".to_owned(),
+        names => format!("the program has registered no channel {}", names.join(", ")),
+    };
+    let cause = format!("RMA_CHANNEL is {}, but {among}, and {why}", preference.show());
+    Error::new(ErrorClass::Arg, "init", cause)
 }
 
 /// The address that other processes reach this one by. In jobs on several machines all ranks meet here.
@@ -322,7 +352,7 @@ fn address(identity: &Identity, start: &dyn Start, listen: Listen) -> Result<IpA
 }
 
 fn refused(what: &str, cause: &io::Error) -> Error {
-    Error::new(ErrorClass::Other, "init", format!("the system refuses {what}: {}", descriptors::told(cause)))
+    Opening::refused(what, cause)
 }
 
 #[cfg(test)]
@@ -334,24 +364,61 @@ mod tests {
         Places::new(Peer(0), size, ProcessMapping::regular(size, size.div_ceil(machines)), virtual_nodes)
     }
 
+    /// The channels that are opened, and whether windows are direct.
+    fn opened(places: &Places, channel: &str) -> Result<(String, bool)> {
+        let mut configuration = Configuration::default();
+        configuration.runtime.channel = channel.into();
+        let plan = Plan::choose(&configuration.runtime.channel, &|_| None);
+        let opening = Opening {
+            me: Peer(0),
+            size: 4,
+            job: "opened",
+            secret: [0; 32],
+            is_crowded: false,
+            look_up: &|_| None,
+            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            exchange: Arc::new(NoWords),
+            scope: String::new(),
+        };
+        let channel = super::channel(&opening, places, &plan, &configuration)?;
+        Ok((channel.capabilities().name.to_owned(), plan.is_direct))
+    }
+
+    struct NoWords;
+
+    impl Exchange for NoWords {
+        fn put(&self, _: &str, _: &str) -> Result<()> {
+            Ok(())
+        }
+
+        fn get(&self, _: Peer, _: &str) -> Result<Option<String>> {
+            Ok(None)
+        }
+    }
+
     #[test]
     fn channels_are_opened_only_for_peers_that_need_them() {
-        let reach = |shm, tcp, forced| Reach { shm, tcp, forced };
-        for (places, channel, expected) in [
-            (places(1, 1, None), "auto", reach(false, false, false)),
-            (places(1, 1, None), "tcp", reach(false, false, true)),
-            (places(4, 1, None), "auto", reach(true, false, false)),
-            (places(4, 1, None), "shm", reach(true, false, true)),
-            (places(4, 1, None), "tcp", reach(false, true, true)),
-            (places(4, 1, Some(1)), "auto", reach(false, true, false)),
-            (places(4, 1, Some(2)), "auto", reach(true, true, false)),
-            (places(4, 1, Some(2)), "shm", reach(true, false, true)),
-            (places(4, 2, None), "auto", reach(true, true, false)),
-            (places(4, 4, None), "auto", reach(false, true, false)),
+        for (places, channel, expected, is_direct) in [
+            (places(1, 1, None), "auto", "nobody", true),
+            (places(1, 1, None), "tcp", "nobody", false),
+            (places(4, 1, None), "auto", "shm", true),
+            (places(4, 1, None), "shm", "shm", false),
+            (places(4, 1, None), "tcp", "tcp", false),
+            (places(4, 1, None), "tcp,shm", "tcp", true),
+            (places(4, 1, Some(1)), "auto", "tcp", true),
+            (places(4, 1, Some(2)), "auto", "mixed", true),
+            (places(4, 1, Some(2)), "shm,tcp", "mixed", true),
+            (places(4, 1, Some(2)), "shm", "shm", false),
+            (places(4, 2, None), "auto", "mixed", true),
+            (places(4, 4, None), "auto", "tcp", true),
         ] {
-            assert_eq!(Reach::choose(&places, channel).unwrap(), expected, "{places:?} {channel}");
+            assert_eq!(
+                opened(&places, channel).unwrap(),
+                (expected.to_owned(), is_direct),
+                "{places:?} {channel}"
+            );
         }
-        let error = Reach::choose(&places(4, 2, None), "shm").unwrap_err();
+        let error = opened(&places(4, 2, None), "shm").unwrap_err();
         assert!(error.to_string().contains("several machines"), "{error}");
     }
 }

@@ -113,6 +113,25 @@ fn windows_are_direct_where_they_can_be() {
 }
 
 #[test]
+fn a_program_brings_a_channel_of_its_own() {
+    let opened = |ranks: u32, channel: &str, absent: &str| {
+        let variables = [("RMA_CHANNEL", channel), ("RMA_TEST_ABSENT", absent)];
+        let run = run(ranks, "window", &variables);
+        (run.code, run.text().matches("opened its own").count(), run.stderr)
+    };
+    assert_eq!(opened(2, "x_own", ""), (Some(0), 2, String::new()));
+    assert_eq!(opened(2, "x_own,shm", ""), (Some(0), 2, String::new()));
+    // Where it is dear, missing, or behind another that reaches too, it is not opened.
+    assert_eq!(opened(2, "auto", ""), (Some(0), 0, String::new()));
+    assert_eq!(opened(2, "tcp,x_own", ""), (Some(0), 0, String::new()));
+    assert_eq!(opened(2, "x_own,tcp", "all"), (Some(0), 0, String::new()));
+    let (code, _, said) = opened(2, "x_own,tcp", "1");
+    assert!(code != Some(0) && said.contains("process 1 would use tcp/tcp"), "{said}");
+    let (code, _, said) = opened(2, "x_other", "");
+    assert!(code != Some(0) && said.contains("registered no channel x_other"), "{said}");
+}
+
+#[test]
 fn a_program_on_its_own_is_a_job_of_one() {
     for action in ["collectives", "window"] {
         let output = std::process::Command::new(WORLD).arg(action).output().unwrap();

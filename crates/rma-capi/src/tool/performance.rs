@@ -108,7 +108,7 @@ fn channels(all: &mut Vec<Variable>) {
         let source = Source::Channel(read);
         all.push(Variable { category: "channels", ..variable(false, name, text, level, source) });
     }
-    for channel in rma::config::CHANNELS.iter().filter(|name| **name != "auto") {
+    for channel in rma::channels::names() {
         let (name, text) =
             (format!("packets_sent_{channel}"), format!("One-sided packets sent over {channel}."));
         let source = Source::PacketsBy(channel);

@@ -22,6 +22,10 @@ pub struct Options {
     #[arg(long)]
     json: bool,
 
+    /// Print the channels instead: what is there, why the others are not, and what two ranks use
+    #[arg(long, conflicts_with = "names")]
+    channels: bool,
+
     /// Only variables whose name contains one of these
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -44,9 +48,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         eprintln!("rma-info: no variable has {} in its name", options.names.join(" or "));
         return ExitCode::from(2);
     }
-    let text = match options.json {
-        true => format!("{:#}\n", report.json()),
-        false => text::show(&report, width()),
+    let text = match (options.json, options.channels) {
+        (true, true) => format!("{:#}\n", report.json_of_channels()),
+        (true, false) => format!("{:#}\n", report.json()),
+        (false, true) => text::show_channels(&report, width()),
+        (false, false) => text::show(&report, width()),
     };
     // Whoever reads only the beginning, as `head` does, has enough.
     let _ = std::io::stdout().write_all(text.as_bytes());

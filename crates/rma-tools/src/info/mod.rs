@@ -7,4 +7,4 @@ mod report;
 mod text;
 
 pub use command::{Options, main};
-pub use report::{ABI_VERSION, MPI_VERSION, Report};
+pub use report::{ABI_VERSION, ChannelReport, MPI_VERSION, Report};

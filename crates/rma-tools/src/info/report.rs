@@ -1,6 +1,7 @@
 //! What there is to tell, as plain data.
 
-use rma::config::{CHANNELS, Configuration};
+use rma::channels::{Distance, Plan, kinds};
+use rma::config::Configuration;
 use rma_core::config::Setting;
 use serde_json::{Value, json};
 
@@ -19,6 +20,23 @@ pub struct Report {
     pub errors: Vec<String>,
     /// A line for each name that looks like a variable and is none.
     pub warnings: Vec<String>,
+    /// Every channel.
+    pub channels: Vec<ChannelReport>,
+    /// What pairs of ranks use.
+    pub plan: Plan,
+}
+
+/// A channel as it is here.
+#[derive(Debug)]
+pub struct ChannelReport {
+    /// Its name in `RMA_CHANNEL`.
+    pub name: &'static str,
+    /// What it is.
+    pub text: &'static str,
+    /// About what a short packet costs within a node, and between nodes, in nanoseconds, where it reaches.
+    pub cost_ns: [Option<u32>; 2],
+    /// What there is of it, or why there is nothing.
+    pub state: Result<String, String>,
 }
 
 impl Report {
@@ -28,7 +46,15 @@ impl Report {
         let right = |name: &str| if wrong.iter().any(|(bad, _)| *bad == name) { None } else { look_up(name) };
         // What is left is right: each value was read above.
         let configuration = Configuration::read(&right).unwrap_or_default();
+        let channels = kinds().into_iter().map(|kind| ChannelReport {
+            name: kind.name(),
+            text: kind.text(),
+            cost_ns: [Distance::Node, Distance::Remote].map(|distance| kind.cost_ns(distance, &right)),
+            state: kind.probe(&right),
+        });
         Self {
+            channels: channels.collect(),
+            plan: Plan::choose(&configuration.runtime.channel, &right),
             settings: configuration.settings(),
             errors: wrong.iter().map(|(_, error)| error.cause().to_owned()).collect(),
             warnings: configuration.warnings(names),
@@ -41,6 +67,32 @@ impl Report {
         let is_wanted =
             |setting: &Setting| names.iter().any(|name| setting.variable.name.contains(name.as_str()));
         self.settings.retain(|setting| names.is_empty() || is_wanted(setting));
+    }
+
+    /// The channels for programs.
+    pub fn json_of_channels(&self) -> Value {
+        let channels: Vec<_> = self
+            .channels
+            .iter()
+            .map(|channel| {
+                json!({
+                    "name": channel.name,
+                    "text": channel.text,
+                    "node_ns": channel.cost_ns[0],
+                    "remote_ns": channel.cost_ns[1],
+                    "is_there": channel.state.is_ok(),
+                    "state": channel.state.as_ref().unwrap_or_else(|why| why),
+                })
+            })
+            .collect();
+        let name = |distance| self.plan.of(distance).map(|kind| kind.name());
+        json!({
+            "channels": channels,
+            "within_a_node": name(Distance::Node),
+            "between_nodes": name(Distance::Remote),
+            "windows_of_a_node_are_direct": self.plan.is_direct,
+            "errors": self.errors,
+        })
     }
 
     /// Everything for programs.
@@ -64,17 +116,12 @@ impl Report {
             "version": env!("CARGO_PKG_VERSION"),
             "mpi": format!("{}.{}", MPI_VERSION.0, MPI_VERSION.1),
             "abi": format!("{}.{}", ABI_VERSION.0, ABI_VERSION.1),
-            "channels": channels(),
+            "channels": rma::channels::names(),
             "variables": variables,
             "errors": self.errors,
             "warnings": self.warnings,
         })
     }
-}
-
-/// The channels that can be chosen by name.
-pub(super) fn channels() -> Vec<&'static str> {
-    CHANNELS.iter().copied().filter(|name| *name != "auto").collect()
 }
 
 #[cfg(test)]
@@ -123,7 +170,27 @@ mod tests {
         let slots = variables.iter().find(|variable| variable["name"] == "RMA_SLOTS").unwrap();
         assert_eq!((slots["value"].as_str(), slots["default"].as_str()), (Some("2"), Some("64")));
         assert_eq!(json["abi"], "1.0");
-        assert_eq!(json["channels"], json!(["shm", "tcp"]));
+        assert_eq!(json["channels"], json!(rma::channels::names()));
+    }
+
+    #[test]
+    fn channels_say_what_is_there_and_what_pairs_use() {
+        for (set, within, between, is_direct) in [
+            ("auto", Some("shm"), Some("tcp"), true),
+            ("shm", Some("shm"), None, false),
+            ("tcp,shm", Some("tcp"), Some("tcp"), true),
+        ] {
+            let json = report(&[("RMA_CHANNEL", set)]).json_of_channels();
+            let name = |key: &str| json[key].as_str().map(str::to_owned);
+            assert_eq!(name("within_a_node").as_deref(), within, "{set}");
+            assert_eq!(name("between_nodes").as_deref(), between, "{set}");
+            assert_eq!(json["windows_of_a_node_are_direct"], is_direct, "{set}");
+            let shm = &json["channels"][0];
+            assert_eq!(
+                (&shm["name"], &shm["is_there"], &shm["remote_ns"]),
+                (&json!("shm"), &json!(true), &json!(null))
+            );
+        }
     }
 
     #[test]

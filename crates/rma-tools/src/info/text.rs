@@ -1,6 +1,7 @@
 //! The report for people, wrapped to the width of their terminal.
 
-use super::report::{ABI_VERSION, MPI_VERSION, Report, channels};
+use super::report::{ABI_VERSION, ChannelReport, MPI_VERSION, Report};
+use rma::channels::Distance;
 use rma_core::config::{Setting, Unit};
 use std::fmt::Write;
 
@@ -19,9 +20,46 @@ pub(super) fn show(report: &Report, width: usize) -> String {
         "MPI {}.{}, standard ABI {}.{}",
         MPI_VERSION.0, MPI_VERSION.1, ABI_VERSION.0, ABI_VERSION.1
     );
-    let _ = writeln!(text, "channels: {}", channels().join(", "));
+    let _ = writeln!(text, "channels: {}", rma::channels::names().join(", "));
     for setting in &report.settings {
         let _ = write!(text, "\n{}", variable(setting, width));
+    }
+    text
+}
+
+/// The channels, and what pairs of ranks use.
+pub(super) fn show_channels(report: &Report, width: usize) -> String {
+    let width = width.clamp(NARROWEST, WIDEST);
+    let mut text: String =
+        report.channels.iter().map(|channel| show_channel(channel, width) + "\n").collect();
+    let preference = report.settings.iter().find(|setting| setting.variable.name == "RMA_CHANNEL");
+    if let Some(setting) = preference {
+        let _ = writeln!(text, "RMA_CHANNEL = {}", setting.value);
+    }
+    let name = |distance| report.plan.of(distance).map_or("none reaches", |kind| kind.name());
+    let _ = writeln!(text, "    two ranks of a node: {}", name(Distance::Node));
+    let _ = writeln!(text, "    ranks of two nodes:  {}", name(Distance::Remote));
+    let way = if report.plan.is_direct { "direct (unless RMA_DIRECT is 0)" } else { "by packets" };
+    let _ = writeln!(text, "    windows of a node:   {way}");
+    text
+}
+
+fn show_channel(channel: &ChannelReport, width: usize) -> String {
+    let (state, why) = match &channel.state {
+        Ok(what) => ("there", what),
+        Err(why) => ("not there", why),
+    };
+    let cost =
+        |ns: Option<u32>| ns.map_or("does not reach".to_owned(), |ns| format!("{} µs", f64::from(ns) / 1e3));
+    let [node, remote] = channel.cost_ns.map(cost);
+    let mut text = format!("{}: {}\n", channel.name, channel.text);
+    for line in [
+        format!("{state}: {why}"),
+        format!("short packet, roughly: within a node {node}, between nodes {remote}"),
+    ] {
+        let options = textwrap::Options::new(width).initial_indent("    ").subsequent_indent("    ");
+        text += &textwrap::fill(&line, options);
+        text.push('\n');
     }
     text
 }
@@ -70,6 +108,23 @@ mod tests {
         }
         assert_eq!(show(&report("64"), 1), show(&report("64"), NARROWEST));
         assert_eq!(show(&report("64"), 1000), show(&report("64"), WIDEST));
+    }
+
+    #[test]
+    fn channels_are_shown_with_their_state() {
+        let mut report = report("64");
+        report.channels[1].state = Err("no such thing".to_owned());
+        let text = show_channels(&report, 80);
+        for part in [
+            "shm: ",
+            "    there: ",
+            "    not there: no such thing\n",
+            "RMA_CHANNEL = auto\n",
+            "a node: shm\n",
+            "nodes:  tcp\n",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl Places {
         }
     }
 
+    /// The same without virtual nodes.
+    pub fn physical(&self) -> Self {
+        Self { ranks_per_node: None, ..self.clone() }
+    }
+
     /// Whether all processes are on one machine, virtual nodes or not.
     pub fn is_one_machine(&self) -> bool {
         self.mapping.is_one_node(self.size)

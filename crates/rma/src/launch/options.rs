@@ -3,9 +3,11 @@
 //! A job is one program or several, each with its number of ranks, separated by a word `:`. What concerns the whole job
 //! stands before the first program.
 
+use crate::channels::Preference;
 use crate::config::ERRHANDLERS;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
+use rma_core::config::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -34,8 +36,8 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=1_000_000_000))]
     pub timeout: Option<u64>,
 
-    /// Force the transport between ranks (sets RMA_CHANNEL)
-    #[arg(long, value_name = "NAME", value_parser = ["auto", "shm", "tcp"])]
+    /// Transports between ranks in order of preference; one alone is forced (sets RMA_CHANNEL)
+    #[arg(long, value_name = "NAME[,NAME...]", value_parser = channels)]
     pub channel: Option<String>,
 
     /// Treat every K consecutive ranks as a machine of their own (sets RMA_RANKS_PER_NODE)
@@ -145,6 +147,11 @@ impl Options {
     pub fn ranks(&self) -> u32 {
         self.programs().map(|program| program.ranks).sum()
     }
+}
+
+/// Reads a value of `RMA_CHANNEL`.
+fn channels(text: &str) -> Result<String, String> {
+    Preference::parse(text, &()).map(|read| read.show())
 }
 
 /// Reads `NAME=VALUE`, or `NAME`, which has the value it has here.
