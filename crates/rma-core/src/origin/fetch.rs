@@ -83,6 +83,7 @@ impl Operand {
 }
 
 impl From<FetchCall> for Operation {
+    #[inline]
     fn from(call: FetchCall) -> Self {
         let data = match call.operand {
             Operand::Copied { bytes, len } => OpData::Operand { bytes, len },

@@ -235,20 +235,23 @@ impl<T> GlobalPool<T> {
         self.stats.on_put_back();
     }
 
+    #[inline]
     fn insert(&mut self, share: u32, value: T) -> PoolKey {
         let index = self.first_free;
-        let state = State::Used { share, value };
-        let Some(slot) = self.slots.get_mut(index as usize) else {
-            // No free slot. There is an index left, since `open_share` bounds the elements in use.
-            self.slots.push(Slot { generation: 1, state });
-            return PoolKey { index: (self.slots.len() - 1) as u32, generation: 1 };
-        };
+        let Some(slot) = self.slots.get_mut(index as usize) else { return self.insert_new(share, value) };
         if let State::Free { next } = slot.state {
             self.first_free = next;
         }
         slot.generation = slot.generation.checked_add(1).unwrap_or(1);
-        slot.state = state;
+        slot.state = State::Used { share, value };
         PoolKey { index, generation: slot.generation }
+    }
+
+    /// There is no free slot, but an index left, since `open_share` bounds the elements in use.
+    #[cold]
+    fn insert_new(&mut self, share: u32, value: T) -> PoolKey {
+        self.slots.push(Slot { generation: 1, state: State::Used { share, value } });
+        PoolKey { index: (self.slots.len() - 1) as u32, generation: 1 }
     }
 
     fn free_len(&self) -> Result<usize, String> {

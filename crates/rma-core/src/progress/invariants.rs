@@ -128,7 +128,7 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
     let tells = !window.rounds.posts.is_empty() || exposure.missing().next().is_some();
     holds("origins belong to an exposure epoch", !tells || exposure.is_open())?;
     let gates = window.shared.all_near().filter(|near| near.gate.single() != Single::No);
-    equal("single locks of ranks of the node", gates.count() as u64, window.shared.latch.count())
+    equal("single locks of ranks of the node", gates.count() as u64, window.shared.access.count())
 }
 
 fn equal(what: &str, found: u64, counted: u64) -> Result<(), Broken> {

@@ -4,15 +4,18 @@
 //! [`State`] lies under the engine's lock, and with it each [`WindowState`]. [`Shared`] is the part of a window that calls read without
 //! that lock.
 
+mod access;
+#[cfg(all(test, loom))]
+mod access_loom_tests;
 mod arrivals;
 mod buffers;
 mod dropped;
 mod engine;
 mod exposure;
+mod gates;
 mod hints;
 mod incoming;
 pub(crate) mod indices;
-mod latch;
 mod line;
 mod near;
 mod outbox;
@@ -32,14 +35,15 @@ mod unordered;
 mod window;
 mod windows;
 
+pub(crate) use access::{AccessState, Callers, FastEpoch, Takers};
 pub(crate) use arrivals::Arrivals;
 pub(crate) use buffers::{Buffer, Buffers};
 pub(crate) use dropped::{Dropped, GivenUp};
 pub(crate) use engine::{BulkOwner, Bulks, Pools, Receiving, State};
 pub(crate) use exposure::{Exposure, NotExposed};
+pub(crate) use gates::{Door, Gate, Single};
 pub use hints::Hints;
 pub(crate) use incoming::{Body, Incoming};
-pub(crate) use latch::{Access, Callers, Door, Gate, Latch, Single, Takers};
 pub(crate) use line::{Line, Waiter};
 pub(crate) use near::Near;
 pub(crate) use outbox::{ByChannel, MAX_HEAD, Outbox, Sent, ShortStore};

@@ -78,7 +78,7 @@ impl WindowState {
     pub(crate) fn close(&mut self, error: Error) {
         let shared = &self.shared;
         shared.door.set_open(false);
-        shared.latch.close();
+        shared.access.own();
         shared.all_near().for_each(|near| near.gate.bar());
         shared.has_pack.store(false, Relaxed);
         self.packing = None;

@@ -3,14 +3,14 @@
 //! What of a window's state has come about without the lock:
 //!
 //! * fence: nothing but the door. The window's epoch is that of a fence before and after;
-//! * start and complete: the latch says that the epoch is open, `started` which ranks it reaches;
+//! * start and complete: the access state says that the epoch is open, `started` which ranks it reaches;
 //! * post and wait: `exposed` says both;
-//! * lock_all and unlock_all: the latch says that the locks of all ranks are held.
+//! * lock_all and unlock_all: the access state says that the locks of all ranks are held.
 //!
 //! Calls that need the engine's view of it take it over first ([`WindowState::absorb`]): from then on the epoch is one like any other,
 //! and is ended under the engine's lock.
 
-use super::{Access, Shared, WindowState};
+use super::{FastEpoch, Shared, WindowState};
 use crate::control::{Marks, Taken};
 use crate::epoch::Epoch;
 use crate::fork;
@@ -43,7 +43,7 @@ pub(crate) struct QuickCalls(u8);
 #[derive(Debug)]
 pub(crate) struct QuickSync {
     calls: AtomicU8,
-    /// The ranks that the epoch of start reaches, while the latch says that there is one.
+    /// The ranks that the epoch of start reaches, while the access state says that there is one.
     pub(crate) started: AtomicU64,
     /// The origins of the exposure epoch, and whether there is one.
     pub(crate) exposed: AtomicU64,
@@ -144,7 +144,7 @@ impl WindowState {
         if !may {
             return QuickCalls::default();
         }
-        // The latch says the rest.
+        // The access state says the rest.
         let is_unset = self.epoch.state() == Epoch::Unset;
         let bit = |call, is_quick| if is_quick { call } else { 0 };
         let locks = bit(LOCK_ALL, is_unset);
@@ -157,20 +157,20 @@ impl WindowState {
         QuickCalls(locks | bit(FENCE, fence) | bit(START, start) | bit(POST, !is_exposed))
     }
 
-    /// Takes over what was opened without the engine's lock. If there is something, the latch is closed until the window is put
-    /// back.
+    /// Takes over what was opened without the engine's lock. If there is something, the engine owns the access state until
+    /// the borrow of the window ends.
     pub(crate) fn absorb(&mut self) {
-        if !self.shared.latch.may_have_epoch() && !self.shared.active.is_exposed() {
+        if !self.shared.access.may_have_epoch() && !self.shared.active.is_exposed() {
             return;
         }
-        self.shared.latch.close();
+        self.shared.access.own();
         // Calls that change the access epoch from two threads at once are an error, but one that is to be told.
-        self.shared.latch.settle();
-        if self.shared.latch.take(Access::Started) {
+        self.shared.access.settle();
+        if self.shared.access.take(FastEpoch::Started) {
             let group = Few(self.shared.active.started.load(Relaxed)).ranks(&self.shared);
             self.epoch.open_posted(group);
         }
-        if self.shared.latch.take(Access::AllLocked) {
+        if self.shared.access.take(FastEpoch::AllLocked) {
             self.epoch.open_all_locked();
         }
         if let Some(origins) = self.shared.active.take_exposed() {
@@ -184,7 +184,7 @@ impl Shared {
     #[inline]
     pub(crate) fn change_exposed(&self, from: u64, to: u64) -> bool {
         let exposed = &self.active.exposed;
-        if self.latch.has_epochs_of_one() {
+        if self.access.has_epochs_of_one() {
             let is_so = exposed.load(Relaxed) == from;
             if is_so {
                 exposed.store(to, Relaxed);
@@ -197,13 +197,13 @@ impl Shared {
     /// Ends the epoch of a lock_all call but for its locks; `false`, and nothing done, when the call has to take the long way.
     #[inline]
     pub(crate) fn close_all_locked(&self) -> bool {
-        if !self.latch.try_close(Access::AllLocked) {
+        if !self.access.try_close(FastEpoch::AllLocked) {
             return false;
         }
         self.all_near().for_each(|near| near.gate.close());
         // SYNC POINT L1: the steps on the lock words come behind.
         full_ordering_beside_step();
-        self.latch.end_closing();
+        self.access.end_closing();
         true
     }
 

@@ -1,10 +1,10 @@
 //! What the direct path needs of a window, readable without any lock: the ranks whose memory is mapped here, their control
 //! blocks, and whether an access epoch is open to them.
 //!
-//! Made once at creation and immutable but for the atomic gates and the latch of [`super::latch`].
+//! Made once at creation and immutable but for the atomic gates and the access state of [`super::access`].
 
 use super::{
-    Callers, Door, Hints, Latch, MappedTally, NO_SIZE, Near, QuickSync, Regions, Single, Unordered, Use,
+    AccessState, Callers, Door, Hints, MappedTally, NO_SIZE, Near, QuickSync, Regions, Single, Unordered, Use,
 };
 use crate::control::{Domain, Ground, Holder, LockCell, LockKind, LockRequest, Marks, Siblings, Wake};
 use crate::datatype::{Layout, Scatter};
@@ -109,7 +109,7 @@ pub(crate) struct Shared {
     /// The epoch of a fence, which reaches every rank.
     pub(crate) door: Door,
     /// Single locks of ranks of the node.
-    pub(crate) latch: Latch,
+    pub(crate) access: AccessState,
     /// Stores of the direct path that are still to be ordered.
     pub(crate) unordered: Unordered,
     /// Active synchronization without the engine's lock.
@@ -304,7 +304,7 @@ impl Shared {
     /// Whether this process holds the lock of a rank of the node alone.
     pub(crate) fn holds_alone(&self) -> bool {
         let is_alone = |near: &Near| near.gate.single() == Single::Held(Some(LockKind::Exclusive));
-        self.latch.count() > 0 && self.all_near().any(is_alone)
+        self.access.count() > 0 && self.all_near().any(is_alone)
     }
 
     /// Whether calls reach every rank of the window without the engine's lock.
@@ -366,14 +366,14 @@ impl Shared {
     /// Locks a rank of the node without the engine's lock; `false` when the call has to take the long way. Nothing is changed then.
     #[inline]
     pub(crate) fn try_lock(&self, near: &Near, kind: LockKind, no_check: bool) -> bool {
-        let Some(others) = self.latch.try_enter() else { return false };
-        if !near.gate.begin(self.latch.callers()) {
-            self.latch.leave();
+        let Some(others) = self.access.try_enter() else { return false };
+        if !near.gate.begin(self.access.callers()) {
+            self.access.leave();
             return false;
         }
         if !no_check && !near.try_acquire(request_of(kind, others > 0), self.holder) {
             near.gate.close();
-            self.latch.leave();
+            self.access.leave();
             return false;
         }
         // SYNC POINT L2
@@ -386,10 +386,10 @@ impl Shared {
     /// call has to take another way.
     #[inline]
     pub(crate) fn try_unlock_alone(&self, member: &Member) -> bool {
-        if self.latch.is_long_way() {
+        if self.access.is_owned() {
             return false;
         }
-        let Some(held) = member.gate.begin_release(self.latch.callers()) else { return false };
+        let Some(held) = member.gate.begin_release(self.access.callers()) else { return false };
         // SYNC POINT L1
         self.order_beside_step(true);
         if !held.is_some_and(|kind| member.release_alone(kind, self.holder)) {
@@ -397,7 +397,7 @@ impl Shared {
             return false;
         }
         member.gate.close();
-        self.latch.leave();
+        self.access.leave();
         true
     }
 
@@ -405,13 +405,13 @@ impl Shared {
     /// way.
     #[inline]
     pub(crate) fn try_unlock(&self, member: &Member) -> Option<Option<Wake>> {
-        if self.latch.is_long_way() { None } else { self.unlock(member) }
+        if self.access.is_owned() { None } else { self.unlock(member) }
     }
 
     /// Releases the single lock of a rank of the node and answers whom to ring; `None` when it is not locked.
     #[inline]
     pub(crate) fn unlock(&self, near: &Near) -> Option<Option<Wake>> {
-        let held = near.gate.begin_release(self.latch.callers())?;
+        let held = near.gate.begin_release(self.access.callers())?;
         Some(self.end_release(near, held))
     }
 
@@ -422,14 +422,14 @@ impl Shared {
         self.order_beside_step(held.is_some());
         let wake = held.and_then(|kind| near.release(kind, self.holder).ok().flatten());
         near.gate.close();
-        self.latch.leave();
+        self.access.leave();
         wake
     }
 
     /// Orders all accesses before it before all after it, beside the step on a lock word, if there is one, or that on a gate.
     #[inline]
     fn order_beside_step(&self, has_word: bool) {
-        if has_word || self.latch.callers() == Callers::Many {
+        if has_word || self.access.callers() == Callers::Many {
             full_ordering_beside_step();
         } else {
             fence(SeqCst);

@@ -119,7 +119,7 @@ impl WindowState {
         let facts = Facts {
             is_pending: may_replace && (self.shared.door.is_used() || self.table.is_busy(&pools.targets)),
             is_exposed: self.target.exposure.is_open(),
-            mapped_locks: self.shared.latch.count(),
+            mapped_locks: self.shared.access.count(),
             mapped_rank: self.a_locked_near(),
             lock: self.lock_for(call),
         };
@@ -164,7 +164,7 @@ impl WindowState {
     }
 
     fn a_locked_near(&self) -> Option<Rank> {
-        if self.shared.latch.count() == 0 {
+        if self.shared.access.count() == 0 {
             return None;
         }
         let is_locked = |near: &&Near| near.gate.single() != Single::No;
@@ -190,11 +190,11 @@ impl WindowState {
     /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
     pub(crate) fn holds_another(&self, rank: Rank) -> bool {
         let is_strict = has(Bug::StrictOrder) && self.epoch.state().is_lock_all();
-        (self.shared.latch.count() > 0 || self.epoch.holds_another(rank)) && !is_strict
+        (self.shared.access.count() > 0 || self.epoch.holds_another(rank)) && !is_strict
     }
 
     /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.
-    pub(crate) fn needs_long_way(&self) -> bool {
+    pub(crate) fn needs_owner(&self) -> bool {
         let is_hinted = self.shared.no_locks.load(Relaxed);
         let has_more = self.in_line > 0 || !self.dropped.is_empty();
         is_hinted || self.epoch.state() != Epoch::Unset || self.error.is_some() || has_more

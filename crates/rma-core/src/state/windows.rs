@@ -35,15 +35,15 @@ struct Lists {
     /// Windows with locks that have been called for and are not held yet. As long as there is one, lock calls take the slow path in
     /// every window, since they may have to see to those locks first.
     promising: Vec<WindowId>,
-    /// The windows whose latch may be open.
-    unlatched: Vec<Arc<Shared>>,
+    /// The windows whose access state may be left to calls.
+    left: Vec<Arc<Shared>>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Places {
     is_active: bool,
     is_promising: bool,
-    is_unlatched: bool,
+    is_left: bool,
 }
 
 /// A window borrowed together with the state that all windows share.
@@ -72,7 +72,7 @@ impl Lists {
     fn note(&mut self, window: &WindowState) {
         let id = window.shared.id;
         self.note_promises(id, window.epoch.has_promises());
-        self.set_latch(window);
+        self.set_owner(window);
         window.shared.active.set_calls(window.quick_calls());
         self.set_active(id.index, window.is_active());
     }
@@ -97,32 +97,32 @@ impl Lists {
         }
         places.is_promising = is_promising;
         if !is_promising {
-            // The others' latches open again when they are changed next.
+            // The others are left to calls again when they are changed next.
             self.promising.retain(|promising| promising.index != id.index);
             return;
         }
         self.promising.push(id);
-        for shared in self.unlatched.drain(..) {
-            self.places[usize::from(shared.id.index)].is_unlatched = false;
-            shared.latch.close();
+        for shared in self.left.drain(..) {
+            self.places[usize::from(shared.id.index)].is_left = false;
+            shared.access.own();
         }
     }
 
     /// Decides whether lock calls may go past the engine.
-    fn set_latch(&mut self, window: &WindowState) {
-        let is_long = !self.promising.is_empty() || window.needs_long_way();
-        window.shared.latch.set_long_way(is_long);
+    fn set_owner(&mut self, window: &WindowState) {
+        let is_owned = !self.promising.is_empty() || window.needs_owner();
+        window.shared.access.set_owned(is_owned);
         let places = &mut self.places[usize::from(window.shared.id.index)];
-        if !is_long && !std::mem::replace(&mut places.is_unlatched, true) {
-            self.unlatched.push(Arc::clone(&window.shared));
+        if !is_owned && !std::mem::replace(&mut places.is_left, true) {
+            self.left.push(Arc::clone(&window.shared));
         }
     }
 
     /// A window is gone.
     fn forget(&mut self, id: WindowId) {
         self.note_promises(id, false);
-        if std::mem::take(&mut self.places[usize::from(id.index)].is_unlatched) {
-            self.unlatched.retain(|shared| shared.id.index != id.index);
+        if std::mem::take(&mut self.places[usize::from(id.index)].is_left) {
+            self.left.retain(|shared| shared.id.index != id.index);
         }
     }
 }
@@ -142,7 +142,7 @@ impl Windows {
             self.lists.places.resize(at + 1, Places::default());
         }
         // The index may still be listed as active for the window that had it before.
-        self.lists.set_latch(&window);
+        self.lists.set_owner(&window);
         window.shared.active.set_calls(window.quick_calls());
         self.entries[at] = Entry { generation: id.generation, window: Some(Box::new(window)) };
         self.live += 1;
@@ -288,9 +288,11 @@ impl Windows {
             if is_promising != window.epoch.has_promises() || is_promising != places.is_promising {
                 return Err(format!("window index {index} has promised locks, or is listed, but not both"));
             }
-            let may_be_open = promising.is_empty() && places.is_unlatched;
-            if !may_be_open && !window.shared.latch.is_long_way() {
-                return Err(format!("the latch of window index {index} is open, and should not be"));
+            let may_be_open = promising.is_empty() && places.is_left;
+            if !may_be_open && !window.shared.access.is_owned() {
+                return Err(format!(
+                    "the access state of window index {index} is left to calls, and should not be"
+                ));
             }
         }
         Ok(())

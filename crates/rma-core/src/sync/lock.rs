@@ -2,7 +2,7 @@
 //!
 //! The lock of a target on the node is taken inside the call, in the word that all of the node share: that of a mapped one because
 //! it also protects loads and stores, which the engine cannot see, that of a neighbor (`window/near.rs`) because it costs less than a
-//! request. Here only when the short way of `state/latch.rs` was not open. For any other target the call only makes a promise: the
+//! request. Here only when the fast path of `state/access.rs` was not open. For any other target the call only makes a promise: the
 //! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
 //!
 //! **The order of locks.** A program that locks several targets in one global order never deadlocks, although locks are taken late: a
@@ -163,9 +163,9 @@ impl LockSync {
             window.epoch.on(Event::FenceLast);
         }
         let request = request_of(self.kind, window.holds_another(self.rank));
-        let begun = near.gate.begin(shared.latch.callers());
+        let begun = near.gate.begin(shared.access.callers());
         debug_assert!(begun, "the table of legal calls refuses a second lock of {:?}", self.rank);
-        shared.latch.enter();
+        shared.access.enter();
         if self.no_check || near.try_acquire(request, shared.holder) {
             self.open(near);
             return true;
@@ -188,7 +188,7 @@ impl LockSync {
     fn leave_line(&self, window: &mut WindowState, ticket: Ticket) {
         if let Some(near) = window.shared.near(self.rank) {
             near.gate.close();
-            window.shared.latch.leave();
+            window.shared.access.leave();
         }
         window.in_line -= 1;
         window.dropped.keep_place(self.rank, ticket);
@@ -306,7 +306,7 @@ impl UnlockSync {
             return None;
         }
         if let Some(near) = shared.neighbor(rank) {
-            let neighbor = Some(near.gate.begin_release(shared.latch.callers())?);
+            let neighbor = Some(near.gate.begin_release(shared.access.callers())?);
             let target = window.table.find(&state.pools.targets, rank);
             let mut sync = Self { rank, no_check: false, target, neighbor };
             if let Some(key) = target {

@@ -191,6 +191,7 @@ struct Extension {
 
 impl Operation {
     /// An operation not yet queued.
+    #[inline]
     pub(crate) fn new(
         kind: OpKind,
         disp: Disp,

@@ -239,6 +239,7 @@ impl Target {
     }
 
     /// Notes that the newest operation, for which nothing had to be waited, has left as one request for data.
+    #[inline]
     pub(crate) fn on_fetch_left(&mut self, pool: &mut OpPool, key: PoolKey) {
         let sequence = self.next_sequence();
         self.posted += 1;

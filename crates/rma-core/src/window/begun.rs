@@ -103,7 +103,7 @@ impl Window {
         let Some(mut context) = windows.borrow(state, self.id()) else { return Err(gone(name)) };
         let (state, window) = context.split();
         // Until the borrow ends no lock call slips in between the check and what follows.
-        window.shared.latch.close();
+        window.shared.access.own();
         window.absorb();
         let begun = window
             .check_open(name)
@@ -154,7 +154,7 @@ impl Window {
             let (state, window) = context.split();
             if matches!(sync.0, SyncStep::Lock(_)) {
                 // It may have waited for locks of other windows with this one open: nobody slips in between its check and its lock.
-                window.shared.latch.close();
+                window.shared.access.own();
                 window.absorb();
             }
             if window.is_revoked() {

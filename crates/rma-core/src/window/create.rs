@@ -29,7 +29,7 @@ use crate::mem::WriteSpan;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::{
-    Callers, Door, Flavor, Hints, Latch, Member, Near, QuickSync, Scale, Shared, Takers, Unordered,
+    AccessState, Callers, Door, Flavor, Hints, Member, Near, QuickSync, Scale, Shared, Takers, Unordered,
     WindowState,
 };
 use parking_lot::Mutex;
@@ -395,7 +395,7 @@ impl WindowCreation {
             siblings,
             uniform,
             door: Door::default(),
-            latch: Latch::new(callers, takers),
+            access: AccessState::new(callers, takers),
             unordered: Unordered::new(callers),
             active: QuickSync::new(),
             has_pack: AtomicBool::new(false),

@@ -61,7 +61,7 @@ impl Guard {
             let Core { state, windows, .. } = core;
             let Some(mut context) = windows.borrow(state, self.id) else { return };
             let (state, window) = context.split();
-            window.shared.latch.close();
+            window.shared.access.own();
             window.absorb();
             match step {
                 SyncStep::Done

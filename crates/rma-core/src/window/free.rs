@@ -147,7 +147,7 @@ impl WindowFree {
         } else {
             shared.door.set_open(false);
             // No lock call gets past this any more, nor any other that needs no engine's lock.
-            shared.latch.close();
+            shared.access.own();
             shared.active.set_calls(QuickCalls::default());
             // Those who could not come to the meeting's end have told so.
             core.state.tell_over(&mut core.windows, shared.id, None);

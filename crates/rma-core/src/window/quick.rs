@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::ids::{LockKind, Rank};
 use crate::mem::full_ordering_beside_step;
 use crate::progress::Core;
-use crate::state::{Access, EXPOSED, FENCE, Few, LOCK_ALL, Member, Near, POST, START, Shared, State};
+use crate::state::{EXPOSED, FENCE, FastEpoch, Few, LOCK_ALL, Member, Near, POST, START, Shared, State};
 use crate::sync::{FenceSync, SyncStep};
 use crate::table::Target;
 use crate::target::locks;
@@ -67,7 +67,7 @@ impl Window {
     pub(super) fn start_quickly(&self, group: &[Rank], assert: Assert) -> bool {
         let shared = &**self.shared();
         let quick = &shared.active;
-        if !quick.has(START) || assert != Assert::NONE || !shared.latch.may_open() {
+        if !quick.has(START) || assert != Assert::NONE || !shared.access.may_open() {
             return false;
         }
         let Some(targets) = Few::of(shared, group) else { return false };
@@ -76,7 +76,7 @@ impl Window {
             return false;
         }
         // SYNC POINT P2: the posts were seen.
-        if !shared.latch.try_open() {
+        if !shared.access.try_open() {
             return false;
         }
         quick.started.store(targets.0, Relaxed);
@@ -84,7 +84,7 @@ impl Window {
             posts.take(place, &quick.posts);
             shared.members[place].gate.set_started();
         }
-        shared.latch.end_opening(Some(Access::Started));
+        shared.access.end_opening(Some(FastEpoch::Started));
         self.poll_now_and_then();
         true
     }
@@ -93,7 +93,7 @@ impl Window {
     #[inline]
     pub(super) fn complete_quickly(&self) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(START) || !shared.latch.try_close(Access::Started) {
+        if !shared.active.has(START) || !shared.access.try_close(FastEpoch::Started) {
             return false;
         }
         let targets = Few(shared.active.started.load(Relaxed));
@@ -105,7 +105,7 @@ impl Window {
             member.control.dones().set(shared.own);
             sleeps |= member.control.is_asleep(Sleep::Wait);
         }
-        shared.latch.end_closing();
+        shared.access.end_closing();
         if sleeps {
             self.ring(|place| targets.places().any(|told| told == place), Sleep::Wait);
         }
@@ -117,7 +117,7 @@ impl Window {
     #[inline]
     pub(super) fn lock_all_quickly(&self, assert: Assert) -> bool {
         let shared = &**self.shared();
-        if !shared.active.has(LOCK_ALL) || assert != Assert::NONE || !shared.latch.try_open() {
+        if !shared.active.has(LOCK_ALL) || assert != Assert::NONE || !shared.access.try_open() {
             return false;
         }
         // Those that stand in line are passed at no rank: the slow path stands in line too.
@@ -129,7 +129,7 @@ impl Window {
         if are_held {
             shared.all_near().for_each(|near| near.gate.set_locked_with_all());
         }
-        shared.latch.end_opening(are_held.then_some(Access::AllLocked));
+        shared.access.end_opening(are_held.then_some(FastEpoch::AllLocked));
         if !are_held {
             self.release_all(held);
         }

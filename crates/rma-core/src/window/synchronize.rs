@@ -163,7 +163,7 @@ impl Window {
             let state = near.control.lock_state();
             let is_own = state.owner() == Some(shared.holder.peer());
             let has_line = if is_crowded { state.is_claimed() } else { state.waiters() > 0 };
-            if has_line || is_own || shared.latch.is_long_way() {
+            if has_line || is_own || shared.access.is_owned() {
                 return false;
             }
             let has_room = state.is_free() || (kind == LockKind::Shared && state.owner().is_none());

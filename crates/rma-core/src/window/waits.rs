@@ -115,7 +115,7 @@ fn waits_for(core: &Core, window: &WindowState, call: Call, engine: &Engine) -> 
     match (window.target.exposure.is_open(), opened_by) {
         (true, "no call") => format!("{what}, in the epoch that post opened"),
         // Those that wait in line are counted, but open nothing yet.
-        (_, "no call") if shared.latch.count() > u64::from(window.in_line) => {
+        (_, "no call") if shared.access.count() > u64::from(window.in_line) => {
             format!("{what}, in the epoch that lock opened")
         }
         (_, "no call") => what,

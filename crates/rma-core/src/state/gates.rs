@@ -1,0 +1,253 @@
+//! What communication calls look at: whether an epoch is open to a mapped rank, a gate for each, and the door of a fence's epoch to all of
+//! them. Caches of the window's access side, written by the call that opens or ends the epoch.
+//!
+//! *Whether a mapped rank is locked by itself, and how*, is its gate alone, on every path; how many are is counted by
+//! [`AccessState`](super::AccessState).
+//!
+//! They are read relaxed, since a thread that communicates has itself seen the synchronization call return, or was told by one that has.
+
+use super::Callers;
+use crate::control::LockKind;
+use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Relaxed};
+
+/// Whether the epoch of a fence is open, to all mapped ranks, and whether a call has come through since it opened: another
+/// epoch may then replace it only after a fence (MPI 3.1 §11.5.1), as it is with operations that wait in the table.
+#[derive(Debug, Default)]
+pub(crate) struct Door(AtomicU8);
+
+const SHUT: u8 = 0;
+const OPEN: u8 = 1;
+const USED: u8 = 2;
+
+impl Door {
+    pub(crate) fn set_open(&self, is_open: bool) {
+        self.0.store(if is_open { OPEN } else { SHUT }, Relaxed);
+    }
+
+    /// Whether a communication call has come through.
+    pub(crate) fn is_used(&self) -> bool {
+        self.0.load(Relaxed) == USED
+    }
+
+    /// Opens the epoch of another fence, if that of the last one is still open.
+    #[inline]
+    pub(crate) fn renew(&self) {
+        if self.is_used() {
+            // Another thread's call may have shut it: what that says counts.
+            let _ = self.0.compare_exchange(USED, OPEN, Relaxed, Relaxed);
+        }
+    }
+
+    /// Whether a communication call may come through; the first that may is noted.
+    #[inline]
+    pub(crate) fn passes(&self) -> bool {
+        match self.0.load(Relaxed) {
+            SHUT => false,
+            USED => true,
+            _ => self.pass_first(),
+        }
+    }
+
+    #[cold]
+    fn pass_first(&self) -> bool {
+        // Another thread's fence may have changed it: what that says counts.
+        self.0.compare_exchange(OPEN, USED, Relaxed, Relaxed) != Err(SHUT)
+    }
+}
+
+/// Whether an epoch is open to a mapped rank, and which.
+#[derive(Debug, Default)]
+pub(crate) struct Gate(AtomicU8);
+
+// Ordered, so that a communication call makes one comparison.
+const CLOSED: u8 = 0;
+const TAKING: u8 = 1;
+const LEAVING: u8 = 2;
+const BARRED_EXCLUSIVE: u8 = 3;
+const BARRED_SHARED: u8 = 4;
+const BARRED_UNCHECKED: u8 = 5;
+const STARTED: u8 = 6;
+const LOCKED_WITH_ALL: u8 = 7;
+const EXCLUSIVE: u8 = 8;
+const SHARED: u8 = 9;
+const UNCHECKED: u8 = 10;
+
+/// A single lock as a gate tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Single {
+    /// Neither held nor asked for.
+    No,
+    /// A lock or unlock call is under way.
+    Changing,
+    /// Held; `None` when no lock was taken.
+    Held(Option<LockKind>),
+}
+
+impl Gate {
+    /// The rank is locked together with all others.
+    pub(crate) fn set_locked_with_all(&self) {
+        self.0.store(LOCKED_WITH_ALL, Relaxed);
+    }
+
+    /// The rank has posted to the open epoch of start.
+    pub(crate) fn set_started(&self) {
+        self.0.store(STARTED, Relaxed);
+    }
+
+    pub(crate) fn close(&self) {
+        self.0.store(CLOSED, Relaxed);
+    }
+
+    /// Lets no call go ahead any more; a lock that is held stays so. Any thread may do so, beside the one that calls: what that
+    /// changes meanwhile counts.
+    pub(crate) fn bar(&self) {
+        let code = self.0.load(Relaxed);
+        let barred = match code {
+            STARTED | LOCKED_WITH_ALL => CLOSED,
+            EXCLUSIVE => BARRED_EXCLUSIVE,
+            SHARED => BARRED_SHARED,
+            UNCHECKED => BARRED_UNCHECKED,
+            _ => return,
+        };
+        let _ = self.0.compare_exchange(code, barred, AcqRel, Relaxed);
+    }
+
+    /// Begins a single lock; `false` when the rank is locked, or an epoch open to it.
+    #[inline]
+    pub(crate) fn begin(&self, callers: Callers) -> bool {
+        self.change(callers, CLOSED, TAKING)
+    }
+
+    /// From one code to another, if it is that.
+    #[inline]
+    fn change(&self, callers: Callers, from: u8, to: u8) -> bool {
+        match callers {
+            Callers::One => {
+                let is_so = self.0.load(Relaxed) == from;
+                if is_so {
+                    self.0.store(to, Relaxed);
+                }
+                is_so
+            }
+            Callers::Many => self.0.compare_exchange(from, to, AcqRel, Relaxed).is_ok(),
+        }
+    }
+
+    /// The single lock is held; `None` when no lock was taken.
+    #[inline]
+    pub(crate) fn set_held(&self, kind: Option<LockKind>) {
+        let code = match kind {
+            Some(LockKind::Exclusive) => EXCLUSIVE,
+            Some(LockKind::Shared) => SHARED,
+            None => UNCHECKED,
+        };
+        self.0.store(code, Relaxed);
+    }
+
+    /// Begins to release a single lock and answers how it was held.
+    #[inline]
+    pub(crate) fn begin_release(&self, callers: Callers) -> Option<Option<LockKind>> {
+        let code = self.0.load(Relaxed);
+        let Single::Held(kind) = single(code) else { return None };
+        self.change(callers, code, LEAVING).then_some(kind)
+    }
+
+    /// What there is of a single lock.
+    pub(crate) fn single(&self) -> Single {
+        single(self.0.load(Relaxed))
+    }
+
+    /// Whether the rank is locked, alone or with all, so that the calls of passive epochs are legal.
+    #[inline]
+    pub(crate) fn is_locked(&self) -> bool {
+        self.0.load(Relaxed) >= LOCKED_WITH_ALL
+    }
+
+    /// Whether packets may go to the rank under a lock that is held, or being given back once they are answered.
+    #[inline]
+    pub(crate) fn may_send(&self) -> bool {
+        let code = self.0.load(Relaxed);
+        code >= LOCKED_WITH_ALL || code == LEAVING
+    }
+
+    /// Whether communication calls may go ahead.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.load(Relaxed) >= STARTED
+    }
+}
+
+#[inline]
+fn single(code: u8) -> Single {
+    match code {
+        EXCLUSIVE | BARRED_EXCLUSIVE => Single::Held(Some(LockKind::Exclusive)),
+        SHARED | BARRED_SHARED => Single::Held(Some(LockKind::Shared)),
+        UNCHECKED | BARRED_UNCHECKED => Single::Held(None),
+        TAKING | LEAVING => Single::Changing,
+        _ => Single::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_door_notes_that_somebody_came_through() {
+        let door = Door::default();
+        assert!(!door.passes() && !door.is_used());
+        for _ in 0..2 {
+            door.set_open(true);
+            assert!(!door.is_used(), "a new epoch");
+            assert!(door.passes() && door.passes() && door.is_used());
+        }
+        door.set_open(false);
+        assert!(!door.passes() && !door.is_used());
+    }
+
+    #[test]
+    fn a_gate_is_taken_once_and_left_once() {
+        [Callers::One, Callers::Many].into_iter().for_each(take_and_leave);
+    }
+
+    fn take_and_leave(callers: Callers) {
+        let gate = Gate::default();
+        assert!(!gate.is_open() && gate.begin_release(callers).is_none());
+        for kind in [Some(LockKind::Exclusive), Some(LockKind::Shared), None] {
+            assert!(gate.begin(callers) && !gate.begin(callers));
+            assert_eq!((gate.single(), gate.is_open()), (Single::Changing, false));
+            gate.set_held(kind);
+            assert!(gate.is_open() && gate.is_locked() && !gate.begin(callers));
+            assert_eq!(gate.single(), Single::Held(kind));
+            assert_eq!(gate.begin_release(callers), Some(kind));
+            assert!(!gate.is_open() && gate.begin_release(callers).is_none());
+            gate.close();
+        }
+        for kind in [Some(LockKind::Exclusive), Some(LockKind::Shared), None] {
+            assert!(gate.begin(callers));
+            gate.bar();
+            assert_eq!(gate.single(), Single::Changing, "its call goes on");
+            gate.set_held(kind);
+            gate.bar();
+            assert_eq!((gate.is_open(), gate.is_locked(), gate.may_send()), (false, false, false));
+            assert_eq!((gate.single(), gate.begin(callers)), (Single::Held(kind), false));
+            assert_eq!(gate.begin_release(callers), Some(kind));
+            gate.close();
+        }
+        for open in [Gate::set_started, Gate::set_locked_with_all] {
+            open(&gate);
+            gate.bar();
+            assert!(!gate.is_open() && gate.single() == Single::No);
+        }
+        gate.set_started();
+        assert!(
+            gate.is_open()
+                && !gate.is_locked()
+                && gate.begin_release(callers).is_none()
+                && !gate.begin(callers)
+        );
+        gate.set_locked_with_all();
+        assert!(gate.is_open() && gate.is_locked() && gate.begin_release(callers).is_none());
+        assert_eq!(gate.single(), Single::No);
+    }
+}
