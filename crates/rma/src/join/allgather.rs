@@ -3,6 +3,7 @@
 //! Values are kept until a fence, which gives them to all ranks by one allgather. Memory grows with the number of ranks.
 
 use super::Start;
+use super::draft::{Draft, values};
 use parking_lot::Mutex;
 use rma_core::{Error, ErrorClass, Result};
 use std::collections::HashMap;
@@ -42,7 +43,7 @@ pub struct Allgather {
 #[derive(Debug, Default)]
 struct Values {
     /// Put by this rank since the last fence.
-    own: String,
+    own: Draft,
     known: HashMap<(u32, String), String>,
 }
 
@@ -119,23 +120,16 @@ impl Start for Allgather {
     }
 
     fn put(&self, key: &str, value: &str) -> Result<()> {
-        if [key, value]
-            .iter()
-            .any(|word| word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_graphic()))
-        {
-            return Err(failed(format!("{key:?} and {value:?} have to be printable, without spaces")));
-        }
-        self.values.lock().own += &format!("{key} {value}\n");
-        Ok(())
+        self.values.lock().own.put(key, value)
     }
 
     fn fence(&self) -> Result<()> {
-        let own = std::mem::take(&mut self.values.lock().own);
+        let own = self.values.lock().own.take();
         let all = self.gather(&own)?;
-        let mut values = self.values.lock();
+        let known = &mut self.values.lock().known;
         for (rank, text) in (0..).zip(all) {
-            let words = text.lines().filter_map(|line| line.split_once(' '));
-            values.known.extend(words.map(|(key, value)| ((rank, key.to_owned()), value.to_owned())));
+            let new = values(&text).map(|(key, value)| ((rank, key.to_owned()), value.to_owned()));
+            known.extend(new);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! [`Start`] is all that the library asks of a launcher or of another runtime. Where the environment names a launcher, that is taken; [`crate::World::builder`] takes any other. [`Allgather`] makes one of nothing but an allgather.
 
 mod allgather;
+mod draft;
 mod environment;
 mod nodes;
 mod pmi1;

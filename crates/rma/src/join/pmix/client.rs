@@ -1,16 +1,26 @@
 //! A start over PMIx.
+//!
+//! PMIx cannot say of a key at once that nobody has put it: a launcher waits for it, and told not to wait it does not look on other
+//! machines. So what a rank puts is one value per fence, which every rank puts, under a key with the fence's number.
 
 use super::layout::{
-    COLLECT_DATA, DEATHS, ERR_NOT_FOUND, ERR_TIMEOUT, IMMEDIATE, JOB_SIZE, LOCAL_PEERS, RANK_WILDCARD,
-    SCOPE_GLOBAL, TIMEOUT,
+    COLLECT_DATA, DEATHS, ERR_NOT_FOUND, JOB_SIZE, LOCAL_PEERS, OPTIONAL, RANK_WILDCARD, SCOPE_GLOBAL,
+    TIMEOUT,
 };
 use super::library::{Directive, Failure, Found, Library, Name};
 use super::search;
+use crate::agent::with_signals_blocked;
+use crate::join::draft::{Draft, values};
 use crate::join::{Notice, OnNotice, ProcessMapping, Start};
 use crate::paths::FilePath;
+use parking_lot::Mutex;
 use rma_core::{Error, ErrorClass, Result, fork};
 use std::ffi::{CString, c_int};
 use std::path::PathBuf;
+use std::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Release},
+};
 
 /// A rank's connection to a launcher that speaks PMIx.
 #[derive(Debug)]
@@ -21,6 +31,9 @@ pub(in crate::join) struct Pmix {
     nspace: CString,
     job: String,
     limit_s: c_int,
+    own: Mutex<Draft>,
+    /// Fences so far.
+    fences: AtomicU32,
 }
 
 impl Pmix {
@@ -37,7 +50,9 @@ impl Pmix {
             return Ok(None);
         }
         let library = open(&search::candidates(named, look_up))?;
-        let Name { nspace, rank } = library.init().map_err(|failure| failed("PMIx_Init", &failure))?;
+        // Its threads inherit that: signals are the program's matter.
+        let init = with_signals_blocked(|| library.init());
+        let Name { nspace, rank } = init.map_err(|failure| failed("PMIx_Init", &failure))?;
         let size = match library.get(&nspace, RANK_WILDCARD, &word(JOB_SIZE), &[]) {
             Ok(Some(Found::Number(size))) if rank < size => size,
             Ok(other) => {
@@ -47,16 +62,25 @@ impl Pmix {
         };
         let limit_s = c_int::try_from(limit_s).unwrap_or(c_int::MAX);
         let job = nspace.to_string_lossy().into_owned();
-        Ok(Some(Self { library, rank, size, nspace, job, limit_s }))
+        Ok(Some(Self {
+            library,
+            rank,
+            size,
+            nspace,
+            job,
+            limit_s,
+            own: Mutex::default(),
+            fences: AtomicU32::new(0),
+        }))
     }
 
-    fn ask(&self, of: u32, key: &str) -> Result<Option<Found>> {
+    /// What a rank has put before a fence, or the launcher says of all, as a text.
+    fn ask(&self, of: u32, key: &str, directive: Directive) -> Result<Option<String>> {
         fork::check("a call that asks the launcher");
-        // Nobody waits for what was not put; a launcher that does not know the word waits no longer than it may.
-        let directives = [Directive::Flag(IMMEDIATE), Directive::Number(TIMEOUT, self.limit_s)];
-        match self.library.get(&self.nspace, of, &word(key), &directives) {
-            Err(Failure { status: ERR_NOT_FOUND | ERR_TIMEOUT, .. }) => Ok(None),
-            answer => answer.map_err(|failure| failed(key, &failure)),
+        match self.library.get(&self.nspace, of, &word(key), &[directive]) {
+            Ok(Some(Found::Text(text))) => Ok(Some(text)),
+            Ok(_) | Err(Failure { status: ERR_NOT_FOUND, .. }) => Ok(None),
+            Err(failure) => Err(failed(key, &failure)),
         }
     }
 }
@@ -75,22 +99,30 @@ impl Start for Pmix {
     }
 
     fn put(&self, key: &str, value: &str) -> Result<()> {
-        fork::check("a call that asks the launcher");
-        let put = self.library.put(SCOPE_GLOBAL, &word(key), &word(value));
-        put.map_err(|failure| failed("PMIx_Put", &failure))
+        self.own.lock().put(key, value)
     }
 
     fn fence(&self) -> Result<()> {
         fork::check("a call that asks the launcher");
+        let number = self.fences.load(Acquire);
+        let put = self.library.put(SCOPE_GLOBAL, &word(&draft_key(number)), &word(&self.own.lock().take()));
+        put.map_err(|failure| failed("PMIx_Put", &failure))?;
         let fence = self.library.fence(&self.nspace, RANK_WILDCARD, &[Directive::Flag(COLLECT_DATA)]);
-        fence.map_err(|failure| failed("PMIx_Fence", &failure))
+        fence.map_err(|failure| failed("PMIx_Fence", &failure))?;
+        self.fences.store(number + 1, Release);
+        Ok(())
     }
 
     fn get(&self, of: u32, key: &str) -> Result<Option<String>> {
-        Ok(self.ask(of, key)?.and_then(|found| match found {
-            Found::Text(text) => Some(text),
-            Found::Number(_) => None,
-        }))
+        // The last first: behind the start only addresses are asked for, which were put last.
+        for number in (0..self.fences.load(Acquire)).rev() {
+            let text = self.ask(of, &draft_key(number), Directive::Number(TIMEOUT, self.limit_s))?;
+            let text = text.ok_or_else(|| error(format!("the launcher has lost what rank {of} has put")))?;
+            if let Some((_, value)) = values(&text).find(|(known, _)| *known == key) {
+                return Ok(Some(value.to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     fn abort(&self, code: i32) -> Result<()> {
@@ -105,10 +137,9 @@ impl Start for Pmix {
     }
 
     fn nodes(&self) -> Result<Option<ProcessMapping>> {
-        match self.ask(RANK_WILDCARD, LOCAL_PEERS)? {
-            Some(Found::Text(text)) => Ok(Some(around(self.rank, self.size, &text)?)),
-            _ => Ok(None),
-        }
+        // Known here from the start, or not at all.
+        let peers = self.ask(RANK_WILDCARD, LOCAL_PEERS, Directive::Flag(OPTIONAL))?;
+        peers.map(|peers| around(self.rank, self.size, &peers)).transpose()
     }
 
     fn watch(&self, on_notice: OnNotice) -> Result<bool> {
@@ -123,6 +154,10 @@ impl Start for Pmix {
         let _ = self.library.watch(&DEATHS, Box::new(on_death));
         Ok(false)
     }
+}
+
+fn draft_key(number: u32) -> String {
+    format!("rma-put-{number}")
 }
 
 /// The ranks of this machine, as the launcher writes them, against all others: who shares a machine among those is their matter.

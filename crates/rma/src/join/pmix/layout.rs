@@ -51,7 +51,6 @@ const _: () = {
 pub(super) const RANK_WILDCARD: u32 = u32::MAX - 1;
 
 pub(super) const SUCCESS: c_int = 0;
-pub(super) const ERR_TIMEOUT: c_int = -24;
 pub(super) const ERR_NOT_FOUND: c_int = -46;
 /// What an event handler answers that has done all there is to do.
 pub(super) const EVENT_ACTION_COMPLETE: c_int = -334;
@@ -72,8 +71,8 @@ pub(super) const JOB_SIZE: &str = "pmix.job.size";
 pub(super) const LOCAL_PEERS: &str = "pmix.lpeers";
 /// A fence hands on what was put.
 pub(super) const COLLECT_DATA: &str = "pmix.collect";
-/// Nobody waits for what was not put.
-pub(super) const IMMEDIATE: &str = "pmix.immediate";
+/// Nobody but this process is asked.
+pub(super) const OPTIONAL: &str = "pmix.optional";
 /// Seconds.
 pub(super) const TIMEOUT: &str = "pmix.timeout";
 /// The process that an event is about.
