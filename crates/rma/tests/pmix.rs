@@ -1,15 +1,15 @@
 //! The same programs under launchers that speak PMIx: Open MPI's `mpirun`, where it is installed.
 //!
 //! `mpirun.openmpi` in PATH is tried, and what `RMA_TEST_OPENMPI` names: paths, separated by colons. Without any, each test says so
-//! and passes.
+//! and passes. A library of PMIx that is compiled here stands in for theirs where only the ranks' side is looked at.
 
 #![allow(missing_docs)]
 
 mod common;
 
 use common::Running;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 
 const WORLD: &str = env!("CARGO_BIN_EXE_rma-test-world");
 
@@ -102,4 +102,61 @@ fn a_missing_library_is_a_line_with_the_packages_name() {
     let run = Running::start(command).finish();
     assert_ne!(run.code, Some(0), "{run:?}");
     assert!(run.stderr.contains("libpmix2") && run.stderr.contains("RMA_PMIX_LIB"), "{run:?}");
+}
+
+/// Runs a job of three ranks on the library that stands in; what became of each. Nothing where there is no C compiler.
+fn stub(program: &[&str], variables: &[(&str, &str)]) -> Vec<Output> {
+    const SIZE: usize = 3;
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("libpmix.so.2");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/pmix.c");
+    let compiler = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+    let Ok(status) = compiler else {
+        println!("skipped: no C compiler (cc in PATH)");
+        return Vec::new();
+    };
+    assert!(status.success());
+    let start = |rank: usize| {
+        let mut command = Command::new("timeout");
+        command.args(["20", WORLD]).args(program).envs(variables.iter().copied());
+        command.env("PMIX_RANK", rank.to_string()).env("PMIX_NAMESPACE", folder.path().file_name().unwrap());
+        command.env("RMA_TEST_PMIX", folder.path()).env("RMA_TEST_PMIX_SIZE", SIZE.to_string());
+        command.env("RMA_PMIX_LIB", &library);
+        for name in ["PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ranks: Vec<Child> = (0..SIZE).map(start).collect();
+    ranks.into_iter().map(|rank| rank.wait_with_output().unwrap()).collect()
+}
+
+/// Nothing is asked for that nobody has put: the library that stands in ends a rank that does.
+#[test]
+fn a_library_of_pmix_is_enough_to_start() {
+    for (variables, direct) in [
+        (&[][..], "3 direct, "),
+        (&[("RMA_CHANNEL", "tcp"), ("RMA_STATS", "1")][..], "1 direct, some by packets"),
+    ] {
+        let ranks = stub(&["window"], variables);
+        for (rank, output) in ranks.iter().enumerate() {
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && said.starts_with(&format!("{rank}: {direct}")), "{ranks:?}");
+            assert!(said.ends_with("finalized\n"), "{ranks:?}");
+        }
+        let counted = ranks.first().is_none_or(|rank| {
+            variables.is_empty() || String::from_utf8_lossy(&rank.stderr).contains("summary of 3 of 3 ranks")
+        });
+        assert!(counted, "{ranks:?}");
+    }
+}
+
+/// All ranks live, so that they know of a death only by the event.
+#[test]
+fn deaths_that_pmix_tells_end_waits() {
+    for output in stub(&["rounds"], &[("RMA_TEST_PMIX_DEATH", "1")]) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("is lost") && said.contains("ends the job with status 1"), "{output:?}");
+        assert!(!output.status.success(), "{output:?}");
+    }
 }
