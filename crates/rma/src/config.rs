@@ -5,6 +5,7 @@
 use crate::channels::Preference;
 use crate::message::MessageConfig;
 
+use rma_ch_ofi::OfiConfig;
 use rma_ch_shm::ShmConfig;
 use rma_ch_sim::SimConfig;
 use rma_ch_tcp::TcpConfig;
@@ -119,6 +120,8 @@ pub struct Configuration {
     pub shm: ShmConfig,
     /// The TCP channel.
     pub tcp: TcpConfig,
+    /// The channel over libfabric.
+    pub ofi: OfiConfig,
 }
 
 impl Configuration {
@@ -134,6 +137,7 @@ impl Configuration {
             message: MessageConfig::read(look_up)?,
             shm: ShmConfig::read(look_up)?,
             tcp: TcpConfig::read(look_up)?,
+            ofi: OfiConfig::read(look_up)?,
         })
     }
 
@@ -157,7 +161,7 @@ impl Configuration {
     }
 
     /// The same, by the part of the library that has them.
-    pub fn tables(&self) -> [Table; 6] {
+    pub fn tables(&self) -> [Table; 7] {
         let table = |name, text, settings| Table { name, text, settings };
         [
             table("runtime", "how processes start and reach each other", self.runtime.settings()),
@@ -166,6 +170,7 @@ impl Configuration {
             table("message", "messages between two processes", self.message.settings()),
             table("shm", "the channel over shared memory", self.shm.settings()),
             table("tcp", "the channel over TCP", self.tcp.settings()),
+            table("ofi", "the channel over libfabric", self.ofi.settings()),
         ]
     }
 

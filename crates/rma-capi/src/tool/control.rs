@@ -36,7 +36,7 @@ pub(crate) const TEXT_ROOM: usize = 256;
 
 /// Variables that all processes of a job must have the same value of: they choose what travels between processes, or
 /// bound what one of them takes from another.
-const SAME_ON_ALL: [&str; 10] = [
+const SAME_ON_ALL: [&str; 12] = [
     "RMA_CHANNEL",
     "RMA_DIRECT",
     "RMA_RANKS_PER_NODE",
@@ -47,6 +47,8 @@ const SAME_ON_ALL: [&str; 10] = [
     "RMA_SHM_RING_BYTES",
     "RMA_SHM_PACKET_BYTES",
     "RMA_TCP_PACKET_BYTES",
+    "RMA_OFI_PACKET_BYTES",
+    "RMA_OFI_PROVIDER",
 ];
 
 /// What was written before the start.

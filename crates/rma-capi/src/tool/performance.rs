@@ -6,6 +6,7 @@
 use super::answer::{Answer, Fault};
 use crate::abi::*;
 use crate::{process, window};
+use rma::config::Configuration;
 use rma_core::Engine;
 use rma_core::channel::Usage;
 use rma_core::stats::{Counters, Elements};
@@ -108,12 +109,15 @@ fn channels(all: &mut Vec<Variable>) {
         let source = Source::Channel(read);
         all.push(Variable { category: "channels", ..variable(false, name, text, level, source) });
     }
+    let tables = Configuration::default().tables().map(|table| table.name);
     for channel in rma::channels::names() {
         let (name, text) =
             (format!("packets_sent_{channel}"), format!("One-sided packets sent over {channel}."));
         let source = Source::PacketsBy(channel);
         let row = variable(false, &name, &text, MPI_T_PVAR_CLASS_COUNTER, source);
-        all.push(Variable { category: channel, ..row });
+        // A program's own has no table of variables, and so no category.
+        let category = if tables.contains(&channel) { channel } else { "channels" };
+        all.push(Variable { category, ..row });
     }
 }
 

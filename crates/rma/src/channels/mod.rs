@@ -8,6 +8,7 @@
 //! on nothing but their distance. Knows no launcher: addresses go through an exchange of words.
 
 mod kind;
+mod ofi;
 mod plan;
 mod preference;
 mod registry;

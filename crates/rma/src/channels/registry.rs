@@ -2,7 +2,7 @@
 
 use super::kind::ChannelKind;
 use super::preference::Preference;
-use super::{shm, tcp};
+use super::{ofi, shm, tcp};
 use parking_lot::Mutex;
 use rma_core::{Error, ErrorClass, Result};
 
@@ -14,7 +14,7 @@ pub(super) const AUTO: &str = "auto";
 const ADDED_PREFIX: &str = "x_";
 
 /// The channels of this project.
-static BUILT_IN: &[&dyn ChannelKind] = &[&shm::Shm, &tcp::Tcp];
+static BUILT_IN: &[&dyn ChannelKind] = &[&shm::Shm, &tcp::Tcp, &ofi::Ofi];
 
 /// What the program has added.
 static ADDED: Mutex<Vec<&'static dyn ChannelKind>> = Mutex::new(Vec::new());

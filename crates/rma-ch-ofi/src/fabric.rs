@@ -1,0 +1,449 @@
+//! An endpoint for reliable datagrams, with what belongs to it. The only file that calls libfabric's objects.
+//!
+//! Invariants: memory is freed when the endpoint that may use it is closed, registrations before the domain; every slot that
+//! was handed to the provider comes back once, by [`Fabric::collect`]. Knows no packet and no peer, only addresses.
+
+use crate::abi::*;
+use crate::block::{Block, SlotName, slot_of};
+use crate::config::OfiConfig;
+use crate::library::Library;
+use crate::wire::ADDRESS_MAX;
+use rma_core::mem::WriteSpan;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::net::IpAddr;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::ptr::{null, null_mut};
+
+/// Completions read in one call.
+const COMPLETIONS: usize = 32;
+/// Bytes behind the error entry that later versions may write.
+const LATER: usize = 64;
+
+/// The endpoint.
+pub(crate) struct Fabric {
+    library: Library,
+    info: *mut Info,
+    fabric: *mut FidFabric,
+    domain: *mut FidDomain,
+    av: *mut FidAv,
+    cq: *mut FidCq,
+    ep: *mut FidEp,
+    wait: Option<RawFd>,
+    inject_max: usize,
+    mr_mode: c_int,
+    address: Vec<u8>,
+    blocks: Vec<Block>,
+    next_key: u64,
+}
+
+// SAFETY: the objects belong to this value alone, and FI_THREAD_DOMAIN lets any thread use them, one at a time.
+unsafe impl Send for Fabric {}
+
+/// What became of handing a slot over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Handed {
+    /// The provider has it; a completion follows.
+    Over,
+    /// The bytes were taken; the slot is free.
+    Taken,
+    /// Not now.
+    NotNow,
+    /// Never; why.
+    Broken(String),
+}
+
+/// A slot that came back.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) place: SlotName,
+    pub(crate) is_receive: bool,
+    /// Bytes that arrived, or what went wrong.
+    pub(crate) outcome: Result<usize, String>,
+}
+
+/// Calls a function of an object's table.
+macro_rules! call {
+    ($object:expr, $table:ident . $function:ident ($($argument:expr),*)) => {{
+        let object = $object;
+        // SAFETY: an object that the library made and that is not closed, whose table has this function in every version
+        // since 1.0; the arguments are valid for the time of the call, or stay in place until the completion.
+        unsafe {
+            match (*(*object).$table).$function {
+                Some(function) => function(object, $($argument),*),
+                None => -38, // FI_ENOSYS
+            }
+        }
+    }};
+}
+
+impl Fabric {
+    /// Opens an endpoint of the provider that the configuration names, on the interface of this address if it goes by addresses.
+    pub(crate) fn open(config: &OfiConfig, listen: Option<IpAddr>) -> Result<Self, String> {
+        let library = Library::load(config.library.as_str())?;
+        let info = find(&library, config.provider.as_str(), listen)?;
+        let mut new = Self {
+            library,
+            info,
+            fabric: null_mut(),
+            domain: null_mut(),
+            av: null_mut(),
+            cq: null_mut(),
+            ep: null_mut(),
+            wait: None,
+            inject_max: 0,
+            mr_mode: 0,
+            address: Vec::new(),
+            blocks: Vec::new(),
+            next_key: 1,
+        };
+        // What is open so far is closed by the drop.
+        new.open_objects().map_err(|(what, answer)| {
+            format!("{}: {what}: {}", config.provider.as_str(), new.library.error(answer))
+        })?;
+        Ok(new)
+    }
+
+    fn open_objects(&mut self) -> Result<(), (&'static str, isize)> {
+        let done = |what, answer: c_int| if answer == 0 { Ok(()) } else { Err((what, answer as isize)) };
+        // SAFETY: the library's own description of what it found, whole until it is freed.
+        let (fabric_attr, tx, domain_attr) = unsafe {
+            let info = &*self.info;
+            (info.fabric_attr, &*info.tx_attr, &*info.domain_attr)
+        };
+        (self.inject_max, self.mr_mode) = (tx.inject_size, domain_attr.mr_mode);
+        // SAFETY: as above, and a place for the answer.
+        done("fi_fabric", unsafe { (self.library.fabric)(fabric_attr, &mut self.fabric, null_mut()) })?;
+        done("fi_domain", call!(self.fabric, ops.domain(self.info, &mut self.domain, null_mut())))?;
+        let mut av = AvAttr {
+            kind: FI_AV_TABLE,
+            rx_ctx_bits: 0,
+            count: 0,
+            ep_per_node: 0,
+            name: null(),
+            map_addr: null_mut(),
+            flags: 0,
+        };
+        done("fi_av_open", call!(self.domain, ops.av_open(&mut av, &mut self.av, null_mut())))?;
+        self.open_queue()?;
+        done("fi_endpoint", call!(self.domain, ops.endpoint(self.info, &mut self.ep, null_mut())))?;
+        let (av, cq) = (self.av.cast::<Fid>(), self.cq.cast::<Fid>());
+        done("fi_ep_bind", call!(self.ep.cast::<Fid>(), ops.bind(av, 0)))?;
+        done("fi_ep_bind", call!(self.ep.cast::<Fid>(), ops.bind(cq, FI_SEND | FI_RECV)))?;
+        done("fi_enable", call!(self.ep.cast::<Fid>(), ops.control(FI_ENABLE, null_mut())))?;
+        let mut address = [0u8; ADDRESS_MAX];
+        let mut len = address.len();
+        // SAFETY: the endpoint is enabled; its table of connection calls is there, and the place is as long as it says.
+        let answer = unsafe {
+            match (*(*self.ep).cm).getname {
+                Some(function) => function(self.ep.cast(), address.as_mut_ptr().cast(), &mut len),
+                None => -libc::ENOSYS,
+            }
+        };
+        done("fi_getname", answer)?;
+        self.address = address[..len.min(ADDRESS_MAX)].to_vec();
+        Ok(())
+    }
+
+    /// The completion queue: with a descriptor where the provider has one.
+    fn open_queue(&mut self) -> Result<(), (&'static str, isize)> {
+        let mut answer = 0;
+        for wait_obj in [FI_WAIT_FD, FI_WAIT_NONE] {
+            let mut attr = CqAttr {
+                size: 0,
+                flags: 0,
+                format: FI_CQ_FORMAT_MSG,
+                wait_obj,
+                signaling_vector: 0,
+                wait_cond: 0,
+                wait_set: null_mut(),
+            };
+            answer = call!(self.domain, ops.cq_open(&mut attr, &mut self.cq, null_mut()));
+            if answer != 0 {
+                continue;
+            }
+            if wait_obj == FI_WAIT_FD {
+                let mut fd: c_int = -1;
+                let place = (&raw mut fd).cast::<c_void>();
+                let told = call!(self.cq.cast::<Fid>(), ops.control(FI_GETWAIT, place));
+                self.wait = (told == 0 && fd >= 0).then_some(fd);
+            }
+            return Ok(());
+        }
+        Err(("fi_cq_open", answer as isize))
+    }
+
+    /// This endpoint's address, for [`Fabric::insert`] at its peers.
+    pub(crate) fn address(&self) -> &[u8] {
+        &self.address
+    }
+
+    /// Longest packet that the provider copies at once.
+    pub(crate) fn inject_max(&self) -> usize {
+        self.inject_max
+    }
+
+    /// What becomes readable when there may be something to collect.
+    pub(crate) fn wait_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: the queue's own descriptor, open as long as the queue.
+        self.wait.map(|fd| unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+
+    /// Bytes of all blocks.
+    pub(crate) fn bytes(&self) -> usize {
+        self.blocks.iter().map(Block::bytes).sum()
+    }
+
+    /// The name under which a peer's address is sent to.
+    pub(crate) fn insert(&mut self, address: &[u8]) -> Result<u64, String> {
+        if address.len() != self.address.len() {
+            let (len, own) = (address.len(), self.address.len());
+            return Err(format!("its address has {len} bytes, but those of this provider have {own}"));
+        }
+        let mut name = FI_ADDR_UNSPEC;
+        let bytes = address.as_ptr().cast();
+        let answer = call!(self.av, ops.insert(bytes, 1, &mut name, 0, null_mut()));
+        if answer == 1 {
+            Ok(name)
+        } else {
+            Err(format!("its address is refused: {}", self.library.error(answer as isize)))
+        }
+    }
+
+    /// Makes a block of slots, registered where the provider wants that.
+    pub(crate) fn add_block(&mut self, slot_len: usize, count: u32, is_receive: bool) -> Result<u32, String> {
+        let number = self.blocks.len() as u32;
+        let mut block = Block::new(number, slot_len, count, is_receive);
+        if self.mr_mode & FI_MR_LOCAL != 0 {
+            let key = self.next_key;
+            self.next_key += 1;
+            let (start, len, access) = (block.start().cast::<c_void>(), block.bytes(), FI_SEND | FI_RECV);
+            let mut registration: *mut FidMr = null_mut();
+            // SAFETY: an open domain, and memory that stays until the registration is closed.
+            let answer = unsafe {
+                match (*(*self.domain).mr).reg {
+                    Some(function) => {
+                        let domain = self.domain.cast();
+                        function(domain, start, len, access, 0, key, 0, &mut registration, null_mut())
+                    }
+                    None => -libc::ENOSYS,
+                }
+            };
+            if answer != 0 {
+                return Err(format!("registering {len} bytes: {}", self.library.error(answer as isize)));
+            }
+            block.registration = registration;
+            if self.mr_mode & FI_MR_ENDPOINT != 0 {
+                let endpoint = self.ep.cast::<Fid>();
+                let bound = call!(registration.cast::<Fid>(), ops.bind(endpoint, 0));
+                let enabled = call!(registration.cast::<Fid>(), ops.control(FI_ENABLE, null_mut()));
+                if (bound, enabled) != (0, 0) {
+                    let why = self.library.error(if bound == 0 { enabled } else { bound } as isize);
+                    self.blocks.push(block);
+                    return Err(format!("registering {len} bytes: {why}"));
+                }
+            }
+        }
+        self.blocks.push(block);
+        Ok(number)
+    }
+
+    /// Number of slots' bytes.
+    pub(crate) fn slot_len(&self, block: u32) -> usize {
+        self.blocks[block as usize].slot_len()
+    }
+
+    /// The first bytes of a slot that is not handed over.
+    pub(crate) fn read(&self, place: SlotName, len: usize) -> &[u8] {
+        let block = &self.blocks[place.block as usize];
+        assert!(len <= block.slot_len(), "{len} bytes of a slot of {}", block.slot_len());
+        // SAFETY: a slot of a block that lives; the provider has given it back, and nobody writes it while this is borrowed.
+        unsafe { std::slice::from_raw_parts(block.slot(place.slot), len) }
+    }
+
+    /// A part of a slot that is not handed over, for writing.
+    pub(crate) fn part(&mut self, place: SlotName, at: usize, len: usize) -> WriteSpan {
+        let block = &self.blocks[place.block as usize];
+        assert!(at + len <= block.slot_len(), "byte {} of a slot of {}", at + len, block.slot_len());
+        // SAFETY: a part of a slot that is this crate's now.
+        unsafe { WriteSpan::new(block.slot(place.slot).add(at), len) }
+    }
+
+    /// Hands a slot over for whatever arrives next.
+    pub(crate) fn post(&mut self, place: SlotName) -> Handed {
+        let block = &self.blocks[place.block as usize];
+        let (memory, len) = (block.slot(place.slot).cast::<c_void>(), block.slot_len());
+        let (descriptor, context) = (block.descriptor(), block.context(place.slot));
+        let answer = call!(self.ep, msg.recv(memory, len, descriptor, FI_ADDR_UNSPEC, context));
+        self.handed(answer, Handed::Over)
+    }
+
+    /// Sends the first bytes of a slot.
+    pub(crate) fn send(&mut self, place: SlotName, len: usize, to: u64) -> Handed {
+        let block = &self.blocks[place.block as usize];
+        assert!(len <= block.slot_len(), "{len} bytes of a slot of {}", block.slot_len());
+        let memory = block.slot(place.slot).cast::<c_void>();
+        if len <= self.inject_max {
+            let answer = call!(self.ep, msg.inject(memory, len, to));
+            return self.handed(answer, Handed::Taken);
+        }
+        let (descriptor, context) = (block.descriptor(), block.context(place.slot));
+        let answer = call!(self.ep, msg.send(memory, len, descriptor, to, context));
+        self.handed(answer, Handed::Over)
+    }
+
+    /// Sends bytes of this process that need no slot.
+    ///
+    /// # Panics
+    /// When they are longer than [`Fabric::inject_max`].
+    pub(crate) fn inject(&mut self, bytes: &[u8], to: u64) -> Handed {
+        assert!(bytes.len() <= self.inject_max, "{} bytes", bytes.len());
+        let answer = call!(self.ep, msg.inject(bytes.as_ptr().cast(), bytes.len(), to));
+        self.handed(answer, Handed::Taken)
+    }
+
+    fn handed(&self, answer: isize, good: Handed) -> Handed {
+        match answer {
+            0 => good,
+            _ if answer == -(FI_EAGAIN as isize) => Handed::NotNow,
+            _ => Handed::Broken(self.library.error(answer)),
+        }
+    }
+
+    /// Moves bytes, and takes back slots that the provider is done with. Whether there may be more.
+    pub(crate) fn collect(&mut self, done: &mut Vec<Done>) -> bool {
+        let mut entries = [CqMsgEntry { op_context: null_mut(), flags: 0, len: 0 }; COMPLETIONS];
+        let place = entries.as_mut_ptr().cast::<c_void>();
+        let count = call!(self.cq, ops.read(place, COMPLETIONS));
+        if count == -(FI_EAVAIL as isize) {
+            return self.collect_error(done);
+        }
+        let count = usize::try_from(count).unwrap_or(0).min(COMPLETIONS);
+        for entry in entries.iter().take(count).filter(|entry| !entry.op_context.is_null()) {
+            // SAFETY: every operation was begun with a context of a block that lives.
+            let place = unsafe { slot_of(entry.op_context) };
+            let is_receive = self.blocks[place.block as usize].is_receive;
+            done.push(Done { place, is_receive, outcome: Ok(entry.len) });
+        }
+        count == COMPLETIONS
+    }
+
+    fn collect_error(&mut self, done: &mut Vec<Done>) -> bool {
+        /// The entry with room for what later versions add.
+        #[repr(C)]
+        struct Entry(CqErrEntry, [u8; LATER]);
+        let empty = CqErrEntry {
+            op_context: null_mut(),
+            flags: 0,
+            len: 0,
+            buf: null_mut(),
+            data: 0,
+            tag: 0,
+            olen: 0,
+            err: 0,
+            prov_errno: 0,
+            err_data: null_mut(),
+            err_data_size: 0,
+        };
+        let mut entry = Entry(empty, [0; LATER]);
+        let place = (&raw mut entry).cast::<CqErrEntry>();
+        let count = call!(self.cq, ops.readerr(place, 0));
+        if count != 1 {
+            return false;
+        }
+        let error = entry.0;
+        if !error.op_context.is_null() {
+            // SAFETY: as in `collect`.
+            let place = unsafe { slot_of(error.op_context) };
+            let is_receive = self.blocks[place.block as usize].is_receive;
+            done.push(Done { place, is_receive, outcome: Err(self.library.error(error.err as isize)) });
+        }
+        true
+    }
+
+    /// Whether a sleep on the descriptor misses nothing.
+    pub(crate) fn may_sleep(&mut self) -> bool {
+        if self.wait.is_none() {
+            return false;
+        }
+        let mut queue = self.cq.cast::<Fid>();
+        call!(self.fabric, ops.trywait(&mut queue, 1)) == 0
+    }
+}
+
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        close(self.ep.cast());
+        self.blocks.iter().for_each(|block| close(block.registration.cast()));
+        self.blocks.clear();
+        for object in [self.cq.cast(), self.av.cast(), self.domain.cast(), self.fabric.cast()] {
+            close(object);
+        }
+        // SAFETY: made by the library, and used by nothing any more.
+        unsafe { (self.library.freeinfo)(self.info) };
+    }
+}
+
+/// What a machine has: version and provider, or why there is nothing.
+///
+/// # Errors
+/// Why there is nothing, and what to do.
+pub fn probe(config: &OfiConfig) -> Result<String, String> {
+    let library = Library::load(config.library.as_str())?;
+    let info = find(&library, config.provider.as_str(), None)?;
+    // SAFETY: the library's description, with a name where it has one.
+    let name = unsafe {
+        let name = (*(*info).fabric_attr).prov_name;
+        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
+    };
+    // SAFETY: found above, and used by nothing any more.
+    unsafe { (library.freeinfo)(info) };
+    let (major, minor) = library.version();
+    Ok(format!("{} {major}.{minor}, provider {name}", config.library.as_str()))
+}
+
+/// What the provider offers of what is needed.
+fn find(library: &Library, provider: &str, listen: Option<IpAddr>) -> Result<*mut Info, String> {
+    let name = CString::new(provider).map_err(|_| "the provider's name has a zero byte".to_owned())?;
+    let node = listen.and_then(|address| CString::new(address.to_string()).ok());
+    // SAFETY: a fresh description with all its parts, as the library makes it; the name is freed with it.
+    let hints = unsafe {
+        let hints = (library.dupinfo)(null());
+        if hints.is_null() {
+            return Err("libfabric has no memory".to_owned());
+        }
+        (*hints).caps = FI_MSG;
+        (*hints).mode = FI_CONTEXT | FI_CONTEXT2;
+        (*(*hints).ep_attr).kind = FI_EP_RDM;
+        (*(*hints).fabric_attr).prov_name = libc::strdup(name.as_ptr());
+        (*(*hints).tx_attr).msg_order = FI_ORDER_SAS;
+        (*(*hints).rx_attr).msg_order = FI_ORDER_SAS;
+        let domain = &mut *(*hints).domain_attr;
+        domain.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+        domain.threading = FI_THREAD_DOMAIN;
+        domain.resource_mgmt = FI_RM_ENABLED;
+        hints
+    };
+    let ask = |node: Option<&CStr>| {
+        let mut info = null_mut();
+        let (text, flags) = node.map_or((null(), 0), |node| (node.as_ptr(), FI_SOURCE | FI_NUMERICHOST));
+        // SAFETY: strings and a description for the time of the call, and a place for the answer.
+        let answer = unsafe { (library.getinfo)(VERSION, text, null(), flags, hints, &mut info) };
+        if answer == 0 && !info.is_null() { Ok(info) } else { Err(answer) }
+    };
+    // A network that does not go by addresses of the machine's interfaces has its own.
+    let found = ask(node.as_deref()).or_else(|answer| if node.is_some() { ask(None) } else { Err(answer) });
+    // SAFETY: made above.
+    unsafe { (library.freeinfo)(hints) };
+    found.map_err(|answer| {
+        let why = library.error(answer as isize);
+        format!("libfabric offers no provider {provider:?} here: {why} (fi_info lists them; RMA_OFI_PROVIDER names one)")
+    })
+}
+
+fn close(object: *mut Fid) {
+    if object.is_null() {
+        return;
+    }
+    // An object that does not close stays: there is nobody to tell.
+    let _ = call!(object, ops.close());
+}

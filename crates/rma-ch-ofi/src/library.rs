@@ -1,0 +1,112 @@
+//! libfabric itself, found by name when it is needed, and kept until the process ends.
+
+use crate::abi::{FabricAttr, FidFabric, Info};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::Mutex;
+
+/// The functions that the library exports. All others are in tables inside its objects.
+#[derive(Clone, Copy)]
+pub(crate) struct Library {
+    pub(crate) getinfo:
+        unsafe extern "C" fn(u32, *const c_char, *const c_char, u64, *const Info, *mut *mut Info) -> c_int,
+    pub(crate) dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
+    pub(crate) freeinfo: unsafe extern "C" fn(*mut Info),
+    pub(crate) fabric: unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int,
+    version: unsafe extern "C" fn() -> u32,
+    strerror: unsafe extern "C" fn(c_int) -> *const c_char,
+}
+
+impl Library {
+    /// The library of this name. It is loaded once, and never unloaded: its providers have threads.
+    pub(crate) fn load(name: &str) -> Result<Self, String> {
+        static LOADED: Mutex<Option<HashMap<String, Library>>> = Mutex::new(None);
+        let mut loaded = LOADED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let loaded = loaded.get_or_insert_default();
+        if let Some(library) = loaded.get(name) {
+            return Ok(*library);
+        }
+        let library = Self::open(name)?;
+        loaded.insert(name.to_owned(), library);
+        Ok(library)
+    }
+
+    fn open(name: &str) -> Result<Self, String> {
+        let text = CString::new(name).map_err(|_| "the library's name has a zero byte".to_owned())?;
+        // SAFETY: a string; what the library does when it is loaded is its own affair.
+        let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            // SAFETY: after a failure this is a string until the next call of the loader on this thread.
+            let why = unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy().into_owned();
+            return Err(format!("{why} (package libfabric1; RMA_OFI_LIB names another library)"));
+        }
+        let find = |symbol: &CStr| {
+            // SAFETY: a handle that stays open, and a string.
+            let found = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
+            let text = symbol.to_string_lossy();
+            if found.is_null() {
+                Err(format!("{name} has no function {text}: is it libfabric?"))
+            } else {
+                Ok(found)
+            }
+        };
+        // SAFETY: these are the functions' types in the headers of every version from 1.0 to 2.x.
+        let library = unsafe {
+            Self {
+                getinfo: std::mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn(
+                        u32,
+                        *const c_char,
+                        *const c_char,
+                        u64,
+                        *const Info,
+                        *mut *mut Info,
+                    ) -> c_int,
+                >(find(c"fi_getinfo")?),
+                dupinfo: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const Info) -> *mut Info>(
+                    find(c"fi_dupinfo")?,
+                ),
+                freeinfo: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut Info)>(find(
+                    c"fi_freeinfo",
+                )?),
+                fabric: std::mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int,
+                >(find(c"fi_fabric")?),
+                version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(find(
+                    c"fi_version",
+                )?),
+                strerror: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> *const c_char>(
+                    find(c"fi_strerror")?,
+                ),
+            }
+        };
+        let (major, minor) = library.version();
+        if (major, minor) < (1, 17) {
+            return Err(format!(
+                "{name} is version {major}.{minor}, but 1.17 is needed (RMA_OFI_LIB names another)"
+            ));
+        }
+        Ok(library)
+    }
+
+    /// Major and minor version.
+    pub(crate) fn version(&self) -> (u32, u32) {
+        // SAFETY: takes nothing.
+        let version = unsafe { (self.version)() };
+        (version >> 16, version & 0xffff)
+    }
+
+    /// What an answer means; answers are negative numbers.
+    pub(crate) fn error(&self, answer: isize) -> String {
+        let number = c_int::try_from(answer.unsigned_abs()).unwrap_or(c_int::MAX);
+        // SAFETY: takes any number and answers a string that stays.
+        let text = unsafe { (self.strerror)(number) };
+        if text.is_null() {
+            return format!("error {number}");
+        }
+        // SAFETY: as above.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
+}

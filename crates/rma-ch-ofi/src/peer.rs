@@ -1,0 +1,177 @@
+//! What is known of one peer: how far contact is, and its lanes.
+
+use crate::block::SlotName;
+use crate::wire::Token;
+use rma_core::channel::{BulkToken, Failure, Lane};
+use rma_core::datatype::{Gather, Scatter};
+use rma_core::ids::Peer;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// How far contact is.
+#[derive(Debug)]
+pub(crate) enum Link {
+    /// This side's greeting is on its way; the peer's has not come.
+    Greeting,
+    /// Packets go both ways, to this address and with this token.
+    Ready { address: u64, token: Token },
+    /// The peer has said goodbye, and everything that it sent has arrived.
+    Closed,
+    /// The peer is lost, as was or will be reported.
+    Failed(Failure),
+}
+
+/// One peer.
+#[derive(Debug)]
+pub(crate) struct PeerState {
+    pub(crate) peer: Peer,
+    pub(crate) link: Link,
+    /// What the peer has to show.
+    pub(crate) token: Token,
+    /// Where packets to it are built.
+    pub(crate) block: u32,
+    pub(crate) sending: [SendLane; 2],
+    pub(crate) receiving: [ReceiveLane; 2],
+    /// Whether it is in the list of those that need something.
+    pub(crate) is_listed: bool,
+    /// Numbers of packets that the peer's goodbye announced.
+    pub(crate) goodbye: Option<[u32; 2]>,
+    pub(crate) parting: Parting,
+    /// Lost below: reported when what has arrived is handed over.
+    pub(crate) lost: Option<Failure>,
+    /// The provider does not reach it, since then; what happened to it the lower channel knows, or will never.
+    pub(crate) broken: Option<(Instant, String)>,
+}
+
+/// How far this side's goodbye is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parting {
+    /// None was said.
+    Here,
+    /// Said; the answer is on its way.
+    Said,
+    /// The peer has everything.
+    Done,
+}
+
+/// Packets on their way to the peer, in one lane.
+#[derive(Debug)]
+pub(crate) struct SendLane {
+    /// Packets that the peer has buffers for.
+    pub(crate) credits: u32,
+    pub(crate) free: Vec<u32>,
+    /// Built, and refused by the provider for now.
+    pub(crate) waiting: VecDeque<(u32, usize)>,
+    /// The body under way.
+    pub(crate) body: Option<(Gather, BulkToken)>,
+    /// Room was refused, and is to be reported.
+    pub(crate) is_wanted: bool,
+    /// Number of the next packet.
+    pub(crate) sequence: u32,
+}
+
+/// Packets from the peer, in one lane.
+#[derive(Debug, Default)]
+pub(crate) struct ReceiveLane {
+    /// Number of the next packet.
+    pub(crate) sequence: u32,
+    /// Buffers posted again that the peer does not know of.
+    pub(crate) owed: u32,
+    /// The body that is arriving, and how much of it has not.
+    pub(crate) body: Option<(Scatter, u64)>,
+    /// Packets that came before one that was sent earlier, by number: long messages take a way of their own in some providers.
+    pub(crate) early: Vec<(u32, Arrival)>,
+}
+
+/// A packet in a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) name: SlotName,
+    pub(crate) len: usize,
+    /// Its credits were taken when it was looked at the first time.
+    pub(crate) is_counted: bool,
+}
+
+impl PeerState {
+    /// A peer that was not greeted yet; `slots` of the block are for each lane.
+    pub(crate) fn new(peer: Peer, token: Token, block: u32, slots: u32) -> Self {
+        let lane = |first: u32| SendLane {
+            credits: 0,
+            free: (first..first + slots).collect(),
+            waiting: VecDeque::new(),
+            body: None,
+            is_wanted: false,
+            sequence: 0,
+        };
+        Self {
+            peer,
+            link: Link::Greeting,
+            token,
+            block,
+            sending: [lane(0), lane(slots)],
+            receiving: Default::default(),
+            is_listed: false,
+            goodbye: None,
+            parting: Parting::Here,
+            lost: None,
+            broken: None,
+        }
+    }
+
+    pub(crate) fn slot(&self, slot: u32) -> SlotName {
+        SlotName { block: self.block, slot }
+    }
+
+    /// Whether what is sent to it has no reader any more.
+    pub(crate) fn drops(&self) -> bool {
+        self.goodbye.is_some() || matches!(self.link, Link::Closed)
+    }
+
+    /// Whether a packet of any length has room.
+    pub(crate) fn has_room(&self, lane: Lane) -> bool {
+        let is_ready =
+            matches!(self.link, Link::Ready { .. }) && self.lost.is_none() && self.broken.is_none();
+        let SendLane { credits, free, waiting, body, .. } = &self.sending[lane as usize];
+        is_ready && *credits > 0 && !free.is_empty() && waiting.is_empty() && body.is_none()
+    }
+
+    /// Whether everything committed has left.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.sending.iter().all(|lane| lane.waiting.is_empty() && lane.body.is_none())
+    }
+
+    /// Whether everything that the peer's goodbye announced has been handed over.
+    pub(crate) fn has_everything(&self) -> bool {
+        let counts = [self.receiving[0].sequence, self.receiving[1].sequence];
+        self.goodbye == Some(counts) && self.receiving.iter().all(|lane| lane.body.is_none())
+    }
+
+    /// Whether a poll has something to do for it, besides what arrives.
+    pub(crate) fn needs_serving(&self, owed_from: u32) -> bool {
+        if self.drops() && self.sending.iter().any(|lane| lane.is_wanted || lane.body.is_some()) {
+            return true;
+        }
+        let is_ready =
+            matches!(self.link, Link::Ready { .. }) && self.lost.is_none() && self.broken.is_none();
+        is_ready
+            && Lane::ALL.iter().any(|lane| {
+                let send = &self.sending[*lane as usize];
+                let can_go_on = send.body.is_some() && send.credits > 0 && !send.free.is_empty();
+                !send.waiting.is_empty()
+                    || can_go_on
+                    || (send.is_wanted && self.has_room(*lane))
+                    || self.receiving[*lane as usize].owed >= owed_from
+            })
+    }
+
+    /// Nothing is sent to it any more: the bodies that this gives back.
+    pub(crate) fn drop_all(&mut self) -> Vec<BulkToken> {
+        let mut tokens = Vec::new();
+        for lane in &mut self.sending {
+            let slots: Vec<u32> = lane.waiting.drain(..).map(|(slot, _)| slot).collect();
+            lane.free.extend(slots);
+            tokens.extend(lane.body.take().map(|(_, token)| token));
+        }
+        tokens
+    }
+}
