@@ -332,6 +332,11 @@ fn address(identity: &Identity, start: &dyn Start, listen: Listen) -> Result<IpA
         Listen::At(address) => Ok((address, None)),
         Listen::Auto if is_one_machine => Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), None)),
         Listen::Auto => Candidates::find(Choice::Order).map(|all| (all.first(), Some(all))),
+        // Refused only if somebody listens: most jobs of one machine need no address.
+        Listen::In(network) if is_one_machine => {
+            let found = Candidates::find(Choice::In(network));
+            Ok((found.map_or(network.address(), |all| all.first()), None))
+        }
         Listen::In(network) => Candidates::find(Choice::In(network)).map(|all| (all.first(), Some(all))),
     };
     let refused = |cause| refused("an address for other machines (RMA_TCP_LISTEN can name one)", &cause);
@@ -394,6 +399,18 @@ mod tests {
         fn get(&self, _: Peer, _: &str) -> Result<Option<String>> {
             Ok(None)
         }
+    }
+
+    #[test]
+    fn one_machine_needs_no_interface_before_somebody_listens() {
+        let start = crate::join::Allgather::alone();
+        let identity = identity(&start, &Configuration::default()).unwrap();
+        let at = |listen| address(&identity, &start, listen).unwrap().to_string();
+        let within = |network: &str| at(Listen::In(network.parse().unwrap()));
+        assert_eq!(at(Listen::Auto), "127.0.0.1");
+        assert_eq!(within("127.0.0.0/8"), "127.0.0.1");
+        // Of no machine (RFC 5737).
+        assert_eq!(within("203.0.113.0/24"), "203.0.113.0");
     }
 
     #[test]
