@@ -35,6 +35,8 @@ mod library;
 mod life;
 mod peer;
 mod sending;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use channel::OfiChannel;
