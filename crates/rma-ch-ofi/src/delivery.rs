@@ -63,8 +63,11 @@ impl OfiChannel {
 
     /// Posts buffers again that the provider refused.
     pub(crate) fn post_again(&mut self) {
-        for name in std::mem::take(&mut self.unposted) {
-            self.post(name);
+        while let Some(name) = self.unposted.pop() {
+            if !matches!(self.fabric.post(name), Handed::Over) {
+                self.unposted.push(name);
+                return;
+            }
         }
     }
 
