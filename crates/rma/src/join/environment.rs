@@ -77,26 +77,4 @@ mod tests {
         }
         assert_eq!(tell(&[]), None);
     }
-
-    #[test]
-    fn pmi_decides_before_pmix_and_half_of_it_is_an_error() {
-        let start = |set: &[(&str, &str)]| {
-            let find = |name: &str| {
-                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-            };
-            let nowhere = FilePath::from("/nowhere.so");
-            let started = from_environment(&find, Duration::from_secs(1), &nowhere);
-            started.map(|start| start.size()).map_err(|error| error.to_string())
-        };
-        let (rank, size) = (("PMI_RANK", "0"), ("PMI_SIZE", "2"));
-        let pmix = [("PMIX_RANK", "0"), ("PMIX_NAMESPACE", "job")];
-        let refused = |set: &[(&str, &str)], why: &str| {
-            let error = start(set).unwrap_err();
-            assert!(error.contains(why), "{error}");
-        };
-        assert_eq!(start(&[]), Ok(1));
-        refused(&[("PMI_FD", "99999"), rank, size, pmix[0], pmix[1]], "PMI_FD is 99999");
-        refused(&[rank, size, pmix[0], pmix[1]], "libpmix2");
-        refused(&[rank, size], "neither PMI_FD nor PMI_PORT");
-    }
 }

@@ -53,9 +53,6 @@ mod tests {
         announce(&start).unwrap();
         start.fence().unwrap();
         assert_eq!(mapping(&start).unwrap().to_string(), "(vector,(0,1,1))");
-        assert_eq!(
-            ProcessMapping::of_nodes(&[0, 0, 1, 1, 1, 0]).to_string(),
-            "(vector,(0,1,2),(1,1,3),(0,1,1))"
-        );
+        assert_eq!(ProcessMapping::of_nodes(&[0, 0, 1, 1, 1, 0]).to_string(), "(vector,(0,1,2),(1,1,3))");
     }
 }

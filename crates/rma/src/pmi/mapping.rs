@@ -44,9 +44,16 @@ impl ProcessMapping {
     /// When there is no rank.
     pub fn of_nodes(nodes: &[u32]) -> Self {
         assert!(!nodes.is_empty());
-        let same = nodes.chunk_by(|a, b| a == b);
-        let blocks = same.map(|ranks| Block { first: ranks[0], nodes: 1, ranks: ranks.len() as u32 });
-        Self { runs: blocks.map(Run::once).collect() }
+        let nodes = &nodes[..period(nodes)];
+        let mut blocks: Vec<Block> = Vec::new();
+        for same in nodes.chunk_by(|a, b| a == b) {
+            let (first, ranks) = (same[0], same.len() as u32);
+            match blocks.last_mut() {
+                Some(last) if last.ranks == ranks && last.first + last.nodes == first => last.nodes += 1,
+                _ => blocks.push(Block { first, nodes: 1, ranks }),
+            }
+        }
+        Self { runs: blocks.into_iter().map(Run::once).collect() }
     }
 
     /// Reads a value.
@@ -97,6 +104,23 @@ impl ProcessMapping {
     /// Ranks after which the blocks start over.
     fn len(&self) -> u64 {
         self.runs.iter().filter_map(Run::len).sum()
+    }
+}
+
+/// Length of the shortest beginning that, repeated, gives the whole: the whole less its longest end that is also a beginning.
+fn period(nodes: &[u32]) -> usize {
+    let mut ends = vec![0; nodes.len()];
+    for at in 1..nodes.len() {
+        let mut end: usize = ends[at - 1];
+        while end > 0 && nodes[at] != nodes[end] {
+            end = ends[end - 1];
+        }
+        ends[at] = end + usize::from(nodes[at] == nodes[end]);
+    }
+    // One block for all ranks says more than a block that starts over.
+    match nodes.len() - ends[nodes.len() - 1] {
+        1 => nodes.len(),
+        period => period,
     }
 }
 
@@ -254,6 +278,21 @@ mod tests {
             assert_eq!(mapping.to_string(), text);
             assert_eq!(mapping.is_one_node(size), one, "{text}");
             assert!((0..size).all(|rank| mapping.node(rank) == rank / per_node));
+        }
+    }
+
+    #[test]
+    fn mappings_of_nodes_are_short() {
+        for (of, text) in [
+            (&[0, 0, 0][..], "(vector,(0,1,3))"),
+            (&[0, 1, 0, 1, 0], "(vector,(0,2,1))"),
+            (&[0, 0, 1, 1, 2, 2], "(vector,(0,3,2))"),
+            (&[0, 1, 1, 0, 2], "(vector,(0,1,1),(1,1,2),(0,1,1),(2,1,1))"),
+            (&[3], "(vector,(3,1,1))"),
+        ] {
+            let mapping = ProcessMapping::of_nodes(of);
+            assert_eq!(mapping.to_string(), text);
+            assert!((0..).zip(of).all(|(rank, node)| mapping.node(rank) == *node), "{text}");
         }
     }
 
