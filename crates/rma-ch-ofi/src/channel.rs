@@ -40,7 +40,7 @@ pub struct OfiChannel {
     pub(crate) by_block: FxHashMap<u32, usize>,
     /// Buffers with packets that were not looked at yet, in order.
     pub(crate) arrived: VecDeque<Arrival>,
-    /// Buffers that the provider does not take: it holds as many as it can, and keeps what finds none until one is posted.
+    /// Buffers that the provider did not take.
     pub(crate) unposted: Vec<SlotName>,
     /// Bodies to give back.
     pub(crate) returned: Vec<BulkToken>,
@@ -217,6 +217,7 @@ impl OfiChannel {
         !self.arrived.is_empty()
             || !self.returned.is_empty()
             || !self.failures.is_empty()
+            || !self.unposted.is_empty()
             || !self.lost.is_empty()
             || self.broken > 0
             || self.listed.iter().any(|place| self.peers[*place].needs_serving(owed_from))

@@ -63,11 +63,8 @@ impl OfiChannel {
 
     /// Posts buffers again that the provider refused.
     pub(crate) fn post_again(&mut self) {
-        while let Some(name) = self.unposted.pop() {
-            if !matches!(self.fabric.post(name), Handed::Over) {
-                self.unposted.push(name);
-                return;
-            }
+        for name in std::mem::take(&mut self.unposted) {
+            self.post(name);
         }
     }
 

@@ -14,8 +14,6 @@ use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr::{null, null_mut};
 
-/// Packets up to this length are to be copied at once, if the provider can: no completion is needed for them.
-const INJECT: usize = 4096;
 /// Completions read in one call.
 const COMPLETIONS: usize = 32;
 /// Bytes behind the error entry that later versions may write.
@@ -425,20 +423,15 @@ fn find(library: &Library, provider: &str, listen: Option<IpAddr>) -> Result<*mu
         domain.resource_mgmt = FI_RM_ENABLED;
         hints
     };
-    let ask = |node: Option<&CStr>, inject| {
+    let ask = |node: Option<&CStr>| {
         let mut info = null_mut();
-        // SAFETY: made above.
-        unsafe { (*(*hints).tx_attr).inject_size = inject };
         let (text, flags) = node.map_or((null(), 0), |node| (node.as_ptr(), FI_SOURCE | FI_NUMERICHOST));
         // SAFETY: strings and a description for the time of the call, and a place for the answer.
         let answer = unsafe { (library.getinfo)(VERSION, text, null(), flags, hints, &mut info) };
         if answer == 0 && !info.is_null() { Ok(info) } else { Err(answer) }
     };
     // A network that does not go by addresses of the machine's interfaces has its own.
-    let nodes = if node.is_some() { &[node.as_deref(), None][..] } else { &[None] };
-    let mut wishes = [INJECT, 0].into_iter().flat_map(|inject| nodes.iter().map(move |node| (*node, inject)));
-    let first = wishes.next().map_or(Err(0), |(node, inject)| ask(node, inject));
-    let found = wishes.fold(first, |found, (node, inject)| found.or_else(|_| ask(node, inject)));
+    let found = ask(node.as_deref()).or_else(|answer| if node.is_some() { ask(None) } else { Err(answer) });
     // SAFETY: made above.
     unsafe { (library.freeinfo)(hints) };
     found.map_err(|answer| {

@@ -35,8 +35,6 @@ mod library;
 mod life;
 mod peer;
 mod sending;
-#[cfg(test)]
-mod tests;
 mod wire;
 
 pub use channel::OfiChannel;

@@ -17,28 +17,6 @@ pub(crate) struct Library {
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
 }
 
-/// Libraries that providers bring (those of Omni-Path) have handlers of their own for these as soon as they are loaded, which
-/// end the process with a status instead of the signal. How a program dies is not theirs to say.
-const KEPT_SIGNALS: [c_int; 8] = [
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGILL,
-    libc::SIGFPE,
-    libc::SIGABRT,
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-];
-
-/// How a signal is handled.
-fn handling(signal: c_int) -> libc::sigaction {
-    // SAFETY: a structure of numbers and an address that may be null.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a signal's number, and a place for the answer.
-    unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
-    action
-}
-
 impl Library {
     /// The library of this name. It is loaded once, and never unloaded: its providers have threads.
     pub(crate) fn load(name: &str) -> Result<Self, String> {
@@ -55,13 +33,8 @@ impl Library {
 
     fn open(name: &str) -> Result<Self, String> {
         let text = CString::new(name).map_err(|_| "the library's name has a zero byte".to_owned())?;
-        let before = KEPT_SIGNALS.map(handling);
         // SAFETY: a string; what the library does when it is loaded is its own affair.
         let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        for (signal, before) in KEPT_SIGNALS.into_iter().zip(before) {
-            // SAFETY: what the system told before; a null place for what was there meanwhile.
-            unsafe { libc::sigaction(signal, &before, std::ptr::null_mut()) };
-        }
         if handle.is_null() {
             // SAFETY: after a failure this is a string until the next call of the loader on this thread.
             let why = unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy().into_owned();

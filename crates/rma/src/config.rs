@@ -60,6 +60,10 @@ rma_core::variables! {
         launcher_timeout_s: u64 = 60u64, "RMA_LAUNCHER_TIMEOUT", Seconds, 1..=86_400,
             "how long the launcher may take to answer a look-up",
             "busy machines answer within seconds; a launcher that is gone is noticed at once anyway";
+        /// How long another host may be silent.
+        host_timeout_s: u64 = 10u64, "RMA_HOST_TIMEOUT", Seconds, 2..=86_400,
+            "how long nothing may come from another host on which rmarun has ranks, or from rmarun to there, before the one is lost to the other",
+            "a network that is cut shows nothing else, and each side sends a sign of life ten times as often";
         /// The library of PMIx.
         pmix_lib: FilePath = "", "RMA_PMIX_LIB", Choice, (),
             "the libpmix.so.2 by which ranks talk to launchers that speak PMIx (Open MPI, srun --mpi=pmix); empty: the launcher's own, or the system's",

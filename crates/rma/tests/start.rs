@@ -85,10 +85,9 @@ trap 'kill $other' EXIT
 for _ in $(seq 200); do [ "$(readlink /proc/$other/ns/net)" != "$(readlink /proc/self/ns/net)" ] && break; sleep 0.01; done
 there() { nsenter --target "$other" --net --uts "$@"; }
 hostname one; there hostname two
-at() { "$@" ip link set lo up; "$@" ip link add br0 type bridge; "$@" ip addr add 172.17.0.1/16 dev br0; "$@" ip link set br0 up; }
-at env; at there
 ip link add eth0 type veth peer name eth0 netns "$other"
-ip link set eth0 up; there ip link set eth0 up
+at() { "$@" ip link set lo up; "$@" ip link add br0 type bridge; "$@" ip addr add 172.17.0.1/16 dev br0; "$@" ip link set br0 up; "$@" ip link set eth0 up; }
+at env; at there
 for address in $1; do ip addr add "${address/N/1}" dev eth0 nodad; there ip addr add "${address/N/2}" dev eth0 nodad; done
 shift
 RMA_TEST_GATHER=$FOLDER:1:2 there "$@" & last=$!

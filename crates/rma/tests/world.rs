@@ -132,33 +132,6 @@ fn a_program_brings_a_channel_of_its_own() {
 }
 
 #[test]
-fn libfabric_carries_jobs_where_it_is_installed() {
-    // Where it is not, a list goes on, and a channel that is forced says what is missing.
-    let missing = ("RMA_OFI_LIB", "libfabric-of-nobody.so");
-    assert_good(&run(2, "window", &[("RMA_CHANNEL", "ofi,tcp"), missing]));
-    let refused = run(2, "window", &[("RMA_CHANNEL", "ofi"), missing]);
-    assert_ne!(refused.code, Some(0));
-    assert!(
-        refused.stderr.contains("libfabric-of-nobody.so") && refused.stderr.contains("libfabric1"),
-        "{refused:?}"
-    );
-    let kind = rma::channels::kinds().into_iter().find(|kind| kind.name() == "ofi").unwrap();
-    if let Err(why) = kind.probe(&|_| None) {
-        eprintln!("skipped: {why}");
-        return;
-    }
-    for (ranks, action) in [(3, "collectives"), (2, "messages 70000"), (3, "window")] {
-        assert_good(&run(ranks, action, &[("RMA_CHANNEL", "ofi")]));
-    }
-    // A death is noticed, and the launcher ends the rest.
-    let running = start(3, "rounds", &[("RMA_CHANNEL", "ofi")]);
-    let ranks = running.wait_for(3, WORLD);
-    kill_process(Pid::from_raw(ranks[1]).unwrap(), Signal::KILL).unwrap();
-    let run = running.finish();
-    assert!(run.code == Some(137) && run.took < FIVE_SECONDS, "{run:?}");
-}
-
-#[test]
 fn a_program_on_its_own_is_a_job_of_one() {
     for action in ["collectives", "window"] {
         let output = std::process::Command::new(WORLD).arg(action).output().unwrap();

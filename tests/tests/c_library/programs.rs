@@ -84,25 +84,6 @@ fn tcp() {
     ours(plan("tcp", PATHS[3].variables, four));
 }
 
-const FEW_OVER_LIBFABRIC: [&str; 5] =
-    ["lock_all_and_exclusive", "fence_stencil", "pscw_groups", "message_sizes", "win_lock"];
-
-/// A few programs over libfabric where it is installed; all, when everything is asked for.
-#[test]
-fn libfabric() {
-    let is_there = ["/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"]
-        .iter()
-        .any(|folder| std::path::Path::new(folder).join("libfabric.so.1").exists());
-    if !is_there {
-        return println!("skipped: there is no libfabric here");
-    }
-    let some: fn(&Source) -> bool = match is_all() {
-        true => |_| true,
-        false => |source| FEW_OVER_LIBFABRIC.contains(&source.name.as_str()),
-    };
-    ours(Plan { filter: some, ..plan("libfabric", &[("RMA_CHANNEL", "ofi")], four) });
-}
-
 #[test]
 fn nodes_of_two() {
     ours(Plan { filter: |source| !source.needs_one_node, ..plan("nodes of 2", PATHS[4].variables, four) });

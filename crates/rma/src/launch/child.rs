@@ -10,6 +10,7 @@ use mio::net::UnixStream;
 use mio::unix::pipe;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
@@ -26,6 +27,10 @@ pub(super) struct Template<'a> {
     pub(super) group: Pid,
     pub(super) mark: &'a Mark,
     pub(super) environment: &'a [(String, String)],
+    /// The environment below that, if it is not this process's own: the launcher's, on another host.
+    pub(super) base: Option<&'a [(OsString, OsString)]>,
+    /// The cores of the ranks of this host, if they are bound.
+    pub(super) cores: &'a [CpuSet],
     /// Whether rank 0 reads from a pipe of the launcher instead of the launcher's own standard input.
     pub(super) pipe_stdin: bool,
 }
@@ -55,9 +60,9 @@ pub(super) struct StartError {
 const FOREIGN: [&str; 4] = ["PMI_PORT", "PMI_ID", "PMI_JOBID", "PMI_SPAWNED"];
 
 impl Template<'_> {
-    /// Starts one rank.
-    pub(super) fn start(&self, rank: u32) -> Result<Started, StartError> {
-        self.try_start(rank).map_err(|cause| {
+    /// Starts one rank, which has this place among those of its host.
+    pub(super) fn start(&self, rank: u32, place: u32) -> Result<Started, StartError> {
+        self.try_start(rank, place).map_err(|cause| {
             let (program, _) = self.words();
             let directory = self.program.wdir.clone().filter(|directory| !can_enter(directory));
             StartError { program: program.to_owned(), directory, cause }
@@ -70,11 +75,15 @@ impl Template<'_> {
         (program, arguments)
     }
 
-    fn try_start(&self, rank: u32) -> io::Result<Started> {
+    fn try_start(&self, rank: u32, place: u32) -> io::Result<Started> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let (program, arguments) = self.words();
         let mut command = Command::new(program);
+        if let Some(base) = self.base {
+            command.env_clear().envs(base.iter().filter(|(name, _)| !is_of_host(name)).cloned());
+            command.envs(std::env::vars_os().filter(|(name, _)| is_of_host(name)));
+        }
         // What the user sets comes before what the job needs.
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.envs(self.program.variables.iter().map(|(name, value)| (name, value)));
@@ -99,14 +108,14 @@ impl Template<'_> {
         for name in FOREIGN {
             command.env_remove(name);
         }
-        let (pmi, launcher) = (theirs.as_raw_fd(), rustix::process::getpid());
-        // SAFETY: between fork and exec the closure only makes system calls on numbers: it allocates nothing and takes no
-        // lock.
+        let (pmi, cores) = (theirs.as_raw_fd(), self.cores.get(place as usize).copied());
+        die_with_this(&mut command);
+        // SAFETY: between fork and exec the closure only makes system calls on numbers and a set that it owns: it allocates
+        // nothing and takes no lock.
         unsafe {
             command.pre_exec(move || {
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                if getppid() != Some(launcher) {
-                    return Err(io::Error::from(rustix::io::Errno::SRCH)); // died before the line above
+                if let Some(cores) = &cores {
+                    sched_setaffinity(None, cores)?;
                 }
                 // `theirs` is open until `spawn` has returned, in this copy of the process too.
                 Ok(fcntl_setfd(BorrowedFd::borrow_raw(pmi), FdFlags::empty())?)
@@ -136,6 +145,27 @@ impl Template<'_> {
         let pmi = UnixStream::from_std(pmi);
         Ok(move |child| Started { child, pidfd, pmi, stdout, stderr, stdin })
     }
+}
+
+/// Has a process that is started end with this one.
+pub(super) fn die_with_this(command: &mut Command) {
+    let this = rustix::process::getpid();
+    // SAFETY: between fork and exec the closure only makes system calls on numbers.
+    unsafe {
+        command.pre_exec(move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            match getppid() == Some(this) {
+                true => Ok(()),
+                false => Err(io::Error::from(rustix::io::Errno::SRCH)), // died before the line above
+            }
+        });
+    }
+}
+
+/// Whether a variable says something about a host or a session there, not about the job.
+fn is_of_host(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name == b"HOSTNAME" || name.starts_with(b"SSH_")
 }
 
 impl StartError {

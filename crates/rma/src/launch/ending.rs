@@ -4,6 +4,7 @@
 //! the job is nobody's failure.
 
 use super::blame::Verdict;
+use super::frames::Frame;
 use super::job::Job;
 use super::options::OnFailure;
 use super::outcome::Failure;
@@ -32,10 +33,11 @@ pub(super) enum State {
 }
 
 impl Job {
-    /// Sends a signal to all processes of the job's group, and to ranks that have left it.
+    /// Sends a signal to all processes of the job's group, and to ranks that have left it, on all hosts.
     pub(super) fn signal(&self, signal: Signal) {
         self.guard.signal(signal);
         self.ranks.iter().for_each(|rank| rank.signal_outside(self.guard.group(), signal));
+        self.remotes.iter().for_each(|remote| remote.send(&Frame::Signal(signal.as_raw() as u32)));
     }
 
     /// Passes on a signal that asks for the end. What ranks do about it is theirs; with `by_grace`, they have the grace time.
@@ -131,8 +133,11 @@ impl Job {
     pub(super) fn report(&mut self, rank: usize) {
         let Some(failure) = self.blame.failure(rank).filter(|_| !self.told.contains(&rank)) else { return };
         self.told.push(rank);
-        let pid = self.ranks[rank].pid;
-        self.stderr.say(&format!("rank {rank} (pid {pid}) {failure}"));
+        // That a host is lost is said once for all its ranks.
+        if !matches!(failure, Failure::HostLost(_)) {
+            let place = self.ranks[rank].place();
+            self.stderr.say(&format!("rank {rank} ({place}) {failure}"));
+        }
         if self.exit_code == 0 {
             self.exit_code = failure.exit_code();
         }

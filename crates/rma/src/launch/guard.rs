@@ -88,8 +88,18 @@ fn guard(pipe: RawFd, mark: Option<&Mark>) -> ! {
     }
 }
 
+/// Reaps what has come to this process because its own parent has ended; those that `is_ours` are reaped where they belong, and
+/// then this is called again.
+pub(super) fn reap_adopted(is_ours: impl Fn(Pid) -> bool) {
+    while let Some(pid) = ended_child() {
+        if is_ours(pid) || waitpid(Some(pid), WaitOptions::NOHANG).is_err() {
+            return;
+        }
+    }
+}
+
 /// A child of this process that has ended and was not reaped, if there is one.
-pub(super) fn ended_child() -> Option<Pid> {
+fn ended_child() -> Option<Pid> {
     const LOOK: libc::c_int = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: the structure is plain data that may be zero, and lives on this frame; without a child that has ended the call
     // leaves its process number 0.

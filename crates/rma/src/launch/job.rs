@@ -4,27 +4,27 @@
 //! happens, no process of the job is left when [`main`] returns or the launcher dies.
 
 use super::blame::Blame;
-use super::child::{StartError, Template};
-use super::ending::State;
-use super::guard::{Guard, ended_child};
+use super::ending::{CANNOT_WRITE, State};
+use super::guard::{Guard, reap_adopted};
 use super::options::{OnFailure, Options};
 use super::outcome::Failure;
-use super::output::{Lines, Output, copy_of};
-use super::rank::{More, Rank, Source};
-use super::settings::{environment, refusals};
+use super::output::{Output, copy_of};
+use super::plan::Plan;
+use super::proxy;
+use super::rank::{More, Rank, Source, deaf};
+use super::remote::{Remote, host_of};
+use super::settings::refusals;
 use super::signals::{Signals, Wish, stop_here};
-use super::stdin::{self, Forward};
+use super::stdin::Forward;
 use super::stragglers::{self, Mark};
 use super::waits::report::{Reason, Reports};
 use crate::config::Configuration;
 use crate::descriptors::raise_limit;
-use crate::pmi::{
-    Answers, Event, JOB_PREFIX, LineError, ON_FAILURE_KEY, ProcessMapping, SECRET_KEY, Secret, Server,
-};
+use crate::pmi::{Answers, Event, JOB_PREFIX, LineError, ON_FAILURE_KEY, SECRET_KEY, Secret, Server};
 use crate::trace::gather_rest;
 
 use mio::{Events, Poll, Token};
-use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 const SIGNALS: Token = Token(0);
-const STDIN: Token = Token(1);
+pub(super) const STDIN: Token = Token(1);
 const STDOUT: Token = Token(2);
 const STDERR: Token = Token(3);
 
@@ -45,18 +45,21 @@ const SYSTEM_ERROR: u8 = 71;
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) options: Options,
-    poll: Poll,
+    pub(super) plan: Plan,
+    pub(super) poll: Poll,
     pub(super) guard: Guard,
-    mark: Mark,
+    pub(super) mark: Mark,
     /// Children of this process that are not the job's.
     spared: Vec<Pid>,
     pub(super) server: Server,
     pub(super) ranks: Vec<Rank>,
+    /// The other hosts.
+    pub(super) remotes: Vec<Remote>,
     signals: Signals,
-    stdin: Option<Forward>,
+    pub(super) stdin: Option<Forward>,
     pub(super) stdout: Output,
     pub(super) stderr: Output,
-    ready: VecDeque<(usize, Source)>,
+    pub(super) ready: VecDeque<(usize, Source)>,
     stalled: Vec<(usize, Source)>,
     pub(super) state: State,
     ends_at: Option<Instant>,
@@ -67,6 +70,8 @@ pub(super) struct Job {
     pub(super) told: Vec<usize>,
     /// A rank has asked for the end of the job, or cannot be served.
     pub(super) must_end: bool,
+    /// Another host cannot start its ranks.
+    pub(super) is_refused: bool,
     /// The signal that has last asked for the end of the job, and until when the ends of ranks are its doing.
     pub(super) wish: Option<(Signal, Instant)>,
     /// It was said that output of the job cannot be written.
@@ -77,7 +82,11 @@ pub(super) struct Job {
 
 /// The program `rmarun`: runs the job that the command line describes and answers its exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let options = match Options::read(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if proxy::is_asked_for(&arguments) {
+        return proxy::main();
+    }
+    let mut options = match Options::read(arguments) {
         Ok(options) => options,
         Err(error) => {
             let _ = error.print();
@@ -89,7 +98,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         refusals.iter().for_each(|refusal| eprintln!("rmarun: {refusal}"));
         return ExitCode::from(USAGE);
     }
-    match Job::run(options) {
+    let plan = match Plan::of(&mut options, &Configuration::of_environment) {
+        Ok(plan) => plan,
+        Err(why) => {
+            eprintln!("rmarun: {why}");
+            return ExitCode::from(USAGE);
+        }
+    };
+    if options.dry_run {
+        return print(&plan.lines());
+    }
+    match Job::run(options, plan) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("rmarun: {error}");
@@ -98,8 +117,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Prints lines for whoever reads them.
+fn print(lines: &[String]) -> ExitCode {
+    let mut text = lines.join("\n");
+    text.push('\n');
+    match io::Write::write_all(&mut io::stdout(), text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(CANNOT_WRITE),
+    }
+}
+
 impl Job {
-    fn run(options: Options) -> io::Result<u8> {
+    fn run(options: Options, plan: Plan) -> io::Result<u8> {
         let ranks = options.ranks();
         // Five for each rank.
         raise_limit(64 + 6 * u64::from(ranks));
@@ -115,16 +144,18 @@ impl Job {
         let stdout = Output::new(copy_of(&io::stdout())?, poll.registry(), STDOUT);
         let stderr = Output::new(copy_of(&io::stderr())?, poll.registry(), STDERR);
         let signals = Signals::take(poll.registry(), SIGNALS)?;
-        let server = server(&options)?;
+        let server = server(&options, &plan)?;
         let ends_at = options.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let mut job = Self {
             options,
+            plan,
             poll,
             guard,
             mark,
             spared,
             server,
             ranks: Vec::new(),
+            remotes: Vec::new(),
             signals,
             stdin: None,
             stdout,
@@ -137,6 +168,7 @@ impl Job {
             judge_at: None,
             told: Vec::new(),
             must_end: false,
+            is_refused: false,
             wish: None,
             output_is_lost: false,
             exit_code: 0,
@@ -150,47 +182,6 @@ impl Job {
         }
         job.close();
         Ok(job.exit_code)
-    }
-
-    /// Starts all ranks.
-    fn start(&mut self) -> io::Result<Result<(), StartError>> {
-        let environment = environment(&self.options);
-        let programs: Vec<_> = self.options.programs().cloned().collect();
-        for program in &programs {
-            let template = Template {
-                program,
-                size: self.options.ranks(),
-                group: self.guard.group(),
-                mark: &self.mark.clone(),
-                environment: &environment,
-                pipe_stdin: stdin::is_needed(),
-            };
-            for _ in 0..program.ranks {
-                if let Err(error) = self.start_rank(&template)? {
-                    return Ok(Err(error));
-                }
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// Starts the next rank.
-    fn start_rank(&mut self, template: &Template<'_>) -> io::Result<Result<(), StartError>> {
-        let number = self.ranks.len() as u32;
-        let mut started = match template.start(number) {
-            Ok(started) => started,
-            Err(error) => return Ok(Err(error)),
-        };
-        if let Some(sink) = started.stdin.take() {
-            self.stdin = Some(Forward::new(sink, self.poll.registry(), STDIN)?);
-        }
-        let tag = self.options.tag_output.then(|| format!("[{number}] "));
-        let lines = || match &tag {
-            None if template.size == 1 => Lines::raw(),
-            tag => Lines::whole(tag.clone()),
-        };
-        self.ranks.push(Rank::new(number, started, lines, self.poll.registry())?);
-        Ok(Ok(()))
     }
 
     /// Serves the ranks until all have ended.
@@ -210,6 +201,10 @@ impl Job {
             self.pass_on_ready();
             self.judge(Instant::now());
             self.watch_the_clock();
+            self.watch_hosts(Instant::now())?;
+            if self.is_refused {
+                return Ok(());
+            }
             if let State::Ending { give_up_at, .. } = self.state
                 && Instant::now() >= give_up_at
             {
@@ -222,6 +217,9 @@ impl Job {
     }
 
     fn handle(&mut self, token: Token) -> io::Result<()> {
+        if let Some(host) = host_of(token) {
+            return self.hear_host(host);
+        }
         match token {
             SIGNALS => self.pass_on_signals(),
             STDIN => self.copy_stdin(),
@@ -236,7 +234,7 @@ impl Job {
         Ok(())
     }
 
-    fn copy_stdin(&mut self) {
+    pub(super) fn copy_stdin(&mut self) {
         if self.stdin.as_mut().is_some_and(|forward| !forward.run()) {
             self.stdin = None; // closes rank 0's input
         }
@@ -248,7 +246,9 @@ impl Job {
                 Wish::End { by_grace } => self.wish_end(signal, by_grace),
                 Wish::Stop => {
                     self.signal(signal);
+                    self.be_silent();
                     stop_here();
+                    self.speak_again();
                     self.signal(Signal::CONT);
                     self.copy_stdin();
                 }
@@ -311,14 +311,25 @@ impl Job {
         failed
     }
 
+    /// A rank on another host does not read its answers.
+    pub(super) fn is_deaf(&mut self, rank: usize) {
+        self.cannot_serve(rank, &deaf());
+    }
+
     /// Takes note of the end of a rank's process.
-    fn reap(&mut self, rank: usize) -> io::Result<()> {
+    pub(super) fn reap(&mut self, rank: usize) -> io::Result<()> {
         let Some(status) = self.ranks[rank].reap(self.poll.registry())? else { return Ok(()) };
         self.serve_pmi(rank); // what it said last counts
+        let failure = Failure::of(status, self.server.phase(rank as u32));
+        self.has_ended(rank, failure);
+        Ok(())
+    }
+
+    /// A rank's process is over, or out of reach for ever.
+    pub(super) fn has_ended(&mut self, rank: usize, failure: Option<Failure>) {
         self.reports.gone(rank as u32);
         self.ranks[rank].pass_on_rest(Source::Stdout, &mut self.stdout);
         self.ranks[rank].pass_on_rest(Source::Stderr, &mut self.stderr);
-        let failure = Failure::of(status, self.server.phase(rank as u32));
         let answers = self.server.gone(rank as u32);
         // A rank that does not read its answers is told off when it asks again.
         let _ = self.answer(answers);
@@ -331,18 +342,13 @@ impl Job {
         if has_failed && self.goes_on() && !self.is_wished(Instant::now()) {
             self.report(rank);
         }
-        Ok(())
     }
 
-    /// Reaps what has come to this process because its own parent has ended.
     fn reap_adopted(&self) {
-        while let Some(pid) = ended_child() {
-            let is_ours = pid == self.guard.group()
-                || self.ranks.iter().any(|rank| !rank.has_exited() && rank.pid == pid.as_raw_pid() as u32);
-            if is_ours || waitpid(Some(pid), WaitOptions::NOHANG).is_err() {
-                return; // reaped where it belongs, and then this is looked at again
-            }
-        }
+        reap_adopted(|pid| {
+            let is_rank = |rank: &Rank| !rank.has_exited() && rank.is_child(pid);
+            pid == self.guard.group() || self.is_agent(pid) || self.ranks.iter().any(is_rank)
+        });
     }
 
     fn watch_the_clock(&mut self) {
@@ -372,8 +378,8 @@ impl Job {
             State::Running => None,
             State::Ending { kill_at, give_up_at } => Some(kill_at.unwrap_or(*give_up_at)),
         };
-        let next =
-            [next, self.ends_at, self.judge_at, self.reports.wakes_at()].into_iter().flatten().min()?;
+        let next = [next, self.ends_at, self.judge_at, self.reports.wakes_at(), self.hosts_wake_at()];
+        let next = next.into_iter().flatten().min()?;
         // A little longer than exact, so that the clock has passed the moment when the sleep ends.
         Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
     }
@@ -406,6 +412,7 @@ impl Job {
     /// Kills what is left, and passes on the last output.
     fn close(&mut self) {
         self.signal(Signal::KILL);
+        self.close_hosts();
         if !self.options.keep_children {
             stragglers::end_marked_and_adopted(&self.mark, &self.spared);
         }
@@ -434,11 +441,11 @@ impl Job {
     }
 }
 
-fn server(options: &Options) -> io::Result<Server> {
+fn server(options: &Options, plan: &Plan) -> io::Result<Server> {
     let size = options.ranks();
     let is_end = options.on_failure == OnFailure::End;
     let pairs = [
-        ("PMI_process_mapping".to_owned(), ProcessMapping::regular(size, size).to_string()),
+        ("PMI_process_mapping".to_owned(), plan.mapping().to_string()),
         (SECRET_KEY.to_owned(), Secret::generate()?.to_hex()),
         (ON_FAILURE_KEY.to_owned(), if is_end { "end" } else { "continue" }.to_owned()),
     ];

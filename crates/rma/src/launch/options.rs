@@ -3,15 +3,17 @@
 //! A job is one program or several, each with its number of ranks, separated by a word `:`. What concerns the whole job
 //! stands before the first program.
 
+use super::hosts::Hosts;
 use crate::channels::Preference;
 use crate::config::ERRHANDLERS;
 use clap::builder::PossibleValuesParser;
+use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
 use rma_core::config::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Runs a parallel program: N processes on this machine that find each other.
+/// Runs a parallel program: N processes, on this machine or on several, that find each other.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "rmarun", version, max_term_width = 100)]
 #[command(
@@ -64,6 +66,34 @@ pub struct Options {
     #[arg(long)]
     pub keep_children: bool,
 
+    /// Hosts to run on, each with its number of slots (1); also -hosts, --host
+    #[arg(long, value_name = "HOST[:N],...", value_parser = Hosts::of_list)]
+    pub hosts: Option<Hosts>,
+
+    /// File with a host per line, as host, host:N or 'host slots=N' (also -hostfile, -machinefile, -f)
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts", value_parser = host_file)]
+    pub hostfile: Option<Hosts>,
+
+    /// Command that runs another one on a host: its words, then the host and the command are added
+    #[arg(long, value_name = "COMMAND", default_value = "ssh", value_parser = agent)]
+    pub launch_agent: String,
+
+    /// How ranks are spread over hosts
+    #[arg(long, value_name = "WHAT", default_value = "slot")]
+    pub map_by: MapBy,
+
+    /// What each rank is bound to
+    #[arg(long, value_name = "WHAT", default_value = "none")]
+    pub bind_to: BindTo,
+
+    /// Print where each rank would run, and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Whether the command line says how many ranks there are.
+    #[arg(skip)]
+    pub says_ranks: bool,
+
     /// The programs after the first.
     #[arg(skip)]
     pub more: Vec<Program>,
@@ -72,7 +102,7 @@ pub struct Options {
 /// One program of a job and what concerns only it.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Number of ranks (also -np)
+    /// Number of ranks (also -np); with hosts and one program, without it, one for each slot
     #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 1)]
     #[arg(value_parser = value_parser!(u32).range(1..=RANKS_MAX))]
     pub ranks: u32,
@@ -114,15 +144,36 @@ pub enum OnDeadlock {
     End,
 }
 
+/// How ranks are spread over hosts.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapBy {
+    /// The slots of a host are filled before those of the next
+    Slot,
+    /// Each host gets one in turn
+    Node,
+}
+
+/// What ranks are bound to.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindTo {
+    /// A core of its own
+    Core,
+    /// The cores of a socket, each socket in turn
+    Socket,
+    /// Nothing
+    None,
+}
+
 impl Options {
-    /// Reads a command line, the program's name first; also takes `-np` for `-n`, and `-wdir` and `-initial-errhandler` for what they
-    /// are with two dashes.
+    /// Reads a command line, the program's name first; also takes `-np` for `-n`, and some options that others write with one dash.
     ///
     /// # Errors
     /// The usage error, or the help or version text, as clap has them.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut parts = split(arguments.into_iter().collect()).into_iter();
-        let mut options = Self::try_parse_from(mark_program(parts.next().unwrap_or_default()))?;
+        let matches = Self::command().try_get_matches_from(mark_program(parts.next().unwrap_or_default()))?;
+        let mut options = Self::from_arg_matches(&matches)?;
+        options.says_ranks = matches.value_source("ranks") == Some(ValueSource::CommandLine);
         for part in parts {
             let command = Program::augment_args(clap::Command::new("rmarun"))
                 .override_usage("rmarun ... : [-n N] [-x NAME=VALUE] [--wdir DIR] PROGRAM [ARGUMENTS]");
@@ -146,6 +197,19 @@ impl Options {
     /// Number of ranks of the job.
     pub fn ranks(&self) -> u32 {
         self.programs().map(|program| program.ranks).sum()
+    }
+}
+
+/// Reads a file of hosts.
+fn host_file(path: &str) -> Result<Hosts, String> {
+    let text = std::fs::read_to_string(path).map_err(|cause| cause.to_string())?;
+    Hosts::of_file(&text)
+}
+
+fn agent(text: &str) -> Result<String, String> {
+    match text.split_whitespace().next() {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("a command is needed".to_owned()),
     }
 }
 
@@ -203,6 +267,8 @@ fn mark_program(mut arguments: Vec<OsString>) -> Vec<OsString> {
             Some("-np") => *argument = "-n".into(),
             Some("-wdir" | "-wd") => *argument = "--wdir".into(),
             Some("-initial-errhandler") => *argument = "--initial-errhandler".into(),
+            Some("-hosts" | "-host" | "--host") => *argument = "--hosts".into(),
+            Some("-hostfile" | "-machinefile" | "--machinefile" | "-f") => *argument = "--hostfile".into(),
             _ => {}
         }
         match argument.to_str() {
@@ -244,6 +310,8 @@ mod tests {
             ("rmarun -wdir / -n 2 a", 2, "a"),
             ("rmarun -initial-errhandler mpi_errors_return -n 2 a", 2, "a"),
             ("rmarun --initial-errhandler MPI_ERRORS_ABORT -n 2 a", 2, "a"),
+            ("rmarun -hosts a,b:2 --map-by node -n 5 a", 5, "a"),
+            ("rmarun --host a,b:2 --dry-run a", 1, "a"),
         ] {
             let options = read(line).unwrap_or_else(|error| panic!("{line}: {error}"));
             assert_eq!((options.ranks(), words(&options.first).as_str()), (ranks, program), "{line}");
@@ -275,6 +343,9 @@ mod tests {
             ("rmarun --channel smoke a", "auto, shm, tcp"),
             ("rmarun --initial-errhandler none a", "mpi_errors_return"),
             ("rmarun --timeout 0 a", "1..=1000000000"),
+            ("rmarun --hosts a;b x", "no name of a host"),
+            ("rmarun --hostfile /no/such/file a", "No such file"),
+            ("rmarun --bind-to thread a", "core, socket, none"),
             ("rmarun --no-such-option a", "--no-such-option"),
             ("rmarun -x =1 a", "a name is needed"),
             ("rmarun -x RMA_TEST_NEVER_SET a", "RMA_TEST_NEVER_SET is not set here"),

@@ -23,7 +23,12 @@ pub(super) enum Failure {
     Aborted(i32),
     /// Sent something that is not PMI-1.
     Malformed(String),
+    /// Its host, of this name, is lost.
+    HostLost(String),
 }
+
+/// Exit status when a host is lost, or cannot be reached (sysexits: `EX_UNAVAILABLE`).
+const HOST_LOST: i32 = 69;
 
 impl Failure {
     /// What is wrong with a process that ended like this, if anything is.
@@ -47,6 +52,7 @@ impl Failure {
         let code = match self {
             Self::Killed { signal, .. } => 128 + signal,
             Self::Exited(code) | Self::Aborted(code) => *code,
+            Self::HostLost(_) => HOST_LOST,
             Self::Vanished | Self::Malformed(_) => 1,
         };
         match code as u8 {
@@ -67,6 +73,7 @@ impl fmt::Display for Failure {
             Self::Exited(code) => write!(f, "exited with status {code}"),
             Self::Vanished => f.write_str("exited with status 0 without finalizing"),
             Self::Aborted(code) => write!(f, "called abort with exit status {code}"),
+            Self::HostLost(host) => write!(f, "is lost with its host {host}"),
             Self::Malformed(why) => write!(f, "sent a line that is not PMI-1: {why}"),
         }
     }

@@ -1,24 +1,28 @@
 //! One rank as the launcher sees it: its process, its PMI connection and its two output streams.
 //!
-//! Everything here reads until there is nothing left or a bound is reached, and never waits.
+//! Everything here reads until there is nothing left or a bound is reached, and never waits. A rank of another host has the same
+//! parts; what its proxy sends is put into them ([`super::remote`]).
 
 use super::child::Started;
+use super::fed::{FarPipe, FarTalk, Pipe, Talk};
+use super::outbox::Outbox;
 use super::output::{Lines, Output};
+use super::waits::processes::Process as Activity;
 use crate::pmi::{Line, LineError, LineReader};
-use mio::net::UnixStream;
-use mio::unix::{SourceFd, pipe};
+use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use rustix::process::{Pid, Signal, getpgid, pidfd_send_signal};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, ExitStatus};
+use std::rc::Rc;
 
 /// Longest line that a rank may send to the launcher.
 const LINE_MAX: usize = 4096;
 /// Most bytes of answers kept for a rank that does not read them.
-const ANSWERS_MAX: usize = 1 << 20;
+pub(super) const ANSWERS_MAX: usize = 1 << 20;
 /// Bytes of output read in one turn.
-const TURN: usize = 64 * 1024;
+pub(super) const TURN: usize = 64 * 1024;
 
 /// What a source of a rank can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,18 +48,24 @@ pub(super) enum More {
 #[derive(Debug)]
 pub(super) struct Rank {
     pub(super) number: u32,
-    pub(super) pid: u32,
-    child: Child,
-    pidfd: OwnedFd,
+    process: Process,
     pmi: Pmi,
     streams: [Stream; 2],
-    exit: Option<ExitStatus>,
+    has_exited: bool,
+}
+
+#[derive(Debug)]
+enum Process {
+    /// A child of this process.
+    Here { child: Child, pidfd: OwnedFd },
+    /// On a host of this name.
+    There { host: Rc<str>, pid: Option<u32>, status: Option<ExitStatus> },
 }
 
 /// The launcher's end of a PMI connection.
 #[derive(Debug)]
 struct Pmi {
-    stream: Option<UnixStream>,
+    stream: Option<Talk>,
     lines: LineReader,
     answers: Vec<u8>,
 }
@@ -63,8 +73,13 @@ struct Pmi {
 /// One output stream.
 #[derive(Debug)]
 struct Stream {
-    pipe: Option<pipe::Receiver>,
+    pipe: Option<Pipe>,
     lines: Lines,
+}
+
+/// What is wrong with a rank that asks and does not read.
+pub(super) fn deaf() -> LineError {
+    LineError::new("questions without reading the answers")
 }
 
 impl Source {
@@ -99,31 +114,60 @@ impl Rank {
         registry.register(&mut pmi, Source::Pmi.token(number), both)?;
         registry.register(&mut stdout, Source::Stdout.token(number), Interest::READABLE)?;
         registry.register(&mut stderr, Source::Stderr.token(number), Interest::READABLE)?;
-        let stream = |pipe| Stream { pipe: Some(pipe), lines: lines() };
-        Ok(Self {
-            number,
-            pid: child.id(),
-            child,
-            pidfd,
-            pmi: Pmi { stream: Some(pmi), lines: LineReader::new(LINE_MAX), answers: Vec::new() },
-            streams: [stream(stdout), stream(stderr)],
-            exit: None,
-        })
+        let pipes = [stdout, stderr].map(Pipe::Here);
+        Ok(Self::with(number, Process::Here { child, pidfd }, Talk::Here(pmi), pipes, lines))
     }
 
-    /// Whether the process has ended and been reaped.
+    /// A rank of another host, whose proxy `outbox` leads to.
+    pub(super) fn far(number: u32, host: Rc<str>, outbox: &Outbox, lines: impl Fn() -> Lines) -> Self {
+        let process = Process::There { host, pid: None, status: None };
+        let pipe = |source| Pipe::There(FarPipe::new(number, source, outbox.clone()));
+        let talk = Talk::There(FarTalk::new(number, outbox.clone()));
+        Self::with(number, process, talk, [pipe(Source::Stdout), pipe(Source::Stderr)], lines)
+    }
+
+    fn with(number: u32, process: Process, talk: Talk, pipes: [Pipe; 2], lines: impl Fn() -> Lines) -> Self {
+        let pmi = Pmi { stream: Some(talk), lines: LineReader::new(LINE_MAX), answers: Vec::new() };
+        let streams = pipes.map(|pipe| Stream { pipe: Some(pipe), lines: lines() });
+        Self { number, process, pmi, streams, has_exited: false }
+    }
+
+    /// Whether the process has ended and been reaped, or is lost with its host.
     pub(super) fn has_exited(&self) -> bool {
-        self.exit.is_some()
+        self.has_exited
+    }
+
+    /// Whether the process is this child of this process.
+    pub(super) fn is_child(&self, pid: Pid) -> bool {
+        matches!(&self.process, Process::Here { child, .. } if Pid::from_child(child) == pid)
+    }
+
+    /// Where the process is, in words.
+    pub(super) fn place(&self) -> String {
+        match &self.process {
+            Process::Here { child, .. } => format!("pid {}", child.id()),
+            Process::There { host, pid: Some(pid), .. } => format!("pid {pid} on {host}"),
+            Process::There { host, pid: None, .. } => format!("on {host}"),
+        }
+    }
+
+    /// What the process does, as far as it can be seen from this host.
+    pub(super) fn activity(&self) -> Activity {
+        match &self.process {
+            Process::Here { child, .. } => Activity::of(child.id()),
+            Process::There { .. } => Activity::Unknown,
+        }
     }
 
     /// Sends a signal to the process if it has left the job's group (setsid(2)): the others get what the group gets.
     pub(super) fn signal_outside(&self, group: Pid, signal: Signal) {
+        let Process::Here { child, pidfd } = &self.process else { return };
         // The process is a child that was not reaped, so its number is its own.
-        let pid = Pid::from_raw(self.pid as i32);
-        let is_outside = !self.has_exited() && getpgid(pid).is_ok_and(|own| own != group);
+        let pid = Pid::from_child(child);
+        let is_outside = !self.has_exited && getpgid(Some(pid)).is_ok_and(|own| own != group);
         if is_outside {
             // It fails only when the process has ended.
-            let _ = pidfd_send_signal(&self.pidfd, signal);
+            let _ = pidfd_send_signal(pidfd, signal);
         }
     }
 
@@ -134,14 +178,71 @@ impl Rank {
 
     /// The status, once, when the process has ended.
     pub(super) fn reap(&mut self, registry: &Registry) -> io::Result<Option<ExitStatus>> {
-        if self.exit.is_some() {
+        if self.has_exited {
             return Ok(None);
         }
-        self.exit = self.child.try_wait()?;
-        if self.exit.is_some() {
-            registry.deregister(&mut SourceFd(&self.pidfd.as_raw_fd()))?;
+        let status = match &mut self.process {
+            Process::Here { child, .. } => child.try_wait()?,
+            Process::There { status, .. } => *status,
+        };
+        self.has_exited = status.is_some();
+        if let Process::Here { pidfd, .. } = &self.process
+            && self.has_exited
+        {
+            registry.deregister(&mut SourceFd(&pidfd.as_raw_fd()))?;
         }
-        Ok(self.exit)
+        Ok(status)
+    }
+
+    /// The process has started on its host.
+    pub(super) fn has_started(&mut self, number: u32) {
+        if let Process::There { pid, .. } = &mut self.process {
+            *pid = Some(number);
+        }
+    }
+
+    /// The process has ended on its host; [`Rank::reap`] tells.
+    pub(super) fn has_ended(&mut self, ended: ExitStatus) {
+        if let Process::There { status, .. } = &mut self.process {
+            status.get_or_insert(ended);
+        }
+    }
+
+    /// The host is lost, and with it all that comes from there. Says whether the process was still running.
+    pub(super) fn lose(&mut self) -> bool {
+        self.hang_up();
+        self.end_output(Source::Stdout);
+        self.end_output(Source::Stderr);
+        !std::mem::replace(&mut self.has_exited, true)
+    }
+
+    /// Takes what the rank has said on its host by PMI.
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
+        if let Some(Talk::There(far)) = &mut self.pmi.stream {
+            far.feed(bytes);
+        }
+    }
+
+    /// The PMI connection was closed on the other host.
+    pub(super) fn hang_up(&mut self) {
+        if let Some(Talk::There(far)) = &mut self.pmi.stream {
+            far.end();
+        }
+    }
+
+    /// Takes output of the other host; says whether none was waiting.
+    pub(super) fn feed(&mut self, source: Source, bytes: &[u8]) -> bool {
+        match &mut self.stream(source).pipe {
+            Some(Pipe::There(far)) => far.feed(bytes),
+            _ => false,
+        }
+    }
+
+    /// An output stream has ended on the other host.
+    pub(super) fn end_output(&mut self, source: Source) {
+        if let Some(Pipe::There(far)) = &mut self.stream(source).pipe {
+            far.end();
+        }
     }
 
     /// The next whole line of the PMI connection.
@@ -173,7 +274,7 @@ impl Rank {
         self.pmi.answers.extend_from_slice(&line.to_bytes());
         self.send_answers();
         if self.pmi.answers.len() > ANSWERS_MAX {
-            return Err(LineError::new("questions without reading the answers"));
+            return Err(deaf());
         }
         Ok(())
     }
@@ -220,7 +321,7 @@ impl Rank {
     /// Passes on what is there of a stream whose writers are gone, its last line included.
     pub(super) fn pass_on_rest(&mut self, source: Source, output: &mut Output) {
         /// A pipe holds no more than this (`fs.pipe-max-size`); whoever still writes more is not waited for.
-        const TURNS: usize = (1 << 20) / TURN + 1;
+        pub(super) const TURNS: usize = (1 << 20) / TURN + 1;
         for _ in 0..TURNS {
             if self.pass_on(source, output) != More::Now {
                 break;

@@ -33,7 +33,7 @@ impl Job {
                 Phase::Finalized => Part::Finalized,
                 Phase::Gone => Part::Ended,
             };
-            Seen::from_outside(part, Process::of(ranks[rank as usize].pid))
+            Seen::from_outside(part, ranks[rank as usize].activity())
         };
         let step = reports.step(now, &look);
         self.act_on(step);
@@ -53,7 +53,7 @@ impl Job {
 
     fn ask_ranks(&mut self, number: u64) {
         let questions = self.server.ask_for_report(number);
-        let is_stopped = |rank: u32| Process::of(self.ranks[rank as usize].pid) == Process::Stopped;
+        let is_stopped = |rank: u32| self.ranks[rank as usize].activity() == Process::Stopped;
         // Who is stopped is asked as well, and not waited for.
         let asked: Vec<u32> =
             questions.iter().map(|(rank, _)| *rank).filter(|rank| !is_stopped(*rank)).collect();

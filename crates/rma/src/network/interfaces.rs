@@ -35,6 +35,13 @@ pub(super) fn all() -> io::Result<Vec<Interface>> {
     Ok(found)
 }
 
+/// Whether an address is one of this machine.
+#[cfg(feature = "launcher")]
+pub(crate) fn is_own_address(address: IpAddr) -> bool {
+    let is_it = |interface: &Interface| interface.network.address() == address;
+    address.is_loopback() || all().is_ok_and(|all| all.iter().any(is_it))
+}
+
 fn interface(entry: &libc::ifaddrs) -> Option<Interface> {
     let flags = entry.ifa_flags;
     if flags & libc::IFF_UP as u32 == 0 {

@@ -7,4 +7,6 @@ mod interfaces;
 mod prefix;
 
 pub(crate) use choice::{Candidates, Choice};
+#[cfg(feature = "launcher")]
+pub(crate) use interfaces::is_own_address;
 pub use prefix::Network;
