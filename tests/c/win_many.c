@@ -3,7 +3,7 @@
  * ranks: 1 2 4 */
 #include "check.h"
 
-enum { ROUNDS = 120, AT_ONCE = 24 };
+enum { ROUNDS = 120, AT_ONCE = 80 };
 
 int main(int argc, char **argv)
 {
@@ -45,6 +45,6 @@ int main(int argc, char **argv)
         OK(MPI_Win_unlock(check_rank, wins[i]));
     }
     for (int i = 0; i < AT_ONCE; i++)
-        OK(MPI_Win_free(&wins[(i * 5 + 3) % AT_ONCE]));
+        OK(MPI_Win_free(&wins[(i * 7 + 3) % AT_ONCE]));
     return check_end();
 }

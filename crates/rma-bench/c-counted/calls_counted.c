@@ -20,6 +20,11 @@ static int call_put(void)
     return MPI_Put(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, window);
 }
 
+static int call_put_100th(void)
+{
+    return MPI_Put(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, window);
+}
+
 static int call_get(void)
 {
     return MPI_Get(&result, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, window);
@@ -79,18 +84,20 @@ static const struct {
     const char *name;
     int (*call)(void);
     int is_locked;
+    int windows; /* that are made before the one in use */
 } calls[] = {
-    {"put", call_put, 1},
-    {"get", call_get, 1},
-    {"accumulate", call_accumulate, 1},
-    {"get_accumulate", call_get_accumulate, 1},
-    {"accumulate_8", call_accumulate_8, 1},
-    {"get_accumulate_8", call_get_accumulate_8, 1},
-    {"fetch_and_op", call_fetch_and_op, 1},
-    {"compare_and_swap", call_compare_and_swap, 1},
-    {"flush", call_flush, 1},
-    {"lock_unlock", call_lock_unlock, 0},
-    {"comm_rank", call_comm_rank, 0},
+    {"put", call_put, 1, 0},
+    {"put_100th", call_put_100th, 1, 99},
+    {"get", call_get, 1, 0},
+    {"accumulate", call_accumulate, 1, 0},
+    {"get_accumulate", call_get_accumulate, 1, 0},
+    {"accumulate_8", call_accumulate_8, 1, 0},
+    {"get_accumulate_8", call_get_accumulate_8, 1, 0},
+    {"fetch_and_op", call_fetch_and_op, 1, 0},
+    {"compare_and_swap", call_compare_and_swap, 1, 0},
+    {"flush", call_flush, 1, 0},
+    {"lock_unlock", call_lock_unlock, 0, 0},
+    {"comm_rank", call_comm_rank, 0, 0},
 };
 
 int main(int argc, char **argv)
@@ -101,6 +108,9 @@ int main(int argc, char **argv)
         long long *memory;
         long count = atol(argv[2]);
         MPI_Init(&argc, &argv);
+        MPI_Win *earlier = calloc(calls[i].windows + 1, sizeof *earlier);
+        for (int k = 0; k < calls[i].windows; k++)
+            MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &earlier[k]);
         MPI_Win_allocate((AT + FEW) * sizeof value, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
         if (calls[i].is_locked)
             MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
@@ -110,6 +120,9 @@ int main(int argc, char **argv)
         if (calls[i].is_locked)
             MPI_Win_unlock(TARGET, window);
         MPI_Win_free(&window);
+        for (int k = 0; k < calls[i].windows; k++)
+            MPI_Win_free(&earlier[k]);
+        free(earlier);
         return MPI_Finalize();
     }
     fprintf(stderr, "usage: calls-counted CALL COUNT, where CALL is one of");

@@ -105,10 +105,15 @@ struct Free {
 
 impl<H: Handle, T: Send + Sync> Table<H, T> {
     pub(crate) const fn new() -> Self {
+        Self::beginning_at(0)
+    }
+
+    /// With no object at lower indices.
+    pub(crate) const fn beginning_at(lowest: u32) -> Self {
         Self {
             first: [const { Slot::empty() }; FIRST_CHUNK_LEN],
             chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
-            free: Mutex::new(Free { indices: Vec::new(), unused: 0, makers: BTreeMap::new() }),
+            free: Mutex::new(Free { indices: Vec::new(), unused: lowest, makers: BTreeMap::new() }),
             handles: PhantomData,
         }
     }

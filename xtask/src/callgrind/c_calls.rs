@@ -10,6 +10,7 @@ use std::process::Command;
 /// free of locks and system calls too. The others serve the channels now and then; the last one is little more than the frame of a call.
 const CALLS: &[(&str, &str, f64, bool)] = &[
     ("put", "MPI_Put", 100.0, true),
+    ("put_100th", "MPI_Put in the 100th window", 100.0, true),
     ("get", "MPI_Get", 100.0, true),
     ("accumulate", "MPI_Accumulate", 210.0, true),
     ("get_accumulate", "MPI_Get_accumulate", 260.0, true),

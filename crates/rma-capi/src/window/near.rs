@@ -1,25 +1,32 @@
-//! The direct paths of a program's first windows, where one look at the handle finds what a call on mapped memory needs.
+//! The direct paths of a program's windows, where one look at the handle finds what a call on mapped memory needs.
+//!
+//! Each index that a window can have has a place, so all windows of a program are as fast as its first. Places that were never used are
+//! no memory: pages of zeros that the system has yet to give.
 //!
 //! The table of windows ([`super::WINDOWS`]) has the objects, and each call that finds nothing here goes there. A place here belongs
 //! to the slot of the same index there. Invariant: while a place has a handle, its window is in the table: entered after it, taken
 //! out before it; and MPI is running and notes no names of calls ([`crate::process::is_unwatched`]), so that nobody has to ask.
 
-use super::object::{WINDOWS, Win, find};
+use super::object::{FIRST_INDEX, WINDOWS, Win, find};
 use crate::abi::MPI_Win;
 use crate::handle::Handle;
 use crate::process::is_unwatched;
 use rma_core::window::DirectPath;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-/// Windows that have a place.
-const PLACES: usize = 64;
+/// Windows that have a place: as many as `RMA_WINDOWS` allows at most.
+const PLACES: usize = 1 << 15;
 
-/// No handle of any place: none has this index. A program may pass anything, a zero too.
-const NOBODY: usize = u32::MAX as usize;
+/// No handle of any place, whose windows have indices from [`FIRST_INDEX`] on. A program may pass anything, a zero too.
+const NOBODY: usize = 0;
 
+/// The place of the lowest index is the first: index 0 has none.
 static NEAR: [Place; PLACES] = [const { Place::empty() }; PLACES];
+
+/// How many of the first places may have a handle.
+static USED: AtomicU32 = AtomicU32::new(0);
 
 /// As long as a cache line, and on one, so that a call reads one.
 #[repr(align(64))]
@@ -44,8 +51,8 @@ impl Place {
 
 /// The direct path of a handle's window, if that has a place here.
 #[inline(always)]
-pub(super) fn find_near(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
-    let place = NEAR.get(win.bits() as u32 as usize)?;
+pub(crate) fn find_near(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
+    let place = place_of(win)?;
     if place.handle.load(Acquire) != win.bits() {
         return None;
     }
@@ -62,6 +69,7 @@ pub(super) fn enter(window: Win) -> Option<MPI_Win> {
     {
         // SAFETY: the index is this window's, whose handle nobody has yet, and the one before has left the place.
         unsafe { *place.path.get() = MaybeUninit::new(window.inner.direct_path()) };
+        USED.fetch_max(handle.bits() as u32 - FIRST_INDEX + 1, Relaxed);
         place.handle.store(handle.bits(), Release);
     }
     Some(handle)
@@ -79,9 +87,12 @@ pub(crate) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
 
 /// MPI ends: windows that were not freed are found in the table alone.
 pub(crate) fn close() {
-    NEAR.iter().for_each(|place| place.handle.store(NOBODY, Release));
+    // Places behind these stay untouched: a store would have the system give their memory.
+    let used = NEAR.iter().take(USED.load(Relaxed) as usize);
+    used.for_each(|place| place.handle.store(NOBODY, Release));
 }
 
+#[inline(always)]
 fn place_of(handle: MPI_Win) -> Option<&'static Place> {
-    NEAR.get(handle.bits() as u32 as usize)
+    NEAR.get((handle.bits() as u32).wrapping_sub(FIRST_INDEX) as usize)
 }
