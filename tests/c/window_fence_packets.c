@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     char text[MPI_MAX_ERROR_STRING] = "";
     long *memory = NULL;
     MPI_Win win = MPI_WIN_NULL;
-    setenv("RMA_FENCE_PACKETS", is_last ? "0" : "1", 1);
+    setenv("RMA_FENCE_PACKETS", is_last ? "0" : "2", 1);
     check_begin(&argc, &argv);
     check_errors_return();
     DOING("MPI_Win_allocate");
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     FAILS(code, MPI_ERR_OTHER);
     CHECK(win == MPI_WIN_NULL);
     MPI_Error_string(code, text, &length);
-    CHECK(strstr(text, is_last ? "RMA_FENCE_PACKETS is 0 on this rank and 1" : "RMA_FENCE_PACKETS is 1 on this rank") != NULL);
+    CHECK(strstr(text, is_last ? "RMA_FENCE_PACKETS is 0 on this rank and 2" : "RMA_FENCE_PACKETS is 2 on this rank") != NULL);
     FAILS(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_OTHER);
     CHECK(win == MPI_WIN_NULL);
     OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &win));

@@ -60,7 +60,7 @@ pub(crate) fn engine(random: &mut Random, pools: Pools) -> EngineConfig {
         slots,
         // These follow another draw, so that the seeds that are kept draw what they did.
         pack_from: slots,
-        fence_packets: slots != 1,
+        fence_packets: [0, 2, 8][usize::from(slots > 1) + usize::from(slots > 2)],
         op_pool_window: op_window,
         op_pool_global: op_global,
         target_pool_window: target_window,

@@ -47,7 +47,7 @@ pub const PATHS: [Path; 6] = [
 pub const PURE_PATHS: [Path; 3] = [PATHS[0], PATHS[1], PATHS[3]];
 
 /// Everything that has a size, at its smallest. Limits in time are left alone, except that no wait spins.
-pub const SMALLEST: [(&str, &str); 32] = [
+pub const SMALLEST: [(&str, &str); 34] = [
     ("RMA_SLOTS", "1"),
     ("RMA_OP_POOL_WINDOW", "1"),
     ("RMA_OP_POOL_GLOBAL", "0"),
@@ -57,6 +57,8 @@ pub const SMALLEST: [(&str, &str); 32] = [
     ("RMA_PACK_FROM", "1"),
     ("RMA_LOCK_DATA_BYTES", "0"),
     ("RMA_LOCK_QUEUE_BYTES", "0"),
+    ("RMA_LOCK_DIRECTORY", "1"),
+    ("RMA_ANNOUNCERS", "1"),
     ("RMA_CREDITS", "1"),
     ("RMA_UNIT_BYTES", "16"),
     ("RMA_SHAPE_ENTRIES", "4"),

@@ -49,10 +49,11 @@ impl Setup {
         setup
     }
 
-    /// Two ranks per node: a mix of both.
+    /// Two ranks per node: a mix of both, with fences by a word from each to each.
     pub fn mixed(ranks: u32) -> Self {
         let mut setup = Self::packets(ranks);
         setup.sim.ranks_per_node = 2;
+        setup.engine.fence_packets = ranks.into();
         setup
     }
 
@@ -69,7 +70,9 @@ impl Setup {
             target_pool_global: 0,
             piggyback_threshold: 0,
             pack_from: 1,
-            fence_packets: false,
+            fence_packets: if nodes == 2 { self.ranks.into() } else { 0 },
+            lock_directory: 1,
+            announcers: 1,
             lock_data_bytes: 1,
             lock_queue_bytes: 1,
             credits: 1,

@@ -18,6 +18,8 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("RMA_PACK_FROM", "1"),
     ("RMA_LOCK_DATA_BYTES", "0"),
     ("RMA_LOCK_QUEUE_BYTES", "0"),
+    ("RMA_LOCK_DIRECTORY", "1"),
+    ("RMA_ANNOUNCERS", "1"),
     ("RMA_CREDITS", "1"),
     ("RMA_UNIT_BYTES", "16"),
     ("RMA_SHAPE_ENTRIES", "4"),
@@ -55,6 +57,8 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
 pub(crate) const LEFT_ALONE: &[&str] = &[
     // Programs of the tests have more than one, and an error is all that comes of fewer.
     "RMA_WINDOWS",
+    // How fences meet, not how much they hold.
+    "RMA_FENCE_PACKETS",
     // How the ranks lie, not how much they hold.
     "RMA_RANKS_PER_NODE",
     // A buffer of the system's smallest size: once small segments have taken their share of it, the window that it can offer is

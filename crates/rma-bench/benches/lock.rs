@@ -1,7 +1,8 @@
 //! The lock word: without company, and between two threads.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use rma_core::control::{CONTROL_LEN, ControlBlock, Holder, LockKind, LockRequest};
+use rma_core::config::EngineConfig;
+use rma_core::control::{ControlBlock, ControlShape, Holder, LockKind, LockRequest};
 use rma_core::ids::Peer;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -10,9 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 mod support;
 
 fn block() -> ControlBlock {
-    let memory = support::memory(CONTROL_LEN);
+    let shape = ControlShape::of(&EngineConfig::default());
+    let memory = support::memory(shape.control_len());
     memory.clear();
-    ControlBlock::new(memory).expect("a page is long and aligned enough")
+    ControlBlock::new(memory, shape).expect("a page is long and aligned enough")
 }
 
 fn holder(peer: u32) -> Holder {

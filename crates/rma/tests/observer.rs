@@ -477,7 +477,7 @@ fn assert_reports(cases: &[(&'static str, Variables, &'static str)]) {
 }
 
 const PACKETS: Variables = &[("RMA_CHANNEL", "tcp")];
-const WORDS: Variables = &[("RMA_CHANNEL", "tcp"), ("RMA_FENCE_PACKETS", "1")];
+const WORDS: Variables = &[("RMA_CHANNEL", "tcp"), ("RMA_FENCE_PACKETS", "2")];
 const BARRIER: Variables = &[("RMA_CHANNEL", "tcp"), ("RMA_FENCE_PACKETS", "0")];
 const RINGS: Variables = &[("RMA_CHANNEL", "shm")];
 

@@ -6,7 +6,7 @@ use rma_core::ErrorClass;
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::ids::{Disp, Rank};
-use rma_core::window::{Origin, TargetArea};
+use rma_core::window::{Origin, Sync, TargetArea};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, local, refused, run};
 
@@ -39,6 +39,74 @@ fn post_start_complete_and_wait_take_no_step_of_the_engine() {
         let taken = steps(&world, rank) - before[rank as usize];
         assert!(taken < FEW, "rank {rank}: {taken} steps in {ROUNDS} epochs");
     }
+}
+
+#[test]
+fn groups_of_any_size_take_no_step_of_the_engine() {
+    const RANKS: u32 = 9;
+    let world = Stepped::new(&Setup::direct(RANKS), 35);
+    let windows = world.allocate(u64::from(RANKS));
+    let others = |me: u32| (0..RANKS).filter(|rank| *rank != me).map(Rank).collect::<Vec<_>>();
+    let before: Vec<_> = (0..RANKS).map(|rank| steps(&world, rank)).collect();
+    let rounds = ROUNDS / 2;
+    for round in 1..=rounds {
+        for me in 0..RANKS {
+            windows[me as usize].post_to(&others(me), Assert::NONE).unwrap();
+        }
+        for me in 0..RANKS {
+            let (window, value) = (&windows[me as usize], [round]);
+            window.start(&others(me), Assert::NONE).unwrap();
+            for target in others(me) {
+                window.put(from(&value), target, Disp(u64::from(me))).unwrap();
+            }
+            window.complete().unwrap();
+        }
+        for me in 0..RANKS {
+            windows[me as usize].wait().unwrap();
+        }
+    }
+    for (rank, before) in before.into_iter().enumerate() {
+        let taken = steps(&world, rank as u32) - before;
+        // Four calls in each round.
+        assert!(taken < rounds / 2, "rank {rank}: {taken} steps in {rounds} epochs");
+        for other in others(rank as u32) {
+            assert_eq!(local(&windows[rank], other.0 as usize), rounds);
+        }
+    }
+}
+
+#[test]
+fn nobody_leaves_a_fence_of_words_before_what_others_have_sent_is_there() {
+    let mut setup = Setup::packets(3);
+    setup.engine.fence_packets = 3;
+    let world = Stepped::new(&setup, 36);
+    let windows = world.allocate(4);
+    let finish_all = |fences: &mut [(usize, Sync)]| {
+        let mut waits: Vec<_> = fences.iter_mut().collect();
+        world.until("a fence", || {
+            waits.retain_mut(|(rank, fence)| !windows[*rank].poll_sync(fence).unwrap());
+            waits.is_empty()
+        });
+    };
+    finish_all(&mut [0, 1, 2].map(|rank| (rank, windows[rank].begin_fence(Assert::NONE).unwrap())));
+    // Rank 1 has come to the next fence, and told so, and then looks at nothing.
+    let mut first = [(1, windows[1].begin_fence(Assert::NONE).unwrap())];
+    for _ in 0..50 {
+        world.pump_only(|rank| rank == 1);
+        assert!(!windows[1].poll_sync(&mut first[0].1).unwrap());
+    }
+    windows[0].put(from(&[7]), Rank(1), Disp(0)).unwrap();
+    let mut others = [0, 2].map(|rank: usize| (rank, windows[rank].begin_fence(Assert::NONE).unwrap()));
+    for _ in 0..300 {
+        world.pump_only(|rank| rank != 1);
+        for (rank, fence) in &mut others {
+            assert!(!windows[*rank].poll_sync(fence).unwrap(), "rank {rank} may look at rank 1 now");
+        }
+    }
+    assert_eq!(local(&windows[1], 0), 0);
+    let all = first.into_iter().chain(others);
+    finish_all(&mut all.collect::<Vec<_>>());
+    assert_eq!(local(&windows[1], 0), 7);
 }
 
 #[test]

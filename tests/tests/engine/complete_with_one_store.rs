@@ -68,6 +68,44 @@ impl Scene {
 }
 
 #[test]
+fn the_only_store_to_each_of_many_is_the_word_of_complete() {
+    const TARGETS: [u32; 4] = [1, 2, 3, 4];
+    let scene = Scene::new(&Setup::direct(5), 8);
+    TARGETS.iter().for_each(|target| scene.first(*target, 0));
+    let group = TARGETS.map(Rank);
+    for at in 1..6u64 {
+        let before = scene.sent(0);
+        let post = |target: u32| {
+            scene.post(target as usize);
+            scene.world.settle();
+        };
+        TARGETS[..3].iter().for_each(|target| post(*target));
+        scene.finish(0, "start", scene.window(0).begin_start(&group, Assert::NONE)).unwrap();
+        // A store to each, or to none of the last ones.
+        for target in &TARGETS[..if at % 2 == 0 { 4 } else { 2 }] {
+            scene.window(0).put(from(one_more(at)), Rank(*target), Disp(at)).unwrap();
+        }
+        let late = at % 3 == 0;
+        if !late {
+            post(TARGETS[3]);
+        }
+        let mut complete = scene.window(0).begin_complete().unwrap();
+        if late {
+            assert!(!scene.window(0).poll_sync(&mut complete).unwrap(), "rank 4 has not posted");
+            post(TARGETS[3]);
+        }
+        // No step of the engine: the word leaves within the call.
+        assert!(scene.window(0).poll_sync(&mut complete).unwrap());
+        assert_eq!(scene.sent(0) - before, 4, "round {at}");
+        for target in TARGETS {
+            scene.wait(target as usize);
+            let stored = if at % 2 == 0 || target <= 2 { at + 1 } else { 0 };
+            assert_eq!(local(scene.window(target as usize), at as usize), stored, "rank {target}");
+        }
+    }
+}
+
+#[test]
 fn the_only_store_of_an_epoch_is_the_word_of_complete() {
     let scene = Scene::new(&Setup::direct(2), 1);
     scene.first(1, 0);

@@ -378,3 +378,41 @@ fn the_death_of_a_target_is_told_by_unlock_all_and_the_others_locks_go_back() {
         assert!(world.is_free(window(&windows, 2), 2), "the lock of who lives is free");
     }
 }
+
+/// What a call answers that goes by without a poll, once `polls` has let it.
+fn now<T>(mut call: impl FnMut() -> Option<T>, polls: impl Fn()) -> T {
+    for _ in 0..100 {
+        if let Some(answer) = call() {
+            return answer;
+        }
+        polls();
+    }
+    panic!("the call has not gone by in 100 tries")
+}
+
+#[test]
+fn locks_taken_in_vain_go_back_and_who_waits_is_rung_by_a_caller_without_a_frame() {
+    let world = Stepped::new(&Setup::direct(3), 61);
+    let windows = world.allocate(2);
+    let path = windows[0].direct_path();
+    windows[1].lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+    let lock_and_unlock = || {
+        windows[0].lock(Exclusive, Rank(2), Assert::NONE).unwrap();
+        windows[0].unlock(Rank(2)).unwrap();
+    };
+    let held = now(|| path.lock_all_now(), lock_and_unlock).unwrap_err();
+    let mut waiting = windows[2].begin_lock(Exclusive, Rank(0), Assert::NONE).unwrap();
+    assert!(!windows[2].poll_sync(&mut waiting).unwrap(), "the lock of rank 0 is held until it is given back");
+    windows[0].give_back(held);
+    world.finish(&windows[2], "lock", waiting).unwrap();
+    windows[2].unlock(Rank(0)).unwrap();
+    windows[1].unlock(Rank(1)).unwrap();
+    now(|| path.lock_all_now(), lock_and_unlock).unwrap();
+    let mut waiting = windows[2].begin_lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+    assert!(!windows[2].poll_sync(&mut waiting).unwrap());
+    let released = now(|| path.unlock_all_now(), || windows[0].flush_all().unwrap()).unwrap_err();
+    windows[0].end_unlock_all(released);
+    world.finish(&windows[2], "lock", waiting).unwrap();
+    windows[2].unlock(Rank(1)).unwrap();
+    assert!((0..3).all(|rank| world.is_free(&windows[1], rank)));
+}

@@ -182,8 +182,21 @@ fn fence_acknowledges_once_per_target() {
     let of_four = [(1, 1), (3, 1), (1, 3), (5, 3), (20, 2)];
     fences_cost(&Setup::packets(4), &of_four, &|n, k| (n * k + k, 2 * n));
     let mut setup = Setup::packets(2);
-    setup.engine.fence_packets = false;
+    setup.engine.fence_packets = 0;
     fences_cost(&setup, &[(1, 1), (3, 1)], &|n, k| (n * k + k, 2 * n));
+}
+
+#[test]
+fn a_fence_of_more_ranks_that_tell_each_other_is_a_word_to_each_besides() {
+    for ranks in [3, 5] {
+        let mut setup = Setup::packets(ranks);
+        let words = u64::from(ranks * (ranks - 1));
+        setup.engine.fence_packets = u64::from(ranks);
+        fences_cost(&setup, &[(1, 1), (3, 2)], &|n, k| (n * k + k + words, 2 * n + words));
+        // One rank more than may: by the host's barrier.
+        setup.engine.fence_packets -= 1;
+        fences_cost(&setup, &[(1, 1), (3, 2)], &|n, k| (n * k + k, 2 * n));
+    }
 }
 
 /// Checks what `budgets` says of a fence behind `n` puts to each of `k` targets, and of one behind `n` gets from one.

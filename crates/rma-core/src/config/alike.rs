@@ -6,14 +6,16 @@
 use super::EngineConfig;
 
 /// A variable, and the lowest of its bits in the word.
-const FIELDS: [(&str, u32); 2] = [("RMA_FENCE_PACKETS", 0), ("RMA_WINDOWS", 1)];
+const FIELDS: [(&str, u32); 4] =
+    [("RMA_FENCE_PACKETS", 0), ("RMA_WINDOWS", 11), ("RMA_LOCK_DIRECTORY", 27), ("RMA_ANNOUNCERS", 40)];
 /// Behind the last field.
-const END: u32 = 17;
+const END: u32 = 49;
 
 impl EngineConfig {
     /// What must be the same in all processes.
     pub(crate) fn alike(&self) -> u64 {
-        u64::from(self.fence_packets) | self.windows << FIELDS[1].1
+        let values = [self.fence_packets, self.windows, self.lock_directory, self.announcers];
+        FIELDS.iter().zip(values).fold(0, |word, ((_, at), value)| word | value << at)
     }
 }
 
@@ -38,13 +40,21 @@ mod tests {
     #[test]
     fn the_number_that_differs_is_named_with_both_values() {
         let ours = EngineConfig::default();
-        let [fences, windows, most] = [(false, 2048), (true, 7), (true, 1 << 15)]
+        let [fences, windows, most] = [(1024, 2048), (2, 7), (2, 1 << 15)]
             .map(|(fence_packets, windows)| EngineConfig { fence_packets, windows, ..ours.clone() }.alike());
         let ours = ours.alike();
         assert_eq!(difference(ours, ours, ours), None);
         let says = |least, greatest| difference(ours, least, greatest).unwrap();
-        assert!(says(fences, ours).starts_with("RMA_FENCE_PACKETS is 1 on this rank and 0 on another one"));
+        assert!(
+            says(fences, ours).starts_with("RMA_FENCE_PACKETS is 2 on this rank and 1024 on another one")
+        );
         assert!(says(windows, ours).starts_with("RMA_WINDOWS is 2048 on this rank and 7 on another one"));
+        for (other, name) in [
+            (EngineConfig { lock_directory: 4096, ..EngineConfig::default() }, "RMA_LOCK_DIRECTORY is 16 "),
+            (EngineConfig { announcers: 256, ..EngineConfig::default() }, "RMA_ANNOUNCERS is 8 "),
+        ] {
+            assert!(says(ours, other.alike()).starts_with(name));
+        }
         assert!(says(ours, most).starts_with("RMA_WINDOWS is 2048 on this rank and 32768 on another one"));
     }
 }

@@ -43,14 +43,22 @@ crate::variables! {
         lock_queue_bytes: u64 = 65536u64, "RMA_LOCK_QUEUE_BYTES", Bytes, 0..=1 << 30,
             "operation data that one window keeps for origins waiting for its lock; past it the origins send again",
             "sixteen full lock packets";
+        /// Entries of the directory of each lock's waiting line.
+        lock_directory: u64 = 16u64, "RMA_LOCK_DIRECTORY", Count, 1..=4096,
+            "waiters of one lock in mapped memory that a release can wake alone; with more it wakes all; the same in all processes",
+            "more than the processes of a usual node; two cache lines for each window and rank";
+        /// Threads of a process that announce what they change.
+        announcers: u64 = 8u64, "RMA_ANNOUNCERS", Count, 1..=256,
+            "threads of a process that change words of mapped memory without locking a stripe of the window; the same in all processes",
+            "a cache line for each window and rank, and four of notes";
         /// Get-like requests under way to one target.
         credits: u64 = 64u64, "RMA_CREDITS", Count, 1..=1 << 20,
             "requests with a data reply that one origin may have under way to one target on one window",
             "bounds the replies a target keeps, and covers a round trip at full rate";
-        /// Whether the two ranks of a window tell each other of their fences by packets.
-        fence_packets: bool = true, "RMA_FENCE_PACKETS", Switch, (),
-            "1: two far ranks tell each other by a packet that they have come to a fence; 0: they acknowledge and use the host's barrier, as more ranks do",
-            "one way instead of three, for no more packets";
+        /// Most ranks of a window that tell each other of their fences by packets.
+        fence_packets: u64 = 2u64, "RMA_FENCE_PACKETS", Count, 0..=1024,
+            "most ranks of a window that do not all map each other and tell each other of their fences, a packet to each; more meet by the host's barrier",
+            "two ranks need no acknowledgement then: one way instead of three, for no more packets";
         /// Longest piece of a streamed operation.
         unit_bytes: u64 = 262_144u64, "RMA_UNIT_BYTES", Bytes, 16..=1 << 26,
             "accumulates longer than this travel and apply piece by piece",

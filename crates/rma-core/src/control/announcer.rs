@@ -1,19 +1,22 @@
 //! Which of the words for announcements a thread uses: one that no other thread of the process uses at the same time.
 //!
-//! The words are lent to threads for as long as they live, whatever the window; threads past their number have none, and lock
-//! instead. This is a fact of the process and its threads, so it is the process's and not an engine's.
+//! The words are lent to threads for as long as they live, whatever the window; threads past their number (`RMA_ANNOUNCERS`) have none,
+//! and lock instead. This is a fact of the process and its threads, so it is the process's and not an engine's.
 //!
 //! A thread finds its word by the address that the processor keeps for it: in a shared library a variable of the thread's own
 //! would cost each step a call of the loader.
 
-use super::bulk::ANNOUNCERS;
+use super::layout::MOST_ANNOUNCERS;
 use super::thread_address;
 use crate::fork;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 /// The address of the thread that has the word; 0 for none.
-static OWNERS: [AtomicUsize; ANNOUNCERS] = [const { AtomicUsize::new(0) }; ANNOUNCERS];
+static OWNERS: [AtomicUsize; MOST_ANNOUNCERS] = [const { AtomicUsize::new(0) }; MOST_ANNOUNCERS];
+
+/// How many are lent: the most that an engine of the process has asked for.
+static LENT: AtomicUsize = AtomicUsize::new(1);
 
 thread_local! {
     /// Gives the word back at the thread's end, before another thread can have its address.
@@ -31,6 +34,11 @@ impl Drop for Loan {
     }
 }
 
+/// Lends so many words at least.
+pub(super) fn lend(words: usize) {
+    LENT.fetch_max(words.min(MOST_ANNOUNCERS), Relaxed);
+}
+
 /// The calling thread's word; `None` when all are lent.
 #[inline]
 pub(super) fn own_word() -> Option<usize> {
@@ -46,7 +54,11 @@ fn find(thread: usize) -> Option<usize> {
 
 /// A thread's own word does not change but by itself, so a relaxed look is enough.
 fn word_of(thread: usize) -> Option<usize> {
-    OWNERS.iter().position(|owner| owner.load(Relaxed) == thread)
+    lent().iter().position(|owner| owner.load(Relaxed) == thread)
+}
+
+fn lent() -> &'static [AtomicUsize] {
+    &OWNERS[..LENT.load(Relaxed).min(MOST_ANNOUNCERS)]
 }
 
 #[cold]
@@ -57,7 +69,7 @@ fn borrow(thread: usize) -> Option<usize> {
     let takes = |owner: &AtomicUsize| {
         owner.load(Relaxed) == 0 && owner.compare_exchange(0, thread, Acquire, Relaxed).is_ok()
     };
-    let word = OWNERS.iter().position(takes)?;
+    let word = lent().iter().position(takes)?;
     // A thread that is at its end already has nobody to give the word back.
     if LOAN.try_with(|_| {}).is_err() {
         drop(Loan);
@@ -79,6 +91,7 @@ mod tests {
 
     #[test]
     fn no_two_living_threads_have_one_word_and_the_dead_give_theirs_back() {
+        lend(8);
         // Other tests' threads have some; more rounds than words show that words come back.
         for _ in 0..50 {
             let (begun, done) = (Barrier::new(12), Barrier::new(12));
@@ -116,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_thread_at_its_end_leaves_no_word_lent() {
-        for _ in 0..4 * ANNOUNCERS {
+        for _ in 0..32 {
             let address = std::thread::spawn(|| {
                 LATE.with(|_| {});
                 own_word();

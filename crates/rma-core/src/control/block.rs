@@ -1,20 +1,22 @@
 //! The view over shared control memory; the one file of this module, tests apart, with `unsafe`.
 //!
-//! Invariant: the pointer of a [`ControlBlock`] is aligned and leads to `CONTROL_LEN` bytes that the span's maker promised
-//! to keep mapped; every field of [`Fields`] is atomic, so a shared reference to it asserts nothing about its value.
+//! Invariant: the pointer of a [`ControlBlock`] is aligned and leads to as many bytes as its shape says, which the span's maker promised
+//! to keep mapped; every field of [`Fields`] and each element of the parts behind it is atomic, so a shared reference to it asserts
+//! nothing about its value.
 
-use super::bulk::{ANNOUNCERS, Bulk, clear_announcements};
+use super::bulk::{Bulk, clear_announcements};
 use super::cells::Stand;
 use super::exclusion::UnalignedExclusion;
-use super::layout::{CONTROL_LEN, Fields};
-use super::lock::{Attempt, Grant, NotHeld, Ticket, Wake};
+use super::layout::{ControlShape, Fields};
+use super::lock::{Attempt, Grant, Lock, NotHeld, Wake};
 use super::marks::Marks;
 use super::meeting;
-use super::notes::{Notes, name_of};
+use super::notes::{Notes, Slot, name_of};
 use super::recovery::OfEngine;
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::state::{Holder, LockRequest, LockState};
+use super::ticket::Ticket;
 use super::unfinished::{List, Unfinished};
 use crate::host::Vitals;
 use crate::ids::{LockKind, Peer, Rank};
@@ -31,6 +33,28 @@ const IS_MAPPED: u64 = 2;
 #[derive(Clone, Copy, Debug)]
 pub struct ControlBlock {
     fields: *const Fields,
+    shape: ControlShape,
+}
+
+/// One of the parts behind the fields, as long-lived as the block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<T> {
+    first: *const T,
+    len: usize,
+}
+
+// SAFETY: as for `ControlBlock`: only types of atomics are in a part.
+unsafe impl<T: Sync> Send for Part<T> {}
+// SAFETY: as for `ControlBlock`.
+unsafe impl<T: Sync> Sync for Part<T> {}
+
+impl<T> Part<T> {
+    #[inline]
+    pub(super) fn get(&self) -> &[T] {
+        // SAFETY: `ControlBlock::part` has made it of bytes within the block, of which `ControlBlock::new` has checked alignment and
+        // length; the rest as in `ControlBlock::fields`.
+        unsafe { std::slice::from_raw_parts(self.first, self.len) }
+    }
 }
 
 /// What one process is to the lock of one rank: a word in its control memory that only it writes, as long-lived as that
@@ -46,8 +70,8 @@ unsafe impl Sync for LockCell {}
 impl LockCell {
     /// In the control memory of a process, the cell for the lock of the rank at this place among those of the node; `None` when
     /// it has none for so many, or is not aligned.
-    pub(crate) fn new(control: WriteSpan, place: usize) -> Option<Self> {
-        let start = CONTROL_LEN.checked_add(place.checked_mul(size_of::<AtomicU64>())?)?;
+    pub(crate) fn new(control: WriteSpan, shape: ControlShape, place: usize) -> Option<Self> {
+        let start = shape.control_len().checked_add(place.checked_mul(size_of::<AtomicU64>())?)?;
         let is_there = start.checked_add(size_of::<AtomicU64>())? <= control.len();
         let cell = control.as_mut_ptr().cast_const().wrapping_add(start).cast::<AtomicU64>();
         (is_there && cell.is_aligned()).then_some(Self(cell))
@@ -103,11 +127,16 @@ pub struct Published {
 }
 
 impl ControlBlock {
-    /// The block at the start of `control`, zeroed when it was made; `None` when the span is shorter than [`CONTROL_LEN`]
-    /// or not aligned to 64 bytes.
-    pub fn new(control: WriteSpan) -> Option<Self> {
+    /// The block at the start of `control`, zeroed when it was made; `None` when the span is shorter than
+    /// [`ControlShape::control_len`] or not aligned to 64 bytes.
+    pub fn new(control: WriteSpan, shape: ControlShape) -> Option<Self> {
         let fields = control.as_mut_ptr().cast_const().cast::<Fields>();
-        (control.len() >= CONTROL_LEN && fields.is_aligned()).then_some(Self { fields })
+        (control.len() >= shape.control_len() && fields.is_aligned()).then_some(Self { fields, shape })
+    }
+
+    /// What it has room for.
+    pub(super) fn shape(&self) -> ControlShape {
+        self.shape
     }
 
     /// Takes the lock as [`ControlBlock::try_acquire`] does, for this process itself, whose cell it is.
@@ -178,12 +207,18 @@ impl ControlBlock {
     /// and it has to be tried again. Everybody has to be rung then. Called by the engine of the lock's owner.
     pub(crate) fn recount(&self, living: &Living<'_>, engine: &OfEngine) -> Option<Vec<Ticket>> {
         let cells = living.cells.iter().map(LockCell::get);
-        self.fields().lock.recount(cells, living.ranks, engine, living.owner, living.is_dead)
+        self.lock().recount(cells, living.ranks, engine, living.owner, living.is_dead)
     }
 
     #[inline]
     fn stand<'a>(&'a self, cell: &'a LockCell) -> Stand<'a> {
-        Stand { lock: &self.fields().lock, cell: cell.get() }
+        Stand { lock: self.lock(), cell: cell.get() }
+    }
+
+    #[inline]
+    fn lock(&self) -> Lock<'_> {
+        let slots = self.slice(ControlShape::DIRECTORY_AT, self.shape.directory());
+        Lock { fields: &self.fields().lock, slots }
     }
 
     /// Takes the lock if that overtakes nobody (see [`LockRequest`]): one step on the lock word. `false` changes nothing.
@@ -199,7 +234,7 @@ impl ControlBlock {
 
     /// [`ControlBlock::try_acquire`] for one who can be told that a process had died with the lock.
     pub(crate) fn attempt(&self, request: LockRequest, holder: Holder) -> Attempt {
-        self.fields().lock.try_acquire(request, holder)
+        self.lock().try_acquire(request, holder)
     }
 
     /// The next who gets the lock is to hear that a process had died with it.
@@ -215,12 +250,12 @@ impl ControlBlock {
     /// [`ControlBlock::join`] on behalf of an origin that does not map this block: the lock will be `holder`'s, and `ring`
     /// is the process to wake when the turn comes.
     pub fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
-        self.fields().lock.join_for(request, holder, ring)
+        self.lock().join_for(request, holder, ring)
     }
 
     /// Joins the line with a ticket that was made while the lock was frozen ([`Ticket::is_outside`]), if it is not any more.
     pub(crate) fn join_again(&self, ticket: Ticket) -> Ticket {
-        self.fields().lock.join_again(ticket)
+        self.lock().join_again(ticket)
     }
 
     /// Takes the lock if it is this ticket's turn.
@@ -228,7 +263,7 @@ impl ControlBlock {
     /// # Errors
     /// The ticket, when it has to wait on.
     pub fn try_turn(&self, ticket: Ticket) -> Result<Grant, Ticket> {
-        self.fields().lock.try_turn(ticket)
+        self.lock().try_turn(ticket)
     }
 
     /// As [`ControlBlock::try_turn`], at time `now` of the node, also for a ticket that may pass the line.
@@ -236,7 +271,7 @@ impl ControlBlock {
     /// # Errors
     /// As [`ControlBlock::try_turn`]; [`Ticket::due`] says when the ticket has to be tried again though nobody rings.
     pub fn try_pass(&self, ticket: Ticket, now: Duration) -> Result<Grant, Ticket> {
-        self.fields().lock.try_pass(ticket, now)
+        self.lock().try_pass(ticket, now)
     }
 
     /// Whether a ticket is the first in line: the next release is for it.
@@ -250,7 +285,7 @@ impl ControlBlock {
     /// When the process does not hold the lock exclusively, or nobody holds it shared; nothing is changed then.
     #[inline]
     pub fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
-        self.fields().lock.release(kind, holder)
+        self.lock().release(kind, holder)
     }
 
     /// Releases a lock that nobody else holds or waits for, so that nobody is to be rung; `false`, and nothing done, when it is
@@ -363,9 +398,12 @@ impl ControlBlock {
     }
 
     /// The words in which the owner's threads announce steps.
-    #[inline]
-    pub(super) fn announcements(&self) -> &[AtomicU64; ANNOUNCERS] {
-        &self.fields().announced.0
+    pub(super) fn announced(&self) -> Part<AtomicU64> {
+        self.part(self.shape.announced_at(), self.shape.announcers())
+    }
+
+    pub(super) fn announcements(&self) -> &[AtomicU64] {
+        self.slice(self.shape.announced_at(), self.shape.announcers())
     }
 
     /// Frees the locks of accumulates on the owner's memory that a process holds, which must be dead: the exclusion and the
@@ -380,15 +418,22 @@ impl ControlBlock {
         clear_announcements(self.announcements());
     }
 
-    /// The notes of the owner's threads.
+    /// The slots in which the owner's threads note what they change.
+    pub(super) fn noted(&self) -> Part<Slot> {
+        self.part(self.shape.notes_at(), self.shape.announcers())
+    }
+
+    /// The count of those that have none.
     #[inline]
-    pub(super) fn notes(&self) -> &Notes {
-        &self.fields().notes
+    pub(super) fn changing_unnoted(&self) -> &AtomicU64 {
+        &self.fields().changing_unnoted.0
     }
 
     /// What the owner, which must be the dead rank, was changing on the memory of a rank; told once.
     pub(crate) fn take_notes(&self, dead: Rank, on: Rank) -> impl Iterator<Item = Unfinished> + '_ {
-        self.notes().take_of_dead(name_of(on), dead)
+        let slots = self.slice(self.shape.notes_at(), self.shape.announcers());
+        let notes = Notes { slots, others: self.changing_unnoted() };
+        notes.take_of_dead(name_of(on), dead)
     }
 
     /// What dead processes have left on the owner's memory.
@@ -396,9 +441,24 @@ impl ControlBlock {
         &self.fields().unfinished
     }
 
+    /// The part of so many elements that begins at this byte, as the shape says.
+    #[inline]
+    fn part<T>(&self, at: usize, len: usize) -> Part<T> {
+        debug_assert!(at + len * size_of::<T>() <= self.shape.control_len());
+        Part { first: self.fields.cast::<u8>().wrapping_add(at).cast(), len }
+    }
+
+    /// The same, for as long as this view is borrowed.
+    #[inline]
+    fn slice<T>(&self, at: usize, len: usize) -> &[T] {
+        let Part { first, len } = self.part::<T>(at, len);
+        // SAFETY: as in `Part::get`.
+        unsafe { std::slice::from_raw_parts(first, len) }
+    }
+
     #[inline]
     fn fields(&self) -> &Fields {
-        // SAFETY: `new` has checked alignment and length (`Fields` is not longer than `CONTROL_LEN`); the span's maker
+        // SAFETY: `new` has checked alignment and length (no shape is shorter than `Fields`); the span's maker
         // promised that the memory stays mapped while parts of the span are used and that no reference to plain bytes
         // of it exists. Other processes may write it at any time, which atomics allow; any bits are valid.
         unsafe { &*self.fields }

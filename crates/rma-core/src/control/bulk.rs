@@ -46,9 +46,6 @@ use crate::host::Barriers;
 /// others wait for about a microsecond.
 pub(super) const CHUNK: usize = 16 << 10;
 
-/// Words in which the threads of a process announce steps: a cache line.
-pub(super) const ANNOUNCERS: usize = if cfg!(all(test, loom)) { 1 } else { 8 };
-
 /// Looks at an announcement before the turn is given up: who made it may be dead. The steps it names are done with locks
 /// and atomic instructions then, which is always right.
 const PATIENCE: u32 = if cfg!(all(test, loom)) { 2 } else { AWAKE };
@@ -125,7 +122,7 @@ impl<'a> Bulk<'a> {
         self,
         name: u64,
         barriers: Barriers,
-        announcements: impl Iterator<Item = &'a [AtomicU64; ANNOUNCERS]>,
+        announcements: impl Iterator<Item = &'a [AtomicU64]>,
     ) {
         let regime = &self.fields.regime.0;
         let mut turned = regime.load(Ordering::Relaxed);
@@ -188,7 +185,7 @@ fn is_gone(word: &AtomicU64, name: u64) -> bool {
 }
 
 /// Takes back everything that a dead process has announced.
-pub(super) fn clear_announcements(words: &[AtomicU64; ANNOUNCERS]) {
+pub(super) fn clear_announcements(words: &[AtomicU64]) {
     for word in words {
         // SYNC POINT announced: as the announcer's own release.
         word.store(0, Ordering::Release);

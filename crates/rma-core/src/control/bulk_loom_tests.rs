@@ -6,7 +6,7 @@
 //! does it schedule fairly: three threads of which two wait for a stripe have runs without end, so turning back, which holds all
 //! stripes, is checked with two threads, and with more in `domain_tests`.
 
-use super::bulk::{ANNOUNCERS, Bulk, CHUNK, Entry};
+use super::bulk::{Bulk, CHUNK, Entry};
 use super::layout::BulkFields;
 use super::shim::{AtomicU64, Ordering::Relaxed};
 use super::state::Holder;
@@ -18,7 +18,7 @@ use loom::sync::Arc;
 struct World {
     fields: BulkFields,
     elements: [AtomicU64; 2],
-    announced: Vec<[AtomicU64; ANNOUNCERS]>,
+    announced: Vec<[AtomicU64; 1]>,
 }
 
 const NAME: u64 = 1;
@@ -65,7 +65,7 @@ impl World {
     fn plain(&self, rank: usize, element: usize) {
         let bulk = self.bulk(rank);
         if !bulk.is_plain() {
-            bulk.turn_to_plain(NAME, Barriers::Even, self.announced.iter());
+            bulk.turn_to_plain(NAME, Barriers::Even, self.announced.iter().map(<[_; 1]>::as_slice));
         }
         self.under_lock(element, &bulk.lock(element * CHUNK, &NOBODY), bulk);
     }

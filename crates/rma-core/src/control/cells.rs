@@ -15,11 +15,11 @@
 //! and nobody waits for anything meanwhile. Otherwise it says what word and line have of this process. The proof is in
 //! [`super::recovery`].
 
-use super::layout::LockFields;
-use super::lock::{Attempt, Grant, NotHeld, Ticket, Wake};
+use super::lock::{Attempt, Grant, Lock, NotHeld, Wake};
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release};
 use super::state::{Holder, LockRequest};
+use super::ticket::Ticket;
 use crate::ids::LockKind;
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ pub(super) fn said(cell: &AtomicU64) -> Said {
 /// A lock, taken by a process in its own name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stand<'a> {
-    pub(super) lock: &'a LockFields,
+    pub(super) lock: Lock<'a>,
     /// This process's cell for it.
     pub(super) cell: &'a AtomicU64,
 }

@@ -1,8 +1,8 @@
 //! The directory of the waiting line: whom to ring for which ticket, so that a release wakes the one whose turn it is. That
 //! is the ticket's holder, or the window's owner for an origin that does not map the block.
 //!
-//! Slot `ticket % SLOTS` holds the ticket's low 32 bits, its kind and whom to ring, written between taking the ticket and
-//! the first try. It is a hint: when more than `SLOTS` requests wait, or the writer has not come so far, the slot shows
+//! Of n slots (`RMA_LOCK_DIRECTORY`), slot `ticket % n` holds the ticket's low 32 bits, its kind and whom to ring, written between taking the ticket and
+//! the first try. It is a hint: when more than n requests wait, or the writer has not come so far, the slot shows
 //! another ticket and the answer is "unknown", upon which everybody is rung. A slot that shows the ticket asked for is
 //! exact: all earlier users of the slot wrote it before they were granted, so it cannot be left over from 2³² tickets ago.
 //!
@@ -13,7 +13,6 @@
 //! +------------------------+-----+----------------+---+
 //! ```
 
-use super::layout::SLOTS;
 use super::shim::{AtomicU64, Ordering};
 use super::state::Holder;
 use crate::ids::LockKind;
@@ -21,16 +20,18 @@ use crate::ids::LockKind;
 const HOLDER_BITS: u64 = (1 << 31) - 1;
 
 /// Says whom to ring for a ticket.
-pub(super) fn enter(slots: &[AtomicU64; SLOTS], ticket: u64, kind: LockKind, ring: Holder) {
+pub(super) fn enter(slots: &[AtomicU64], ticket: u64, kind: LockKind, ring: Holder) {
     let entry = tag(ticket) | ring.code() << 1 | u64::from(kind == LockKind::Shared);
     // SYNC POINT line-entry: read by `find` in the process that wakes.
-    slots[place(ticket)].store(entry, Ordering::Release);
+    if let Some(slot) = slot_of(slots, ticket) {
+        slot.store(entry, Ordering::Release);
+    }
 }
 
 /// Whom to ring for a ticket; `None` when the directory does not know.
-pub(super) fn find(slots: &[AtomicU64; SLOTS], ticket: u64) -> Option<(LockKind, Holder)> {
+pub(super) fn find(slots: &[AtomicU64], ticket: u64) -> Option<(LockKind, Holder)> {
     // SYNC POINT line-entry: written by `enter` in the process that waits.
-    let entry = slots[place(ticket)].load(Ordering::Acquire);
+    let entry = slot_of(slots, ticket)?.load(Ordering::Acquire);
     if entry & tag(u64::MAX) != tag(ticket) {
         return None;
     }
@@ -38,8 +39,8 @@ pub(super) fn find(slots: &[AtomicU64; SLOTS], ticket: u64) -> Option<(LockKind,
     Some((kind, Holder::from_code(entry >> 1 & HOLDER_BITS)?))
 }
 
-fn place(ticket: u64) -> usize {
-    (ticket % SLOTS as u64) as usize
+fn slot_of(slots: &[AtomicU64], ticket: u64) -> Option<&AtomicU64> {
+    slots.get(ticket.checked_rem(slots.len() as u64)? as usize)
 }
 
 fn tag(ticket: u64) -> u64 {

@@ -4,10 +4,11 @@
 //! meet on one element (see [`crate::kernel`]).
 
 use super::announcer;
-use super::block::ControlBlock;
+use super::block::{ControlBlock, Part};
 use super::bulk::{CHUNK, Entry};
 use super::exclusion::UnalignedGuard;
-use super::notes::{Note, is_word, name_of};
+use super::notes::{Note, Notes, Slot, is_word, name_of};
+use super::shim::AtomicU64;
 use super::state::Holder;
 use super::unfinished::OperationKind;
 use crate::fork;
@@ -38,7 +39,10 @@ pub(super) const CALL: &str = "an accumulate or a fetch";
 pub struct Siblings {
     /// The control blocks of all ranks that share the window.
     blocks: Box<[ControlBlock]>,
-    /// This process's own, in which it announces.
+    /// Where this process announces, in its own block.
+    announced: Part<AtomicU64>,
+    /// And where it notes.
+    noted: Part<Slot>,
     own: ControlBlock,
     holder: Holder,
     barriers: Barriers,
@@ -83,10 +87,12 @@ impl Siblings {
         vitals: Vitals,
     ) -> Self {
         own.introduce(holder, vitals.own);
+        announcer::lend(own.shape().announcers());
         // Borrowing a word allocates, which the thread that makes the window need not do in its first accumulate.
         announcer::own_word();
         let (small_runs, stepped) = (AtomicU32::new(0), AtomicUsize::new(0));
-        Self { blocks, own, holder, barriers, vitals, small_runs, stepped }
+        let (announced, noted) = (own.announced(), own.noted());
+        Self { blocks, announced, noted, own, holder, barriers, vitals, small_runs, stepped }
     }
 
     /// Whether the process that holds words with this code has ended, as far as it can be known.
@@ -124,9 +130,9 @@ impl<'a> Domain<'a> {
     /// Announces a step; `None` when it has to lock, as it has to in a forked child, whose threads own no word.
     #[inline]
     fn announce(&self) -> Option<Entry<'a>> {
-        let word = announcer::own_word()?;
+        let word = self.siblings.announced.get().get(announcer::own_word()?)?;
         let bulk = self.ground.control.bulk(self.siblings.holder);
-        bulk.announce(&self.siblings.own.announcements()[word], self.ground.name, self.siblings.barriers)
+        bulk.announce(word, self.ground.name, self.siblings.barriers)
     }
 
     /// Notes that the process is changing these bytes, until what this gives is dropped; those that are one store need no note.
@@ -141,7 +147,9 @@ impl<'a> Domain<'a> {
     /// [`Domain::note`] of `len` bytes from byte `start` of the memory on.
     #[inline]
     pub(crate) fn note_range(&self, kind: OperationKind, start: u64, len: u64) -> Note<'a> {
-        self.siblings.own.notes().begin(self.ground.name, kind, start, len)
+        let siblings = self.siblings;
+        let notes = Notes { slots: siblings.noted.get(), others: siblings.own.changing_unnoted() };
+        notes.begin(self.ground.name, kind, start, len)
     }
 
     fn offset(&self, element: WriteSpan) -> usize {

@@ -1,9 +1,10 @@
 //! Accumulates of many threads on the same elements: small, bulk, unaligned, each in the name of a process of its own or all
 //! in one. Sums are exact.
 
-use super::bulk::{ANNOUNCERS, CHUNK};
+use super::bulk::CHUNK;
 use super::domain::{Domain, Ground, Siblings};
-use super::{CONTROL_LEN, ControlBlock, Holder};
+use super::tests::shape;
+use super::{ControlBlock, ControlShape, Holder};
 use crate::datatype::{BasicType, Layout, Loop, Scatter};
 use crate::host::{Barriers, Vitals};
 use crate::ids::{Peer, Rank};
@@ -23,20 +24,22 @@ pub(super) fn processes(
     barriers: impl Fn(u32) -> Barriers,
 ) -> (Vec<ControlBlock>, Vec<Siblings>) {
     // Whoever waits long asks: of processes that work on none may be said to have ended.
-    processes_of(ranks, barriers, |_| false)
+    processes_of(shape(), ranks, barriers, |_| false)
 }
 
 /// The same, of which that of rank 2 has ended, and nobody but who waits will ever find out.
 fn processes_without_the_last() -> (Vec<ControlBlock>, Vec<Siblings>) {
-    processes_of(3, |_| Barriers::Even, |vital| vital == 102)
+    processes_of(shape(), 3, |_| Barriers::Even, |vital| vital == 102)
 }
 
 fn processes_of(
+    shape: ControlShape,
     ranks: u32,
     barriers: impl Fn(u32) -> Barriers,
     has_ended: fn(u64) -> bool,
 ) -> (Vec<ControlBlock>, Vec<Siblings>) {
-    let blocks: Vec<_> = (0..ranks).map(|_| ControlBlock::new(memory(CONTROL_LEN)).unwrap()).collect();
+    let blocks: Vec<_> =
+        (0..ranks).map(|_| ControlBlock::new(memory(shape.control_len()), shape).unwrap()).collect();
     let siblings = (0..ranks).map(|rank| {
         let vitals = Vitals { own: u64::from(rank) + 100, has_ended };
         Siblings::new(blocks.clone().into(), blocks[rank as usize], holder(rank), barriers(rank), vitals)
@@ -119,8 +122,12 @@ fn round(work: u32, domain: &Domain<'_>, target: WriteSpan, ones: &[u8], round: 
 }
 
 fn mix(ranks: u32, threads: u32, barriers: impl Fn(u32) -> Barriers) {
+    mix_in(shape(), ranks, threads, barriers);
+}
+
+fn mix_in(shape: ControlShape, ranks: u32, threads: u32, barriers: impl Fn(u32) -> Barriers) {
     const ROUNDS: usize = if cfg!(miri) { 1 } else { 60 };
-    let (blocks, siblings) = processes(ranks, barriers);
+    let (blocks, siblings) = processes_of(shape, ranks, barriers, |_| false);
     // Three chunks, which begin in the middle of the first.
     let len = 3 * CHUNK;
     let all = memory(len + CHUNK);
@@ -150,7 +157,9 @@ fn small_and_bulk_accumulates_of_several_processes_are_not_lost() {
 
 #[test]
 fn threads_of_one_process_announce_apart_and_those_without_a_word_lock() {
-    mix(1, 2 * ANNOUNCERS as u32 + 2, |_| Barriers::Even);
+    mix(1, 2 * shape().announcers() as u32 + 2, |_| Barriers::Even);
+    mix_in(ControlShape::new(1, 1), 2, 6, |_| Barriers::Even);
+    mix_in(ControlShape::new(1, 40), 1, 20, |_| Barriers::Even);
 }
 
 #[test]

@@ -3,21 +3,84 @@
 //! Hot words have cache lines of their own: the head of the line is polled by everybody who waits and must not move with
 //! each change of the lock word or each newcomer at the tail.
 
-use super::bulk::ANNOUNCERS;
-use super::notes::Notes;
+//!
+//! ```text
+//! +--------+-----------+---------------+-------+-------+
+//! | Fields | directory | announcements | notes | cells |
+//! +--------+-----------+---------------+-------+-------+
+//! ```
+//!
+//! How long the parts behind the fields are is configured ([`ControlShape`]), but for the cells, of which each rank of the node has one.
+
+use super::notes::Slot;
 use super::shim::AtomicU64;
 use super::unfinished::List;
+use crate::config::EngineConfig;
 
-/// Bytes of control memory for one window at one target, without cells ([`super::cells`]).
-pub const CONTROL_LEN: usize = 1728;
+/// Most words in which the threads of a process announce steps.
+pub(super) const MOST_ANNOUNCERS: usize = 256;
 
-/// Bytes of control memory for one window at one target on a node with so many ranks of the window.
-pub(crate) const fn control_len(ranks: usize) -> usize {
-    CONTROL_LEN + (ranks * size_of::<u64>()).next_multiple_of(64)
+/// How many of what a control block has one of for each thread or waiter; the same in all processes that map it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlShape {
+    directory: u16,
+    announcers: u16,
 }
 
-/// Places in the directory of the waiting line: more than the processes of a usual node, two cache lines.
-pub(super) const SLOTS: usize = 16;
+impl ControlShape {
+    /// As the variables say.
+    pub fn of(config: &EngineConfig) -> Self {
+        Self::new(config.lock_directory, config.announcers)
+    }
+
+    /// With so many places in the directory of the waiting line, and words for announcements.
+    pub fn new(directory: u64, announcers: u64) -> Self {
+        Self {
+            directory: directory.clamp(1, u64::from(u16::MAX)) as u16,
+            announcers: announcers.clamp(1, MOST_ANNOUNCERS as u64) as u16,
+        }
+    }
+
+    /// Places in the directory of the waiting line.
+    #[inline]
+    pub(super) fn directory(self) -> usize {
+        self.directory.into()
+    }
+
+    /// Words for announcements, and slots for notes.
+    #[inline]
+    pub(super) fn announcers(self) -> usize {
+        self.announcers.into()
+    }
+
+    /// Where the directory begins.
+    pub(super) const DIRECTORY_AT: usize = size_of::<Fields>();
+
+    /// Where the announcements begin.
+    pub(super) fn announced_at(self) -> usize {
+        Self::DIRECTORY_AT + lines::<AtomicU64>(self.directory())
+    }
+
+    /// Where the notes begin.
+    pub(super) fn notes_at(self) -> usize {
+        self.announced_at() + lines::<AtomicU64>(self.announcers())
+    }
+
+    /// Bytes of control memory for one window at one target, without cells ([`super::cells`]).
+    pub fn control_len(self) -> usize {
+        self.notes_at() + lines::<Slot>(self.announcers())
+    }
+
+    /// The same on a node with so many ranks of the window.
+    pub(crate) fn control_len_with_cells(self, ranks: usize) -> usize {
+        self.control_len() + lines::<AtomicU64>(ranks)
+    }
+}
+
+/// Bytes of whole cache lines that so many take.
+fn lines<T>(number: usize) -> usize {
+    (number * size_of::<T>()).next_multiple_of(64)
+}
 
 /// Words of a set of marks: a cache line.
 pub(super) const MARK_WORDS: usize = 8;
@@ -50,13 +113,10 @@ pub(super) struct Fields {
     pub(super) dones: Line<[AtomicU64; MARK_WORDS]>,
     /// Bulk accumulates on the owner's memory.
     pub(super) bulk: BulkFields,
-    /// The steps that the owner's threads are just doing on any rank's memory.
-    pub(super) announced: Line<[AtomicU64; ANNOUNCERS]>,
-    /// What the owner's threads are just changing on any rank's memory.
-    pub(super) notes: Notes,
+    /// Threads of the owner without a slot for notes that are changing something.
+    pub(super) changing_unnoted: Line<AtomicU64>,
     /// What dead processes have left on the owner's memory.
     pub(super) unfinished: List,
-    // Behind it are the cells of the owner, for each rank of the node.
 }
 
 /// Lock word and waiting line.
@@ -69,8 +129,6 @@ pub(super) struct LockFields {
     pub(super) tail: Line<AtomicU64>,
     /// Ticket whose turn it is.
     pub(super) head: Line<HeadFields>,
-    /// Who holds which ticket, as a hint; see [`super::directory`].
-    pub(super) slots: [AtomicU64; SLOTS],
 }
 
 /// The head of the line.
@@ -116,7 +174,6 @@ impl LockFields {
             word: Line(AtomicU64::new(0)),
             tail: Line(AtomicU64::new(0)),
             head: Line(HeadFields { ticket: AtomicU64::new(0), since: AtomicU64::new(0) }),
-            slots: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 }
@@ -134,18 +191,35 @@ const _: () = {
     assert!(offset_of!(Fields, lock) == 0);
     assert!(offset_of!(LockFields, tail) == 64);
     assert!(offset_of!(LockFields, head) == 128);
-    assert!(offset_of!(LockFields, slots) == 192);
-    assert!(offset_of!(Fields, exclusion) == 320);
-    assert!(offset_of!(Fields, published) == 384);
-    assert!(offset_of!(Fields, meeting) == 448);
-    assert!(offset_of!(Fields, asleep) == 512);
-    assert!(offset_of!(Fields, posts) == 576);
-    assert!(offset_of!(Fields, dones) == 640);
-    assert!(offset_of!(Fields, bulk) == 704);
+    assert!(offset_of!(Fields, exclusion) == 192);
+    assert!(offset_of!(Fields, published) == 256);
+    assert!(offset_of!(Fields, meeting) == 320);
+    assert!(offset_of!(Fields, asleep) == 384);
+    assert!(offset_of!(Fields, posts) == 448);
+    assert!(offset_of!(Fields, dones) == 512);
+    assert!(offset_of!(Fields, bulk) == 576);
     assert!(offset_of!(BulkFields, stripes) == 64);
-    assert!(offset_of!(Fields, announced) == 896);
-    assert!(offset_of!(Fields, notes) == 960);
-    assert!(offset_of!(Fields, unfinished) == 1280);
-    assert!(size_of::<Fields>() == CONTROL_LEN);
-    assert!(align_of::<Fields>() == 64 && CONTROL_LEN.is_multiple_of(64));
+    assert!(offset_of!(Fields, changing_unnoted) == 768);
+    assert!(offset_of!(Fields, unfinished) == 832);
+    assert!(size_of::<Fields>() == 1280 && align_of::<Fields>() == 64);
+    assert!(size_of::<Slot>() == 32);
 };
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_any_length_begin_on_lines_of_their_own() {
+        let shape = ControlShape::of(&EngineConfig::default());
+        assert_eq!((shape.control_len(), shape.control_len_with_cells(2)), (1728, 1792));
+        for (directory, announcers) in [(1, 1), (9, 3), (4096, 256)] {
+            let shape = ControlShape::new(directory, announcers);
+            let parts =
+                [ControlShape::DIRECTORY_AT, shape.announced_at(), shape.notes_at(), shape.control_len()];
+            assert!(parts.iter().all(|at| at.is_multiple_of(64)) && parts.is_sorted());
+            let lens = [directory * 8, announcers * 8, announcers * 32].map(|len| len as usize);
+            assert!(parts.windows(2).zip(lens).all(|(part, len)| part[1] - part[0] >= len));
+        }
+    }
+}

@@ -66,104 +66,14 @@
 use super::directory;
 use super::layout::LockFields;
 use super::patience::Beside;
+use super::shim::AtomicU64;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::state::{Holder, LockRequest, LockState};
+use super::ticket::{Place, Ticket};
 use crate::ids::{LockKind, Peer};
 use std::fmt;
+use std::ops::Deref;
 use std::time::Duration;
-
-/// A request that waits. Try it with `try_turn` after joining, after each wake, and before sleeping; a ticket that is
-/// dropped stops the line.
-#[derive(Debug)]
-#[must_use = "a ticket that is dropped stops the line"]
-pub struct Ticket {
-    holder: Holder,
-    place: Place,
-}
-
-#[derive(Debug)]
-enum Place {
-    /// Waits for its number, as `kind`.
-    Line { number: u64, kind: LockKind },
-    /// Counted in `shared` already, waits for the owner to leave.
-    AfterOwner,
-    /// Has no place in line, and may pass it.
-    Beside(Beside),
-    /// Joins when the word is not frozen any more.
-    Outside { request: LockRequest, ring: Holder },
-    /// The number of a process that is dead: in its turn the line moves on.
-    Void { number: u64 },
-}
-
-impl Ticket {
-    /// For whom it waits.
-    pub fn holder(&self) -> Holder {
-        self.holder
-    }
-
-    /// How the lock will be held.
-    pub fn kind(&self) -> LockKind {
-        match self.place {
-            Place::Line { kind, .. } => kind,
-            Place::AfterOwner | Place::Beside(_) | Place::Void { .. } => LockKind::Shared,
-            Place::Outside { request, .. } => request.kind(),
-        }
-    }
-
-    /// Whether it waits beside the line: then [`super::ControlBlock::try_pass`] is to be tried, and nothing has to be given
-    /// back when the request is given up.
-    pub fn is_beside(&self) -> bool {
-        matches!(self.place, Place::Beside(_))
-    }
-
-    /// Says when it was made, if it waits beside the line: it counts how long it has waited from then on.
-    pub fn set_came(&mut self, now: impl FnOnce() -> Duration) {
-        if let Place::Beside(beside) = &mut self.place {
-            beside.set_came(now());
-        }
-    }
-
-    /// When it has to be tried again though nobody rings.
-    pub fn due(&self) -> Option<Duration> {
-        match &self.place {
-            Place::Beside(beside) => beside.due(),
-            Place::Line { .. } | Place::AfterOwner | Place::Outside { .. } | Place::Void { .. } => None,
-        }
-    }
-
-    /// Its number in the line, if it has one.
-    pub(crate) fn number(&self) -> Option<u64> {
-        match self.place {
-            Place::Line { number, .. } | Place::Void { number } => Some(number),
-            Place::AfterOwner | Place::Beside(_) | Place::Outside { .. } => None,
-        }
-    }
-
-    /// Whether it is counted among the shared holders already.
-    pub(crate) fn is_counted(&self) -> bool {
-        matches!(self.place, Place::AfterOwner)
-    }
-
-    /// Whether it has yet to join.
-    pub(crate) fn is_outside(&self) -> bool {
-        matches!(self.place, Place::Outside { .. })
-    }
-
-    /// The place of a dead process, which its window's owner waits for in its own name.
-    pub(super) fn void(number: u64, owner: Holder) -> Self {
-        Self { holder: owner, place: Place::Void { number } }
-    }
-
-    /// Whether its turn is before that of another ticket of the same lock.
-    pub fn is_before(&self, other: &Self) -> bool {
-        match (&self.place, &other.place) {
-            // Those who follow the owner, or wait beside the line, stand in none.
-            (Place::AfterOwner | Place::Beside(_), _) | (_, Place::Outside { .. }) => true,
-            (Place::Outside { .. }, _) | (_, Place::AfterOwner | Place::Beside(_)) => false,
-            _ => self.number().zip(other.number()).is_some_and(|(a, b)| (a.wrapping_sub(b) as i64) < 0),
-        }
-    }
-}
 
 /// A lock that has been granted to a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,31 +147,24 @@ impl fmt::Display for NotHeld {
 
 impl std::error::Error for NotHeld {}
 
-impl LockFields {
+/// The lock of a control block: its words, and the directory of its line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lock<'a> {
+    pub(super) fields: &'a LockFields,
+    /// Who holds which ticket, as a hint; see [`super::directory`].
+    pub(super) slots: &'a [AtomicU64],
+}
+
+impl Deref for Lock<'_> {
+    type Target = LockFields;
+
     #[inline]
-    pub(super) fn try_acquire(&self, request: LockRequest, holder: Holder) -> Attempt {
-        match request {
-            LockRequest::Exclusive => {
-                let owned = LockState::exclusive(holder).encode();
-                // SYNC POINT lock: sees what every holder before did; pairs with `release`.
-                if self.word.0.compare_exchange(0, owned, Acquire, Relaxed).is_ok() {
-                    return Attempt::Granted;
-                }
-                Attempt::of(self.update(|state| state.enter_exclusive_past_line(holder)))
-            }
-            LockRequest::Shared | LockRequest::SharedHolding => {
-                Attempt::of(self.update(LockState::enter_shared))
-            }
-        }
+    fn deref(&self) -> &LockFields {
+        self.fields
     }
+}
 
-    /// The next who gets the lock is told that a process had died with it.
-    #[cold]
-    pub(super) fn bequeath(&self) {
-        let noted = self.update_in_any(|state| Some(state.bequeath()));
-        debug_assert!(noted.is_ok(), "the change is never refused");
-    }
-
+impl Lock<'_> {
     pub(super) fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
         if request == LockRequest::SharedHolding {
             let place = match self.update(LockState::follow_owner) {
@@ -275,7 +178,7 @@ impl LockFields {
             return Ticket { holder, place: Place::Outside { request, ring } };
         }
         let (number, kind) = (self.tail.0.fetch_add(1, Relaxed), request.kind());
-        directory::enter(&self.slots, number, kind, ring);
+        directory::enter(self.slots, number, kind, ring);
         Ticket { holder, place: Place::Line { number, kind } }
     }
 
@@ -284,11 +187,6 @@ impl LockFields {
             Place::Outside { request, ring } => self.join_for(request, ticket.holder, ring),
             Place::Line { .. } | Place::AfterOwner | Place::Beside(_) | Place::Void { .. } => ticket,
         }
-    }
-
-    /// Whether a ticket is the first in line.
-    pub(super) fn is_first(&self, ticket: &Ticket) -> bool {
-        matches!(ticket.place, Place::Line { number, .. } if self.head.0.ticket.load(Relaxed) == number)
     }
 
     pub(super) fn try_turn(&self, ticket: Ticket) -> Result<Grant, Ticket> {
@@ -349,6 +247,71 @@ impl LockFields {
         }
     }
 
+    #[inline]
+    pub(super) fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
+        // SYNC POINT lock: publishes what was done under the lock; pairs with `try_acquire` and `try_turn`.
+        let released = self.update_in_any(|state| state.release(kind, holder));
+        let (before, state) = released.map_err(|found| NotHeld { found })?;
+        Ok(self.wake_after_release(kind, before, state))
+    }
+
+    #[inline]
+    fn wake_after_release(&self, kind: LockKind, before: LockState, state: LockState) -> Option<Wake> {
+        if state == LockState::default() && !before.has_beside() {
+            return None;
+        }
+        match kind {
+            LockKind::Exclusive if before.has_beside() => Some(Wake::Everyone),
+            // Those who follow the owner are in no directory, and the line may move with them.
+            LockKind::Exclusive if state.shared() > 0 => Some(Wake::Everyone),
+            // The head, if it is shared, could enter before this release as well.
+            LockKind::Shared if state.shared() > 0 => None,
+            LockKind::Exclusive | LockKind::Shared if before.is_head_coming() => None,
+            LockKind::Exclusive | LockKind::Shared => self.wake_of(self.head.0.ticket.load(Acquire), None),
+        }
+    }
+
+    /// Whom to ring for a ticket, unless it is known to be of another kind than `only`.
+    #[cold]
+    fn wake_of(&self, ticket: u64, only: Option<LockKind>) -> Option<Wake> {
+        match directory::find(self.slots, ticket) {
+            None => Some(Wake::Everyone),
+            Some((kind, _)) if only.is_some_and(|only| only != kind) => None,
+            Some((_, holder)) => Some(Wake::Peer(holder.peer())),
+        }
+    }
+}
+
+impl LockFields {
+    #[inline]
+    pub(super) fn try_acquire(&self, request: LockRequest, holder: Holder) -> Attempt {
+        match request {
+            LockRequest::Exclusive => {
+                let owned = LockState::exclusive(holder).encode();
+                // SYNC POINT lock: sees what every holder before did; pairs with `release`.
+                if self.word.0.compare_exchange(0, owned, Acquire, Relaxed).is_ok() {
+                    return Attempt::Granted;
+                }
+                Attempt::of(self.update(|state| state.enter_exclusive_past_line(holder)))
+            }
+            LockRequest::Shared | LockRequest::SharedHolding => {
+                Attempt::of(self.update(LockState::enter_shared))
+            }
+        }
+    }
+
+    /// The next who gets the lock is told that a process had died with it.
+    #[cold]
+    pub(super) fn bequeath(&self) {
+        let noted = self.update_in_any(|state| Some(state.bequeath()));
+        debug_assert!(noted.is_ok(), "the change is never refused");
+    }
+
+    /// Whether a ticket is the first in line.
+    pub(super) fn is_first(&self, ticket: &Ticket) -> bool {
+        matches!(ticket.place, Place::Line { number, .. } if self.head.0.ticket.load(Relaxed) == number)
+    }
+
     /// Tries a request beside the line; past the line, if it is told the time.
     #[cold]
     fn try_beside(&self, holder: Holder, mut beside: Beside, now: Option<Duration>) -> Result<Grant, Ticket> {
@@ -393,14 +356,6 @@ impl LockFields {
         self.word.0.compare_exchange(held.encode(), 0, AcqRel, Relaxed).is_ok()
     }
 
-    #[inline]
-    pub(super) fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
-        // SYNC POINT lock: publishes what was done under the lock; pairs with `try_acquire` and `try_turn`.
-        let released = self.update_in_any(|state| state.release(kind, holder));
-        let (before, state) = released.map_err(|found| NotHeld { found })?;
-        Ok(self.wake_after_release(kind, before, state))
-    }
-
     /// Moves the line on in the turn of a ticket whose process is dead.
     #[cold]
     fn try_skip(&self, number: u64, ticket: Ticket) -> Result<Grant, Ticket> {
@@ -428,32 +383,6 @@ impl LockFields {
 
     pub(super) fn state(&self) -> LockState {
         LockState::decode(self.word.0.load(Acquire))
-    }
-
-    #[inline]
-    fn wake_after_release(&self, kind: LockKind, before: LockState, state: LockState) -> Option<Wake> {
-        if state == LockState::default() && !before.has_beside() {
-            return None;
-        }
-        match kind {
-            LockKind::Exclusive if before.has_beside() => Some(Wake::Everyone),
-            // Those who follow the owner are in no directory, and the line may move with them.
-            LockKind::Exclusive if state.shared() > 0 => Some(Wake::Everyone),
-            // The head, if it is shared, could enter before this release as well.
-            LockKind::Shared if state.shared() > 0 => None,
-            LockKind::Exclusive | LockKind::Shared if before.is_head_coming() => None,
-            LockKind::Exclusive | LockKind::Shared => self.wake_of(self.head.0.ticket.load(Acquire), None),
-        }
-    }
-
-    /// Whom to ring for a ticket, unless it is known to be of another kind than `only`.
-    #[cold]
-    fn wake_of(&self, ticket: u64, only: Option<LockKind>) -> Option<Wake> {
-        match directory::find(&self.slots, ticket) {
-            None => Some(Wake::Everyone),
-            Some((kind, _)) if only.is_some_and(|only| only != kind) => None,
-            Some((_, holder)) => Some(Wake::Peer(holder.peer())),
-        }
     }
 
     /// Changes the word in one step: `Ok` with the states before and after, or `Err` with the state that `change` refused, or
@@ -497,4 +426,22 @@ fn enter_from_beside(holder: Holder, before: LockState, state: LockState) -> Res
     }
     let wake = before.has_beside().then_some(Wake::Everyone);
     Ok(Grant { wake, is_bequeathed: before.is_bequeathed() })
+}
+
+/// A lock with a directory of its own, for models.
+#[cfg(all(test, loom))]
+pub(super) struct OwnLock {
+    fields: LockFields,
+    slots: [AtomicU64; 16],
+}
+
+#[cfg(all(test, loom))]
+impl OwnLock {
+    pub(super) fn new() -> Self {
+        Self { fields: LockFields::new(), slots: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+
+    pub(super) fn get(&self) -> Lock<'_> {
+        Lock { fields: &self.fields, slots: &self.slots }
+    }
 }

@@ -4,7 +4,7 @@
 //! Run like `loom_tests`. Who waits sleeps until it is rung, so a ring that is missing is a deadlock that the checker reports.
 
 use super::cells::Stand;
-use super::layout::LockFields;
+use super::lock::OwnLock;
 use super::mortal::live_for;
 use super::recovery::OfEngine;
 use super::shim::AtomicU64;
@@ -24,7 +24,7 @@ const LIVING: usize = 2;
 const RANKS: usize = 3;
 
 struct World {
-    lock: LockFields,
+    lock: OwnLock,
     cells: [AtomicU64; RANKS],
     bells: [Notify; RANKS],
     data: UnsafeCell<u32>,
@@ -36,7 +36,7 @@ fn holder(rank: usize) -> Holder {
 
 impl World {
     fn stand(&self, rank: usize) -> Stand<'_> {
-        Stand { lock: &self.lock, cell: &self.cells[rank] }
+        Stand { lock: self.lock.get(), cell: &self.cells[rank] }
     }
 
     fn ring(&self, wake: Option<Wake>) {
@@ -88,12 +88,12 @@ impl World {
 
     /// The owner's part when it has learned of the death: until the living one is through.
     fn recover(&self, is_over: &AtomicBool) {
-        self.lock.freeze();
+        self.lock.get().freeze();
         let mut voids = loop {
             let cells = [OWNER, LIVING].map(|rank| &self.cells[rank]);
             let is_dead = |peer: Peer| peer.0 as usize == VICTIM;
             let engine = OfEngine::default();
-            let counted = self.lock.recount(cells.into_iter(), RANKS, &engine, holder(OWNER), &is_dead);
+            let counted = self.lock.get().recount(cells.into_iter(), RANKS, &engine, holder(OWNER), &is_dead);
             if let Some(voids) = counted {
                 break voids;
             }
@@ -103,7 +103,7 @@ impl World {
         loop {
             while !voids.is_empty() {
                 let ticket: Ticket = voids.remove(0);
-                match self.lock.try_turn(ticket) {
+                match self.lock.get().try_turn(ticket) {
                     Ok(grant) => self.ring(grant.wake),
                     Err(ticket) => {
                         voids.insert(0, ticket);
@@ -129,7 +129,7 @@ fn explore(victim: R, living: R, preemptions: usize) -> u32 {
         model.preemption_bound = model.preemption_bound.or(Some(preemptions));
         model.check(move || {
             let world = Arc::new(World {
-                lock: LockFields::new(),
+                lock: OwnLock::new(),
                 cells: std::array::from_fn(|_| AtomicU64::new(0)),
                 bells: std::array::from_fn(|_| Notify::new()),
                 data: UnsafeCell::new(0),
@@ -154,7 +154,7 @@ fn explore(victim: R, living: R, preemptions: usize) -> u32 {
             dying.join().unwrap();
             world.recover(&is_over);
             other.join().unwrap();
-            let state = world.lock.state();
+            let state = world.lock.get().state();
             assert!(state.is_free() && state.waiters() == 0, "{state:?}");
         });
         if !was_killed.load(SeqCst) {

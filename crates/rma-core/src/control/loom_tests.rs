@@ -5,7 +5,8 @@
 //! deadlock that the checker reports.
 
 use super::exclusion::UnalignedExclusion;
-use super::layout::{Line, LockFields};
+use super::layout::Line;
+use super::lock::OwnLock;
 use super::shim::AtomicU64;
 use super::state::{Holder, LockRequest, LockState};
 use super::{Ticket, Wake};
@@ -18,7 +19,7 @@ use std::time::Duration;
 use LockRequest as R;
 
 struct World {
-    locks: Vec<LockFields>,
+    locks: Vec<OwnLock>,
     bells: Vec<Notify>,
     /// Written by owners and read by those who share: the checker reports a race if the lock does not order them.
     data: Vec<UnsafeCell<u32>>,
@@ -31,7 +32,7 @@ fn holder(rank: usize) -> Holder {
 impl World {
     fn new(locks: usize, ranks: usize) -> Arc<Self> {
         Arc::new(Self {
-            locks: (0..locks).map(|_| LockFields::new()).collect(),
+            locks: (0..locks).map(|_| OwnLock::new()).collect(),
             bells: (0..ranks).map(|_| Notify::new()).collect(),
             data: (0..locks).map(|_| UnsafeCell::new(0)).collect(),
         })
@@ -46,14 +47,14 @@ impl World {
     }
 
     fn acquire(&self, lock: usize, rank: usize, request: LockRequest) {
-        if !self.locks[lock].try_acquire(request, holder(rank)).is_granted() {
-            self.wait(lock, rank, self.locks[lock].join_for(request, holder(rank), holder(rank)));
+        if !self.locks[lock].get().try_acquire(request, holder(rank)).is_granted() {
+            self.wait(lock, rank, self.locks[lock].get().join_for(request, holder(rank), holder(rank)));
         }
     }
 
     fn wait(&self, lock: usize, rank: usize, mut ticket: Ticket) {
         loop {
-            match self.locks[lock].try_turn(ticket) {
+            match self.locks[lock].get().try_turn(ticket) {
                 Ok(grant) => return self.ring(grant.wake),
                 Err(back) => ticket = back,
             }
@@ -63,12 +64,12 @@ impl World {
 
     /// As `acquire` of a holder of other locks, whose patience ends when others have had a turn.
     fn acquire_in_time(&self, lock: usize, rank: usize) {
-        if self.locks[lock].try_acquire(R::SharedHolding, holder(rank)).is_granted() {
+        if self.locks[lock].get().try_acquire(R::SharedHolding, holder(rank)).is_granted() {
             return;
         }
-        let mut ticket = self.locks[lock].join_for(R::SharedHolding, holder(rank), holder(rank));
+        let mut ticket = self.locks[lock].get().join_for(R::SharedHolding, holder(rank), holder(rank));
         for now in (0..).map(Duration::from_millis) {
-            match self.locks[lock].try_pass(ticket, now) {
+            match self.locks[lock].get().try_pass(ticket, now) {
                 Ok(grant) => return self.ring(grant.wake),
                 Err(back) if back.is_beside() => ticket = back,
                 Err(back) => return self.wait(lock, rank, back),
@@ -78,7 +79,7 @@ impl World {
     }
 
     fn release(&self, lock: usize, rank: usize, kind: LockKind) {
-        self.ring(self.locks[lock].release(kind, holder(rank)).expect("the caller holds the lock"));
+        self.ring(self.locks[lock].get().release(kind, holder(rank)).expect("the caller holds the lock"));
     }
 
     /// Takes the lock, touches the data, and lets go.
@@ -114,7 +115,7 @@ fn explore(locks: usize, ranks: usize, preemptions: usize, run: fn(&World, usize
         run(&world, ranks - 1);
         threads.into_iter().for_each(|t| t.join().unwrap());
         for lock in &world.locks {
-            assert_eq!(lock.state(), LockState::default(), "nobody holds or waits at the end");
+            assert_eq!(lock.get().state(), LockState::default(), "nobody holds or waits at the end");
         }
     });
 }
@@ -146,11 +147,11 @@ fn neighbours_who_share_hold_together() {
     model.check(|| {
         let world = World::new(1, 3);
         let inside = Arc::new([Notify::new(), Notify::new()]);
-        assert!(world.locks[0].try_acquire(R::Exclusive, holder(2)).is_granted());
+        assert!(world.locks[0].get().try_acquire(R::Exclusive, holder(2)).is_granted());
         let threads: Vec<_> = (0..2)
             .map(|rank| {
                 let (world, inside) = (Arc::clone(&world), Arc::clone(&inside));
-                let ticket = world.locks[0].join_for(R::Shared, holder(rank), holder(rank));
+                let ticket = world.locks[0].get().join_for(R::Shared, holder(rank), holder(rank));
                 loom::thread::spawn(move || {
                     world.wait(0, rank, ticket);
                     // Leaves only when the other has come in: a deadlock unless one grant leads to the next.
@@ -163,7 +164,7 @@ fn neighbours_who_share_hold_together() {
             .collect();
         world.release(0, 2, LockKind::Exclusive);
         threads.into_iter().for_each(|t| t.join().unwrap());
-        assert_eq!(world.locks[0].state(), LockState::default());
+        assert_eq!(world.locks[0].get().state(), LockState::default());
     });
 }
 
@@ -210,26 +211,29 @@ fn the_four_ranks_of_decision_2_end() {
 #[test]
 fn tickets_are_granted_in_order() {
     loom::model(|| {
-        let lock = Arc::new(LockFields::new());
-        assert!(lock.try_acquire(R::Exclusive, holder(0)).is_granted());
-        let first = lock.join_for(R::Exclusive, holder(1), holder(1));
-        let second = lock.join_for(R::Exclusive, holder(2), holder(2));
+        let lock = Arc::new(OwnLock::new());
+        assert!(lock.get().try_acquire(R::Exclusive, holder(0)).is_granted());
+        let first = lock.get().join_for(R::Exclusive, holder(1), holder(1));
+        let second = lock.get().join_for(R::Exclusive, holder(2), holder(2));
         let releaser = {
             let lock = Arc::clone(&lock);
             loom::thread::spawn(move || {
-                let _ = lock.release(LockKind::Exclusive, holder(0)).unwrap();
-                assert!(!lock.try_acquire(R::Shared, holder(3)).is_granted(), "a newcomer passes nobody");
+                let _ = lock.get().release(LockKind::Exclusive, holder(0)).unwrap();
+                assert!(
+                    !lock.get().try_acquire(R::Shared, holder(3)).is_granted(),
+                    "a newcomer passes nobody"
+                );
             })
         };
-        let second = lock.try_turn(second).expect_err("the first has not had its turn");
-        let granted = lock.try_turn(first);
-        let second = lock.try_turn(second).expect_err("the first has the lock or is still the next");
+        let second = lock.get().try_turn(second).expect_err("the first has not had its turn");
+        let granted = lock.get().try_turn(first);
+        let second = lock.get().try_turn(second).expect_err("the first has the lock or is still the next");
         releaser.join().unwrap();
         if let Err(first) = granted {
-            assert!(lock.try_turn(first).is_ok(), "the lock is free and it is its turn");
+            assert!(lock.get().try_turn(first).is_ok(), "the lock is free and it is its turn");
         }
-        let _ = lock.release(LockKind::Exclusive, holder(1)).unwrap();
-        assert_eq!(lock.try_turn(second).expect("its turn").wake, None);
+        let _ = lock.get().release(LockKind::Exclusive, holder(1)).unwrap();
+        assert_eq!(lock.get().try_turn(second).expect("its turn").wake, None);
     });
 }
 

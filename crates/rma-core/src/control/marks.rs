@@ -9,6 +9,7 @@
 //! and one back.
 
 use super::layout::MARK_WORDS;
+use super::places::Places;
 use super::shim::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 /// The marks of one kind.
@@ -73,6 +74,23 @@ impl<'a> Marks<'a> {
         is_set
     }
 
+    /// Whether the marks of all these places are there; for the owner.
+    #[inline]
+    pub fn are_set(self, places: &Places, taken: &Taken) -> bool {
+        let mut words = self.0.iter().zip(&taken.0).zip(places.words());
+        // SYNC POINT mark: as in `is_set`.
+        words.all(|((word, taken), wanted)| (word.load(SeqCst) ^ taken.load(Relaxed)) & wanted == *wanted)
+    }
+
+    /// Takes the marks of these places that are there; as [`Marks::take`].
+    #[inline]
+    pub fn take_all(self, places: &Places, taken: &Taken) {
+        for ((word, taken), places) in self.0.iter().zip(&taken.0).zip(places.words()) {
+            let before = taken.load(Relaxed);
+            taken.store(before ^ ((word.load(SeqCst) ^ before) & places), Relaxed);
+        }
+    }
+
     /// Whether no mark is there, at some moment; for tests.
     pub fn is_empty(self, taken: &Taken) -> bool {
         self.0.iter().zip(&taken.0).all(|(word, taken)| word.load(Relaxed) == taken.load(Relaxed))
@@ -96,6 +114,25 @@ mod tests {
             assert!(marks.take((place + 1) % Marks::PLACES, &taken));
         }
         assert!(marks.is_empty(&taken));
+    }
+
+    #[test]
+    fn marks_of_a_group_are_there_when_all_have_told_and_are_taken_together() {
+        let words = std::array::from_fn(|_| AtomicU64::new(0));
+        let (marks, taken) = (Marks::new(&words), Taken::new());
+        let (mut places, group) = (Places::default(), [70, 3, 0, Marks::PLACES - 1, 63]);
+        assert!(group.iter().all(|place| places.insert(*place)));
+        for _ in 0..2 {
+            marks.set(5);
+            for place in group {
+                assert!(!marks.are_set(&places, &taken));
+                marks.set(place);
+            }
+            assert!(marks.are_set(&places, &taken));
+            marks.take_all(&places, &taken);
+            assert!(!marks.are_set(&places, &taken) && marks.take(5, &taken) && marks.is_empty(&taken));
+        }
+        assert!(marks.are_set(&Places::default(), &taken), "of nobody");
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod mortal;
 mod notes;
 mod patience;
 mod pause;
+mod places;
 mod recovery;
 #[cfg(all(test, not(loom)))]
 mod recovery_tests;
@@ -49,6 +50,7 @@ mod steps_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod thread_address;
+mod ticket;
 mod unfinished;
 
 pub use crate::ids::LockKind;
@@ -57,17 +59,18 @@ pub(crate) use block::{Living, LockCell};
 pub use bulk::Entry;
 pub use domain::{Domain, Ground, Siblings};
 pub use exclusion::{UnalignedExclusion, UnalignedGuard};
-pub use layout::CONTROL_LEN;
-pub(crate) use layout::control_len;
+pub use layout::ControlShape;
 pub(crate) use lock::Attempt;
-pub use lock::{Grant, NotHeld, Ticket, Wake};
+pub use lock::{Grant, NotHeld, Wake};
 pub use marks::{Marks, Taken};
 pub use meeting::{Attendance, Meeting, attendance};
 pub(crate) use notes::{Note, is_word};
+pub use places::{KeptPlaces, Places};
 pub(crate) use recovery::OfEngine;
 pub use state::{Holder, LockRequest, LockState};
 pub use steps::{RunStep, WordStep};
 pub(crate) use steps::{Step, Width, compare_and_swap};
 pub(crate) use thread_address::thread_address;
+pub use ticket::Ticket;
 pub(crate) use unfinished::REPORT_LEN;
 pub use unfinished::{OperationKind, Unfinished, UnfinishedReport};

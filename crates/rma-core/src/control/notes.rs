@@ -12,7 +12,6 @@
 //! could do otherwise. So memory that is half changed has its note, and one that is noted may still be whole.
 
 use super::announcer;
-use super::bulk::ANNOUNCERS;
 use super::domain::CALL;
 use super::shim::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
 use super::unfinished::{OperationKind, Unfinished};
@@ -25,18 +24,17 @@ const KIND_SHIFT: u32 = 32;
 const NAME_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
 /// The notes of one process in one window.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub(super) struct Notes {
-    slots: [Slot; ANNOUNCERS],
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Notes<'a> {
+    pub(super) slots: &'a [Slot],
     /// Threads without a slot that are changing something.
-    others: AtomicU64,
+    pub(super) others: &'a AtomicU64,
 }
 
 /// Of one thread.
 #[derive(Debug)]
 #[repr(C)]
-struct Slot {
+pub(super) struct Slot {
     /// Kind and target; 0 for nothing.
     what: AtomicU64,
     /// The first byte that may be changed, from the beginning of the target's memory.
@@ -76,12 +74,13 @@ pub(crate) fn is_word(place: WriteSpan) -> bool {
     len <= size_of::<u64>() && (address | len) & len.wrapping_sub(1) == 0
 }
 
-impl Notes {
+impl<'a> Notes<'a> {
     /// Says that the thread is changing `len` bytes from `start` on of the memory with this name.
     #[inline]
-    pub(super) fn begin(&self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'_> {
-        let Some(slot) = announcer::own_word() else { return self.count(kind) };
-        let slot = &self.slots[slot];
+    pub(super) fn begin(self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'a> {
+        let Some(slot) = announcer::own_word().and_then(|word| self.slots.get(word)) else {
+            return self.count(kind);
+        };
         slot.start.store(start, Relaxed);
         slot.len.store(len, Relaxed);
         slot.what.store(u64::from(kind.code()) << KIND_SHIFT | name, Release);
@@ -91,7 +90,7 @@ impl Notes {
     }
 
     #[cold]
-    fn count(&self, kind: OperationKind) -> Note<'_> {
+    fn count(self, kind: OperationKind) -> Note<'a> {
         // A forked child, which has no slot, is refused these before it counts.
         if kind != OperationKind::Put {
             fork::check(CALL);
@@ -99,11 +98,11 @@ impl Notes {
         self.others.fetch_add(1, Relaxed);
         // SYNC POINT note: as above.
         fence(Release);
-        Note { word: &self.others, is_counted: true }
+        Note { word: self.others, is_counted: true }
     }
 
     /// What a process, which must be dead, was changing on the memory with this name: it is asked for once, by the memory's owner.
-    pub(super) fn take_of_dead(&self, name: u64, dead: Rank) -> impl Iterator<Item = Unfinished> + '_ {
+    pub(super) fn take_of_dead(self, name: u64, dead: Rank) -> impl Iterator<Item = Unfinished> + 'a {
         // SYNC POINT note: sees what was said before each store that was made.
         let noted = move |slot: &Slot| {
             let what = slot.what.load(Acquire);
@@ -130,14 +129,23 @@ mod tests {
 
     const TARGET: u64 = 4;
 
-    fn notes() -> Notes {
-        let slot = || Slot {
-            what: AtomicU64::new(0),
-            start: AtomicU64::new(0),
-            len: AtomicU64::new(0),
-            _unused: AtomicU64::new(0),
-        };
-        Notes { slots: std::array::from_fn(|_| slot()), others: AtomicU64::new(0) }
+    struct Kept(Vec<Slot>, AtomicU64);
+
+    impl Kept {
+        fn new() -> Self {
+            let slot = || Slot {
+                what: AtomicU64::new(0),
+                start: AtomicU64::new(0),
+                len: AtomicU64::new(0),
+                _unused: AtomicU64::new(0),
+            };
+            announcer::lend(8);
+            Self((0..8).map(|_| slot()).collect(), AtomicU64::new(0))
+        }
+
+        fn notes(&self) -> Notes<'_> {
+            Notes { slots: &self.0, others: &self.1 }
+        }
     }
 
     /// Runs a test in a thread that has a slot of its own: threads of other tests may have all of them for a moment.
@@ -156,7 +164,8 @@ mod tests {
             let expected = Unfinished { origin: Rank(2), kind: OperationKind::Put, start: 16, len: 40 };
             let (mut half, mut whole) = (0, 0);
             for steps in 0.. {
-                let (notes, memory) = (notes(), std::array::from_fn::<_, 5, _>(|_| AtomicU64::new(0)));
+                let (kept, memory) = (Kept::new(), std::array::from_fn::<_, 5, _>(|_| AtomicU64::new(0)));
+                let notes = kept.notes();
                 let is_over = live_for(steps, || {
                     // A thread that is killed drops nothing.
                     let note = ManuallyDrop::new(notes.begin(TARGET, OperationKind::Put, 16, 40));
@@ -182,7 +191,8 @@ mod tests {
     #[test]
     fn notes_are_of_one_target_each_and_threads_without_a_slot_are_counted() {
         with_a_slot(|| {
-            let notes = notes();
+            let kept = Kept::new();
+            let notes = kept.notes();
             drop(notes.begin(TARGET, OperationKind::Put, 0, 9));
             assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
             std::mem::forget(notes.begin(TARGET, OperationKind::Accumulate, 8, 16));

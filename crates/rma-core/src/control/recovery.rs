@@ -41,10 +41,11 @@
 use super::cells::{Said, low_bits, said};
 use super::directory;
 use super::layout::LockFields;
-use super::lock::Ticket;
+use super::lock::Lock;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed};
 use super::shim::{AtomicU64, spin_loop};
 use super::state::{Holder, LockState};
+use super::ticket::Ticket;
 use crate::ids::{LockKind, Peer};
 
 /// Looks at a cell that is busy: about as long as a step takes.
@@ -65,7 +66,9 @@ impl LockFields {
         let frozen = self.update_in_any(|state| Some(state.freeze()));
         debug_assert!(frozen.is_ok(), "the change is never refused");
     }
+}
 
+impl Lock<'_> {
     /// Counts anew, in a frozen word, and thaws it; `None` when it has to be tried again later. `cells` are those of all
     /// processes that live, of so many ranks of the node, for this lock; the engine of its owner calls this, and gives the void tickets
     /// their turns, in this order.
@@ -100,7 +103,7 @@ impl LockFields {
         let is_void = |number: &u64| known.binary_search(&low_bits(*number)).is_err();
         let voids = numbers.filter(is_void).collect::<Vec<_>>();
         // From T on releases find whom to ring.
-        voids.iter().for_each(|number| directory::enter(&self.slots, *number, LockKind::Shared, owner));
+        voids.iter().for_each(|number| directory::enter(self.slots, *number, LockKind::Shared, owner));
         let owner_lives = state.owner().is_some_and(|peer| !is_dead(peer));
         let thawed = state.thaw(owner_lives, sharers, waiting as u32);
         let is_done = self.word.0.compare_exchange(word, thawed.encode(), AcqRel, Relaxed).is_ok();

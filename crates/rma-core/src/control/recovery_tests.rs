@@ -5,7 +5,7 @@
 
 use super::mortal::live_for;
 use super::state::{Holder, LockRequest};
-use super::{ControlBlock, Living, LockCell, OfEngine, Ticket, Wake, control_len};
+use super::{ControlBlock, ControlShape, Living, LockCell, OfEngine, Ticket, Wake};
 use crate::ids::{LockKind, Peer};
 use crate::mem::testing::memory;
 use std::time::Duration;
@@ -41,10 +41,11 @@ fn holder(rank: usize) -> Holder {
 
 impl World {
     fn new(ranks: usize) -> Self {
-        let memories: Vec<_> = (0..ranks).map(|_| memory(control_len(ranks))).collect();
+        let shape = ControlShape::new(16, 8);
+        let memories: Vec<_> = (0..ranks).map(|_| memory(shape.control_len_with_cells(ranks))).collect();
         Self {
-            block: ControlBlock::new(memories[OWNER]).unwrap(),
-            cells: memories.iter().map(|memory| LockCell::new(*memory, OWNER).unwrap()).collect(),
+            block: ControlBlock::new(memories[OWNER], shape).unwrap(),
+            cells: memories.iter().map(|memory| LockCell::new(*memory, shape, OWNER).unwrap()).collect(),
             parts: (0..ranks).map(|_| Part::Idle).collect(),
             rung: vec![false; ranks],
             voids: Vec::new(),

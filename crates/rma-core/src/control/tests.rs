@@ -1,7 +1,7 @@
 //! Control blocks in real memory: each rule of the lock alone, all interleavings of small programs, threads, hostile bytes.
 
 use super::state::{Holder, LockRequest};
-use super::{CONTROL_LEN, ControlBlock, Published, Ticket, Wake};
+use super::{ControlBlock, ControlShape, Published, Ticket, Wake};
 use crate::ids::{LockKind, Peer};
 use crate::mem::testing::{bytes, memory};
 use std::collections::HashSet;
@@ -11,8 +11,16 @@ use std::time::Duration;
 use LockKind as K;
 use LockRequest as R;
 
+pub(super) fn shape() -> ControlShape {
+    ControlShape::new(16, 8)
+}
+
+fn control_len() -> usize {
+    shape().control_len()
+}
+
 pub(super) fn block() -> ControlBlock {
-    ControlBlock::new(memory(CONTROL_LEN)).unwrap()
+    ControlBlock::new(memory(control_len()), shape()).unwrap()
 }
 
 pub(super) fn holder(peer: u32) -> Holder {
@@ -32,9 +40,9 @@ pub(super) fn turn(block: &ControlBlock, ticket: &mut Option<Ticket>) -> Option<
 
 #[test]
 fn a_block_needs_room_and_alignment() {
-    assert!(ControlBlock::new(memory(CONTROL_LEN - 1)).is_none());
-    assert!(ControlBlock::new(memory(CONTROL_LEN + 64).part(8, CONTROL_LEN)).is_none());
-    assert!(ControlBlock::new(memory(CONTROL_LEN + 64).part(64, CONTROL_LEN)).is_some());
+    assert!(ControlBlock::new(memory(control_len() - 1), shape()).is_none());
+    assert!(ControlBlock::new(memory(control_len() + 64).part(8, control_len()), shape()).is_none());
+    assert!(ControlBlock::new(memory(control_len() + 64).part(64, control_len()), shape()).is_some());
 }
 
 #[test]
@@ -50,8 +58,8 @@ fn what_the_owner_published_is_read_back() {
 
 #[test]
 fn free_locks_are_taken_and_released_without_a_trace() {
-    let (memory, me) = (memory(CONTROL_LEN), holder(0));
-    let block = ControlBlock::new(memory).unwrap();
+    let (memory, me) = (memory(control_len()), holder(0));
+    let block = ControlBlock::new(memory, shape()).unwrap();
     for request in [R::Exclusive, R::Shared, R::SharedHolding] {
         assert!(block.try_acquire(request, me));
         assert!(!block.try_acquire(R::Exclusive, holder(1)));
@@ -150,13 +158,20 @@ fn an_origin_that_does_not_map_the_block_waits_through_the_owner() {
 
 #[test]
 fn a_full_directory_rings_everybody() {
-    let block = block();
+    for entries in [1, 2, 16, 41, 300] {
+        let shape = ControlShape::new(entries, 1);
+        let block = ControlBlock::new(memory(shape.control_len()), shape).unwrap();
+        ring_forty(block, entries as usize);
+    }
+}
+
+fn ring_forty(block: ControlBlock, entries: usize) {
     assert!(block.try_acquire(R::Exclusive, holder(0)));
     let mut tickets: Vec<_> = (0..40).map(|i| Some(block.join(R::Exclusive, holder(i + 1)))).collect();
     let mut owner = holder(0);
     for (i, ticket) in tickets.iter_mut().enumerate() {
         let next = holder(i as u32 + 1);
-        let exact = i >= 40 - 16;
+        let exact = i + entries >= 40;
         let expected = if exact { Wake::Peer(next.peer()) } else { Wake::Everyone };
         assert_eq!(block.release(K::Exclusive, owner), Ok(Some(expected)), "ticket {i}");
         assert_eq!(turn(&block, ticket), Some(None));
@@ -367,10 +382,10 @@ fn threads_that_lock_exclude_each_other() {
 
 #[test]
 fn hostile_bytes_neither_panic_nor_hang() {
-    let memory = memory(CONTROL_LEN);
-    let block = ControlBlock::new(memory).unwrap();
+    let memory = memory(control_len());
+    let block = ControlBlock::new(memory, shape()).unwrap();
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-    let mut noise = vec![0u8; CONTROL_LEN];
+    let mut noise = vec![0u8; control_len()];
     for round in 0..2_000 {
         for byte in &mut noise {
             seed ^= seed << 13;

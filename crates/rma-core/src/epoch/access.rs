@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 pub(crate) struct Access {
     /// Ascending.
     group: Box<[Rank]>,
+    /// All of them are ranks of the node whose memory is not mapped.
+    is_of_neighbors: bool,
     /// Ranks of `group` that have not posted.
     missing: BTreeSet<Rank>,
     /// Ranks whose post has come before the start call.
@@ -29,10 +31,20 @@ impl Access {
         self.group = group;
     }
 
-    /// Opens an epoch to `group`, ascending, of which every rank's post has been seen.
+    /// Opens an epoch to `group`, ascending, all mapped, of which every rank's post has been seen.
     pub(crate) fn open_posted(&mut self, group: Box<[Rank]>) {
         debug_assert!(self.group.is_empty() && self.missing.is_empty());
         self.group = group;
+    }
+
+    /// Notes whether the open epoch reaches neighbors, and nobody else.
+    pub(crate) fn set_of_neighbors(&mut self, is_of_neighbors: bool) {
+        self.is_of_neighbors = is_of_neighbors;
+    }
+
+    /// Whether the open epoch reaches neighbors, and nobody else.
+    pub(crate) fn is_of_neighbors(&self) -> bool {
+        self.is_of_neighbors
     }
 
     /// Whether a rank has posted before the start call.
@@ -43,6 +55,7 @@ impl Access {
     /// Ends the epoch.
     pub(crate) fn close(&mut self) {
         self.group = Box::default();
+        self.is_of_neighbors = false;
         self.missing.clear();
     }
 

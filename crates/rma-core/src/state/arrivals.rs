@@ -1,19 +1,20 @@
 //! Who has come to the fences of a window whose ranks tell each other by packets.
 //!
 //! A rank that has sent the last operation of its fence's epoch says so to each of the others, behind that operation and in the
-//! same lane. So when everybody's word has come, everything that was sent here has been carried out here: no acknowledgement
-//! and no barrier has to say it again. Each rank counts the fences of each of the others; a fence is over when all counts have
-//! reached its number, so an early word of the next fence ends no other one (lessons, decision 4). Windows of more than two ranks
-//! have none of this and meet by the host's barrier (`sync/fence.rs` says why).
+//! same lane. So when everybody's word has come, everything that was sent here has been carried out here. Of two ranks neither needs an
+//! acknowledgement besides; of more each waits for those before it tells (`sync/fence.rs` says why). Each rank counts the fences of each
+//! of the others; a fence is over when all counts have reached its number, so an early word of the next fence ends no other one
+//! (lessons, decision 4).
 
 use crate::ids::Rank;
+use smallvec::SmallVec;
 
 /// The counts of one window.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     me: Rank,
     /// By rank; this one's own among them.
-    ranks: [Count; Arrivals::RANKS as usize],
+    ranks: SmallVec<[Count; 2]>,
 }
 
 /// Fences of one rank.
@@ -26,13 +27,16 @@ struct Count {
 }
 
 impl Arrivals {
-    /// Ranks of a window that tell each other by packets. They have room in every window, which so weighs the same whatever its
-    /// group is.
-    pub(crate) const RANKS: u32 = 2;
+    /// Nobody of so many ranks has come to a fence yet.
+    pub(crate) fn new(me: Rank, ranks: u32) -> Self {
+        Self { me, ranks: SmallVec::from_elem(Count::default(), ranks as usize) }
+    }
 
-    /// Nobody has come to a fence yet.
-    pub(crate) fn new(me: Rank) -> Self {
-        Self { me, ranks: [Count::default(); Self::RANKS as usize] }
+    /// Whether what one rank is told by all others is all that anybody could know: the word of a fence says then what acknowledgements
+    /// would.
+    #[inline]
+    pub(crate) fn are_of_two(&self) -> bool {
+        self.ranks.len() == 2
     }
 
     /// This rank comes to its next fence; gives the number of it.
@@ -94,7 +98,7 @@ mod tests {
 
     #[test]
     fn an_early_word_of_the_next_fence_does_not_end_this_one() {
-        let mut arrivals = Arrivals::new(Rank(1));
+        let mut arrivals = Arrivals::new(Rank(1), 2);
         let first = arrivals.enter();
         assert_eq!(arrivals.missing().collect::<Vec<_>>(), [Rank(0)]);
         arrivals.begin_arrival(Rank(0)).unwrap();
@@ -111,8 +115,20 @@ mod tests {
     }
 
     #[test]
+    fn a_fence_of_many_ranks_is_over_when_all_have_told() {
+        let mut arrivals = Arrivals::new(Rank(2), 70);
+        assert!(!arrivals.are_of_two() && Arrivals::new(Rank(0), 2).are_of_two());
+        let number = arrivals.enter();
+        for rank in (0..70).rev().filter(|rank| *rank != 2) {
+            assert!(!arrivals.are_complete(number), "rank {rank} is missing");
+            arrive(&mut arrivals, rank);
+        }
+        assert!(arrivals.are_complete(number) && arrivals.missing().next().is_none());
+    }
+
+    #[test]
     fn words_that_no_rank_of_the_window_sends_are_refused() {
-        let mut arrivals = Arrivals::new(Rank(0));
+        let mut arrivals = Arrivals::new(Rank(0), 2);
         assert!(arrivals.begin_arrival(Rank(0)).is_err(), "its own");
         assert!(arrivals.begin_arrival(Rank(2)).is_err(), "of nobody");
         arrivals.begin_arrival(Rank(1)).unwrap();

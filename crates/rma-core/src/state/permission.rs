@@ -16,9 +16,10 @@ pub(crate) enum Permission {
     Promised,
     /// Its lock is held, by itself or with all others: operations may leave.
     Held,
-    /// The epoch of a fence that nothing but the next fence can end, by packets of the two ranks of the window, whose memory both know.
+    /// The epoch of a fence that nothing but the next fence can end, by a word to this rank alone, where both know the other's memory.
     Fenced,
-    /// An epoch of start that reaches no other rank: nothing but complete can end it, and has nobody else to tell.
+    /// An epoch of start that reaches ranks of the node alone, none of them mapped: nothing but complete can end it, and has nobody else
+    /// to tell.
     Started,
 }
 
@@ -35,7 +36,7 @@ impl WindowState {
             Epoch::LockAllGranted if epoch.stage() == Stage::Open => Permission::Held,
             Epoch::LockAllCalled if epoch.stage() == Stage::Open => self.of_lock(epoch.lock(rank), rank),
             Epoch::FenceGranted if self.is_fenced(rank) => Permission::Fenced,
-            state if state.is_pscw() && self.is_only_started(rank) => Permission::Started,
+            state if state.is_pscw() && self.is_started_with_neighbors(rank) => Permission::Started,
             _ => Permission::None,
         }
     }
@@ -45,10 +46,10 @@ impl WindowState {
         matches!(self.permission(rank), Permission::Promised | Permission::Held)
     }
 
-    /// The rank that the open epoch of start reaches, if that is [`Permission::Started`].
-    pub(crate) fn only_started(&self) -> Option<Rank> {
-        let [rank] = *self.epoch.access.group() else { return None };
-        (self.permission(rank) == Permission::Started).then_some(rank)
+    /// Whether an epoch of start is open in which all its targets have [`Permission::Started`].
+    pub(crate) fn has_started_neighbors(&self) -> bool {
+        let first = self.epoch.access.group().first();
+        first.is_some_and(|rank| self.permission(*rank) == Permission::Started)
     }
 
     fn of_lock(&self, lock: Option<&Lock>, rank: Rank) -> Permission {
@@ -62,15 +63,14 @@ impl WindowState {
     }
 
     fn is_fenced(&self, rank: Rank) -> bool {
-        self.target.arrivals.is_some()
+        self.tells_one()
             && self.shared.uniform.is_some()
             && self.shared.neighbor(rank).is_some()
             && !self.target.exposure.is_open()
     }
 
-    fn is_only_started(&self, rank: Rank) -> bool {
-        *self.epoch.access.group() == [rank]
-            && self.epoch.stage() == Stage::Open
-            && self.shared.neighbor(rank).is_some()
+    fn is_started_with_neighbors(&self, rank: Rank) -> bool {
+        let access = &self.epoch.access;
+        access.is_of_neighbors() && self.epoch.stage() == Stage::Open && access.contains(rank)
     }
 }

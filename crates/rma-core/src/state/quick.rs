@@ -4,29 +4,21 @@
 //!
 //! * fence: nothing but the door. The window's epoch is that of a fence before and after;
 //! * start and complete: the access state says that the epoch is open, `started` which ranks it reaches;
-//! * post and wait: `exposed` says both;
+//! * post and wait: `exposed` says both. Groups of any size: a set of places is a bit each;
 //! * lock_all and unlock_all: the access state says that the locks of all ranks are held.
 //!
 //! Calls that need the engine's view of it take it over first ([`WindowState::absorb`]): from then on the epoch is one like any other,
 //! and is ended under the engine's lock.
 
-use super::{FastEpoch, Shared, WindowState};
-use crate::control::{Marks, Taken};
+use super::{FastEpoch, Near, Shared, WindowState};
+use crate::control::{KeptPlaces, LockRequest, Marks, Places, Taken};
 use crate::epoch::Epoch;
 use crate::fork;
 use crate::ids::Rank;
 use crate::mem::full_ordering_beside_step;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Relaxed};
-
-/// Most ranks of a group.
-const MOST: usize = 4;
-
-/// Bits of a place in a list of few.
-const PLACE_BITS: usize = 12;
-const _: () = assert!(Marks::PLACES < 1 << PLACE_BITS && MOST * PLACE_BITS < 63);
-
-/// Set in a word of [`QuickSync::exposed`] while the epoch is open.
-pub(crate) const EXPOSED: u64 = 1 << 63;
+use std::sync::atomic::{
+    AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 pub(crate) const FENCE: u8 = 1;
 /// Start and complete.
@@ -44,66 +36,46 @@ pub(crate) struct QuickCalls(u8);
 pub(crate) struct QuickSync {
     calls: AtomicU8,
     /// The ranks that the epoch of start reaches, while the access state says that there is one.
-    pub(crate) started: AtomicU64,
-    /// The origins of the exposure epoch, and whether there is one.
-    pub(crate) exposed: AtomicU64,
+    pub(crate) started: KeptPlaces,
+    exposed: Exposed,
     /// Posts that this rank has seen.
     pub(crate) posts: Taken,
     /// Ranks that this one has seen to be done.
     pub(crate) dones: Taken,
 }
 
-/// Up to four members that have marks, in one word: their places + 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Few(pub(crate) u64);
-
-impl Few {
-    /// The ranks of a group; `None` when they are too many, named twice, not all mapped, or this one is among them.
-    #[inline]
-    pub(crate) fn of(shared: &Shared, group: &[Rank]) -> Option<Self> {
-        if group.len() > MOST {
-            return None;
-        }
-        let mut few = Self::default();
-        for rank in group {
-            let place = rank.0.wrapping_sub(shared.first.0) as usize;
-            let is_there = shared.members.get(place).is_some_and(|member| member.rank == *rank);
-            if !is_there
-                || place.max(shared.own) >= Marks::PLACES
-                || place == shared.own
-                || few.places().any(|other| other == place)
-            {
-                return None;
-            }
-            few.0 = few.0 << PLACE_BITS | (place as u64 + 1);
-        }
-        Some(few)
-    }
-
-    #[inline]
-    pub(crate) fn places(self) -> impl Iterator<Item = usize> {
-        let mut rest = self.0;
-        std::iter::from_fn(move || {
-            let place = (rest & ((1 << PLACE_BITS) - 1)).checked_sub(1)?;
-            rest >>= PLACE_BITS;
-            Some(place as usize)
-        })
-    }
-
-    /// Ascending.
-    pub(crate) fn ranks(self, shared: &Shared) -> Box<[Rank]> {
-        let mut ranks: Box<[Rank]> = self.places().map(|place| shared.members[place].rank).collect();
-        ranks.sort_unstable();
-        ranks
-    }
+/// The exposure epoch that was opened without the engine's lock: a word that says whether there is one, and its origins.
+///
+/// ```text
+/// closed ──▶ changing ──▶ open ──▶ closed, by wait or by the engine, which takes the epoch over
+/// ```
+///
+/// The word counts the epochs above its two flags, so that one is not ended in the place of another.
+#[derive(Debug, Default)]
+struct Exposed {
+    word: AtomicU64,
+    /// As `word` says, which is read before and changed after.
+    origins: KeptPlaces,
 }
+
+/// An exposure epoch that is open without the engine, as it was seen.
+#[derive(Debug)]
+pub(crate) struct OpenExposure {
+    word: u64,
+    pub(crate) origins: Places,
+}
+
+const IS_OPEN: u64 = 1;
+/// The origins are being written, which waits for nothing.
+const IS_CHANGING: u64 = 2;
+const ONE_EPOCH: u64 = 4;
 
 impl QuickSync {
     pub(crate) fn new() -> Self {
         Self {
             calls: AtomicU8::new(0),
-            started: AtomicU64::new(0),
-            exposed: AtomicU64::new(0),
+            started: KeptPlaces::default(),
+            exposed: Exposed::default(),
             posts: Taken::new(),
             dones: Taken::new(),
         }
@@ -121,18 +93,46 @@ impl QuickSync {
         self.calls.load(Relaxed) & call != 0 && !fork::is_child()
     }
 
-    /// Whether an exposure epoch is open that the engine does not know of.
+    /// Whether an exposure epoch is open, or being opened, that the engine does not know of.
     #[inline]
     pub(crate) fn is_exposed(&self) -> bool {
-        self.exposed.load(Relaxed) & EXPOSED != 0
+        self.exposed.word.load(Relaxed) & (IS_OPEN | IS_CHANGING) != 0
     }
 
-    fn take_exposed(&self) -> Option<Few> {
-        if !self.is_exposed() {
-            return None;
+    /// The exposure epoch that is open without the engine.
+    #[inline]
+    pub(crate) fn exposure(&self) -> Option<OpenExposure> {
+        let word = self.exposed.word.load(Acquire);
+        (word & IS_OPEN != 0).then(|| OpenExposure { word, origins: self.exposed.origins.get() })
+    }
+
+    /// Takes the exposure epoch over. Under the engine's lock.
+    fn take_exposure(&self) -> Option<Places> {
+        loop {
+            // Another thread's post call may be under way; it ends without waiting for anything.
+            while self.exposed.word.load(Acquire) & IS_CHANGING != 0 {
+                std::thread::yield_now();
+            }
+            let open = self.exposure()?;
+            if self.exposed.change(open.word, open.word & !IS_OPEN, false) {
+                return Some(open.origins);
+            }
         }
-        let word = self.exposed.swap(0, AcqRel);
-        (word & EXPOSED != 0).then_some(Few(word & !EXPOSED))
+    }
+}
+
+impl Exposed {
+    /// Changes the word, if it is what it was seen to be.
+    #[inline]
+    fn change(&self, from: u64, to: u64, is_of_one: bool) -> bool {
+        if is_of_one {
+            let is_so = self.word.load(Relaxed) == from;
+            if is_so {
+                self.word.store(to, Relaxed);
+            }
+            return is_so;
+        }
+        self.word.compare_exchange(from, to, AcqRel, Relaxed).is_ok()
     }
 }
 
@@ -158,7 +158,7 @@ impl WindowState {
     }
 
     /// Takes over what was opened without the engine's lock. If there is something, the engine owns the access state until
-    /// the borrow of the window ends.
+    /// back.
     pub(crate) fn absorb(&mut self) {
         if !self.shared.access.may_have_epoch() && !self.shared.active.is_exposed() {
             return;
@@ -167,31 +167,77 @@ impl WindowState {
         // Calls that change the access epoch from two threads at once are an error, but one that is to be told.
         self.shared.access.settle();
         if self.shared.access.take(FastEpoch::Started) {
-            let group = Few(self.shared.active.started.load(Relaxed)).ranks(&self.shared);
-            self.epoch.open_posted(group);
+            let group = self.shared.active.started.get();
+            self.epoch.open_posted(self.shared.ranks_of(&group));
         }
         if self.shared.access.take(FastEpoch::AllLocked) {
             self.epoch.open_all_locked();
         }
-        if let Some(origins) = self.shared.active.take_exposed() {
-            self.target.exposure.open(&origins.ranks(&self.shared));
+        if let Some(origins) = self.shared.active.take_exposure() {
+            self.target.exposure.open(&self.shared.ranks_of(&origins));
         }
     }
 }
 
 impl Shared {
-    /// Changes the word of the exposure epoch, if it is what it was seen to be.
+    /// The places of a group's ranks; `None` when one has no mark here, is this one, or is named twice.
     #[inline]
-    pub(crate) fn change_exposed(&self, from: u64, to: u64) -> bool {
-        let exposed = &self.active.exposed;
-        if self.access.has_epochs_of_one() {
-            let is_so = exposed.load(Relaxed) == from;
-            if is_so {
-                exposed.store(to, Relaxed);
+    pub(crate) fn places_of(&self, group: &[Rank]) -> Option<Places> {
+        let mut places = Places::default();
+        for rank in group {
+            let place = rank.0.wrapping_sub(self.first.0) as usize;
+            let is_there = self.members.get(place).is_some_and(|member| member.rank == *rank);
+            let has_mark = place.max(self.own) < Marks::PLACES && place != self.own;
+            if !(is_there && has_mark && places.insert(place)) {
+                return None;
             }
-            return is_so;
         }
-        exposed.compare_exchange(from, to, AcqRel, Relaxed).is_ok()
+        Some(places)
+    }
+
+    /// The ranks at these places, ascending.
+    fn ranks_of(&self, places: &Places) -> Box<[Rank]> {
+        places.iter().map(|place| self.members[place].rank).collect()
+    }
+
+    /// Opens an exposure epoch to these origins; `false`, and nothing done, when one is open.
+    #[inline]
+    pub(crate) fn open_exposure(&self, origins: &Places) -> bool {
+        let (exposed, is_of_one) = (&self.active.exposed, self.access.has_epochs_of_one());
+        let word = exposed.word.load(Relaxed);
+        if word & (IS_OPEN | IS_CHANGING) != 0 || !exposed.change(word, word | IS_CHANGING, is_of_one) {
+            return false;
+        }
+        exposed.origins.set(origins);
+        exposed.word.store(word.wrapping_add(ONE_EPOCH) | IS_OPEN, Release);
+        true
+    }
+
+    /// Ends an exposure epoch; `false`, and nothing done, when that is not the one that is open any more.
+    #[inline]
+    pub(crate) fn close_exposure(&self, open: &OpenExposure) -> bool {
+        let is_of_one = self.access.has_epochs_of_one();
+        self.active.exposed.change(open.word, open.word & !IS_OPEN, is_of_one)
+    }
+
+    /// A lock_all call without the engine's lock; `None`, and nothing changed, when it has to take the long way. Else how many ranks of
+    /// the node were locked in vain, the first ones, whose locks are to be given back.
+    #[inline]
+    pub(crate) fn try_lock_all(&self) -> Option<std::result::Result<(), usize>> {
+        if !self.active.has(LOCK_ALL) || !self.access.try_open() {
+            return None;
+        }
+        // Those that stand in line are passed at no rank: the slow path stands in line too.
+        let acquire = |near: &&Near| near.try_acquire(LockRequest::Shared, self.holder);
+        let held = self.all_near().take_while(acquire).count();
+        let are_held = held == self.members.len() + self.neighbors.len();
+        // SYNC POINT L2: the step on the last lock word comes just before.
+        full_ordering_beside_step();
+        if are_held {
+            self.all_near().for_each(|near| near.gate.set_locked_with_all());
+        }
+        self.access.end_opening(are_held.then_some(FastEpoch::AllLocked));
+        Some(if are_held { Ok(()) } else { Err(held) })
     }
 
     /// Ends the epoch of a lock_all call but for its locks; `false`, and nothing done, when the call has to take the long way.
@@ -218,15 +264,26 @@ impl Shared {
 mod tests {
     use super::*;
 
+    fn open(exposed: &Exposed, origins: &[usize]) {
+        let mut places = Places::default();
+        assert!(origins.iter().all(|origin| places.insert(*origin)));
+        let word = exposed.word.load(Relaxed);
+        assert!(exposed.change(word, word | IS_CHANGING, false));
+        exposed.origins.set(&places);
+        exposed.word.store((word + ONE_EPOCH) | IS_OPEN, Release);
+    }
+
     #[test]
-    fn a_list_of_few_holds_the_first_and_the_last_place() {
-        let places = [0, Marks::PLACES - 1, 7, 1];
-        let few =
-            places.iter().fold(Few::default(), |few, place| Few(few.0 << PLACE_BITS | (*place as u64 + 1)));
-        let mut found: Vec<_> = few.places().collect();
-        found.reverse();
-        assert_eq!(found, places);
-        assert_eq!(few.0 & EXPOSED, 0);
-        assert_eq!(Few::default().places().count(), 0);
+    fn an_exposure_epoch_is_ended_once_and_not_in_the_place_of_another() {
+        let quick = QuickSync::new();
+        assert!(!quick.is_exposed() && quick.exposure().is_none() && quick.take_exposure().is_none());
+        open(&quick.exposed, &[3, 200]);
+        let seen = quick.exposure().unwrap();
+        assert!(quick.is_exposed() && seen.origins.iter().eq([3, 200]));
+        assert!(quick.take_exposure().is_some() && quick.take_exposure().is_none());
+        open(&quick.exposed, &[3, 200]);
+        assert!(!quick.exposed.change(seen.word, seen.word & !IS_OPEN, false), "it was another one");
+        let seen = quick.exposure().unwrap();
+        assert!(quick.exposed.change(seen.word, seen.word & !IS_OPEN, true) && !quick.is_exposed());
     }
 }

@@ -28,6 +28,26 @@ pub(crate) enum Opening {
     Packets(u64),
 }
 
+/// How the ranks of a window meet in its fences: chosen when the window is made, by what all of them know alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FenceProtocol {
+    /// By counts in shared memory, where all map each other.
+    Memory,
+    /// By a packet from each to each, up to `RMA_FENCE_PACKETS` ranks.
+    Words,
+    /// By the host's barrier.
+    Barrier,
+}
+
+impl FenceProtocol {
+    fn of(shared: &Shared, fence_packets: u64) -> Self {
+        if !shared.has_packet_targets() {
+            return Self::Memory;
+        }
+        if u64::from(shared.group.size()) <= fence_packets { Self::Words } else { Self::Barrier }
+    }
+}
+
 /// One window under the engine's lock.
 pub(crate) struct WindowState {
     pub(crate) shared: Arc<Shared>,
@@ -83,12 +103,11 @@ impl WindowState {
         slots: usize,
         op_share: LocalShare,
         target_share: LocalShare,
-        fence_packets: bool,
+        fence_packets: u64,
     ) -> Self {
         let size = shared.group.size();
-        // A rank that has been told goes on, and may look at what a third one does not have yet.
-        let tells_all = fence_packets && size == Arrivals::RANKS && shared.has_packet_targets();
-        let arrivals = tells_all.then(|| Arrivals::new(shared.group.me()));
+        let protocol = FenceProtocol::of(&shared, fence_packets);
+        let arrivals = (protocol == FenceProtocol::Words).then(|| Arrivals::new(shared.group.me(), size));
         Self {
             shared,
             epoch: WindowEpoch::new(),
@@ -130,6 +149,20 @@ impl WindowState {
         })
     }
 
+    /// How the ranks of the window meet in its fences.
+    pub(crate) fn fence_protocol(&self) -> FenceProtocol {
+        match self.target.arrivals {
+            Some(_) => FenceProtocol::Words,
+            None if self.shared.has_packet_targets() => FenceProtocol::Barrier,
+            None => FenceProtocol::Memory,
+        }
+    }
+
+    /// Whether the word of a fence goes to one other rank, and says what an acknowledgement would.
+    pub(crate) fn tells_one(&self) -> bool {
+        self.target.arrivals.as_ref().is_some_and(Arrivals::are_of_two)
+    }
+
     /// Whether the call is one that an open epoch allows without end, and changes nothing of the window but its operations: then the
     /// table of legal calls need not be asked, and nothing that others know of the window is to be found out again.
     #[inline]
@@ -142,7 +175,7 @@ impl WindowState {
                 let only = self.shared.neighbors.first();
                 only.is_some_and(|near| self.permission(near.rank) == Permission::Fenced)
             }
-            Call::Complete => self.only_started().is_some(),
+            Call::Complete => self.has_started_neighbors(),
             _ => false,
         };
         does && !self.dropped.has_steps()

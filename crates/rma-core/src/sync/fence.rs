@@ -15,11 +15,16 @@
 //! A load after F2 on one rank sees every store before F1 on the other, because the barrier orders F1 before F2. Replies
 //! that this rank owes need no wait of their own: their origins enter the barrier only with the data in hand.
 //!
-//! When all ranks map each other the barrier is a count in shared memory (`control/meeting.rs`), else it is the host's. A fence that nothing
-//! precedes waits for the ranks that are mapped, in shared memory, and lets the host's barrier go on behind: packets wait for that. Only in
-//! windows of two ranks nobody waits for acknowledgements and a barrier one after the other: each rank tells the other one, on
-//! the last packet of the epoch or on one of its own, that it has come, and goes on when it has been told so
-//! (`state/arrivals.rs`):
+//! How the ranks meet is chosen when the window is made ([`FenceProtocol`]): all of them know alike who maps whom, how many they are, and
+//! `RMA_FENCE_PACKETS`.
+//!
+//! * *Memory*: a count in shared memory (`control/meeting.rs`), where all ranks map each other.
+//! * *Words*: each rank tells each other one by a packet that it has come, and goes on when all have told it so (`state/arrivals.rs`). Of
+//!   two ranks nobody waits for acknowledgements before: the word is on the last packet of the epoch or on one of its own.
+//! * *Barrier*: the host's, behind the acknowledgements.
+//!
+//! A fence that nothing precedes waits for the ranks that are mapped, in shared memory, and lets the words or the host's barrier go on
+//! behind: packets wait for that. Two ranks and their words:
 //!
 //! ```text
 //!    rank 0                                    rank 1
@@ -30,23 +35,19 @@
 //!
 //! Rank 0 may be out of its fence when its puts are not carried out yet. Nobody can tell: rank 1 is in its own fence until they
 //! are, and only the end of that one promises them at the target (MPI 3.1 §11.5.1). A third rank could tell: told by both, it might
-//! look at rank 1 before the put is there. Where a put may be outside the window, which
+//! look at rank 1 before the put is there. So of more than two each waits for its acknowledgements before it tells. Where a put may be outside the window, which
 //! the origin does not know unless all ranks have equal windows, it asks for the acknowledgement besides, and waits for it, so
 //! that this fence raises the error.
 
+use super::fence_memory::{attends, ring_sleepers};
+use super::fence_words::{has_told, have_arrived, lost_rank, tell, tell_at_once};
 use crate::channel::Channel;
-use crate::control::{Attendance, Sleep, attendance};
 use crate::epoch::{Assert, Epoch, Event};
-use crate::error::{Error, ErrorClass, Result};
+use crate::error::Result;
 use crate::host::{Host, HostRequest};
-use crate::ids::Rank;
-use crate::origin::issue::{Issuer, longest_short_store};
-use crate::origin::lost::{abandon_unopened, error_of};
+use crate::origin::lost::abandon_unopened;
 use crate::origin::post::free_idle_far_targets;
-use crate::state::{AccessRound, Opening, Permission, State, WindowState};
-use crate::table::{Closing, Target};
-use crate::target::locks;
-use std::sync::Arc;
+use crate::state::{FenceProtocol, Opening, State, WindowState};
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
 /// A fence under way.
@@ -85,11 +86,14 @@ impl FenceSync {
     ) -> Self {
         // SYNC POINT F1
         fence(SeqCst);
-        let is_first = window.opening.is_none() && !window.has_lost;
+        // Of more ranks each has to be acknowledged before it tells.
+        let is_first = window.tells_one() && window.opening.is_none() && !window.has_lost;
         let phase = match is_first {
-            true => tell_at_once(assert, channel, state, window)
-                .or_else(|| tell(state, window).map(Phase::Telling))
-                .unwrap_or(Phase::Opening),
+            true => match tell_at_once(assert, channel, state, window) {
+                Some((number, true)) => Phase::MeetingByPackets(number),
+                Some((number, false)) => Phase::Telling(number),
+                None => tell(state, window).map_or(Phase::Opening, Phase::Telling),
+            },
             false => Phase::Opening,
         };
         Self { assert, phase }
@@ -200,36 +204,61 @@ impl FenceSync {
                 state.pools.targets[key].on_told();
             }
             free_idle_far_targets(state, window);
-            if self.assert.has(Assert::NO_PRECEDE) {
-                self.go_ahead(window, Opening::Packets(number));
-                return Ok(Some(true));
-            }
-            self.phase = Phase::MeetingByPackets(number);
+            return self.meet(state, window, Opening::Packets(number));
         }
         if matches!(self.phase, Phase::Completing) {
             if !is_complete(state, window) {
                 return Ok(Some(false));
             }
-            free_idle_far_targets(state, window);
-            if !window.shared.has_packet_targets() {
-                return self.arrive(state, window, None).map(Some);
-            }
-            state.begun = true;
-            let request = host.begin_barrier(&window.shared.group)?;
-            if self.assert.has(Assert::NO_PRECEDE) {
-                // Direct accesses come past the engine, so the mapped ranks are waited for.
-                let arrived = self.arrive(state, window, Some(Opening::Barrier(request)));
-                return arrived.map(Some).inspect_err(|_| host.abandon(request));
-            }
-            if window.shared.maps_others() {
-                // Counted in each fence, waited for or not.
-                let number = window.shared.own().control.meeting().arrive();
-                if window.shared.absent(number, 0).is_none() {
-                    ring_sleepers(state, window);
+            match window.fence_protocol() {
+                FenceProtocol::Memory => {
+                    free_idle_far_targets(state, window);
+                    return self.arrive(state, window, None).map(Some);
+                }
+                FenceProtocol::Words => {
+                    // The operations on those who live are complete, so another epoch may follow.
+                    if let Some(error) = lost_rank(state, window) {
+                        return Err(window.error.take().unwrap_or(error));
+                    }
+                    state.begun = true;
+                    let number = tell(state, window);
+                    self.phase = number.map_or(Phase::Completing, Phase::Telling);
+                    return Ok(Some(false));
+                }
+                FenceProtocol::Barrier => {
+                    free_idle_far_targets(state, window);
+                    state.begun = true;
+                    let request = host.begin_barrier(&window.shared.group)?;
+                    let met = self.meet(state, window, Opening::Barrier(request));
+                    return met.inspect_err(|_| host.abandon(request));
                 }
             }
-            self.phase = Phase::Meeting(request);
         }
+        Ok(None)
+    }
+
+    /// Meets the others, who are told of this rank, in the way that `opening` says. Answers as [`FenceSync::come`].
+    fn meet(
+        &mut self,
+        state: &mut State,
+        window: &mut WindowState,
+        opening: Opening,
+    ) -> Result<Option<bool>> {
+        if self.assert.has(Assert::NO_PRECEDE) {
+            // Direct accesses come past the engine, so the mapped ranks are waited for.
+            return self.arrive(state, window, Some(opening)).map(Some);
+        }
+        if window.shared.maps_others() {
+            // Counted in each fence, waited for or not.
+            let number = window.shared.own().control.meeting().arrive();
+            if window.shared.absent(number, 0).is_none() {
+                ring_sleepers(state, window);
+            }
+        }
+        self.phase = match opening {
+            Opening::Barrier(request) => Phase::Meeting(request),
+            Opening::Packets(number) => Phase::MeetingByPackets(number),
+        };
         Ok(None)
     }
 
@@ -326,146 +355,19 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
 
 /// Has everything that was begun leave, and be answered for in the way in which the ranks of the window meet.
 fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phase> {
-    if window.target.arrivals.is_some()
-        && let Some(error) = lost_rank(state, window)
-    {
-        return Err(window.error.take().unwrap_or(error));
-    }
-    if let Some(number) = tell(state, window) {
-        return Ok(Phase::Telling(number));
+    if window.tells_one() {
+        if let Some(error) = lost_rank(state, window) {
+            return Err(window.error.take().unwrap_or(error));
+        }
+        if let Some(number) = tell(state, window) {
+            return Ok(Phase::Telling(number));
+        }
     }
     for key in window.table.keys(&state.pools.targets) {
         state.pools.targets[key].push(true);
     }
     window.dirty = true;
     Ok(Phase::Completing)
-}
-
-/// Tells the only other rank, of the same node, that this one has come, if nothing is under way to it but what is held back: that takes
-/// the word along.
-fn tell_at_once(
-    assert: Assert,
-    channel: &mut dyn Channel,
-    state: &mut State,
-    window: &mut WindowState,
-) -> Option<Phase> {
-    let State { pools, bulks, by_channel, config, lost, begun, .. } = state;
-    if window.dirty || !lost.is_empty() || assert.has(Assert::NO_PRECEDE) {
-        return None;
-    }
-    let rank = window.shared.neighbors.first()?.rank;
-    let key = window.table.find(&pools.targets, rank)?;
-    let is_first = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
-    if !is_first || window.permission(rank) != Permission::Fenced {
-        return None;
-    }
-    let number = window.target.arrivals.as_mut()?.enter();
-    if (Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
-        return Some(Phase::MeetingByPackets(number));
-    }
-    (window.dirty, *begun) = (true, true);
-    Some(Phase::Telling(number))
-}
-
-/// Has every other rank told that this one has come, behind the last operation to it; gives the number of the fence. `None` when
-/// the ranks of the window meet otherwise.
-fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
-    let number = window.target.arrivals.as_mut()?.enter();
-    // Where nothing can be out of bounds unnoticed the fences of the others say all that an acknowledgement would.
-    let acknowledge = window.shared.uniform.is_none();
-    let can_ride = window.epoch.state() == Epoch::FenceGranted;
-    let group = &window.shared.group;
-    let mut bare = Vec::new();
-    for rank in (0..group.size()).map(Rank).filter(|rank| *rank != group.me()) {
-        let element = window.table.find(&state.pools.targets, rank).filter(|_| can_ride);
-        match element.map(|key| &mut state.pools.targets[key]) {
-            Some(target) => {
-                target.push(acknowledge);
-                target.closing = Closing::Wanted;
-            }
-            None => bare.push(rank),
-        }
-    }
-    window.rounds.access = (!bare.is_empty()).then_some(AccessRound::Fence(bare));
-    window.dirty = true;
-    Some(number)
-}
-
-/// Whether everybody has been told, and this rank's operations need nothing any more.
-fn has_told(state: &State, window: &WindowState) -> bool {
-    let is_over = |target: &Target| {
-        target.is_locally_complete(&state.pools.ops, target.push_to)
-            && target.closing != Closing::Wanted
-            // One that was asked for when elements ran short is waited for, because it would find no element.
-            && target.asked.is_empty()
-    };
-    let are_told = !matches!(&window.rounds.access, Some(AccessRound::Fence(ranks)) if !ranks.is_empty());
-    let keys = window.table.keys(&state.pools.targets);
-    are_told && keys.into_iter().all(|key| is_over(&state.pools.targets[key]))
-}
-
-/// Whether every rank's word of fence `number` has come. While one has not, nobody may be lost: who is lost may have told this
-/// rank and not others, and those who know of it tell nobody any more.
-fn have_arrived(state: &State, window: &WindowState, number: u64) -> Result<bool> {
-    let Some(arrivals) = &window.target.arrivals else { return Ok(true) };
-    if arrivals.are_complete(number) {
-        return Ok(true);
-    }
-    lost_rank(state, window).map_or(Ok(false), Err)
-}
-
-/// What to say of a rank of the window that is lost.
-fn lost_rank(state: &State, window: &WindowState) -> Option<Error> {
-    if !window.has_lost {
-        return None;
-    }
-    let group = &window.shared.group;
-    let mut ranks = (0..group.size()).map(Rank);
-    ranks.find_map(|rank| Some(error_of(rank, "fence", state.lost.get(&group.peer(rank))?)))
-}
-
-/// Whether everybody has come to a meeting in shared memory. While some have not, and this process may sleep, it says so, and
-/// watches the rank behind it: every rank is watched by another one, and whoever sees one die tells all.
-fn attends(state: &mut State, window: &mut WindowState, number: u64, is_watching: &mut bool) -> Result<bool> {
-    let shared = Arc::clone(&window.shared);
-    let size = shared.group.size();
-    let may_sleep = !state.is_spinning;
-    if may_sleep {
-        shared.own().control.set_asleep(Sleep::Fence);
-        if !std::mem::replace(is_watching, true) {
-            window.rounds.meet = vec![shared.members[(shared.own + 1) % shared.members.len()].rank];
-            (window.dirty, state.begun) = (true, true);
-        }
-        if !state.lost.is_empty()
-            && let Some(dead) =
-                (0..size).map(Rank).find(|rank| state.lost.contains_key(&shared.group.peer(*rank)))
-        {
-            shared.members[0].control.meeting().break_up(dead);
-            ring_sleepers(state, window);
-        }
-    }
-    match attendance(shared.members.iter().map(|member| member.control.meeting()), number) {
-        Attendance::Waiting => Ok(false),
-        Attendance::Complete => {
-            shared.own().control.set_awake(Sleep::Fence);
-            Ok(true)
-        }
-        Attendance::Broken(dead) => {
-            shared.own().control.set_awake(Sleep::Fence);
-            let cause = format!("rank {dead} cannot be reached any more, and was not in the fence");
-            Err(Error::new(ErrorClass::ProcFailed, "fence", cause))
-        }
-    }
-}
-
-/// Makes those who sleep look again; answers whether there are any.
-fn ring_sleepers(state: &mut State, window: &WindowState) -> bool {
-    let shared = &window.shared;
-    for member in shared.members.iter().filter(|member| member.control.is_asleep(Sleep::Fence)) {
-        locks::ring(&mut state.nudges, &mut state.counters, shared, shared.group.peer(member.rank));
-    }
-    state.begun |= !state.nudges.is_empty();
-    !state.nudges.is_empty()
 }
 
 fn is_complete(state: &State, window: &WindowState) -> bool {

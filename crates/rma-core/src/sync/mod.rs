@@ -3,6 +3,8 @@
 pub(crate) mod dropped;
 mod expose;
 mod fence;
+mod fence_memory;
+mod fence_words;
 mod flush;
 mod lock;
 mod lock_all;

@@ -7,7 +7,7 @@ use crate::control::{ControlBlock, LockKind};
 use crate::epoch::{Call, Caller, Epoch, LockState, Stage};
 use crate::host::{Awaited, Group, HeldLock, Instance, Need, Place, Way};
 use crate::ids::{Peer, Rank, WindowId};
-use crate::state::{Shared, Single, State, WindowState, Windows};
+use crate::state::{FenceProtocol, Shared, Single, State, WindowState, Windows};
 use crate::trace::Sight;
 
 /// What only the call knows that waits.
@@ -90,7 +90,7 @@ fn fence_of(window: &WindowState) -> Option<Instance> {
     let shared = &window.shared;
     match &window.target.arrivals {
         Some(arrivals) => Some(Instance { way: Way::Packets, number: arrivals.entered() }),
-        None if shared.has_packet_targets() => None,
+        None if window.fence_protocol() == FenceProtocol::Barrier => None,
         None => Some(Instance { way: Way::Memory, number: shared.own().control.meeting().last() }),
     }
 }
@@ -214,7 +214,7 @@ pub(crate) fn absent(window: &WindowState) -> Option<Vec<Rank>> {
     let shared = &window.shared;
     match &window.target.arrivals {
         Some(arrivals) => Some(arrivals.missing().collect()),
-        None if shared.has_packet_targets() => None,
+        None if window.fence_protocol() == FenceProtocol::Barrier => None,
         None => {
             let number = shared.own().control.meeting().last();
             let has_come = |control: &ControlBlock| control.meeting().has_come(number);

@@ -30,6 +30,7 @@ use crate::origin::post::free_target;
 use crate::pool::PoolKey;
 use crate::state::{AccessRound, State, WindowState};
 use crate::table::Closing;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
@@ -52,6 +53,10 @@ impl StartSync {
         window.epoch.on(Event::Start);
         window.epoch.set_stage(Stage::Opening);
         window.epoch.access.open(group, no_check);
+        let group = window.epoch.access.group();
+        let are_neighbors = group.iter().all(|rank| window.shared.neighbor(*rank).is_some());
+        let is_of_neighbors = are_neighbors && !group.is_empty();
+        window.epoch.access.set_of_neighbors(is_of_neighbors);
         let (shared, me) = (Arc::clone(&window.shared), window.shared.group.me());
         let by_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
         window.rounds.meet = window.epoch.access.missing().filter(by_packet).collect();
@@ -114,15 +119,15 @@ pub(crate) struct CompleteSync {
 impl CompleteSync {
     /// Begins a complete call whose legality has been checked: everything leaves as soon as its target has posted.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
+        let is_target = |rank: Rank| window.epoch.access.contains(rank);
         let is_ready = state.lost.is_empty()
-            && only_held(state, window).is_some_and(|(rank, key)| {
-                !window.table.is_busy_but(&state.pools.targets, key)
-                    && window.rounds.meet.iter().all(|other| *other == rank)
-            });
+            && held(state, window).is_some()
+            && window.rounds.meet.iter().all(|rank| is_target(*rank))
+            && !window.table.is_busy_but(&state.pools.targets, is_target);
         if !is_ready {
             return Self::close(state, window);
         }
-        // Who has an element has been met before.
+        // Those that have an element have been met before.
         window.rounds.meet.clear();
         window.dirty = false;
         Self { is_closing: false }
@@ -163,27 +168,40 @@ impl CompleteSync {
         Self { is_closing: true }
     }
 
-    /// Whether it waits for nothing but the post of a neighbor, which is a packet.
+    /// Whether it waits for nothing but posts of neighbors, which are packets.
     pub(crate) fn waits_for_post(&self) -> bool {
         !self.is_closing
     }
 
-    /// Goes on with a call for one neighbor, to which nothing is under way but what is held back, if anything: that takes the word along
-    /// when the neighbor has posted. Answers whether the call is over; `None` when more than that is to be done.
-    fn ride(channel: &mut dyn Channel, state: &mut State, window: &mut WindowState) -> Option<bool> {
-        let (_, key) = only_held(state, window)?;
+    /// Goes on with a call for neighbors, to which nothing is under way but what is held back, if anything: that takes the word along when
+    /// all of them have posted. Answers whether the call is over; `None` when more than that is to be done.
+    fn ride(
+        &mut self,
+        channel: &mut dyn Channel,
+        state: &mut State,
+        window: &mut WindowState,
+    ) -> Option<bool> {
+        let keys = held(state, window)?;
         if window.epoch.state() == Epoch::PscwIssued {
             return Some(false);
         }
-        let State { pools, bulks, by_channel, config, .. } = state;
+        let State { pools, bulks, by_channel, config, begun, .. } = state;
         // SYNC POINT P3
         fence(SeqCst);
-        if !(Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
-            return None;
+        let mut issuer = Issuer { window, pools, bulks, channel, by_channel, config };
+        let mut have_left = true;
+        for key in keys {
+            have_left &= issuer.close_to(key);
         }
-        window.epoch.access.close();
-        window.epoch.on(Event::Complete);
-        Some(true)
+        if have_left {
+            window.epoch.access.close();
+            window.epoch.on(Event::Complete);
+            return Some(true);
+        }
+        // Those that the channel has no room for now are told by the steps to come.
+        window.epoch.set_stage(Stage::Closing);
+        (window.dirty, *begun, self.is_closing) = (true, true, true);
+        Some(false)
     }
 
     /// Answers whether every target has been told and this origin's buffers are its own again.
@@ -197,7 +215,7 @@ impl CompleteSync {
         window: &mut WindowState,
     ) -> Result<bool> {
         if !self.is_closing {
-            if let Some(is_over) = Self::ride(channel, state, window) {
+            if let Some(is_over) = self.ride(channel, state, window) {
                 return Ok(is_over);
             }
             window.check(&state.pools, Call::Complete, "complete")?;
@@ -238,12 +256,17 @@ impl CompleteSync {
     }
 }
 
-/// The only target of the epoch, a neighbor, and its element, if nothing waits there but a short store.
-fn only_held(state: &State, window: &WindowState) -> Option<(Rank, PoolKey)> {
-    let rank = window.only_started()?;
-    let key = window.table.find(&state.pools.targets, rank)?;
+/// The elements of the epoch's targets, all of them neighbors, if nothing waits there but a short store each.
+fn held(state: &State, window: &WindowState) -> Option<SmallVec<[PoolKey; 4]>> {
+    if !window.has_started_neighbors() {
+        return None;
+    }
     let most = longest_short_store(&state.config);
-    state.pools.targets[key].holds_a_store_at_most(&state.pools.ops, most).then_some((rank, key))
+    let element = |rank: &Rank| {
+        let key = window.table.find(&state.pools.targets, *rank)?;
+        state.pools.targets[key].holds_a_store_at_most(&state.pools.ops, most).then_some(key)
+    };
+    window.epoch.access.group().iter().map(element).collect()
 }
 
 fn lost_among(

@@ -45,9 +45,9 @@ impl Table {
         self.each(pool).any(|key| !pool[key].is_idle() && !pool[key].only_holds(ops))
     }
 
-    /// [`Table::is_busy`] but for one element.
-    pub(crate) fn is_busy_but(&self, pool: &TargetPool, one: PoolKey) -> bool {
-        self.each(pool).any(|key| key != one && !pool[key].is_idle())
+    /// [`Table::is_busy`] but for the elements of these ranks.
+    pub(crate) fn is_busy_but(&self, pool: &TargetPool, is_one: impl Fn(Rank) -> bool) -> bool {
+        self.each(pool).any(|key| !is_one(pool[key].rank) && !pool[key].is_idle())
     }
 
     /// Adds an element that is not in the table yet.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the place of a rank among those of the node, members and neighbors, in ascending order is the same to all of them.
 
-use crate::control::LockCell;
+use crate::control::{ControlShape, LockCell};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, Host, Locality, SegmentSet};
 use crate::ids::Rank;
@@ -20,28 +20,29 @@ pub(super) fn ranks_of_node(host: &dyn Host, group: &Group) -> usize {
 pub(super) struct Cells {
     parts: Vec<(Rank, WriteSpan)>,
     own: usize,
+    shape: ControlShape,
 }
 
 impl Cells {
-    pub(super) fn new(me: Rank, segment: &SegmentSet) -> Result<Self> {
+    pub(super) fn new(me: Rank, segment: &SegmentSet, shape: ControlShape) -> Result<Self> {
         let members = segment.members().iter().map(|part| (part.rank, part.control));
         let neighbors = segment.neighbors().iter().map(|part| (part.rank, part.control));
         let mut parts: Vec<_> = members.chain(neighbors).collect();
         parts.sort_unstable_by_key(|(rank, _)| *rank);
         let own = parts.binary_search_by_key(&me, |(rank, _)| *rank).map_err(|_| left_out())?;
-        Ok(Self { parts, own })
+        Ok(Self { parts, own, shape })
     }
 
     /// What this process is to the lock of a rank.
     pub(super) fn own(&self, of: Rank) -> Result<LockCell> {
         let place = self.parts.binary_search_by_key(&of, |(rank, _)| *rank).map_err(|_| left_out())?;
-        LockCell::new(self.parts[self.own].1, place).ok_or_else(too_short)
+        LockCell::new(self.parts[self.own].1, self.shape, place).ok_or_else(too_short)
     }
 
     /// What each rank is to this process's lock.
     pub(super) fn of_others(&self) -> Result<Box<[(Rank, LockCell)]>> {
         let cell = |(rank, control): &(Rank, WriteSpan)| {
-            Ok((*rank, LockCell::new(*control, self.own).ok_or_else(too_short)?))
+            Ok((*rank, LockCell::new(*control, self.shape, self.own).ok_or_else(too_short)?))
         };
         self.parts.iter().map(cell).collect()
     }

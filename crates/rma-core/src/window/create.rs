@@ -19,13 +19,12 @@ use super::cells::{Cells, left_out, ranks_of_node, too_short};
 use super::pending::{Pending, unexpected};
 use super::spec::WindowSpec;
 use crate::config;
-use crate::control::{ControlBlock, Ground, Holder, Published, Siblings};
+use crate::control::{ControlBlock, ControlShape, Ground, Holder, Published, Siblings};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::fork;
 use crate::host::{Combine, Group, HostRequest, Outcome, SegmentSet};
 use crate::ids::WindowId;
-use crate::mem::WriteSpan;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::{
@@ -96,7 +95,7 @@ impl WindowCreation {
         let (number, phase) = engine.with(|core| {
             let (windows, state, host) = (&mut core.windows, &mut core.state, engine.host());
             state.begun = true;
-            let alike = state.config.alike();
+            let (alike, shape) = (state.config.alike(), ControlShape::of(&state.config));
             let mine =
                 [len, !len, unit, !unit, !windows.indices.clock(), u64::from(fault.is_none()), alike, !alike];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
@@ -105,7 +104,7 @@ impl WindowCreation {
                 compare: Pending::Waiting(compare),
                 offer: Pending::begun(host.begin_reduce(&group, Combine::BitAnd, &offer)),
                 segment: Pending::begun(
-                    host.begin_segment(&group, asks.segment(ranks_of_node(host, &group))),
+                    host.begin_segment(&group, asks.segment(shape, ranks_of_node(host, &group))),
                 ),
             };
             Ok((number, phase))
@@ -342,7 +341,9 @@ impl WindowCreation {
     fn share(&self, id: WindowId, uniform: Option<(u64, u64)>, segment: SegmentSet) -> Result<Shared> {
         let (flavor, own_memory) = (self.spec.flavor(), self.spec.own_memory());
         let mut members: SmallVec<[Member; 8]> = SmallVec::new();
-        let cells = Cells::new(self.group.me(), &segment)?;
+        let shape = ControlShape::of(self.engine.config());
+        let control_block = |span| ControlBlock::new(span, shape).ok_or_else(too_short);
+        let cells = Cells::new(self.group.me(), &segment, shape)?;
         for part in segment.members() {
             let control = control_block(part.control)?;
             let is_own = part.rank == self.group.me();
@@ -405,10 +406,6 @@ impl WindowCreation {
             _segment: segment,
         })
     }
-}
-
-fn control_block(span: WriteSpan) -> Result<ControlBlock> {
-    ControlBlock::new(span).ok_or_else(too_short)
 }
 
 /// What the ranks' arguments are together.

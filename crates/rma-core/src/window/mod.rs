@@ -38,6 +38,7 @@ pub use create::WindowCreation;
 pub use dynamic::Detaching;
 pub use free::WindowFree;
 pub use now::DirectPath;
+pub use quick::{HeldInVain, Released};
 pub use request::OperationRequest;
 pub use spec::WindowSpec;
 pub use typed::{Destination, Origin, TargetArea};

@@ -276,6 +276,18 @@ impl<'w> DirectPath<'w> {
         self.member(target).is_some_and(|member| self.quiet.pass() && self.shared.try_unlock_alone(member))
     }
 
+    /// What calls on all ranks look at.
+    #[inline(always)]
+    pub(super) fn shared(&self) -> &'w Shared {
+        self.shared
+    }
+
+    /// Whether it is no time for a poll.
+    #[inline(always)]
+    pub(super) fn pass(&self) -> bool {
+        self.quiet.pass()
+    }
+
     /// Orders the stores so far before all that comes after, unless it is time for a poll.
     #[inline(always)]
     fn order_stores_now(&self) -> bool {

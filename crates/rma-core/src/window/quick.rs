@@ -1,5 +1,5 @@
-//! Synchronization of ranks that all map each other, without the engine's lock: fence, post, start, complete and wait of a few
-//! ranks, lock_all and unlock_all. The latter two also where only the lock words of all ranks are mapped; then unlock_all asks the engine
+//! Synchronization of ranks that all map each other, without the engine's lock: fence, post, start, complete and wait of any
+//! group without the own rank, lock_all and unlock_all. The latter two also where only the lock words of all ranks are mapped; then unlock_all asks the engine
 //! whether operations are complete.
 //!
 //! Such a call tells other ranks something in shared memory and looks there for what they have told; while nothing else goes
@@ -10,17 +10,16 @@
 
 use super::Sync;
 use super::calls::Window;
-use crate::control::{LockRequest, Sleep};
+use super::now::DirectPath;
+use crate::control::{Sleep, Wake};
 use crate::epoch::{Assert, Call};
 use crate::error::Result;
 use crate::ids::{LockKind, Rank};
-use crate::mem::full_ordering_beside_step;
 use crate::progress::Core;
-use crate::state::{EXPOSED, FENCE, FastEpoch, Few, LOCK_ALL, Member, Near, POST, START, Shared, State};
+use crate::state::{FENCE, FastEpoch, LOCK_ALL, Member, Near, POST, START, Shared, State};
 use crate::sync::{FenceSync, SyncStep};
 use crate::table::Target;
 use crate::target::locks;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Looks in a row: a few hundred nanoseconds.
 const LOOKS: u32 = 200;
@@ -70,20 +69,18 @@ impl Window {
         if !quick.has(START) || assert != Assert::NONE || !shared.access.may_open() {
             return false;
         }
-        let Some(targets) = Few::of(shared, group) else { return false };
+        let Some(targets) = shared.places_of(group) else { return false };
         let posts = shared.own().control.posts();
-        if !self.soon(|| targets.places().all(|place| posts.is_set(place, &quick.posts))) {
+        if !self.soon(|| posts.are_set(&targets, &quick.posts)) {
             return false;
         }
         // SYNC POINT P2: the posts were seen.
         if !shared.access.try_open() {
             return false;
         }
-        quick.started.store(targets.0, Relaxed);
-        for place in targets.places() {
-            posts.take(place, &quick.posts);
-            shared.members[place].gate.set_started();
-        }
+        quick.started.set(&targets);
+        posts.take_all(&targets, &quick.posts);
+        targets.iter().for_each(|place| shared.members[place].gate.set_started());
         shared.access.end_opening(Some(FastEpoch::Started));
         self.poll_now_and_then();
         true
@@ -96,9 +93,9 @@ impl Window {
         if !shared.active.has(START) || !shared.access.try_close(FastEpoch::Started) {
             return false;
         }
-        let targets = Few(shared.active.started.load(Relaxed));
+        let targets = shared.active.started.get();
         let mut sleeps = false;
-        for place in targets.places() {
+        for place in targets.iter() {
             let member = &shared.members[place];
             member.gate.close();
             // SYNC POINT P3: telling is the order.
@@ -107,7 +104,7 @@ impl Window {
         }
         shared.access.end_closing();
         if sleeps {
-            self.ring(|place| targets.places().any(|told| told == place), Sleep::Wait);
+            self.ring(|place| targets.contains(place), Sleep::Wait);
         }
         self.poll_now_and_then();
         true
@@ -116,25 +113,26 @@ impl Window {
     /// A lock_all call without the engine's lock; `false` when it has to take the long way: that waits for locks, in rank order too.
     #[inline]
     pub(super) fn lock_all_quickly(&self, assert: Assert) -> bool {
-        let shared = &**self.shared();
-        if !shared.active.has(LOCK_ALL) || assert != Assert::NONE || !shared.access.try_open() {
+        if assert != Assert::NONE {
             return false;
         }
-        // Those that stand in line are passed at no rank: the slow path stands in line too.
-        let acquire = |near: &&Near| near.try_acquire(LockRequest::Shared, shared.holder);
-        let held = shared.all_near().take_while(acquire).count();
-        let are_held = held == shared.members.len() + shared.neighbors.len();
-        // SYNC POINT L2: the step on the last lock word comes just before.
-        full_ordering_beside_step();
-        if are_held {
-            shared.all_near().for_each(|near| near.gate.set_locked_with_all());
-        }
-        shared.access.end_opening(are_held.then_some(FastEpoch::AllLocked));
-        if !are_held {
-            self.release_all(held);
+        let Some(locked) = self.shared().try_lock_all() else { return false };
+        if let Err(held) = locked {
+            self.give_back(HeldInVain(held));
         }
         self.poll_now_and_then();
-        are_held
+        locked.is_ok()
+    }
+
+    /// Gives locks back that [`DirectPath::lock_all_now`] has taken in vain.
+    pub fn give_back(&self, HeldInVain(held): HeldInVain) {
+        self.release_all(0, held);
+    }
+
+    /// Ends [`DirectPath::unlock_all_now`].
+    pub fn end_unlock_all(&self, Released { ranks, wake }: Released) {
+        self.wake(Some(wake));
+        self.release_all(ranks, usize::MAX);
     }
 
     /// An unlock_all call without the engine's lock, or with no more than a look at the operations on neighbors; `false` when it has to
@@ -152,16 +150,16 @@ impl Window {
         };
         if is_closed {
             // Nobody is rung before: that takes the engine's lock, whose holder may wait for the end of the change.
-            self.release_all(shared.members.len() + shared.neighbors.len());
+            self.release_all(0, usize::MAX);
             self.poll_now_and_then();
         }
         is_closed
     }
 
-    /// Gives shared locks back, those of the first so many ranks of the node, and rings those whose turn it is.
+    /// Gives shared locks back, those of the ranks of the node from one to before another, and rings those whose turn it is.
     #[inline]
-    fn release_all(&self, ranks: usize) {
-        for near in self.shared().all_near().take(ranks) {
+    fn release_all(&self, from: usize, to: usize) {
+        for near in self.shared().all_near().take(to).skip(from) {
             if let Ok(Some(wake)) = near.release(LockKind::Shared, self.shared().holder) {
                 self.wake(Some(wake));
             }
@@ -175,19 +173,19 @@ impl Window {
         if !shared.active.has(POST) || !Assert::NO_STORE.with(Assert::NO_PUT).has(assert) {
             return false;
         }
-        let Some(origins) = Few::of(shared, group) else { return false };
-        if !shared.change_exposed(0, EXPOSED | origins.0) {
+        let Some(origins) = shared.places_of(group) else { return false };
+        if !shared.open_exposure(&origins) {
             return false;
         }
         let mut sleeps = false;
-        for place in origins.places() {
+        for place in origins.iter() {
             let control = &shared.members[place].control;
             // SYNC POINT P1: telling is the order.
             control.posts().set(shared.own);
             sleeps |= control.is_asleep(Sleep::Start);
         }
         if sleeps {
-            self.ring(|place| origins.places().any(|told| told == place), Sleep::Start);
+            self.ring(|place| origins.contains(place), Sleep::Start);
         }
         self.poll_now_and_then();
         true
@@ -198,20 +196,15 @@ impl Window {
     pub(super) fn wait_quickly(&self, is_test: bool) -> bool {
         let shared = &**self.shared();
         let quick = &shared.active;
-        let word = quick.exposed.load(Relaxed);
-        if word & EXPOSED == 0 || !quick.has(POST) {
-            return false;
-        }
-        let (origins, dones) = (Few(word & !EXPOSED), shared.own().control.dones());
-        let are_done = || origins.places().all(|place| dones.is_set(place, &quick.dones));
+        let Some(open) = quick.exposure().filter(|_| quick.has(POST)) else { return false };
+        let dones = shared.own().control.dones();
+        let are_done = || dones.are_set(&open.origins, &quick.dones);
         // SYNC POINT P4: all are seen to be done.
         let is_over = if is_test { are_done() } else { self.soon(are_done) };
-        if !is_over || !shared.change_exposed(word, 0) {
+        if !is_over || !shared.close_exposure(&open) {
             return false;
         }
-        for place in origins.places() {
-            dones.take(place, &quick.dones);
-        }
+        dones.take_all(&open.origins, &quick.dones);
         self.poll_now_and_then();
         true
     }
@@ -255,6 +248,57 @@ impl Window {
         });
         // They hear of it now: the caller may compute for long.
         self.engine().poll();
+    }
+}
+
+/// Locks that a lock_all call has taken in vain: of the first so many ranks of the node.
+#[derive(Debug)]
+#[must_use = "others wait for the locks"]
+pub struct HeldInVain(usize);
+
+/// How far an unlock_all call has come when somebody is to be rung.
+#[derive(Debug)]
+#[must_use = "others wait for the locks"]
+pub struct Released {
+    /// The first so many ranks of the node have their locks back.
+    ranks: usize,
+    wake: Wake,
+}
+
+impl DirectPath<'_> {
+    /// [`Window::lock_all`] without assertions, where all locks are free, or shared, and nothing else goes on; `None`, and nothing done,
+    /// when it is not so.
+    ///
+    /// # Errors
+    /// With locks that [`Window::give_back`] has to give back before the ordinary call is made.
+    #[inline]
+    pub fn lock_all_now(&self) -> Option<std::result::Result<(), HeldInVain>> {
+        if !self.pass() {
+            return None;
+        }
+        self.shared().try_lock_all().map(|locked| locked.map_err(HeldInVain))
+    }
+
+    /// [`Window::unlock_all`] where all ranks of the window are mapped, likewise.
+    ///
+    /// # Errors
+    /// With what [`Window::end_unlock_all`] has to do yet: then the call is over.
+    #[inline]
+    pub fn unlock_all_now(&self) -> Option<std::result::Result<(), Released>> {
+        let shared = self.shared();
+        if !shared.active.has(LOCK_ALL)
+            || !shared.neighbors.is_empty()
+            || !self.pass()
+            || !shared.close_all_locked()
+        {
+            return None;
+        }
+        for (at, near) in shared.all_near().enumerate() {
+            if let Ok(Some(wake)) = near.release(LockKind::Shared, shared.holder) {
+                return Some(Err(Released { ranks: at + 1, wake }));
+            }
+        }
+        Some(Ok(()))
     }
 }
 

@@ -1,0 +1,57 @@
+//! Fences in shared memory: each rank counts its arrivals in a word of its own (`control/meeting.rs`).
+
+use crate::control::{Attendance, Sleep, attendance};
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::Rank;
+use crate::state::{State, WindowState};
+use crate::target::locks;
+use std::sync::Arc;
+
+/// Whether everybody has come to a meeting in shared memory. While some have not, and this process may sleep, it says so, and
+/// watches the rank behind it: every rank is watched by another one, and whoever sees one die tells all.
+pub(super) fn attends(
+    state: &mut State,
+    window: &mut WindowState,
+    number: u64,
+    is_watching: &mut bool,
+) -> Result<bool> {
+    let shared = Arc::clone(&window.shared);
+    let size = shared.group.size();
+    let may_sleep = !state.is_spinning;
+    if may_sleep {
+        shared.own().control.set_asleep(Sleep::Fence);
+        if !std::mem::replace(is_watching, true) {
+            window.rounds.meet = vec![shared.members[(shared.own + 1) % shared.members.len()].rank];
+            (window.dirty, state.begun) = (true, true);
+        }
+        if !state.lost.is_empty()
+            && let Some(dead) =
+                (0..size).map(Rank).find(|rank| state.lost.contains_key(&shared.group.peer(*rank)))
+        {
+            shared.members[0].control.meeting().break_up(dead);
+            ring_sleepers(state, window);
+        }
+    }
+    match attendance(shared.members.iter().map(|member| member.control.meeting()), number) {
+        Attendance::Waiting => Ok(false),
+        Attendance::Complete => {
+            shared.own().control.set_awake(Sleep::Fence);
+            Ok(true)
+        }
+        Attendance::Broken(dead) => {
+            shared.own().control.set_awake(Sleep::Fence);
+            let cause = format!("rank {dead} cannot be reached any more, and was not in the fence");
+            Err(Error::new(ErrorClass::ProcFailed, "fence", cause))
+        }
+    }
+}
+
+/// Makes those who sleep look again; answers whether there are any.
+pub(super) fn ring_sleepers(state: &mut State, window: &WindowState) -> bool {
+    let shared = &window.shared;
+    for member in shared.members.iter().filter(|member| member.control.is_asleep(Sleep::Fence)) {
+        locks::ring(&mut state.nudges, &mut state.counters, shared, shared.group.peer(member.rank));
+    }
+    state.begun |= !state.nudges.is_empty();
+    !state.nudges.is_empty()
+}

@@ -1,0 +1,94 @@
+//! Fences by words: each rank tells each other one by a packet that it has come ([`super::fence`] says when and why).
+
+use crate::channel::Channel;
+use crate::epoch::{Assert, Epoch};
+use crate::error::{Error, Result};
+use crate::ids::Rank;
+use crate::origin::issue::{Issuer, longest_short_store};
+use crate::origin::lost::error_of;
+use crate::state::{AccessRound, Permission, State, WindowState};
+use crate::table::{Closing, Target};
+
+/// Tells the only other rank, of the same node, that this one has come, if nothing is under way to it but what is held back: that takes
+/// the word along. Gives the number of the fence, and whether the word has left.
+pub(super) fn tell_at_once(
+    assert: Assert,
+    channel: &mut dyn Channel,
+    state: &mut State,
+    window: &mut WindowState,
+) -> Option<(u64, bool)> {
+    let State { pools, bulks, by_channel, config, lost, begun, .. } = state;
+    if window.dirty || !lost.is_empty() || assert.has(Assert::NO_PRECEDE) {
+        return None;
+    }
+    let rank = window.shared.neighbors.first()?.rank;
+    let key = window.table.find(&pools.targets, rank)?;
+    let is_first = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
+    if !is_first || window.permission(rank) != Permission::Fenced {
+        return None;
+    }
+    let number = window.target.arrivals.as_mut()?.enter();
+    if (Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
+        return Some((number, true));
+    }
+    (window.dirty, *begun) = (true, true);
+    Some((number, false))
+}
+
+/// Has every other rank told that this one has come, behind the last operation to it; gives the number of the fence. `None` when
+/// the ranks of the window meet otherwise.
+pub(super) fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
+    let number = window.target.arrivals.as_mut()?.enter();
+    // Where nothing can be out of bounds unnoticed the fences of the others say all that an acknowledgement would. Of more than two
+    // ranks this one has its acknowledgements already.
+    let acknowledge = window.shared.uniform.is_none();
+    let can_ride = window.epoch.state() == Epoch::FenceGranted;
+    let group = &window.shared.group;
+    let mut bare = Vec::new();
+    for rank in (0..group.size()).map(Rank).filter(|rank| *rank != group.me()) {
+        let element = window.table.find(&state.pools.targets, rank).filter(|_| can_ride);
+        match element.map(|key| &mut state.pools.targets[key]) {
+            Some(target) => {
+                target.push(acknowledge);
+                target.closing = Closing::Wanted;
+            }
+            None => bare.push(rank),
+        }
+    }
+    window.rounds.access = (!bare.is_empty()).then_some(AccessRound::Fence(bare));
+    window.dirty = true;
+    Some(number)
+}
+
+/// Whether everybody has been told, and this rank's operations need nothing any more.
+pub(super) fn has_told(state: &State, window: &WindowState) -> bool {
+    let is_over = |target: &Target| {
+        target.is_locally_complete(&state.pools.ops, target.push_to)
+            && target.closing != Closing::Wanted
+            // One that was asked for when elements ran short is waited for, because it would find no element.
+            && target.asked.is_empty()
+    };
+    let are_told = !matches!(&window.rounds.access, Some(AccessRound::Fence(ranks)) if !ranks.is_empty());
+    let keys = window.table.keys(&state.pools.targets);
+    are_told && keys.into_iter().all(|key| is_over(&state.pools.targets[key]))
+}
+
+/// Whether every rank's word of fence `number` has come. While one has not, nobody may be lost: who is lost may have told this
+/// rank and not others, and those who know of it tell nobody any more.
+pub(super) fn have_arrived(state: &State, window: &WindowState, number: u64) -> Result<bool> {
+    let Some(arrivals) = &window.target.arrivals else { return Ok(true) };
+    if arrivals.are_complete(number) {
+        return Ok(true);
+    }
+    lost_rank(state, window).map_or(Ok(false), Err)
+}
+
+/// What to say of a rank of the window that is lost.
+pub(super) fn lost_rank(state: &State, window: &WindowState) -> Option<Error> {
+    if !window.has_lost {
+        return None;
+    }
+    let group = &window.shared.group;
+    let mut ranks = (0..group.size()).map(Rank);
+    ranks.find_map(|rank| Some(error_of(rank, "fence", state.lost.get(&group.peer(rank))?)))
+}
