@@ -402,7 +402,10 @@ fn locks_taken_in_vain_go_back_and_who_waits_is_rung_by_a_caller_without_a_frame
     };
     let held = now(|| path.lock_all_now(), lock_and_unlock).unwrap_err();
     let mut waiting = windows[2].begin_lock(Exclusive, Rank(0), Assert::NONE).unwrap();
-    assert!(!windows[2].poll_sync(&mut waiting).unwrap(), "the lock of rank 0 is held until it is given back");
+    assert!(
+        !windows[2].poll_sync(&mut waiting).unwrap(),
+        "the lock of rank 0 is held until it is given back"
+    );
     windows[0].give_back(held);
     world.finish(&windows[2], "lock", waiting).unwrap();
     windows[2].unlock(Rank(0)).unwrap();

@@ -10,13 +10,19 @@
 /// ```
 ///
 /// `raises …, first EXPRESSION;` makes the call end well when the expression is true, with no frame around it: for the
-/// fast path, which cannot panic, and has done nothing when it answers `false`. `, then EXPRESSION` after that is a second
-/// fast path, which is tried out of line: what it calls would have the first one keep the arguments.
+/// fast path, which cannot panic, and has done nothing when it answers `false`. An expression that is an `Option` of a code ends the call
+/// with that code. `, then EXPRESSION` after that is a second fast path, which is tried out of line: what it calls would have the first one
+/// keep the arguments. Both may name the entry point by the type `EntryPoint`.
 macro_rules! entry {
     ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block)*) => {$(
         $crate::entry::plain! {
             $(#[$meta])*
             fn $name($($arg: $ty),*) -> std::ffi::c_int {
+                #[allow(dead_code)] // most calls have no use for it
+                enum EntryPoint {}
+                impl $crate::entry::Named for EntryPoint {
+                    const NAME: &'static str = stringify!($name);
+                }
                 $(
                     /// The slow path: apart, so that the fast one keeps nothing for it, and a C function too, which it can jump to
                     /// with the arguments where they are.
@@ -26,8 +32,8 @@ macro_rules! entry {
                     #[inline(never)]
                 )?
                 extern "C" fn slow_path($($arg: $ty),*) -> std::ffi::c_int {
-                    $($(if $then {
-                        return 0;
+                    $($(if let Some(code) = $crate::entry::Early::code($then) {
+                        return code;
                     })?)?
                     $crate::entry::call(
                         stringify!($name),
@@ -35,8 +41,8 @@ macro_rules! entry {
                         move |$process: &'static $crate::process::Process| -> rma::Result<()> { $body },
                     )
                 }
-                $(if $first {
-                    return 0;
+                $(if let Some(code) = $crate::entry::Early::code($first) {
+                    return code;
                 })?
                 slow_path($($arg),*)
             }

@@ -10,10 +10,12 @@
 //! It looks for the handler of an error in the tables of communicators and windows, so it lies above their rooms; what is in the
 //! rooms of objects knows a [`Raiser`](crate::errors::Raiser) only. All entry points are in `calls`.
 
+mod early;
 mod frame;
 mod macros;
 mod raise;
 
+pub(crate) use early::{Early, Named};
 pub(crate) use frame::{call, call_any_time, call_for, call_of_any};
 pub(crate) use macros::{entry, entry_of_any, forms, plain};
 pub(crate) use raise::{handle, raise};

@@ -12,11 +12,12 @@ use crate::abi::*;
 use crate::arguments::{Memory, Wide, count};
 use crate::datatype::{self, committed, dense_bytes, dense_size};
 use crate::op;
-use crate::overlap::{Touched, check_apart, check_spans_apart};
+use crate::overlap::{Touched, are_apart, check_apart, check_spans_apart};
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
+use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::window::{self, Destination, TargetArea};
 use smallvec::SmallVec;
 use std::ffi::c_int;
@@ -40,7 +41,7 @@ pub(crate) struct Target<C> {
 }
 
 /// The two buffers of the calls that fetch, which must have no byte in common (§12.3.4).
-const ORIGIN_AND_RESULT: [&str; 2] = ["origin_addr", "result_addr"];
+pub(crate) const ORIGIN_AND_RESULT: [&str; 2] = ["origin_addr", "result_addr"];
 
 impl<C> Origin<C> {
     #[inline(always)]
@@ -334,6 +335,15 @@ pub(crate) fn alike<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<(
         count * size
     };
     Some((len, Rank(target.rank as u32), Disp(target.disp as u64)))
+}
+
+/// What is read and what is written at the origin, which do not overlap.
+#[inline(always)]
+pub(crate) fn spans_apart(from: Memory, to: Memory, len: u64) -> Option<(ReadSpan, WriteSpan)> {
+    if !are_apart(from, to, len) {
+        return None;
+    }
+    Some((from.readable_at_all(len)?, to.writable_at_all(len)?))
 }
 
 /// The slow path has to be taken. The fence, which is no instruction, makes each way here one of its own to the compiler, which

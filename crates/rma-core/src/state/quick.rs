@@ -158,7 +158,7 @@ impl WindowState {
     }
 
     /// Takes over what was opened without the engine's lock. If there is something, the engine owns the access state until
-    /// back.
+    /// the borrow of the window ends.
     pub(crate) fn absorb(&mut self) {
         if !self.shared.access.may_have_epoch() && !self.shared.active.is_exposed() {
             return;

@@ -1,13 +1,13 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
+use super::now::{
+    accumulate_next, accumulate_now, compare_and_swap_now, fetch_and_op_next, fetch_and_op_now,
+    get_accumulate_next, get_accumulate_now, get_next, get_now, put_now, put_unlike,
+};
 use crate::abi::*;
 use crate::arguments::Memory;
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
-use crate::window::now::{
-    accumulate_joins_or_runs, accumulate_now, compare_and_swap_now, fetch_and_op_now, get_accumulate_now,
-    get_accumulate_runs, get_now, get_unlike, put_now, put_unlike_or_joins,
-};
 use crate::window::transfer::{
     Origin, Target, accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put,
 };
@@ -19,7 +19,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first put_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then put_unlike_or_joins(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
+    raises Raiser::Win(win), first put_now::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win), then put_unlike::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
     |_| {
         put(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }
@@ -29,7 +29,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first get_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then get_unlike(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some();
+    raises Raiser::Win(win), first get_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then get_next::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
     |_| {
         get(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }
@@ -39,7 +39,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_joins_or_runs(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
+    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_next::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
     |_| {
         accumulate(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), op, win)
     }
@@ -50,7 +50,7 @@ forms! {
         result_count: Number, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint,
         target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first get_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then get_accumulate_runs(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some();
+    raises Raiser::Win(win), first get_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then get_accumulate_next::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
     |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
@@ -69,7 +69,7 @@ entry! {
         target_disp: MPI_Aint,
         op: MPI_Op,
         win: MPI_Win,
-    ) raises Raiser::Win(win), first fetch_and_op_now(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win).is_some();
+    ) raises Raiser::Win(win), first fetch_and_op_now(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win).is_some(), then fetch_and_op_next::<EntryPoint>(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win);
     |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         fetch_and_op(origin_addr, result_addr, target, op, win)

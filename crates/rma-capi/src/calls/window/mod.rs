@@ -3,9 +3,11 @@
 mod attributes;
 mod communicate;
 mod create;
+mod decoded;
 mod dynamic;
 mod faults;
 mod hints;
+mod now;
 mod requested;
 mod shared;
 mod synchronize;

@@ -1,13 +1,13 @@
 //! The communication calls with a request (MPI 5.0 §12.3.5).
 
+use super::now::{
+    accumulate_at_once, accumulate_joins_with_request, get_accumulate_at_once, get_at_once, put_at_once,
+    put_joins_with_request, requested_now,
+};
 use crate::abi::*;
 use crate::arguments::{Memory, Out};
 use crate::entry::forms;
 use crate::errors::Raiser;
-use crate::window::now::{
-    accumulate_joins_with_request, accumulate_now, accumulate_runs, get_accumulate_now, get_accumulate_runs,
-    get_now, put_joins_with_request, put_now, requested_now,
-};
 use crate::window::requested::{self, start};
 use crate::window::transfer::{Origin, Target};
 use std::ffi::c_int;
@@ -22,9 +22,7 @@ forms! {
     raises Raiser::Win(win), first {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, || {
-            put_now(&origin, &target, win)
-        }).is_some()
+        requested_now(request, &target, win, |path| put_at_once(path, &origin, &target)).is_some()
     }, then put_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -41,9 +39,7 @@ forms! {
     raises Raiser::Win(win), first {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, || {
-            get_now(&origin, &target, win)
-        }).is_some()
+        requested_now(request, &target, win, |path| get_at_once(path, &origin, &target)).is_some()
     }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -60,10 +56,7 @@ forms! {
     raises Raiser::Win(win), first {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, || {
-            accumulate_now(&origin, &target, op, win)
-                .or_else(|| accumulate_runs(&origin, &target, op, win))
-        }).is_some()
+        requested_now(request, &target, win, |path| accumulate_at_once(path, &origin, &target, op)).is_some()
     }, then accumulate_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -82,10 +75,7 @@ forms! {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, || {
-            get_accumulate_now(&origin, &result, &target, op, win)
-                .or_else(|| get_accumulate_runs(&origin, &result, &target, op, win))
-        }).is_some()
+        requested_now(request, &target, win, |path| get_accumulate_at_once(path, &origin, &result, &target, op)).is_some()
     }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);

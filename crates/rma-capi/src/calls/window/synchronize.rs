@@ -1,5 +1,6 @@
 //! Synchronization calls (MPI 5.0 §12.5). Which are legal when, the engine knows.
 
+use super::now::{lock_all_now, unlock_all_now};
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::entry;
@@ -55,12 +56,12 @@ entry! {
     }
 
     /// `MPI_Win_lock_all` (§12.5.3).
-    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
+    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) raises Raiser::Win(win), first lock_all_now::<EntryPoint>(assert, win); |_| {
         get(win)?.inner.lock_all(assertions(assert)?)
     }
 
     /// `MPI_Win_unlock_all` (§12.5.3).
-    fn MPI_Win_unlock_all(win: MPI_Win) raises Raiser::Win(win); |_| { get(win)?.inner.unlock_all() }
+    fn MPI_Win_unlock_all(win: MPI_Win) raises Raiser::Win(win), first unlock_all_now::<EntryPoint>(win); |_| { get(win)?.inner.unlock_all() }
 
     /// `MPI_Win_flush_all` (§12.5.4).
     fn MPI_Win_flush_all(win: MPI_Win) raises Raiser::Win(win), first flush_all_now(win).is_some(); |_| { get(win)?.inner.flush_all() }

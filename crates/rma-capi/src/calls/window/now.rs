@@ -1,0 +1,366 @@
+//! What the communication calls try first: a copy, an atomic step or a run of them on memory that is mapped.
+//!
+//! Each decodes its arguments once. It answers `None`, and has done nothing, when they are of no kind that is decoded here or something
+//! is wrong; the slow path of [`crate::window::transfer`] sees to that. Else it answers the code of the call, which it has carried out or
+//! handed on as it was decoded ([`super::decoded`]). See `rma_core::window` for what they call.
+
+use super::decoded::{self, Aim};
+use crate::abi::*;
+use crate::arguments::{Memory, Out, Wide};
+use crate::cancel::Uncancelled;
+use crate::datatype::{self, dense_size};
+use crate::entry::Named;
+use crate::op;
+use crate::overlap::are_apart;
+use crate::request::{give_back, take_ended};
+use crate::window::find;
+use crate::window::near::find_near;
+use crate::window::transfer::{Origin, Target, alike, dense, is_same, otherwise, spans_apart};
+use rma_core::datatype::BasicType;
+use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
+use rma_core::window::{DirectPath, RunStep, WordStep};
+use std::ffi::c_int;
+
+/// `MPI_Put` of as many elements of one type on both sides; `None` when the slow path has to be taken.
+#[inline(always)]
+pub(super) fn put_now<N: Named, C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+) -> Option<c_int> {
+    let path = find_near(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
+    let from = origin.address.readable_at_all(len)?;
+    Some(if path.put_now(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
+}
+
+/// `MPI_Put` of bytes that the sides say with different types, likewise.
+#[inline(always)]
+pub(super) fn put_unlike<N: Named, C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+) -> Option<c_int> {
+    let path = find_near(win)?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    let from = origin.address.readable_at_all(len)?;
+    Some(if path.put_now(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
+}
+
+/// `MPI_Get`, where it can be no more than a copy; `None` when the slow path has to be taken, which decodes anew: to hand on what is
+/// decoded here would take more registers than there are free ones.
+#[inline(always)]
+pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let path = find_near(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
+    path.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// `MPI_Get` otherwise, as [`put_unlike`].
+#[inline(always)]
+pub(super) fn get_next<N: Named, C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+) -> Option<c_int> {
+    let path = find_near(win)?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    let to = origin.address.writable_at_all(len)?;
+    Some(if path.get_now(to, rank, disp) { 0 } else { decoded::get::<N>(to, rank, disp, win) })
+}
+
+/// `MPI_Accumulate` of aligned words on memory that is mapped, as [`get_now`]: of one, an atomic step.
+#[inline(always)]
+pub(super) fn accumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    accumulate_words(find_near(win)?, origin, target, op)
+}
+
+#[inline(always)]
+fn accumulate_words<C: Wide>(
+    path: &DirectPath<'_>,
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+) -> Option<()> {
+    let (len, rank, disp) = alike(origin, target)?;
+    let (op, basic) = (op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    if target.count.wide() == 1 {
+        let from = |len: usize| origin.address.readable_at_all(len as u64);
+        return path.accumulate_now(from, WordStep::accumulate(op, basic), op, rank, disp).then_some(());
+    }
+    let from = origin.address.readable_at_all(len)?;
+    path.accumulate_words_now(from, RunStep::of(op, basic), rank, disp).then_some(())
+}
+
+/// `MPI_Accumulate` of elements without gaps, otherwise.
+#[inline(always)]
+pub(super) fn accumulate_next<N: Named, C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<c_int> {
+    find_near(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
+    let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    let from = origin.address.readable_at_all(len)?;
+    Some(decoded::accumulate::<N>(from, aim, disp, win, op, target.datatype))
+}
+
+/// `MPI_Get_accumulate`, as [`accumulate_now`]; `MPI_NO_OP`, which has no origin and no step, takes the slow path.
+#[inline(always)]
+pub(super) fn get_accumulate_now<C: Wide>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    get_accumulate_words(find_near(win)?, origin, result, target, op)
+}
+
+#[inline(always)]
+fn get_accumulate_words<C: Wide>(
+    path: &DirectPath<'_>,
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+) -> Option<()> {
+    let (len, rank, disp) = alike(origin, target)?;
+    if result.datatype != target.datatype || result.count.wide() != target.count.wide() {
+        return otherwise();
+    }
+    let (op, basic) = (op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    if target.count.wide() == 1 {
+        let buffers = |len: usize| spans_apart(origin.address, result.address, len as u64);
+        return path.fetch_and_op_now(buffers, WordStep::fetch(op, basic), rank, disp).then_some(());
+    }
+    let (from, old) = spans_apart(origin.address, result.address, len)?;
+    path.get_accumulate_words_now(from, old, RunStep::of(op, basic), rank, disp).then_some(())
+}
+
+/// `MPI_Get_accumulate` of elements without gaps, otherwise.
+#[inline(always)]
+pub(super) fn get_accumulate_next<N: Named, C: Wide>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<c_int> {
+    find_near(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
+    if !is_same(result, target) {
+        return otherwise();
+    }
+    let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    let (from, old) = (origin.address, result.address);
+    Some(decoded::get_accumulate::<N>(from, old, len, aim, disp, win, op, target.datatype))
+}
+
+/// `MPI_Fetch_and_op`, as [`get_accumulate_now`].
+#[inline(always)]
+pub(super) fn fetch_and_op_now(
+    origin: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<()> {
+    let count = target.count;
+    let (origin, result) =
+        (Origin::new(origin, count, target.datatype), Origin::new(result, count, target.datatype));
+    get_accumulate_now(&origin, &result, target, op, win)
+}
+
+/// `MPI_Fetch_and_op` otherwise.
+#[inline(always)]
+pub(super) fn fetch_and_op_next<N: Named>(
+    origin: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    op: MPI_Op,
+    win: MPI_Win,
+) -> Option<c_int> {
+    find_near(win)?;
+    let (rank, disp) = target.place()?;
+    let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    Some(decoded::fetch_and_op::<N>(origin, result, aim, disp, win, op, target.datatype))
+}
+
+/// `MPI_Compare_and_swap`, as [`get_accumulate_now`].
+#[inline(always)]
+pub(super) fn compare_and_swap_now(
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    win: MPI_Win,
+) -> Option<()> {
+    let path = find_near(win)?;
+    let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
+    let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
+    if !are_apart(origin, result, len) {
+        return None;
+    }
+    let (new, old) = (origin.readable_at_all(len)?, result.writable_at_all(len)?);
+    path.compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp).then_some(())
+}
+
+/// `MPI_Win_lock_all`, where all locks are free or shared; `None` when the slow path has to be taken.
+#[inline(always)]
+pub(super) fn lock_all_now<N: Named>(assert: c_int, win: MPI_Win) -> Option<c_int> {
+    let path = find_near(win).filter(|_| assert == 0)?;
+    Some(match path.lock_all_now()? {
+        Ok(()) => 0,
+        Err(held) => decoded::lock_all::<N>(held, win),
+    })
+}
+
+/// `MPI_Win_unlock_all`, where all ranks are mapped, likewise.
+#[inline(always)]
+pub(super) fn unlock_all_now<N: Named>(win: MPI_Win) -> Option<c_int> {
+    Some(match find_near(win)?.unlock_all_now()? {
+        Ok(()) => 0,
+        Err(released) => decoded::unlock_all::<N>(released, win),
+    })
+}
+
+/// What a call with a request does at once; `None`, and nothing done, when it cannot be.
+#[inline(always)]
+pub(super) fn put_at_once<C: Wide>(
+    path: &DirectPath<'_>,
+    origin: &Origin<C>,
+    target: &Target<C>,
+) -> Option<()> {
+    let (len, rank, disp) = alike(origin, target)?;
+    path.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// Likewise.
+#[inline(always)]
+pub(super) fn get_at_once<C: Wide>(
+    path: &DirectPath<'_>,
+    origin: &Origin<C>,
+    target: &Target<C>,
+) -> Option<()> {
+    let (len, rank, disp) = alike(origin, target)?;
+    path.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+}
+
+/// Likewise.
+#[inline(always)]
+pub(super) fn accumulate_at_once<C: Wide>(
+    path: &DirectPath<'_>,
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+) -> Option<()> {
+    accumulate_words(path, origin, target, op).or_else(|| {
+        let (len, rank, disp) = alike(origin, target)?;
+        let kernel = Kernel::new(op::reduce_op(op)?, datatype::basic_type(target.datatype)?)?;
+        let from = origin.address.readable_at_all(len)?;
+        path.accumulate_run_now(from, kernel, rank, disp).then_some(())
+    })
+}
+
+/// Likewise.
+#[inline(always)]
+pub(super) fn get_accumulate_at_once<C: Wide>(
+    path: &DirectPath<'_>,
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+) -> Option<()> {
+    get_accumulate_words(path, origin, result, target, op).or_else(|| {
+        let (len, rank, disp) = alike(origin, target)?;
+        if !is_same(result, target) || op == MPI_NO_OP {
+            return otherwise();
+        }
+        let kernel = Kernel::new(op::reduce_op(op)?, datatype::basic_type(target.datatype)?)?;
+        let (from, old) = spans_apart(origin.address, result.address, len)?;
+        path.get_accumulate_run_now(from, old, kernel, rank, disp).then_some(())
+    })
+}
+
+/// Does what is complete as it returns, if there is a request for that, which has ended then, and the epoch allows requests;
+/// `None`, likewise.
+#[inline(always)]
+pub(super) fn requested_now<C: Wide>(
+    request: Out<MPI_Request>,
+    target: &Target<C>,
+    win: MPI_Win,
+    operate: impl FnOnce(&DirectPath<'static>) -> Option<()>,
+) -> Option<()> {
+    let (path, (rank, _)) = (find_near(win)?, target.place()?);
+    if request.is_null() || !path.is_locked_now(rank) {
+        return None;
+    }
+    ended_by(request, || operate(path))
+}
+
+/// `MPI_Rput`, where it can join others that wait; `None`, likewise.
+#[inline(always)]
+pub(super) fn put_joins_with_request<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    let window = find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
+    let from = origin.address.readable_at_all(len)?;
+    // A full pack is sent, by a system call.
+    let _uncancelled = Uncancelled::begin();
+    ended_by(request, || window.inner.rput_joins(from, rank, disp).then_some(()))
+}
+
+/// `MPI_Raccumulate` of one element, likewise.
+#[inline(always)]
+pub(super) fn accumulate_joins_with_request<C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    op: MPI_Op,
+    win: MPI_Win,
+    request: Out<MPI_Request>,
+) -> Option<()> {
+    let window = find(win).filter(|window| window.inner.has_pack() && !request.is_null())?;
+    let (op, basic) = one_element(origin, target, op)?;
+    let (kernel, (rank, disp)) = (Kernel::new(op, basic)?, target.place()?);
+    let from = origin.address.readable_at_all(dense_size(target.datatype))?;
+    let _uncancelled = Uncancelled::begin();
+    ended_by(request, || window.inner.raccumulate_joins(from, kernel, rank, disp).then_some(()))
+}
+
+/// A request for what is complete as `operate` returns; `None` when that has done nothing.
+#[inline(always)]
+fn ended_by(request: Out<MPI_Request>, operate: impl FnOnce() -> Option<()>) -> Option<()> {
+    let ended = take_ended()?;
+    if operate().is_none() {
+        give_back(ended);
+        return None;
+    }
+    request.set("request", ended).ok()
+}
+
+/// Operation and type of a call on one element of a predefined type.
+#[inline(always)]
+fn one_element<C: Wide>(origin: &Origin<C>, target: &Target<C>, op: MPI_Op) -> Option<(ReduceOp, BasicType)> {
+    if origin.datatype != target.datatype {
+        return otherwise();
+    }
+    if target.count.wide() != 1 {
+        return otherwise();
+    }
+    if origin.count.wide() != 1 {
+        return otherwise();
+    }
+    Some((op::reduce_op(op)?, datatype::basic_type(target.datatype)?))
+}
