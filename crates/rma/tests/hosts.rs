@@ -186,18 +186,21 @@ fn signals_and_time_limits_end_ranks_of_all_hosts() {
 
 #[test]
 fn a_side_that_is_silent_is_lost_to_the_other() {
-    let silent = |script| {
-        let agent = Agent::new(script);
+    let start = || {
+        let agent = agent();
         let mut command = agent.command("a", &["sleep", "1000"]);
         command.env("RMA_HOST_TIMEOUT", "2");
         let running = Running::start(command);
         running.wait_for(1, "sleep");
         (agent, running)
     };
-    let (_one, host) = silent("shift\nexec \"$@\"\n");
+    let (_one, host) = start();
     send(proxy(&host), Signal::STOP);
-    let (_two, launcher) = silent("shift\nexec \"$@\"\n");
+    let (_two, launcher) = start();
     send(launcher.child.id() as i32, Signal::STOP);
+    // Who stops a job by hand has said so before.
+    let (_three, paused) = start();
+    send(paused.child.id() as i32, Signal::TSTP);
     let run = host.finish();
     assert_eq!(run.code, Some(69), "{run:?}");
     assert!(
@@ -208,6 +211,11 @@ fn a_side_that_is_silent_is_lost_to_the_other() {
     launcher.wait_for(0, "sleep");
     send(launcher.child.id() as i32, Signal::CONT);
     assert_eq!(launcher.finish().code, Some(69));
+    paused.wait_for(1, "sleep");
+    send(paused.child.id() as i32, Signal::CONT);
+    send(paused.child.id() as i32, Signal::TERM);
+    let run = paused.finish();
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(143), 1), "{run:?}");
 }
 
 #[test]

@@ -347,7 +347,9 @@ impl Job {
     fn reap_adopted(&self) {
         reap_adopted(|pid| {
             let is_rank = |rank: &Rank| !rank.has_exited() && rank.is_child(pid);
-            pid == self.guard.group() || self.is_agent(pid) || self.ranks.iter().any(is_rank)
+            pid == self.guard.group()
+                || self.remotes.iter().any(|remote| remote.agent() == Some(pid))
+                || self.ranks.iter().any(is_rank)
         });
     }
 
@@ -412,10 +414,12 @@ impl Job {
     /// Kills what is left, and passes on the last output.
     fn close(&mut self) {
         self.signal(Signal::KILL);
-        self.close_hosts();
         if !self.options.keep_children {
-            stragglers::end_marked_and_adopted(&self.mark, &self.spared);
+            let agents = self.remotes.iter().filter_map(Remote::agent);
+            let spared: Vec<Pid> = self.spared.iter().copied().chain(agents).collect();
+            stragglers::end_marked_and_adopted(&self.mark, &spared);
         }
+        self.close_hosts();
         for rank in &mut self.ranks {
             rank.pass_on_rest(Source::Stdout, &mut self.stdout);
             rank.finish(Source::Stdout, &mut self.stdout);

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Ranks have the environment of rmarun. More programs of the same job follow after a word ':', each with \
 its own -n, -x and --wdir.\n\nThe exit status is that of the first rank that failed: its exit code, 128 + the signal that \
-killed it, or 1 if it left without finalizing; 124 after --timeout, 125 after --on-deadlock=end, 74 if the output cannot be written, 127 if there is no \
+killed it, or 1 if it left without finalizing; 124 after --timeout, 125 after --on-deadlock=end, 69 if a host is lost or cannot be reached, 74 if the output cannot be written, 127 if there is no \
 such program, 126 if it cannot be run, 2 for a wrong command line or a wrong value of a variable. Ranks other than 0 read end-of-file from their standard input."
 )]
 pub struct Options {

@@ -20,7 +20,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
@@ -98,6 +98,8 @@ pub(super) fn main() -> ExitCode {
 }
 
 fn run(mut connection: Connection) -> io::Result<()> {
+    // The agent's, if that has become this process: it would keep this one from ending what it has started.
+    set_parent_process_death_signal(None)?;
     let Some(start) = connection.receive_start()? else { return Ok(()) };
     let mut proxy = match Proxy::new(connection, &start)? {
         Ok(proxy) => proxy,
@@ -399,10 +401,15 @@ impl Proxy {
 
     /// Ends everything, and passes on the last output.
     fn close(&mut self) {
+        let end_stragglers = || {
+            if !self.keeps_children {
+                stragglers::end_marked_and_adopted(&self.mark, &self.spared);
+            }
+        };
+        // What is killed next is the guard too, which is there until then if somebody kills this process now.
+        end_stragglers();
         self.signal(Signal::KILL.as_raw() as u32);
-        if !self.keeps_children {
-            stragglers::end_marked_and_adopted(&self.mark, &self.spared);
-        }
+        end_stragglers();
         let outbox = &self.connection.outbox;
         for ward in &mut self.wards {
             ward.pass_on_rest(outbox);

@@ -98,9 +98,13 @@ impl Remote {
         self.outbox.send(frame);
     }
 
-    /// Whether the agent is this child of this process.
-    pub(super) fn is_child(&self, pid: Pid) -> bool {
-        Pid::from_child(&self.agent) == pid
+    /// The agent's process, while the host is not lost.
+    pub(super) fn agent(&self) -> Option<Pid> {
+        self.stdout.as_ref().map(|_| self.pid())
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.agent)
     }
 
     /// Reads what is there; also why nothing more can come, if that is so.
@@ -141,8 +145,7 @@ impl Remote {
 
     /// Waits for the end of the agent.
     fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        let pid = Pid::from_child(&self.agent);
-        if let Ok(pidfd) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
+        if let Ok(pidfd) = rustix::process::pidfd_open(self.pid(), rustix::process::PidfdFlags::empty()) {
             let limit = Timespec::try_from(limit).ok();
             let _ = poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], limit.as_ref());
         }
@@ -155,7 +158,7 @@ impl Remote {
         self.stdout = None;
         if self.agent.try_wait().is_ok_and(|status| status.is_none()) {
             // The child was not reaped, so its number is that of its group.
-            let _ = kill_process_group(Pid::from_child(&self.agent), Signal::KILL);
+            let _ = kill_process_group(self.pid(), Signal::KILL);
             let _ = self.agent.wait();
         }
     }
@@ -368,11 +371,6 @@ impl Job {
             remote.stdout = None;
             remote.wait(until.saturating_duration_since(Instant::now()));
         }
-    }
-
-    /// Whether a child of this process is a launch agent.
-    pub(super) fn is_agent(&self, pid: Pid) -> bool {
-        self.remotes.iter().any(|remote| remote.is_child(pid))
     }
 
     /// The state in which ranks that cannot be started leave the job: there is nothing to ask.
