@@ -54,7 +54,7 @@ counters! {
     target_pool_exhausted, on_target_pool_exhausted, "Operations that had to wait for a target element.";
     lock_all_fallbacks, on_lock_all_fallbacks, "Epochs of lock_all that asked everybody for the lock because target elements ran short.";
     channel_full, on_channel_full, "Sends that found no room in the channel.";
-    nudges_sent, on_nudges_sent, "Wake-ups sent to processes that wait for a lock held by direct access.";
+    wake_ups_sent, on_wake_ups_sent, "Wake-ups sent to processes that wait for a lock held by direct access.";
     progress_steps, on_progress_steps, "Steps of the progress engine.";
     sleeps, on_sleeps, "Waits that ended in a sleep.";
     mapped_puts, on_mapped_puts, "Puts in mapped memory, in a process that keeps statistics (RMA_STATS=1).";

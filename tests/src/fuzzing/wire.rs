@@ -10,7 +10,7 @@ use rma_core::wire::{
 /// When what was read is not what is written.
 pub fn wire(bytes: &[u8]) {
     let _ = check_header(bytes);
-    let is_nudge = Response::is_nudge(bytes);
+    let is_wake_up = Response::is_wake_up(bytes);
     if let Ok((request, data)) = Request::parse(bytes) {
         let mut again = request.emit();
         again.extend_from_slice(data);
@@ -39,7 +39,7 @@ pub fn wire(bytes: &[u8]) {
         let _ = request.to_string();
     }
     if let Ok((response, data)) = Response::parse(bytes) {
-        assert!(!is_nudge);
+        assert!(!is_wake_up);
         let mut again = response.emit();
         again.extend_from_slice(data);
         assert_eq!(Response::parse(&again), Ok((response, data)));

@@ -111,7 +111,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
         };
         let wants = if self.below(8) == 0 { self.number() } else { wants }.min(4096) as usize;
         let (bytes, is_bulk) = (request.emit().to_vec(), self.below(6) == 0);
-        let lane = if matches!(request.kind, RequestKind::Nudge) { Lane::Response } else { Lane::Request };
+        let lane = if matches!(request.kind, RequestKind::WakeUp) { Lane::Response } else { Lane::Request };
         self.with_data(lane, bytes, wants, is_bulk)
     }
 
@@ -167,7 +167,7 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
                 RequestKind::CompareSwap { place, kernel, reply_to }
             }
             6 => RequestKind::Post,
-            7 => RequestKind::Nudge,
+            7 => RequestKind::WakeUp,
             8 => RequestKind::Pack,
             9 => RequestKind::Unfinished { acknowledged: self.small_or_any(4), reply_to },
             _ => RequestKind::Put(place),

@@ -72,7 +72,7 @@ impl Minimiser {
     }
 
     fn pauses(&mut self) {
-        for plan in self.best.calmer() {
+        for plan in self.best.quieter() {
             self.attempt_plan(plan);
         }
     }

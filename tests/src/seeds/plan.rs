@@ -128,7 +128,7 @@ impl Plan {
     }
 
     /// The same job with less that happens by itself: with even draws, without pauses, with collectives that end for all at once.
-    pub fn calmer(&self) -> Vec<Self> {
+    pub fn quieter(&self) -> Vec<Self> {
         let mut plans = Vec::new();
         if self.adversary != Adversary::Even {
             plans.push(Self { adversary: Adversary::Even, ..self.clone() });

@@ -63,7 +63,7 @@ fn the_only_store_of_an_epoch_is_the_word_of_its_fence() {
 }
 
 #[test]
-fn what_is_no_lone_store_joins_it_and_goes_before_the_word() {
+fn what_is_no_single_store_joins_it_and_goes_before_the_word() {
     for piggyback_threshold in [0, 8] {
         let mut setup = Setup::direct(2);
         setup.engine.piggyback_threshold = piggyback_threshold;

@@ -10,7 +10,7 @@ use crate::progress::{Agent, Core, LastingWait, Locked, News, Patience, Quiet, U
 use crate::state::{State, Windows};
 use crate::stats::{Counters, Elements};
 use crate::sync::{held_locks, with_operations};
-use crate::trace::{Observer, Sight};
+use crate::trace::{Observation, Observer};
 use parking_lot::MutexGuard;
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -48,7 +48,7 @@ struct Inner {
     waiting: Waiting,
     host: Arc<dyn Host>,
     config: EngineConfig,
-    sight: Sight,
+    observation: Observation,
     /// How long a wait spins, and when it reports: those of the configuration until they are changed.
     spin_us: AtomicU64,
     wait_report_s: AtomicU64,
@@ -60,7 +60,7 @@ struct Inner {
 
 /// Calls that send or receive without waiting, of which one looks whether a poll would find anything: who makes many of them
 /// serves its peers within a microsecond, and a poll costs more than they do. Where no wait spins, because ranks outnumber
-/// cores, that one polls, and so gives turns away.
+/// cores, that one polls, and so yields.
 const SHORT_CALLS_OF_A_LOOK: u32 = 8;
 /// Such calls of which one polls in any case, for what only a poll finds.
 const SHORT_CALLS_OF_A_POLL: u32 = 64;
@@ -109,10 +109,10 @@ impl Engine {
         });
         let spin_us = AtomicU64::new(config.spin_us);
         let wait_report_s = AtomicU64::new(config.wait_report_s);
-        let sight = Sight::new(observer);
+        let observation = Observation::new(observer);
         let (has_one_caller, quiet) = (AtomicBool::new(false), Quiet::default());
         let inner =
-            Inner { core, waiting, host, config, sight, spin_us, wait_report_s, has_one_caller, quiet };
+            Inner { core, waiting, host, config, observation, spin_us, wait_report_s, has_one_caller, quiet };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -149,11 +149,11 @@ impl Engine {
         moved
     }
 
-    /// Lets `send` put small packets into the channel, and sends them, without a step: the short way of a protocol above, for
-    /// packets that nothing is before. `false` when `send` answers so, and when a step is due or somebody looks at this
+    /// Lets `send` put small packets into the channel, and sends them, without a step: the fast path of a protocol above, for
+    /// packets that nothing is before. `false` when `send` answers so, and when a step is due or tracing is on of this
     /// engine: then `send` was not called, or has done nothing, and the packet goes the way of all others.
-    pub fn send_quickly(&self, send: &mut dyn FnMut(&mut dyn Channel) -> bool) -> bool {
-        if self.0.sight.is_on() {
+    pub fn send_fast(&self, send: &mut dyn FnMut(&mut dyn Channel) -> bool) -> bool {
+        if self.0.observation.is_on() {
             return false;
         }
         self.poll_in_short_calls();
@@ -170,9 +170,9 @@ impl Engine {
         true
     }
 
-    /// Whether somebody looks at this engine: then calls go the ordinary way, which tells of them.
+    /// Whether tracing of this engine is on: then calls take the slow path, which tells of them.
     pub fn is_observed(&self) -> bool {
-        self.0.sight.is_on()
+        self.0.observation.is_on()
     }
 
     /// Makes every thread that waits look again: for who has changed what they wait for without a step.
@@ -216,7 +216,7 @@ impl Engine {
         describe: &dyn Fn() -> W,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        let describe = |core: &Core| with_operations(&core.windows, self.sight(), describe().into());
+        let describe = |core: &Core| with_operations(&core.windows, self.observation(), describe().into());
         self.wait_for(call, true, &describe, &mut |_| ready())
     }
 
@@ -282,7 +282,7 @@ impl Engine {
         let Some(core) = self.0.core.try_lock_for(limit) else {
             return Inquiry { waits, ..Inquiry::default() };
         };
-        let (held, are_all) = held_locks(&core.windows, self.sight(), most_locks);
+        let (held, are_all) = held_locks(&core.windows, self.observation(), most_locks);
         drop(core);
         let counters = self.counters();
         let moved = counters.packets_sent + counters.packets_received;
@@ -411,10 +411,10 @@ impl Engine {
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
         let (spin_us, wait_report_s) = self.patience();
-        let Inner { core, waiting, host, config, sight, .. } = &*self.0;
+        let Inner { core, waiting, host, config, observation, .. } = &*self.0;
         let spin = Duration::from_micros(spin_us);
         let patience = Patience { spin, yields: config.yields, report: Duration::from_secs(wait_report_s) };
-        let over = Wait { core, waiting, host: &**host, patience, sight, call, is_for_packets }
+        let over = Wait { core, waiting, host: &**host, patience, observation, call, is_for_packets }
             .until(describe, ready);
         self.0.quiet.on_waited(config.direct_poll_interval);
         over
@@ -460,13 +460,13 @@ impl Engine {
     }
 
     /// Who looks at this engine.
-    pub(crate) fn sight(&self) -> &Sight {
-        &self.0.sight
+    pub(crate) fn observation(&self) -> &Observation {
+        &self.0.observation
     }
 
     /// A call of the user's that no window makes begins, for traces: the answer is dropped when it ends.
     pub fn trace_call(&self, call: &'static str) -> impl Sized + '_ {
-        self.0.sight.call(call, None, None)
+        self.0.observation.call(call, None, None)
     }
 
     pub(crate) fn host(&self) -> &dyn Host {

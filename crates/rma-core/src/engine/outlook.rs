@@ -18,7 +18,7 @@ const PATIENT_LOOKS: u32 = 40;
 const TURNS: u64 = 6;
 
 impl Engine {
-    /// Looks for something that other processes are about to write, without the engine's lock: spins, or gives turns away
+    /// Looks for something that other processes are about to write, without the engine's lock: spins, or yields
     /// where ranks outnumber cores, by the rules of all waits. `false` when it takes long: then the wait goes on with
     /// [`Engine::wait_in_memory`].
     pub fn look_for(&self, mut look: impl FnMut() -> bool) -> bool {
@@ -68,19 +68,19 @@ impl Engine {
     /// # Errors
     /// None now; waits have errors.
     pub fn ring(&self, call: &'static str, peers: impl Iterator<Item = Peer>) -> Result<()> {
-        self.nudge(peers);
+        self.wake_up(peers);
         let describe = |_: &Core| "room to tell the processes that sleep".into();
-        self.wait(call, &describe, &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(())))
+        self.wait(call, &describe, &mut |core: &mut Core| Ok(core.state.wake_ups.is_empty().then_some(())))
     }
 
     /// Sends a packet that says nothing to other processes: it makes contact, and from then on their end is noticed.
-    pub fn nudge(&self, peers: impl Iterator<Item = Peer>) {
+    pub fn wake_up(&self, peers: impl Iterator<Item = Peer>) {
         self.with(|core| {
-            let State { nudges, counters, .. } = &mut core.state;
+            let State { wake_ups, counters, .. } = &mut core.state;
             for peer in peers {
-                if !nudges.contains(&peer) {
-                    counters.on_nudges_sent(1);
-                    nudges.push(peer);
+                if !wake_ups.contains(&peer) {
+                    counters.on_wake_ups_sent(1);
+                    wake_ups.push(peer);
                 }
             }
         });

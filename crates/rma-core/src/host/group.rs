@@ -169,8 +169,8 @@ mod tests {
                 assert_eq!(group.peer(Rank(i as u32)), Peer(peer));
                 assert_eq!(group.rank(Peer(peer)), Some(Rank(i as u32)));
             }
-            for stranger in [0, 3, 7, 8] {
-                assert_eq!(group.rank(Peer(stranger)), None);
+            for outsider in [0, 3, 7, 8] {
+                assert_eq!(group.rank(Peer(outsider)), None);
             }
         }
         assert_eq!(Group::of(1, Rank(0), &[Peer(9)]).peer(Rank(0)), Peer(9));

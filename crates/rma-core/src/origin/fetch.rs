@@ -113,7 +113,7 @@ pub(crate) fn send(
         return false;
     }
     let data_len = call.operand.len();
-    if data_len > MOST_DATA || window.dirty || !window.is_calm(rank) {
+    if data_len > MOST_DATA || window.dirty || !window.permits_calls(rank) {
         return false;
     }
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };

@@ -82,7 +82,7 @@ pub(crate) fn post(
     window.counters.on_ops_queued(1);
     // A step has nothing to do for an operation that is held back, where nothing else goes on.
     let is_held = may_wait && !is_full && !follows_pack && !may_be_packed;
-    if !is_held || window.may_ask(rank) || !window.is_calm(rank) {
+    if !is_held || window.may_ask(rank) || !window.permits_calls(rank) {
         (window.dirty, state.begun) = (true, true);
     }
     Ok(())

@@ -30,7 +30,7 @@ pub(crate) fn take(
     small: &Small,
 ) -> bool {
     let has_pack = shared.has_pack.load(Relaxed);
-    if !window.is_calm(rank) || !state.lost.is_empty() {
+    if !window.permits_calls(rank) || !state.lost.is_empty() {
         return false;
     }
     (has_pack && pack::join(&mut state.pools, window, shared, rank, small))

@@ -34,7 +34,7 @@ impl Sink for Dispatch<'_> {
         }
         let delivery = match lane {
             Lane::Request => self.request(from, bytes),
-            Lane::Response if Response::is_nudge(bytes) => {
+            Lane::Response if Response::is_wake_up(bytes) => {
                 self.state.counters.on_packets_received(1);
                 self.state.suspicion.on_rung();
                 Ok(Delivery::Accepted)
@@ -112,12 +112,12 @@ impl Sink for Dispatch<'_> {
             let Some(mut context) = self.borrow(id) else { continue };
             let (state, window) = context.split();
             abandon(window, &mut state.pools, peer, &failure);
-            locks::forget_peer(&mut state.nudges, &mut state.counters, window, peer);
+            locks::forget_peer(&mut state.wake_ups, &mut state.counters, window, peer);
         }
         for (window, kind) in self.state.replies.forget_peer(peer) {
             let Some(mut context) = self.borrow(window) else { continue };
             let (state, window) = context.split();
-            locks::release(&mut state.nudges, &mut state.counters, window, peer, kind);
+            locks::release(&mut state.wake_ups, &mut state.counters, window, peer, kind);
         }
         self.above().failed(peer, &failure);
         self.state.lost.insert(peer, failure);

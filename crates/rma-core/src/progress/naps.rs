@@ -4,7 +4,7 @@
 //! virtual one takes its time. Then whoever sleeps makes the one that it answers wait for longer than that one spins, so both sleep
 //! for each other's answers, and go on so. A sleep that a packet ended soon would have been needless had the wait spun for twice as
 //! long; so the next waits do, up to [`LONGEST`]. A sleep that lasted longer, or brought nothing, takes that back: who waits for
-//! long spins for that long once, and gives turns away meanwhile as ever.
+//! long spins for that long once, and yields meanwhile as ever.
 //!
 //! Only a guess of one process about itself; threads that change it at the same time lose one, and it comes again.
 

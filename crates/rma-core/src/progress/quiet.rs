@@ -28,7 +28,7 @@ const IDLE_POLLS_OF_A_TURN: u32 = 8;
 const CALLS_BEHIND_A_WAIT: u32 = 8;
 
 impl Quiet {
-    /// Notes a poll; answers whether it is time to give a turn away.
+    /// Notes a poll; answers whether it is time to yield.
     pub(crate) fn on_poll(&self, moved: bool) -> bool {
         // Threads that poll at once may count one poll less.
         let idle = if moved { 0 } else { self.idle.load(Relaxed) + 1 };
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_several_polls_in_vain_gives_the_turn_away() {
+    fn one_of_several_polls_in_vain_yields() {
         let quiet = Quiet::default();
         let turns = |polls: u32, moved| (0..polls).filter(|_| quiet.on_poll(moved)).count();
         assert_eq!(turns(3 * IDLE_POLLS_OF_A_TURN, false), 3);

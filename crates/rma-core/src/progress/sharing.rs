@@ -3,7 +3,7 @@
 //! A scheduler may leave two processes that answer each other on one core, above all where others keep the rest busy. Then a
 //! wait that spins keeps its own answer from being made. No process can ask where the other one is, but turns tell: a short one
 //! that went to somebody, and had brought packets when it came back, went to whom this process waits for. After [`ENOUGH`]
-//! of these a wait does not spin but gives its turn away at once, and sleeps when that is of no use.
+//! of these a wait does not spin but yields at once, and sleeps when that is of no use.
 //!
 //! A turn that nobody took, a long one, which went to a process that computes, and news that come while a wait spins tell that
 //! the other one is elsewhere by now; so does a sleep, which turns should have made needless: so waits try spinning again

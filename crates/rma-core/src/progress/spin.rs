@@ -19,8 +19,8 @@ use std::time::Duration;
 
 /// Looks with the engine locked: as long as a step, about, so that who wants the engine waits no longer than for one.
 const LOOKS: u32 = 24;
-/// Times that the engine is locked for looks in vain: all in all a few microseconds, the time after which a wait gives its
-/// first turn away.
+/// Times that the engine is locked for looks in vain: all in all a few microseconds, the time after which a wait
+/// yields first.
 const ROUNDS: u32 = 12;
 /// Rounds in vain before the clock is read: most packets have come by then.
 const ROUNDS_BY_COUNT: u32 = 3;
@@ -34,7 +34,7 @@ impl Wait<'_> {
     /// it, waits spin at all, and nobody is told of them.
     pub(super) fn may_look(&self) -> bool {
         let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
-        self.is_for_packets && spins && !self.sight.is_on()
+        self.is_for_packets && spins && !self.observation.is_on()
     }
 
     /// Drives the engine by looks for a moment, if `looks` says so; `None` when the loop of all waits is to go on.

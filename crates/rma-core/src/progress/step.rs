@@ -76,7 +76,7 @@ impl Core {
     pub(crate) fn is_idle(&self) -> bool {
         !self.windows.has_active()
             && self.state.replies.is_empty()
-            && self.state.nudges.is_empty()
+            && self.state.wake_ups.is_empty()
             && !self.is_due()
     }
 
@@ -105,14 +105,14 @@ impl Core {
             }
         }
         if !self.state.replies.is_empty() {
-            let State { replies, bulks, nudges, counters, by_channel, .. } = &mut self.state;
+            let State { replies, bulks, wake_ups, counters, by_channel, .. } = &mut self.state;
             let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
             let mut release = |window: &mut WindowState, counters: &mut Counters, peer, kind| {
-                locks::release(nudges, counters, window, peer, kind)
+                locks::release(wake_ups, counters, window, peer, kind)
             };
             moved |= replies.send(&mut outbox, bulks, &mut self.windows, &mut release);
         }
-        moved |= self.send_nudges();
+        moved |= self.send_wake_ups();
         moved | self.upper.advance(&mut *self.channel)
     }
 
@@ -147,21 +147,21 @@ impl Core {
         moved | sync::settle(window, lost)
     }
 
-    fn send_nudges(&mut self) -> bool {
-        let before = self.state.nudges.len();
+    fn send_wake_ups(&mut self) -> bool {
+        let before = self.state.wake_ups.len();
         if before == 0 {
             return false;
         }
-        let nudge = Request {
+        let wake_up = Request {
             window: WindowId { index: 0, generation: 0 },
             flags: RequestFlags::NONE,
             sequence: crate::ids::Sequence(0),
-            kind: RequestKind::Nudge,
+            kind: RequestKind::WakeUp,
         };
-        let head = nudge.emit();
-        let State { nudges, counters, by_channel, .. } = &mut self.state;
+        let head = wake_up.emit();
+        let State { wake_ups, counters, by_channel, .. } = &mut self.state;
         let mut outbox = Outbox { channel: &mut *self.channel, counters, by_channel };
-        nudges.retain(|peer| outbox.small(*peer, Lane::Response, &head, Source::Bytes(&[])) == Sent::Full);
-        self.state.nudges.len() != before
+        wake_ups.retain(|peer| outbox.small(*peer, Lane::Response, &head, Source::Bytes(&[])) == Sent::Full);
+        self.state.wake_ups.len() != before
     }
 }

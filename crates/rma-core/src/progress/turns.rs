@@ -48,7 +48,7 @@ impl Turns {
         (now.as_nanos() as u64) < self.kept_until.load(Relaxed)
     }
 
-    /// Gives a turn away, without the engine's lock, at the time that the caller has just read; measures it if that is asked for.
+    /// Yields, without the engine's lock, at the time that the caller has just read; measures it if that is asked for.
     pub(super) fn give(&self, host: &dyn Host, given: Duration, is_measured: bool) -> Turn {
         let before = if is_measured { host.processor_time() } else { None };
         std::thread::yield_now();
@@ -59,7 +59,7 @@ impl Turns {
         Turn { length, was_own: own.map(|own| own * 4 >= length * 3) }
     }
 
-    /// Gives a turn away that no step counts, unless turns are kept now; says whether it has.
+    /// Yields without a step that counts it, unless turns are kept now; says whether it has.
     pub(crate) fn give_outside(&self, host: &dyn Host) -> bool {
         let given = host.now();
         if self.are_kept(given) {

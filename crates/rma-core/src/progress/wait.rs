@@ -17,9 +17,9 @@
 //! Both wake-ups are sticky: a poller woken before it sleeps does not sleep, and the generation is compared under the lock
 //! that the notifier takes.
 //!
-//! While it spins a wait gives its turn away now and then, and before it sleeps a few times in a row, and looks after each:
+//! While it spins a wait yields now and then, and before it sleeps a few times in a row, and looks after each:
 //! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. Where ranks outnumber
-//! cores, and where turns have shown that it does ([`super::sharing`]), a wait does not spin, and gives the first turn away as soon as
+//! cores, and where turns have shown that it does ([`super::sharing`]), a wait does not spin, and yields first as soon as
 //! it has sent what was begun. When turns are of no use it sleeps at once ([`super::turns`]).
 //!
 //! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
@@ -37,7 +37,7 @@ use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Awaited, Host};
 use crate::poller::{Poller, Registrar};
-use crate::trace::Sight;
+use crate::trace::Observation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
@@ -92,7 +92,7 @@ pub(crate) struct Wait<'a> {
     pub(crate) waiting: &'a Waiting,
     pub(crate) host: &'a dyn Host,
     pub(crate) patience: Patience,
-    pub(crate) sight: &'a Sight,
+    pub(crate) observation: &'a Observation,
     pub(crate) call: &'static str,
     /// Whether only packets, and threads of this process that step the engine, can bring what is waited for.
     pub(crate) is_for_packets: bool,
@@ -147,7 +147,7 @@ impl Waiting {
         News(self.generation.load(SeqCst).wrapping_add(self.registrar.wakes()))
     }
 
-    /// Gives a turn away and lets go of the engine for it, and says what it was; unless turns are kept now: then it answers the
+    /// Yields and lets go of the engine for it, and says how long that was; unless turns are kept now: then it answers the
     /// engine. What limits their number is the caller's.
     fn give_turn<'a>(
         &self,
@@ -251,8 +251,8 @@ impl Wait<'_> {
             if let Some(value) = self.test(&mut core, !is_last_round, ready)? {
                 return Ok(value);
             }
-            if self.sight.is_on() && span.is_none() {
-                span = Some(self.sight.wait(self.call, &describe(&core).text));
+            if self.observation.is_on() && span.is_none() {
+                span = Some(self.observation.wait(self.call, &describe(&core).text));
             }
             rounds = rounds.wrapping_add(1);
             if moved {
@@ -296,7 +296,7 @@ impl Wait<'_> {
             }
             core.state.counters.on_sleeps(1);
             self.waiting.sharing.on_elsewhere();
-            self.sight.sleep();
+            self.observation.sleep();
             let until_due = core.state.look_at.map(|at| at.saturating_sub(now));
             self.sleep(core, seen, [until_report, until_due].into_iter().flatten().min());
             slept = Some(self.host.now().saturating_sub(now));
@@ -322,13 +322,13 @@ impl Wait<'_> {
         }
     }
 
-    /// Whether the wait begins with a turn: where waits do not spin but give turns away, and nobody is told of them.
+    /// Whether the wait begins with a turn: where waits do not spin but yield, and nobody is told of them.
     fn gives_turns_at_once(&self) -> bool {
         let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
-        self.patience.yields > 0 && !spins && !self.sight.is_on()
+        self.patience.yields > 0 && !spins && !self.observation.is_on()
     }
 
-    /// Sends what was begun, and gives a turn away if that was all there was to do: a poll before would take a question to the
+    /// Sends what was begun, and yields if that was all there was to do: a poll before would take a question to the
     /// system, and find no answer yet. Says how long the turn was, if it was one.
     fn send_and_give_turn<T>(
         &self,

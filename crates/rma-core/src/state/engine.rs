@@ -25,7 +25,7 @@ pub(crate) struct State {
     /// Bulk bodies being sent, by token.
     pub(crate) bulks: Bulks,
     /// Processes to be told to look at a lock again.
-    pub(crate) nudges: Vec<Peer>,
+    pub(crate) wake_ups: Vec<Peer>,
     pub(crate) lost: HashMap<Peer, Failure>,
     /// Who seems to have ended.
     pub(crate) suspicion: Suspicion,
@@ -100,7 +100,7 @@ impl State {
             replies: Replies::default(),
             receiving: HashMap::new(),
             bulks: Slab::new(),
-            nudges: Vec::new(),
+            wake_ups: Vec::new(),
             look_at: None,
             lost: HashMap::new(),
             suspicion: Suspicion::default(),

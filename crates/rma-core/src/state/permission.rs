@@ -42,7 +42,7 @@ impl WindowState {
     }
 
     /// Whether communication calls and flushes towards `rank` are legal under its lock, and change nothing but that.
-    pub(crate) fn is_calm(&self, rank: Rank) -> bool {
+    pub(crate) fn permits_calls(&self, rank: Rank) -> bool {
         matches!(self.permission(rank), Permission::Promised | Permission::Held)
     }
 

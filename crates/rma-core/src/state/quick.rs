@@ -220,7 +220,7 @@ impl Shared {
         self.active.exposed.change(open.word, open.word & !IS_OPEN, is_of_one)
     }
 
-    /// A lock_all call without the engine's lock; `None`, and nothing changed, when it has to take the long way. Else how many ranks of
+    /// A lock_all call without the engine's lock; `None`, and nothing changed, when it has to take the slow path. Else how many ranks of
     /// the node were locked in vain, the first ones, whose locks are to be given back.
     #[inline]
     pub(crate) fn try_lock_all(&self) -> Option<std::result::Result<(), usize>> {
@@ -240,7 +240,7 @@ impl Shared {
         Some(if are_held { Ok(()) } else { Err(held) })
     }
 
-    /// Ends the epoch of a lock_all call but for its locks; `false`, and nothing done, when the call has to take the long way.
+    /// Ends the epoch of a lock_all call but for its locks; `false`, and nothing done, when the call has to take the slow path.
     #[inline]
     pub(crate) fn close_all_locked(&self) -> bool {
         if !self.access.try_close(FastEpoch::AllLocked) {

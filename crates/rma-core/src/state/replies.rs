@@ -70,7 +70,7 @@ const KEPT_QUEUES: usize = 8;
 #[derive(Default)]
 pub(crate) struct Replies {
     /// A short response besides which nothing is queued for anybody.
-    lone: Option<(Peer, Response, ReplyBody)>,
+    single: Option<(Peer, Response, ReplyBody)>,
     queues: FxHashMap<Peer, Queue>,
     /// Peers with a queue that is not empty.
     waiting: VecDeque<Peer>,
@@ -102,18 +102,18 @@ impl Replies {
     pub(crate) fn push(&mut self, to: Peer, reply: Reply) {
         match reply {
             Reply::Packet(response, body) if self.is_empty() && body.short_len().is_some() => {
-                self.lone = Some((to, response, body));
+                self.single = Some((to, response, body));
             }
             reply => {
-                self.end_lone();
+                self.end_single();
                 self.enqueue(to, reply);
             }
         }
     }
 
     /// Puts the response that has no queue into one.
-    fn end_lone(&mut self) {
-        if let Some((to, response, body)) = self.lone.take() {
+    fn end_single(&mut self) {
+        if let Some((to, response, body)) = self.single.take() {
             self.enqueue(to, Reply::Packet(response, body));
         }
     }
@@ -137,7 +137,7 @@ impl Replies {
     /// Number of replies queued for a peer.
     pub(crate) fn len(&self, to: Peer) -> usize {
         if self.waiting.is_empty() {
-            return self.lone.iter().filter(|(peer, ..)| *peer == to).count();
+            return self.single.iter().filter(|(peer, ..)| *peer == to).count();
         }
         self.queues.get(&to).map_or(0, |queue| queue.replies.len())
     }
@@ -154,7 +154,7 @@ impl Replies {
             Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) => *of == window,
         });
         queued
-            || self.lone.as_ref().is_some_and(|(_, response, _)| response.window == window)
+            || self.single.as_ref().is_some_and(|(_, response, _)| response.window == window)
             || bulks
                 .iter()
                 .any(|(_, owner)| matches!(owner, BulkOwner::Reply { window: of, .. } if *of == window))
@@ -182,7 +182,7 @@ impl Replies {
 
     /// Drops what is owed to a lost peer; gives the releases among it, which others wait for.
     pub(crate) fn forget_peer(&mut self, peer: Peer) -> impl Iterator<Item = (WindowId, LockKind)> + use<> {
-        self.lone.take_if(|(to, ..)| *to == peer);
+        self.single.take_if(|(to, ..)| *to == peer);
         self.waiting.retain(|waiting| *waiting != peer);
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
@@ -196,7 +196,7 @@ impl Replies {
     /// # Errors
     /// A sentence about what is wrong.
     pub(crate) fn invariants(&self, bulks: &Bulks) -> Result<(), String> {
-        if let Some((peer, response, _)) = &self.lone
+        if let Some((peer, response, _)) = &self.single
             && !self.waiting.is_empty()
         {
             return Err(format!("{response} to {peer} is not the only reply"));
@@ -217,7 +217,7 @@ impl Replies {
 
     /// Whether no reply waits to be sent, as far as a step knows.
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.lone.is_none()
+        self.waiting.is_empty() && self.single.is_none()
     }
 
     /// Sends what has room, peers in turn; `release` gives a lock back when everything before has left. Answers whether anything left.
@@ -229,12 +229,12 @@ impl Replies {
         windows: &mut Windows,
         release: &mut dyn FnMut(&mut WindowState, &mut Counters, Peer, LockKind),
     ) -> bool {
-        if let Some((peer, response, body)) = &self.lone {
+        if let Some((peer, response, body)) = &self.single {
             let sent = send_short(outbox, *peer, response, body);
             if sent == Sent::Yes {
-                self.lone = None;
+                self.single = None;
             } else {
-                self.end_lone();
+                self.end_single();
             }
             return sent == Sent::Yes;
         }

@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     pub(crate) flavor: Flavor,
     /// Ascending by rank.
     pub(crate) members: Arc<[Member]>,
-    /// Those that calls may reach without the engine's lock: `members`, or none while somebody looks (`trace`).
+    /// Those that calls may reach without the engine's lock: `members`, or none while tracing is on (`trace`).
     pub(crate) quick: Arc<[Member]>,
     /// Those that communication calls may reach without anybody hearing of it: `quick`, or none where they are counted.
     pub(crate) silent: Arc<[Member]>,
@@ -363,7 +363,7 @@ impl Shared {
         member.gate.is_open() || self.door.passes()
     }
 
-    /// Locks a rank of the node without the engine's lock; `false` when the call has to take the long way. Nothing is changed then.
+    /// Locks a rank of the node without the engine's lock; `false` when the call has to take the slow path. Nothing is changed then.
     #[inline]
     pub(crate) fn try_lock(&self, near: &Near, kind: LockKind, no_check: bool) -> bool {
         let Some(others) = self.access.try_enter() else { return false };

@@ -169,8 +169,8 @@ impl WindowState {
     pub(crate) fn only_uses(&self, call: Call) -> bool {
         let does = match call {
             // A member that calls do not reach without the engine has an epoch that is being opened.
-            Call::Operation(rank) => self.shared.member(rank).is_none() && self.is_calm(rank),
-            Call::Flush(rank) => self.is_calm(rank),
+            Call::Operation(rank) => self.shared.member(rank).is_none() && self.permits_calls(rank),
+            Call::Flush(rank) => self.permits_calls(rank),
             Call::Fence => {
                 let only = self.shared.neighbors.first();
                 only.is_some_and(|near| self.permission(near.rank) == Permission::Fenced)

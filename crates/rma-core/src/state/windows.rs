@@ -196,11 +196,11 @@ impl Windows {
         entry.window.as_deref()
     }
 
-    /// A window in which calls towards `rank` change nothing but operations ([`WindowState::is_calm`]). When they have given the engine
+    /// A window in which calls towards `rank` change nothing but operations ([`WindowState::permits_calls`]). When they have given the engine
     /// something to do, [`Windows::note_active`] must follow.
     #[inline]
-    pub(crate) fn calm(&mut self, id: WindowId, rank: Rank) -> Option<&mut WindowState> {
-        self.get_mut(id).filter(|window| window.is_calm(rank))
+    pub(crate) fn permitting(&mut self, id: WindowId, rank: Rank) -> Option<&mut WindowState> {
+        self.get_mut(id).filter(|window| window.permits_calls(rank))
     }
 
     /// Notes that a window has something to do.

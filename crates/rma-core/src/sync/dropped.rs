@@ -55,9 +55,9 @@ fn pass_on(state: &mut State, shared: &Shared, rank: Rank, ticket: Ticket) -> Op
     match near.try_turn(ticket) {
         Err(ticket) => Some(ticket),
         Ok(grant) => {
-            locks::wake(&mut state.nudges, &mut state.counters, shared, grant.wake);
+            locks::wake(&mut state.wake_ups, &mut state.counters, shared, grant.wake);
             let next = near.release(kind, holder).ok().flatten();
-            locks::wake(&mut state.nudges, &mut state.counters, shared, next);
+            locks::wake(&mut state.wake_ups, &mut state.counters, shared, next);
             None
         }
     }

@@ -49,7 +49,7 @@ pub(crate) fn expose(
 /// Makes a rank look again, if it sleeps in a call that waits for what has just been told.
 pub(super) fn ring(state: &mut State, shared: &Shared, member: &Member, call: Sleep) {
     if member.control.is_asleep(call) {
-        locks::ring(&mut state.nudges, &mut state.counters, shared, shared.group.peer(member.rank));
+        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(member.rank));
         state.begun = true;
     }
 }

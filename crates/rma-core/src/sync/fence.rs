@@ -149,7 +149,7 @@ impl FenceSync {
         match &mut self.phase {
             Phase::Opening | Phase::Completing | Phase::Telling(_) => return Ok(false),
             // Who sleeps must be rung before this rank goes on: it may compute for long.
-            Phase::Met { .. } if !state.nudges.is_empty() => return Ok(false),
+            Phase::Met { .. } if !state.wake_ups.is_empty() => return Ok(false),
             Phase::Met { later } => {
                 let later = *later;
                 self.leave(window, later);

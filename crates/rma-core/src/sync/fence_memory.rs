@@ -50,8 +50,8 @@ pub(super) fn attends(
 pub(super) fn ring_sleepers(state: &mut State, window: &WindowState) -> bool {
     let shared = &window.shared;
     for member in shared.members.iter().filter(|member| member.control.is_asleep(Sleep::Fence)) {
-        locks::ring(&mut state.nudges, &mut state.counters, shared, shared.group.peer(member.rank));
+        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(member.rank));
     }
-    state.begun |= !state.nudges.is_empty();
-    !state.nudges.is_empty()
+    state.begun |= !state.wake_ups.is_empty();
+    !state.wake_ups.is_empty()
 }

@@ -24,8 +24,8 @@ pub(crate) struct FlushSync {
 }
 
 impl FlushSync {
-    /// Begins; what there is leaves at once where nothing is due before it: in a window that is calm, as far as the rank is concerned
-    /// ([`WindowState::is_calm`]).
+    /// Begins; what there is leaves at once where nothing is due before it: where calls towards the rank are permitted
+    /// ([`WindowState::permits_calls`]).
     ///
     /// Direct operations are complete when they return; what is left for them is the order towards whoever this process
     /// talks to next (design note, WIN_FLUSH's memory synchronization).
@@ -35,7 +35,7 @@ impl FlushSync {
         window: &mut WindowState,
         rank: Rank,
         reach: Reach,
-        is_calm: bool,
+        permits_calls: bool,
     ) -> Self {
         let Some(target) = window.table.find(&state.pools.targets, rank) else {
             fence(SeqCst);
@@ -48,7 +48,7 @@ impl FlushSync {
         let goal = element.push(reach == Reach::Remote);
         let had_said_all = element.has_said_all() && window.is_granted(rank);
         // In a window with something due it is the next step's to decide what leaves first.
-        let may_issue = !window.dirty && lost.is_empty() && is_calm;
+        let may_issue = !window.dirty && lost.is_empty() && permits_calls;
         if may_issue && element.holds_a_store(&pools.ops) {
             window.eager.on_taken(reach);
         } else if may_issue {

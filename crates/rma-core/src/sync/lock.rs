@@ -209,7 +209,7 @@ impl LockSync {
                 }
                 return false;
             }
-            Ok(grant) => locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake),
+            Ok(grant) => locks::wake(&mut state.wake_ups, &mut state.counters, &shared, grant.wake),
         }
         window.in_line -= 1;
         state.told = true;
@@ -302,7 +302,7 @@ impl UnlockSync {
         let shared = Arc::clone(&window.shared);
         if let Some(member) = shared.member(rank) {
             let wake = shared.unlock(member).flatten();
-            locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+            locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
             return None;
         }
         if let Some(near) = shared.neighbor(rank) {
@@ -425,7 +425,7 @@ impl UnlockSync {
         let shared = Arc::clone(&window.shared);
         if let Some(near) = shared.neighbor(self.rank) {
             let wake = self.neighbor.take().and_then(|held| shared.end_release(near, held));
-            locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+            locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
             return;
         }
         if let Some(key) = self.target.filter(|key| state.pools.targets.get(*key).is_some()) {

@@ -151,7 +151,7 @@ impl LockAllSync {
                             return Ok(false);
                         }
                         Ok(grant) => {
-                            locks::wake(&mut state.nudges, &mut state.counters, &shared, grant.wake);
+                            locks::wake(&mut state.wake_ups, &mut state.counters, &shared, grant.wake);
                             Phase::Next(Rank(rank.0 + 1))
                         }
                     }
@@ -262,7 +262,7 @@ impl UnlockAllSync {
 fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a Near>) {
     for near in ranks {
         if let Ok(next) = near.release(LockKind::Shared, shared.holder) {
-            locks::wake(&mut state.nudges, &mut state.counters, shared, next);
+            locks::wake(&mut state.wake_ups, &mut state.counters, shared, next);
         }
     }
 }

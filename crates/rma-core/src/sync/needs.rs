@@ -8,7 +8,7 @@ use crate::epoch::{Call, Caller, Epoch, LockState, Stage};
 use crate::host::{Awaited, Group, HeldLock, Instance, Need, Place, Way};
 use crate::ids::{Peer, Rank, WindowId};
 use crate::state::{FenceProtocol, Shared, Single, State, WindowState, Windows};
-use crate::trace::Sight;
+use crate::trace::Observation;
 
 /// What only the call knows that waits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,10 +26,10 @@ pub(crate) fn needs(
     window: &WindowState,
     call: Call,
     in_line: InLine,
-    sight: &Sight,
+    observation: &Observation,
 ) -> (Vec<Need>, Vec<HeldLock>) {
     let shared = &*window.shared;
-    let place = || place(shared, sight);
+    let place = || place(shared, observation);
     let peers = |ranks: Vec<Rank>| ranks.into_iter().map(|rank| shared.group.peer(rank)).collect::<Vec<_>>();
     let lock = |rank: Rank, kind| Need::Lock { window: place(), target: shared.group.peer(rank), kind };
     let mut holds = Vec::new();
@@ -43,15 +43,15 @@ pub(crate) fn needs(
         },
         Call::Lock(rank) => {
             let here = shared.near(rank).map(|_| window);
-            let earlier = earlier(windows, here, shared.id, sight);
+            let earlier = earlier(windows, here, shared.id, observation);
             let asked = in_line.kind.filter(|_| earlier.is_empty() && in_line.rank == Some(rank));
             earlier.into_iter().chain(asked.map(|kind| lock(rank, kind))).collect()
         }
         Call::LockAll => match in_line.rank {
-            None => earlier(windows, Some(window), shared.id, sight),
+            None => earlier(windows, Some(window), shared.id, observation),
             Some(rank) => {
                 let taken = shared.all_near().filter(|near| near.rank < rank);
-                let held = taken.map(|near| held(shared, near.rank, LockKind::Shared, sight));
+                let held = taken.map(|near| held(shared, near.rank, LockKind::Shared, observation));
                 holds.extend(held);
                 vec![lock(rank, LockKind::Shared)]
             }
@@ -72,12 +72,12 @@ pub(crate) fn needs(
 }
 
 /// What somebody awaits, with what its operations need.
-pub(crate) fn with_operations(windows: &Windows, sight: &Sight, mut awaited: Awaited) -> Awaited {
+pub(crate) fn with_operations(windows: &Windows, observation: &Observation, mut awaited: Awaited) -> Awaited {
     let resolved = awaited.needs.into_iter().filter_map(|need| {
         let Need::Operation(window, rank) = need else { return Some(need) };
         let window = windows.get(window)?;
         let shared = &*window.shared;
-        let place = || place(shared, sight);
+        let place = || place(shared, observation);
         let lock = |rank: Rank, kind| Need::Lock { window: place(), target: shared.group.peer(rank), kind };
         Some(asked_or_answer(window, rank, &lock, &place))
     });
@@ -115,7 +115,12 @@ fn asked_or_answer(
 }
 
 /// The locks that the thread called for before, on the window `id` if it is given and on others, which a lock call sees to first.
-fn earlier(windows: &Windows, here: Option<&WindowState>, id: WindowId, sight: &Sight) -> Vec<Need> {
+fn earlier(
+    windows: &Windows,
+    here: Option<&WindowState>,
+    id: WindowId,
+    observation: &Observation,
+) -> Vec<Need> {
     let caller = Caller::thread();
     let others = windows.promising().into_iter().filter(|other| *other != id);
     let in_order = here.into_iter().chain(others.filter_map(|id| windows.get(id)));
@@ -125,7 +130,7 @@ fn earlier(windows: &Windows, here: Option<&WindowState>, id: WindowId, sight: &
         let ungranted = window.epoch.ungranted_of(caller);
         let needs = ungranted.filter_map(|rank| {
             Some(Need::Lock {
-                window: place(shared, sight),
+                window: place(shared, observation),
                 target: shared.group.peer(rank),
                 kind: kind(rank)?,
             })
@@ -136,8 +141,9 @@ fn earlier(windows: &Windows, here: Option<&WindowState>, id: WindowId, sight: &
 }
 
 /// What a call that frees a window needs.
-pub(crate) fn needs_to_free(window: Option<&WindowState>, sight: &Sight) -> Vec<Need> {
-    let free = |window: &WindowState| Need::Free(place(&window.shared, sight), others(&window.shared.group));
+pub(crate) fn needs_to_free(window: Option<&WindowState>, observation: &Observation) -> Vec<Need> {
+    let free =
+        |window: &WindowState| Need::Free(place(&window.shared, observation), others(&window.shared.group));
     window.map(free).into_iter().collect()
 }
 
@@ -149,10 +155,10 @@ pub(crate) fn needs_to_create(group: &Group) -> Vec<Need> {
 
 /// The locks that this process holds and those that others hold of its own parts, as far as their words and books say; of `most`
 /// at most, and whether that is all.
-pub(crate) fn held_locks(windows: &Windows, sight: &Sight, most: usize) -> (Vec<HeldLock>, bool) {
+pub(crate) fn held_locks(windows: &Windows, observation: &Observation, most: usize) -> (Vec<HeldLock>, bool) {
     let mut all = Vec::new();
     for window in windows.iter() {
-        of_window(window, sight, &mut all);
+        of_window(window, observation, &mut all);
         if all.len() > most {
             all.truncate(most);
             return (all, false);
@@ -161,7 +167,7 @@ pub(crate) fn held_locks(windows: &Windows, sight: &Sight, most: usize) -> (Vec<
     (all, true)
 }
 
-fn of_window(window: &WindowState, sight: &Sight, all: &mut Vec<HeldLock>) {
+fn of_window(window: &WindowState, observation: &Observation, all: &mut Vec<HeldLock>) {
     let (shared, epoch) = (&*window.shared, &window.epoch);
     let holds_all = epoch.state().is_lock_all() && epoch.stage() != Stage::Opening && !epoch.is_unchecked();
     for near in shared.all_near() {
@@ -169,29 +175,29 @@ fn of_window(window: &WindowState, sight: &Sight, all: &mut Vec<HeldLock>) {
             Single::Held(kind) => kind,
             Single::No | Single::Changing => holds_all.then_some(LockKind::Shared),
         };
-        all.extend(kind.map(|kind| held(shared, near.rank, kind, sight)));
+        all.extend(kind.map(|kind| held(shared, near.rank, kind, observation)));
     }
     let is_far = |rank: &Rank| shared.near(*rank).is_none();
     if epoch.state() == Epoch::LockAllGranted && !epoch.is_unchecked() {
         let far = (0..shared.group.size()).map(Rank).filter(is_far);
-        all.extend(far.map(|rank| held(shared, rank, LockKind::Shared, sight)));
+        all.extend(far.map(|rank| held(shared, rank, LockKind::Shared, observation)));
     }
     let granted = epoch.locks().filter(|(_, lock)| lock.state == LockState::Granted && !lock.no_check);
-    all.extend(granted.map(|(rank, lock)| held(shared, rank, lock.kind, sight)));
+    all.extend(granted.map(|(rank, lock)| held(shared, rank, lock.kind, observation)));
     let target = shared.group.peer(shared.group.me());
-    let by = |holder: Peer, kind| HeldLock { window: place(shared, sight), target, holder, kind };
+    let by = |holder: Peer, kind| HeldLock { window: place(shared, observation), target, holder, kind };
     let owner = shared.own().control.lock_state().owner();
     all.extend(owner.map(|owner| by(owner, LockKind::Exclusive)));
     all.extend(window.target.sharing().map(|holder| by(holder, LockKind::Shared)));
 }
 
-fn held(shared: &Shared, target: Rank, kind: LockKind, sight: &Sight) -> HeldLock {
+fn held(shared: &Shared, target: Rank, kind: LockKind, observation: &Observation) -> HeldLock {
     let (target, holder) = (shared.group.peer(target), shared.group.peer(shared.group.me()));
-    HeldLock { window: place(shared, sight), target, holder, kind }
+    HeldLock { window: place(shared, observation), target, holder, kind }
 }
 
-fn place(shared: &Shared, sight: &Sight) -> Place {
-    let name = sight.describe_window(shared.id);
+fn place(shared: &Shared, observation: &Observation) -> Place {
+    let name = observation.describe_window(shared.id);
     Place { context: shared.group.context(), window: Some(shared.id), name, instance: None }
 }
 

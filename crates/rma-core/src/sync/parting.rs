@@ -119,7 +119,7 @@ impl State {
     /// Hears again what came while windows were being made.
     pub(crate) fn hear_early(&mut self, windows: &mut Windows) {
         for (id, from) in std::mem::take(&mut self.early) {
-            let _stranger = self.on_left(windows, from, id);
+            let _refusal = self.on_left(windows, from, id);
         }
     }
 
@@ -223,7 +223,7 @@ fn give_locks_back(state: &mut State, window: &mut WindowState) {
     let shared = Arc::clone(&window.shared);
     for near in shared.all_near() {
         let wake = shared.unlock(near).flatten();
-        locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+        locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
     }
     let (epoch, stage) = (window.epoch.state(), window.epoch.stage());
     if epoch.is_lock_all() && stage == Stage::Opening {
@@ -236,7 +236,7 @@ fn give_locks_back(state: &mut State, window: &mut WindowState) {
         let has = |rank| stage == Stage::Open || shared.member(rank).is_none();
         for near in shared.all_near().filter(|near| has(near.rank)) {
             let wake = near.release(LockKind::Shared, shared.holder).ok().flatten();
-            locks::wake(&mut state.nudges, &mut state.counters, &shared, wake);
+            locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
         }
     }
     let mut releases: Vec<_> = match epoch {

@@ -35,8 +35,8 @@ impl Vigil {
                 if owner == shared.holder.peer() {
                     state.suspicion.on_rung();
                 }
-                let State { nudges, counters, .. } = &mut *state;
-                locks::ring(nudges, counters, shared, owner);
+                let State { wake_ups, counters, .. } = &mut *state;
+                locks::ring(wake_ups, counters, shared, owner);
             }
         }
         state.look_again_by(self.0);

@@ -195,7 +195,7 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         | RequestKind::Left
         | RequestKind::Revoked
         | RequestKind::Unfinished { .. }
-        | RequestKind::Nudge => {
+        | RequestKind::WakeUp => {
             return if len == 0 { Ok(()) } else { Err(BAD_LENGTH) };
         }
         RequestKind::Put(_)
@@ -211,7 +211,7 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         | RequestKind::Left
         | RequestKind::Revoked
         | RequestKind::Unfinished { .. }
-        | RequestKind::Nudge
+        | RequestKind::WakeUp
         | RequestKind::Get { .. } => len == 0,
         RequestKind::Put(_) | RequestKind::Pack => len > 0,
         RequestKind::Accumulate { kernel, place } => len > 0 && is_elements(*kernel, place, len),
@@ -321,7 +321,7 @@ pub(super) fn touch(
         | RequestKind::Post
         | RequestKind::Left
         | RequestKind::Revoked
-        | RequestKind::Nudge => Ok(None),
+        | RequestKind::WakeUp => Ok(None),
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
     if window.target.line.is_empty() {
         return false;
     }
-    let State { replies, nudges, counters, host, .. } = state;
+    let State { replies, wake_ups, counters, host, .. } = state;
     let shared = Arc::clone(&window.shared);
     let control = &shared.own().control;
     let turn = |ticket: Ticket| match ticket.is_beside() {
@@ -90,7 +90,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
     let mut any = false;
     // Off the line first, then carried out (lessons, fixed 17).
     while let Some((waiter, grant)) = window.target.line.take_next(turn) {
-        wake(nudges, counters, &shared, grant.wake);
+        wake(wake_ups, counters, &shared, grant.wake);
         any = true;
         if waiter.is_void {
             continue;
@@ -100,7 +100,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
             if grant.is_bequeathed {
                 control.bequeath();
             }
-            release(nudges, counters, window, waiter.from, waiter.kind);
+            release(wake_ups, counters, window, waiter.from, waiter.kind);
         } else {
             serve(replies, window, waiter, grant.is_bequeathed);
         }
@@ -113,7 +113,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
 
 /// Releases a lock that a packet origin held.
 pub(crate) fn release(
-    nudges: &mut Vec<Peer>,
+    wake_ups: &mut Vec<Peer>,
     counters: &mut Counters,
     window: &mut WindowState,
     from: Peer,
@@ -127,14 +127,14 @@ pub(crate) fn release(
         if kind == LockKind::Shared {
             window.target.sharers = window.target.sharers.saturating_sub(1);
         }
-        wake(nudges, counters, &window.shared, next);
+        wake(wake_ups, counters, &window.shared, next);
     }
 }
 
 /// Takes a lost peer out of the line, and releases what it held as a packet origin, or begins to count anew what it held in shared
 /// memory.
 pub(crate) fn forget_peer(
-    nudges: &mut Vec<Peer>,
+    wake_ups: &mut Vec<Peer>,
     counters: &mut Counters,
     window: &mut WindowState,
     peer: Peer,
@@ -156,7 +156,7 @@ pub(crate) fn forget_peer(
         let Ok(kind) = window.target.begin_release(&window.shared, peer) else { break };
         // Said before the lock can be had.
         window.shared.own().control.bequeath();
-        release(nudges, counters, window, peer, kind);
+        release(wake_ups, counters, window, peer, kind);
         if kind == LockKind::Exclusive {
             break;
         }
@@ -164,8 +164,8 @@ pub(crate) fn forget_peer(
 }
 
 /// Makes the process look again whose turn it may be.
-pub(crate) fn wake(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, wake: Option<Wake>) {
-    let mut ring = |peer: Peer| ring(nudges, counters, shared, peer);
+pub(crate) fn wake(wake_ups: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, wake: Option<Wake>) {
+    let mut ring = |peer: Peer| ring(wake_ups, counters, shared, peer);
     match wake {
         None => {}
         Some(Wake::Peer(peer)) => ring(peer),
@@ -174,10 +174,10 @@ pub(crate) fn wake(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Sha
 }
 
 /// Makes a process look again at what it waits for in shared memory.
-pub(crate) fn ring(nudges: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, peer: Peer) {
-    if peer != shared.holder.peer() && !nudges.contains(&peer) {
-        counters.on_nudges_sent(1);
-        nudges.push(peer);
+pub(crate) fn ring(wake_ups: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, peer: Peer) {
+    if peer != shared.holder.peer() && !wake_ups.contains(&peer) {
+        counters.on_wake_ups_sent(1);
+        wake_ups.push(peer);
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
     };
     window.target.is_recounting = false;
     window.target.line.thaw(shared.id, voids, |ticket| control.join_again(ticket));
-    wake(&mut state.nudges, &mut state.counters, &shared, Some(Wake::Everyone));
+    wake(&mut state.wake_ups, &mut state.counters, &shared, Some(Wake::Everyone));
     true
 }
 

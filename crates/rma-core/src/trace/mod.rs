@@ -1,8 +1,8 @@
-//! Sight: what an engine tells an observer of its calls, epochs, packets and waits, while it works.
+//! Observation: what an engine tells an observer of its calls, epochs, packets and waits, while it works.
 //!
 //! An engine is made with an [`Observer`] or without one, and with `tracing` spans (targets `rma::call`, `rma::epoch`,
 //! `rma::packet`) if a subscriber wanted them when the engine was made. Whether anybody looks is one fact, fixed when the
-//! engine is made ([`Sight::is_on`]), and costs the paths of packets one branch; what they do is the same with an observer and without
+//! engine is made ([`Observation::is_on`]), and costs the paths of packets one branch; what they do is the same with an observer and without
 //! (`tests/tests/engine/observed.rs`). The direct path has no instruction for it: an engine that is looked at gives its windows no ranks
 //! for calls that ask nobody ([`Shared::quick`](crate::state::Shared)), so that they come to a place that tells of them.
 //!
@@ -10,9 +10,9 @@
 
 mod epochs;
 mod event;
+mod observation;
 mod packets;
-mod sight;
 
 pub use event::{Event, Observer, Packet};
+pub(crate) use observation::{CallSpan, Observation};
 pub use packets::ObservedPackets;
-pub(crate) use sight::{CallSpan, Sight};

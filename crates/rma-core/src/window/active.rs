@@ -18,7 +18,7 @@ impl Window {
     /// `MPI_ERR_RANK`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` while an exposure epoch is open; errors of
     /// operations since the last synchronization.
     pub fn post_to(&self, group: &[Rank], assert: Assert) -> Result<()> {
-        if self.post_quickly(group, assert) {
+        if self.post_fast(group, assert) {
             return Ok(());
         }
         let _call = self.trace("post", None);
@@ -51,7 +51,7 @@ impl Window {
     /// `MPI_ERR_RANK`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` while another access epoch is open; errors of
     /// operations since the last synchronization; `MPIX_ERR_PROC_FAILED`.
     pub fn start(&self, group: &[Rank], assert: Assert) -> Result<()> {
-        if self.start_quickly(group, assert) {
+        if self.start_fast(group, assert) {
             return Ok(());
         }
         let _call = self.trace("start", None);
@@ -81,7 +81,7 @@ impl Window {
     /// `MPI_ERR_RMA_SYNC` without an epoch of start; errors of operations that are known by then; `MPIX_ERR_PROC_FAILED` when
     /// a target is lost.
     pub fn complete(&self) -> Result<()> {
-        if self.complete_quickly() {
+        if self.complete_fast() {
             return Ok(());
         }
         let _call = self.trace("complete", None);
@@ -101,7 +101,7 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_RMA_SYNC` without an exposure epoch; `MPIX_ERR_PROC_FAILED` when an origin is lost that was not done.
     pub fn wait(&self) -> Result<()> {
-        if self.wait_quickly(false) {
+        if self.wait_fast(false) {
             return Ok(());
         }
         let _call = self.trace("wait", None);
@@ -115,7 +115,7 @@ impl Window {
     /// # Errors
     /// As [`Window::wait`].
     pub fn test(&self) -> Result<bool> {
-        if self.wait_quickly(true) {
+        if self.wait_fast(true) {
             return Ok(true);
         }
         let _call = self.trace("test", None);

@@ -93,7 +93,7 @@ impl Window {
         // The fast path: in an epoch that the call can only use it is legal, and nothing changes but operations.
         if let Some(window) = windows.get_mut(self.id()).filter(|window| window.only_uses(call)) {
             let step = start(Beginning { channel: &mut **channel, state, window, only_uses: true })?;
-            self.engine().sight().look_at_epochs(window, call);
+            self.engine().observation().look_at_epochs(window, call);
             if window.is_active() {
                 windows.note_active(self.id());
             }
@@ -111,7 +111,7 @@ impl Window {
             .and_then(|()| check_hints(window, call, name))
             .and_then(|()| window.check(&state.pools, call, name))
             .and_then(|()| start(Beginning { channel: &mut **channel, state, window, only_uses: false }));
-        self.engine().sight().look_at_epochs(window, call);
+        self.engine().observation().look_at_epochs(window, call);
         begun.map(|step| Sync(step, call, None))
     }
 
@@ -129,7 +129,7 @@ impl Window {
         let is_over = sync.0.look(&core.state, window)?;
         if is_over {
             sync.0 = SyncStep::Done;
-            self.engine().sight().look_at_epochs(window, sync.1);
+            self.engine().observation().look_at_epochs(window, sync.1);
         }
         Some(is_over)
     }
@@ -193,7 +193,7 @@ impl Window {
         if !matches!(over, Ok(false)) {
             sync.0 = SyncStep::Done;
         }
-        self.engine().sight().look_at_epochs(window, sync.1);
+        self.engine().observation().look_at_epochs(window, sync.1);
         over
     }
 

@@ -276,7 +276,7 @@ impl Window {
 
     /// What the user calls the window (`MPI_Win_set_name`), for messages and traces; empty for no name.
     pub fn set_name(&self, name: &str) {
-        self.engine.sight().name_window(self.shared.id, name);
+        self.engine.observation().name_window(self.shared.id, name);
     }
 
     /// Whether stores of the direct path are still to be ordered by a flush; for tests.
@@ -301,7 +301,7 @@ impl Window {
         Some(member)
     }
 
-    /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else goes the long way,
+    /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else takes the slow path,
     /// which also finds out what is wrong. `call` and `len` are for the observer and the statistics.
     #[inline]
     pub(super) fn direct_load(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
@@ -314,16 +314,16 @@ impl Window {
     /// [`Window::direct_load`] where an observer hears of it, or operations are counted.
     #[cold]
     fn direct_observed(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
-        let (sight, tally) = (self.engine.sight(), self.shared.tally.as_deref());
-        if !sight.is_on() && tally.is_none() {
+        let (observation, tally) = (self.engine.observation(), self.shared.tally.as_deref());
+        if !observation.is_on() && tally.is_none() {
             return None;
         }
         let member = self.reachable(target)?;
         if let Some(tally) = tally {
             tally.count(call, len);
         }
-        if sight.is_on() {
-            sight.direct(call, self.shared.id, target, len as u64);
+        if observation.is_on() {
+            observation.direct(call, self.shared.id, target, len as u64);
         }
         Some(member)
     }
@@ -414,7 +414,7 @@ impl Window {
         mut rest: Option<Operation>,
     ) -> Result<()> {
         let describe = |_: &_| {
-            let window = self.engine.sight().describe_window(self.shared.id);
+            let window = self.engine.observation().describe_window(self.shared.id);
             format!("earlier operations to end, to make room for one on rank {target} ({window})").into()
         };
         self.engine.wait(call, &describe, &mut |core| {

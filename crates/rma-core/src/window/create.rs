@@ -325,7 +325,7 @@ impl WindowCreation {
                     let unit = member.control.published().map_or(1, |published| published.disp_unit);
                     member.scale.set(unit, member.span);
                 }
-                self.engine.sight().on_window_made(id, shared.flavor);
+                self.engine.observation().on_window_made(id, shared.flavor);
                 Ok(Window::new(self.engine.clone(), shared))
             }
             shared => {
@@ -375,8 +375,8 @@ impl WindowCreation {
         let siblings = Siblings::new(blocks, members[own].control, holder, host.barriers(), host.vitals());
         let members: Arc<[Member]> = members.into_vec().into();
         let first = members[0].rank;
-        // Somebody looks: every call takes a way that tells of it.
-        let quick = if self.engine.sight().is_on() { Arc::default() } else { Arc::clone(&members) };
+        // Tracing is on: every call takes a path that tells of it.
+        let quick = if self.engine.observation().is_on() { Arc::default() } else { Arc::clone(&members) };
         let tally = self.engine.keeps_statistics().then(Box::default);
         let silent = if tally.is_some() { Arc::default() } else { Arc::clone(&quick) };
         Ok(Shared {

@@ -81,7 +81,7 @@ impl Guard {
             }
             // Other threads may have waited for the window's state, and the step that follows for what was begun.
             (state.told, state.begun) = (true, true);
-            engine.sight().look_at_epochs(window, call);
+            engine.observation().look_at_epochs(window, call);
         });
         // Who waits for a lock that was given back hears of it now.
         engine.poll();
@@ -100,9 +100,10 @@ impl Window {
 
     #[cold]
     fn wait_for_dropped(&self, name: &'static str) -> Result<()> {
-        let (id, sight) = (self.id(), self.engine().sight());
+        let (id, observation) = (self.id(), self.engine().observation());
         let describe = |_: &Core| {
-            format!("the end of a call that was begun and dropped ({})", sight.describe_window(id)).into()
+            format!("the end of a call that was begun and dropped ({})", observation.describe_window(id))
+                .into()
         };
         self.engine().wait(name, &describe, &mut |core| match core.windows.get(id) {
             None => Err(gone(name)),

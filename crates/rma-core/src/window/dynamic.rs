@@ -40,7 +40,7 @@ impl Window {
     pub fn detach(&self, base: usize) -> Result<()> {
         const CALL: &str = "win_detach";
         let detaching = self.begin_detach(base)?;
-        let window = self.engine().sight().describe_window(self.id());
+        let window = self.engine().observation().describe_window(self.id());
         let describe = |_: &_| format!("transfers into the memory at {base:#x} of {window} to end").into();
         self.engine().wait(CALL, &describe, &mut |_| Ok(detaching.is_over().then_some(())))
     }

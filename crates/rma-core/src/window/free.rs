@@ -68,7 +68,7 @@ impl WindowFree {
     pub fn wait(mut self) -> Result<()> {
         let engine = self.window.engine().clone();
         let id = self.window.id();
-        let _call = engine.sight().call(CALL, Some(id), None);
+        let _call = engine.observation().call(CALL, Some(id), None);
         let describe = |core: &Core| awaits_to_free(core, id, &engine);
         engine.wait(CALL, &describe, &mut |core| Ok(self.poll_in(core)?.then_some(())))
     }
@@ -131,7 +131,7 @@ impl WindowFree {
                         self.phase = Phase::Leaving;
                         return Ok(false);
                     }
-                    self.window.engine().sight().forget_window(self.window.id());
+                    self.window.engine().observation().forget_window(self.window.id());
                     return Ok(true);
                 }
                 Phase::Over => return Ok(true),
@@ -153,7 +153,7 @@ impl WindowFree {
             core.state.tell_over(&mut core.windows, shared.id, None);
             core.state.remove_window(&mut core.windows, shared.id)
         };
-        self.window.engine().sight().forget_window(shared.id);
+        self.window.engine().observation().forget_window(shared.id);
         match error.or(late) {
             None => Ok(true),
             Some(error) => Err(error.in_call(CALL)),

@@ -60,7 +60,7 @@ impl Window {
                 let find = |rank| window.table.find(targets, rank);
                 let is_busy = |near: &&Near| find(near.rank).is_some_and(|key| !targets[key].is_idle());
                 let rank = self.shared().neighbors.iter().find(is_busy)?.rank;
-                let is_plain = state.lost.is_empty() && window.is_calm(rank);
+                let is_plain = state.lost.is_empty() && window.permits_calls(rank);
                 is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote, true))
             })
         });
@@ -73,7 +73,7 @@ impl Window {
     fn release(&self, core: &mut Core, near: &Near) -> Found {
         let Core { channel, state, windows, .. } = core;
         let found = windows.operate(self.id(), |window| {
-            if !window.is_calm(near.rank) || !state.lost.is_empty() {
+            if !window.permits_calls(near.rank) || !state.lost.is_empty() {
                 return None;
             }
             let State { pools, .. } = &*state;

@@ -3,7 +3,7 @@
 //! which waits for more, flushes that are nothing but an order, locks that are free and unlocks of which nobody has to hear.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
-//! no epoch is open to it, bytes lie outside of the window's one range, somebody looks, the rank has to be searched for, or it
+//! no epoch is open to it, bytes lie outside of the window's one range, tracing is on, the rank has to be searched for, or it
 //! is time to serve the channels. Those that join a pack look at nothing but the pack, which lasts as long as an epoch. The caller
 //! then makes the ordinary call, which sees to all of that. They do not panic, so that a caller across a language boundary needs
 //! no frame around them.
@@ -49,7 +49,7 @@ impl Window {
     /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
     #[inline(always)]
     pub fn has_pack(&self) -> bool {
-        // Who misses one that another thread has just begun finds it the ordinary way.
+        // Who misses one that another thread has just begun finds it on the slow path.
         self.shared().has_pack.load(Relaxed)
     }
 

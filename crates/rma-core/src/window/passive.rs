@@ -15,7 +15,7 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` when locks are held or another kind of epoch is open.
     pub fn lock_all(&self, assert: Assert) -> Result<()> {
-        if self.lock_all_quickly(assert) {
+        if self.lock_all_fast(assert) {
             return Ok(());
         }
         let _call = self.trace("lock_all", None);
@@ -43,12 +43,12 @@ impl Window {
     /// `MPI_ERR_RMA_SYNC` without a lock_all epoch; errors of the epoch's operations, `MPIX_ERR_PROC_FAILED` when a target
     /// is lost that it depended on.
     pub fn unlock_all(&self) -> Result<()> {
-        if self.unlock_all_quickly() {
+        if self.unlock_all_fast() {
             return Ok(());
         }
         let _call = self.trace("unlock_all", None);
         let flushed = self.flush_neighbor("unlock_all");
-        if flushed.is_ok() && !self.shared().neighbors.is_empty() && self.unlock_all_quickly() {
+        if flushed.is_ok() && !self.shared().neighbors.is_empty() && self.unlock_all_fast() {
             return Ok(());
         }
         self.settle_dropped("unlock_all")?;
@@ -62,7 +62,7 @@ impl Window {
         let begun = self.begin(Call::UnlockAll, "unlock_all", |Beginning { state, window, .. }| {
             let mut sync = UnlockAllSync::begin(state, window);
             let is_over = sync.poll(state, window)?;
-            owes = !state.nudges.is_empty() || window.is_active();
+            owes = !state.wake_ups.is_empty() || window.is_active();
             if is_over {
                 return window.raise("unlock_all").map(|()| SyncStep::Done);
             }

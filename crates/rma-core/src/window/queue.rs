@@ -21,7 +21,7 @@ impl Window {
         if !self.has_pack() {
             return false;
         }
-        let Some(small) = small.filter(|_| !self.engine().sight().is_on()) else { return false };
+        let Some(small) = small.filter(|_| !self.engine().observation().is_on()) else { return false };
         self.engine().with(|core| self.joins_pack(core, target, small))
     }
 
@@ -128,7 +128,7 @@ impl Window {
     pub(super) fn joins_with_request(&self, target: Rank, small: Option<&Small>) -> bool {
         self.has_pack()
             && small
-                .filter(|_| !self.engine().sight().is_on())
+                .filter(|_| !self.engine().observation().is_on())
                 .is_some_and(|small| self.joins_stream(target, small, |_| false))
     }
 

@@ -6,7 +6,7 @@
 //! on, the engine has no part in it. When that is so is decided when the borrow of a window ends under the engine's lock
 //! ([`WindowState::quick_calls`](crate::state::WindowState::quick_calls)) and noted in [`QuickCalls`](crate::state::QuickCalls). Each call first looks whether what it waits for is there, for about
 //! as long as another rank needs that is in its own call already, and changes nothing before it is. When it is not there, or
-//! not quick, the call takes the long way: under the lock, where deaths are noticed and a process may sleep.
+//! not quick, the call takes the slow path: under the lock, where deaths are noticed and a process may sleep.
 
 use super::Sync;
 use super::calls::Window;
@@ -28,9 +28,9 @@ const LOOKS: u32 = 200;
 const PATIENT_LOOKS: u32 = 40;
 
 impl Window {
-    /// A fence without the engine's lock; `None` when the call has to take the long way, as if this one had not been made.
+    /// A fence without the engine's lock; `None` when the call has to take the slow path, as if this one had not been made.
     #[inline]
-    pub(super) fn fence_quickly(&self, assert: Assert) -> Option<Result<()>> {
+    pub(super) fn fence_fast(&self, assert: Assert) -> Option<Result<()>> {
         let shared = &**self.shared();
         let known = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE);
         if !shared.active.has(FENCE) || shared.active.is_exposed() || !known.has(assert) {
@@ -44,7 +44,7 @@ impl Window {
                 self.ring(|_| true, Sleep::Fence);
                 // They are told before this call returns, since nobody else tells them.
                 let describe = |_: &Core| "room to tell the ranks that sleep in a fence".into();
-                let told = &mut |core: &mut Core| Ok(core.state.nudges.is_empty().then_some(()));
+                let told = &mut |core: &mut Core| Ok(core.state.wake_ups.is_empty().then_some(()));
                 if let Err(error) = self.engine().wait("fence", &describe, told) {
                     return Some(Err(error));
                 }
@@ -61,9 +61,9 @@ impl Window {
         Some(Ok(()))
     }
 
-    /// A start call without the engine's lock; `false` when it has to take the long way.
+    /// A start call without the engine's lock; `false` when it has to take the slow path.
     #[inline]
-    pub(super) fn start_quickly(&self, group: &[Rank], assert: Assert) -> bool {
+    pub(super) fn start_fast(&self, group: &[Rank], assert: Assert) -> bool {
         let shared = &**self.shared();
         let quick = &shared.active;
         if !quick.has(START) || assert != Assert::NONE || !shared.access.may_open() {
@@ -86,9 +86,9 @@ impl Window {
         true
     }
 
-    /// A complete call without the engine's lock; `false` when it has to take the long way.
+    /// A complete call without the engine's lock; `false` when it has to take the slow path.
     #[inline]
-    pub(super) fn complete_quickly(&self) -> bool {
+    pub(super) fn complete_fast(&self) -> bool {
         let shared = &**self.shared();
         if !shared.active.has(START) || !shared.access.try_close(FastEpoch::Started) {
             return false;
@@ -110,9 +110,9 @@ impl Window {
         true
     }
 
-    /// A lock_all call without the engine's lock; `false` when it has to take the long way: that waits for locks, in rank order too.
+    /// A lock_all call without the engine's lock; `false` when it has to take the slow path: that waits for locks, in rank order too.
     #[inline]
-    pub(super) fn lock_all_quickly(&self, assert: Assert) -> bool {
+    pub(super) fn lock_all_fast(&self, assert: Assert) -> bool {
         if assert != Assert::NONE {
             return false;
         }
@@ -136,9 +136,9 @@ impl Window {
     }
 
     /// An unlock_all call without the engine's lock, or with no more than a look at the operations on neighbors; `false` when it has to
-    /// take the long way.
+    /// take the slow path.
     #[inline]
-    pub(super) fn unlock_all_quickly(&self) -> bool {
+    pub(super) fn unlock_all_fast(&self) -> bool {
         let shared = &**self.shared();
         if !shared.active.has(LOCK_ALL) {
             return false;
@@ -166,9 +166,9 @@ impl Window {
         }
     }
 
-    /// A post call without the engine's lock; `false` when it has to take the long way.
+    /// A post call without the engine's lock; `false` when it has to take the slow path.
     #[inline]
-    pub(super) fn post_quickly(&self, group: &[Rank], assert: Assert) -> bool {
+    pub(super) fn post_fast(&self, group: &[Rank], assert: Assert) -> bool {
         let shared = &**self.shared();
         if !shared.active.has(POST) || !Assert::NO_STORE.with(Assert::NO_PUT).has(assert) {
             return false;
@@ -191,9 +191,9 @@ impl Window {
         true
     }
 
-    /// A wait call without the engine's lock, or a test, which looks once; `false` when it has to take the long way.
+    /// A wait call without the engine's lock, or a test, which looks once; `false` when it has to take the slow path.
     #[inline]
-    pub(super) fn wait_quickly(&self, is_test: bool) -> bool {
+    pub(super) fn wait_fast(&self, is_test: bool) -> bool {
         let shared = &**self.shared();
         let quick = &shared.active;
         let Some(open) = quick.exposure().filter(|_| quick.has(POST)) else { return false };
@@ -238,11 +238,11 @@ impl Window {
     fn ring(&self, mut concerns: impl FnMut(usize) -> bool, call: Sleep) {
         let shared = self.shared();
         self.engine().with(|core| {
-            let State { nudges, counters, .. } = &mut core.state;
+            let State { wake_ups, counters, .. } = &mut core.state;
             let sleeps = |member: &Member| member.control.is_asleep(call);
             for (place, member) in shared.members.iter().enumerate() {
                 if concerns(place) && sleeps(member) {
-                    locks::ring(nudges, counters, shared, shared.group.peer(member.rank));
+                    locks::ring(wake_ups, counters, shared, shared.group.peer(member.rank));
                 }
             }
         });

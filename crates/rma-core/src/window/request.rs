@@ -65,7 +65,7 @@ impl OperationRequest {
     /// # Errors
     /// As [`OperationRequest::is_complete`].
     pub fn wait(&self) -> Result<()> {
-        let _call = self.engine.sight().call(self.call, None, Some(self.target));
+        let _call = self.engine.observation().call(self.call, None, Some(self.target));
         if self.is_complete()? {
             return Ok(());
         }
@@ -275,8 +275,8 @@ impl Window {
     /// Requests are for passive epochs; the table of legal calls has the rest.
     fn check_passive(&self, call: &'static str, target: Rank) -> Result<()> {
         self.engine().with(|core| {
-            // Only epochs of locks are calm.
-            if core.windows.calm(self.shared().id, target).is_some() {
+            // Only epochs of locks permit calls so.
+            if core.windows.permitting(self.shared().id, target).is_some() {
                 return Ok(());
             }
             let Some(context) = core.windows.borrow(&mut core.state, self.shared().id) else {

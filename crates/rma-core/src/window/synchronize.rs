@@ -72,7 +72,7 @@ impl Engine {
     }
 
     fn await_window(&self, mut creation: WindowCreation) -> Result<Window> {
-        let _call = self.sight().call("win_create", None, None);
+        let _call = self.observation().call("win_create", None, None);
         let (group, number) = (creation.group().clone(), creation.number());
         let describe = |core: &Core| awaits_creation(core, &group, number, self.host());
         self.wait("win_create", &describe, &mut |core| creation.poll_in(core))
@@ -85,7 +85,7 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` while locks are held; errors of operations since the last synchronization.
     pub fn fence(&self, assert: Assert) -> Result<()> {
-        match self.fence_quickly(assert) {
+        match self.fence_fast(assert) {
             Some(outcome) => outcome,
             None => self.fence_slowly(assert),
         }
@@ -122,7 +122,7 @@ impl Window {
     /// `MPI_ERR_RANK`, `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` when the rank is locked or another kind of epoch is open.
     #[inline]
     pub fn lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
-        // Before there is a lock to hold: a poll takes time, and may give the turn away.
+        // Before there is a lock to hold: a poll takes time, and may yield.
         self.poll_now_and_then();
         if let Some(near) = self.shared().quick_near(target)
             && (assert == Assert::NONE || assert == Assert::NO_CHECK)
@@ -148,14 +148,14 @@ impl Window {
     }
 
     /// Looks for the end of another rank's lock, which most programs hold for less than it costs to join the line; `false` when
-    /// the call has to take the long way. Who stands in line already goes first, where ranks outnumber cores once it runs and has
+    /// the call has to take the slow path. Who stands in line already goes first, where ranks outnumber cores once it runs and has
     /// claimed the lock; and who has looked in vain joins the line, so nobody is passed without end.
     fn lock_soon(&self, kind: LockKind, target: Rank) -> bool {
         let shared = self.shared();
         let Some(near) = shared.quick_near(target) else { return false };
         // Where ranks outnumber cores it is who runs on another core that has the lock, and giving this one away costs more.
         let is_crowded = self.engine().patience().0 == 0;
-        // Who wants no wait to spin or to give turns away gets none that does.
+        // Who wants no wait to spin or to yield gets none that does.
         if is_crowded && self.engine().config().yields == 0 {
             return false;
         }
@@ -214,8 +214,8 @@ impl Window {
     #[cold]
     pub(super) fn wake(&self, wake: Option<Wake>) {
         self.engine().with(|core| {
-            let State { nudges, counters, .. } = &mut core.state;
-            locks::wake(nudges, counters, self.shared(), wake);
+            let State { wake_ups, counters, .. } = &mut core.state;
+            locks::wake(wake_ups, counters, self.shared(), wake);
         });
         // They hear of it now: the caller may not come back for long.
         self.engine().poll();
@@ -262,7 +262,7 @@ impl Window {
         let mut owes = false;
         let begun = self.begin(Call::Unlock(target), "unlock", |Beginning { state, window, .. }| {
             let sync = UnlockSync::begin(state, window, target);
-            owes = !state.nudges.is_empty() || window.is_active();
+            owes = !state.wake_ups.is_empty() || window.is_active();
             match sync {
                 None => window.raise("unlock").map(|()| SyncStep::Done),
                 Some(sync) => Ok(SyncStep::Unlock(sync)),
@@ -339,18 +339,18 @@ impl Window {
         }
         self.shared().check_rank(target, call)?;
         self.begin(Call::Flush(target), call, |Beginning { channel, state, window, only_uses }| {
-            let is_calm = only_uses || window.is_calm(target);
-            Ok(SyncStep::Flush(FlushSync::begin(channel, state, window, target, reach, is_calm)))
+            let permits_calls = only_uses || window.permits_calls(target);
+            Ok(SyncStep::Flush(FlushSync::begin(channel, state, window, target, reach, permits_calls)))
         })
     }
 
     /// A call on this window begins, for whoever looks; it ends when the answer is dropped.
     #[inline]
     pub(super) fn trace(&self, call: &'static str, target: Option<Rank>) -> CallSpan<'_> {
-        self.engine().sight().call(call, Some(self.id()), target)
+        self.engine().observation().call(call, Some(self.id()), target)
     }
 
-    /// [`Engine::poll_now_and_then`]; who holds a lock alone does not give its turn away: then nobody would have the lock.
+    /// [`Engine::poll_now_and_then`]; who holds a lock alone does not yield: then nobody would have the lock.
     #[inline]
     pub(super) fn poll_now_and_then(&self) {
         if !self.engine().pass_poll() {

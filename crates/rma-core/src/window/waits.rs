@@ -11,7 +11,7 @@ use crate::ids::{Rank, WindowId};
 use crate::progress::Core;
 use crate::state::{Shared, WindowState, Windows};
 use crate::sync::{InLine, absent, needs, needs_to_create, needs_to_free, unfinished};
-use crate::trace::Sight;
+use crate::trace::Observation;
 use std::fmt::Write;
 
 /// Most ranks that a sentence names.
@@ -26,10 +26,10 @@ fn come(window: &WindowState) -> Option<String> {
 /// What a call that has begun on a window waits for.
 pub(super) fn awaits(core: &Core, window: WindowId, call: Call, in_line: InLine, engine: &Engine) -> Awaited {
     let Core { state, windows, .. } = core;
-    let name = engine.sight().describe_window(window);
+    let name = engine.observation().describe_window(window);
     let Some(window) = windows.get(window) else { return name.into() };
     let text = format!("{} ({name})", waits_for(core, window, call, engine));
-    let (needs, holds) = needs(state, windows, window, call, in_line, engine.sight());
+    let (needs, holds) = needs(state, windows, window, call, in_line, engine.observation());
     Awaited { text, needs, holds }
 }
 
@@ -44,10 +44,10 @@ pub(super) fn awaits_creation(core: &Core, group: &Group, number: u64, host: &dy
 
 /// What a free call waits for.
 pub(super) fn awaits_to_free(core: &Core, window: WindowId, engine: &Engine) -> Awaited {
-    let name = engine.sight().describe_window(window);
+    let name = engine.observation().describe_window(window);
     let window = core.windows.get(window);
     let text = format!("{} ({name})", waits_to_free(window, engine.host()));
-    Awaited { text, needs: needs_to_free(window, engine.sight()), holds: Vec::new() }
+    Awaited { text, needs: needs_to_free(window, engine.observation()), holds: Vec::new() }
 }
 
 /// The clause that fits behind "for".
@@ -67,7 +67,7 @@ fn waits_for(core: &Core, window: &WindowState, call: Call, engine: &Engine) -> 
             // It is the thread that waits who asks.
             let is_near = shared.near(rank).is_some();
             let earlier = window.epoch.ungranted_of(Caller::thread()).filter(|_| is_near).collect::<Vec<_>>();
-            match earlier_elsewhere(windows, shared.id, engine.sight()) {
+            match earlier_elsewhere(windows, shared.id, engine.observation()) {
                 _ if !earlier.is_empty() => {
                     format!("the locks of {} that were called for before", list(&earlier))
                 }
@@ -124,14 +124,14 @@ fn waits_for(core: &Core, window: &WindowState, call: Call, engine: &Engine) -> 
 }
 
 /// The locks that the thread called for before on other windows, which a lock call sees to first.
-fn earlier_elsewhere(windows: &Windows, here: WindowId, sight: &Sight) -> Option<String> {
+fn earlier_elsewhere(windows: &Windows, here: WindowId, observation: &Observation) -> Option<String> {
     let others = windows.promising().into_iter().filter(|id| *id != here);
     let elsewhere = others.filter_map(|id| windows.get(id));
     elsewhere
         .map(|window| (window, window.epoch.ungranted_of(Caller::thread()).collect::<Vec<_>>()))
         .find_map(|(window, earlier)| {
             (!earlier.is_empty()).then(|| {
-                let window = sight.describe_window(window.shared.id);
+                let window = observation.describe_window(window.shared.id);
                 format!("the locks of {} on {window} that were called for before", list(&earlier))
             })
         })

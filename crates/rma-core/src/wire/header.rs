@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_survive_and_strangers_are_refused() {
+    fn headers_survive_and_foreign_ones_are_refused() {
         for protocol in [Protocol::OneSided, Protocol::Message] {
             assert_eq!(check_header(&header(protocol)), Ok(protocol));
         }

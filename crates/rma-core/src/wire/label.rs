@@ -10,8 +10,8 @@ use crate::ids::WindowId;
 pub(crate) fn kind_and_window(is_request: bool, head: &[u8]) -> (&'static str, Option<WindowId>) {
     let Some([code, flags, window @ ..]) = head.get(HEADER_LEN..) else { return ("unknown", None) };
     let window = window.first_chunk().map(|bits| WindowId::from_bits(u32::from_le_bytes(*bits)));
-    if *code == request::NUDGE {
-        return ("nudge", None);
+    if *code == request::WAKE_UP {
+        return ("wake_up", None);
     }
     let name = match is_request {
         true => request::name_of(*code, RequestFlags::parse(*flags).unwrap_or_default()),

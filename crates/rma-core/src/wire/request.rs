@@ -1,4 +1,4 @@
-//! Request packets: what an origin asks a target to do. They travel in the request lane, except [`RequestKind::Nudge`].
+//! Request packets: what an origin asks a target to do. They travel in the request lane, except [`RequestKind::WakeUp`].
 //!
 //! An operation's data follows the head: in the same packet when small, as the body of a bulk packet otherwise. Their
 //! length is the packet's; the target derives counts from it.
@@ -19,7 +19,7 @@ pub struct Request {
     pub window: WindowId,
     /// What rides along.
     pub flags: RequestFlags,
-    /// The packet's number from this origin to this target on this window; 0 on a nudge.
+    /// The packet's number from this origin to this target on this window; 0 on a wake-up.
     pub sequence: Sequence,
     /// What to do.
     pub kind: RequestKind,
@@ -96,7 +96,7 @@ pub enum RequestKind {
     /// The window was revoked.
     Revoked,
     /// Look again: a lock that this process may wait for has been released. Travels in the response lane.
-    Nudge,
+    WakeUp,
 }
 
 /// Where the place of a request ends, but for a shape: a displacement, and an offset.
@@ -120,8 +120,8 @@ const REVOKED: u8 = 11;
 const UNFINISHED: u8 = 12;
 /// Set in the code of a request whose place has a shape.
 const SHAPED: u8 = 0x40;
-/// Code of a nudge; responses have other codes, because both travel in the response lane.
-pub(super) const NUDGE: u8 = 15;
+/// Code of a wake-up; responses have other codes, because both travel in the response lane.
+pub(super) const WAKE_UP: u8 = 15;
 
 impl Request {
     /// The head as bytes.
@@ -215,7 +215,7 @@ impl Request {
             }
             LEFT => RequestKind::Left,
             REVOKED => RequestKind::Revoked,
-            NUDGE => RequestKind::Nudge,
+            WAKE_UP => RequestKind::WakeUp,
             _ => return Err("unknown request kind"),
         };
         if is_shaped && !kind.takes_shape() {
@@ -240,7 +240,7 @@ impl RequestKind {
         let mut put = |at: usize, field: u64| tail[at..at + 8].copy_from_slice(&field.to_le_bytes());
         let len = match self {
             Self::Put(_) => 0,
-            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::Nudge => 0,
+            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::WakeUp => 0,
             Self::Get { len, reply_to, .. } => {
                 put(0, *len);
                 put(8, reply_to.to_bits());
@@ -289,7 +289,7 @@ impl RequestKind {
             | Self::CompareSwap { reply_to, .. }
             | Self::Unfinished { reply_to, .. } => Some(*reply_to),
             Self::Put(_) | Self::Accumulate { .. } | Self::Pack => None,
-            Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Nudge => None,
+            Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::WakeUp => None,
         }
     }
 
@@ -302,14 +302,14 @@ impl RequestKind {
             | Self::FetchOp { place, .. }
             | Self::GetAccumulate { place, .. }
             | Self::CompareSwap { place, .. } => Some(place),
-            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::Nudge => None,
+            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::WakeUp => None,
             Self::Unfinished { .. } => None,
         }
     }
 
     /// Whether there is nothing but the head.
     pub(crate) fn is_bare(&self) -> bool {
-        matches!(self, Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Nudge)
+        matches!(self, Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::WakeUp)
     }
 
     /// Whether the request may access more than one run of bytes; such operations may also be cut into several packets.
@@ -331,7 +331,7 @@ impl RequestKind {
             Self::Left => LEFT,
             Self::Revoked => REVOKED,
             Self::Unfinished { .. } => UNFINISHED,
-            Self::Nudge => NUDGE,
+            Self::WakeUp => WAKE_UP,
         };
         if self.place().is_some_and(Place::is_shaped) { code | SHAPED } else { code }
     }
@@ -396,7 +396,7 @@ mod tests {
                 reply_to,
             },
             RequestKind::Post,
-            RequestKind::Nudge,
+            RequestKind::WakeUp,
             RequestKind::Unfinished { acknowledged: 1 << 50, reply_to },
         ];
         let loops = [Loop { count: 1 << 40, stride: 4096 }, Loop { count: 7, stride: -64 }];

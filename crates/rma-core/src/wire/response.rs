@@ -142,9 +142,9 @@ impl Response {
         self.flags.has(ResponseFlags::BEQUEATHED)
     }
 
-    /// Whether a packet of the response lane is a nudge, which is a request by form.
-    pub fn is_nudge(packet: &[u8]) -> bool {
-        packet.get(HEADER_LEN) == Some(&super::request::NUDGE)
+    /// Whether a packet of the response lane is a wake-up, which is a request by form.
+    pub fn is_wake_up(packet: &[u8]) -> bool {
+        packet.get(HEADER_LEN) == Some(&super::request::WAKE_UP)
     }
 
     /// The head at the front of a one-sided packet, and the data behind it.
@@ -237,7 +237,7 @@ mod tests {
         for response in samples() {
             let head = response.emit();
             assert_eq!(Response::parse(&head), Ok((response, &[][..])));
-            assert!(!Response::is_nudge(&head));
+            assert!(!Response::is_wake_up(&head));
             for len in 0..head.len() {
                 assert!(Response::parse(&head[..len]).is_err());
             }

@@ -160,7 +160,7 @@ impl Runtime {
     /// but with neither a request nor a step of the engine. `false` when the slow path has to be taken: it is too long, others
     /// are before it, the receiver has no room for it or has not been in contact, or tracing is on.
     pub fn send_now(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
-        self.engine.send_quickly(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
+        self.engine.send_fast(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
     }
 
     /// Receives a message within this call into contiguous memory, as [`Messenger::begin_receive_into`] and a wait would, but

@@ -227,7 +227,7 @@ impl CollectiveSlots {
                 Ok(false) => {
                     self.has_contact.store(true, Relaxed);
                     let others = (0..self.size()).filter(|rank| *rank != self.own);
-                    runtime.engine.nudge(others.map(|rank| self.peer(rank)));
+                    runtime.engine.wake_up(others.map(|rank| self.peer(rank)));
                 }
                 Err(error) => {
                     if self.ranks.iter().any(|slots| slots.lost().is_some()) {

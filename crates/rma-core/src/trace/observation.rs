@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Who looks at one engine.
-pub(crate) struct Sight {
+pub(crate) struct Observation {
     is_on: bool,
     observer: Option<Arc<dyn Observer>>,
     /// Epochs that an observer was told of and that have not ended. Taken inside the engine's lock.
@@ -41,12 +41,12 @@ pub(crate) struct CallSpan<'a> {
 }
 
 struct OpenSpan<'a> {
-    sight: &'a Sight,
+    observation: &'a Observation,
     end: Event<'static>,
     _span: tracing::span::EnteredSpan,
 }
 
-impl Sight {
+impl Observation {
     /// Asks `tracing` once whether its subscriber wants the spans of this engine.
     pub(crate) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
         let wants_spans = tracing::enabled!(target: "rma::call", tracing::Level::TRACE)
@@ -85,7 +85,7 @@ impl Sight {
             window = window.map(tracing::field::display),
             target = target.map(tracing::field::display)
         );
-        CallSpan { _open: Some(OpenSpan { sight: self, end: Event::CallEnd, _span: span.entered() }) }
+        CallSpan { _open: Some(OpenSpan { observation: self, end: Event::CallEnd, _span: span.entered() }) }
     }
 
     /// A wait begins, which ends when the answer is dropped.
@@ -93,7 +93,7 @@ impl Sight {
     pub(crate) fn wait(&self, call: &'static str, waits_for: &str) -> CallSpan<'_> {
         self.tell(&Event::WaitBegin { call, waits_for });
         let span = tracing::trace_span!(target: "rma::call", "wait", call, waits_for);
-        CallSpan { _open: Some(OpenSpan { sight: self, end: Event::WaitEnd, _span: span.entered() }) }
+        CallSpan { _open: Some(OpenSpan { observation: self, end: Event::WaitEnd, _span: span.entered() }) }
     }
 
     /// A thread goes to sleep.
@@ -177,12 +177,12 @@ impl Sight {
 
 impl Drop for OpenSpan<'_> {
     fn drop(&mut self) {
-        self.sight.tell(&self.end);
+        self.observation.tell(&self.end);
     }
 }
 
-impl fmt::Debug for Sight {
+impl fmt::Debug for Observation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sight").field("is_on", &self.is_on).finish_non_exhaustive()
+        f.debug_struct("Observation").field("is_on", &self.is_on).finish_non_exhaustive()
     }
 }
