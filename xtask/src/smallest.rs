@@ -107,6 +107,7 @@ const SPARED: &[&str] = &[
     "hangs",
     "header",
     "host",
+    "hosts",
     "hydra",
     "launcher",
     "observer",
