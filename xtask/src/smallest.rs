@@ -110,10 +110,13 @@ const SPARED: &[&str] = &[
     "hosts",
     "hydra",
     "launcher",
+    "layout",
     "observer",
     "page",
+    "pmix",
     "scale",
     "sleep",
+    "start",
     "suite_catches",
     "unauthenticated",
 ];
