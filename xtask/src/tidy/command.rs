@@ -59,6 +59,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
 mod tests {
     use super::super::tree::Dependency;
     use super::*;
+    use crate::tidy::volume::LIMIT;
 
     #[test]
     fn every_rule_is_applied() {
@@ -71,7 +72,7 @@ mod tests {
             ("d.rs", "//! D.\nunsafe {}\n"),
             ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
             ("docs/tuning.md", "`RMA_X`\n"),
-            ("docs/x.md", &"word ".repeat(20_001)),
+            ("docs/x.md", &"word ".repeat(LIMIT + 1)),
             ("f.rs", "//! F.\n#[cfg(all(test, loom))]\nmod model;\n"),
             ("k/src/a.rs", "//! A.\nuse crate::b;\n"),
             ("k/src/b.rs", "//! B.\nuse crate::a;\n"),

@@ -5,7 +5,8 @@
 use super::{OnNotice, Start};
 use crate::pmi::{Client, ProcessMapping, SECRET_KEY, Secret};
 use rma_core::{Error, ErrorClass, Result};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 impl Start for Client {
     fn rank(&self) -> u32 {
@@ -62,8 +63,8 @@ impl Start for Client {
         }
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.overseer().map(AsFd::as_fd)
+    fn descriptor(&self) -> Option<Arc<OwnedFd>> {
+        self.overseer().map(Self::stream)
     }
 
     fn read(&self) -> bool {

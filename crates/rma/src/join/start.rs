@@ -3,7 +3,8 @@
 use crate::pmi::{Client, Notice, ProcessMapping, Secret};
 use rma_core::Result;
 use std::fmt;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// What is done about a notice, on whichever thread has it: the engine's lock may be held there.
 pub type OnNotice = Box<dyn Fn(Notice) + Send + Sync>;
@@ -84,8 +85,9 @@ pub trait Start: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
-    /// What becomes readable when there may be notices. A thread of the library waits there, and calls [`read`](Self::read) then.
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+    /// What becomes readable when there may be notices. A thread of the library waits there, and calls [`read`](Self::read) then; it
+    /// shares the descriptor instead of having one of its own, which would stay open behind the end of the library.
+    fn descriptor(&self) -> Option<Arc<OwnedFd>> {
         None
     }
 

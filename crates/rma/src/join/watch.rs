@@ -15,7 +15,7 @@ pub(crate) fn watch(start: &Arc<dyn Start>, on_notice: OnNotice) -> Result<bool>
     let is_told_all = start.watch(on_notice)?;
     // Without a descriptor or the thread notices are read when the launcher is asked for something, and channels tell of
     // most deaths.
-    if let Some(descriptor) = start.descriptor().and_then(|fd| fd.try_clone_to_owned().ok()) {
+    if let Some(descriptor) = start.descriptor() {
         let start = Arc::downgrade(start);
         let reads = move || {
             while await_bytes(&descriptor) {

@@ -14,6 +14,7 @@ use rma_core::Result;
 use rustix::event::PollFlags;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a wait beside the questions of other threads sleeps before it looks whether they have read its answer.
@@ -279,6 +280,10 @@ impl Client {
     /// Says a line without waiting for whoever waits for an answer.
     pub(crate) fn say(&self, line: &Line) -> Result<()> {
         self.voice.send(line, Instant::now() + self.limit)
+    }
+
+    pub(crate) fn stream(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.voice.stream)
     }
 
     pub(super) fn set_watch(&self, on_notice: OnNotice) {
