@@ -24,7 +24,7 @@ const _: () = assert!(RUN_HEAD + MOST_DATA <= MIN_PACKET);
 /// Most bytes of the operands of a call of one element, together.
 pub(crate) const OPERAND_BYTES: usize = 16;
 
-/// A call that fetches bytes side by side, until it has left or is an operation of the pool.
+/// A call that fetches bytes side by side, until it is an operation of the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FetchCall {
     kind: OpKind,

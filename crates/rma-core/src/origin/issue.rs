@@ -379,7 +379,8 @@ impl Issuer<'_> {
         sent
     }
 
-    /// Moves every number that a sent piece changes, in one place.
+    /// Moves every number that a sent piece of an operation in line changes. What leaves with its call never stood there: [`super::eager`]
+    /// and [`super::fetch`] note that.
     fn on_piece_sent(
         &mut self,
         key: PoolKey,

@@ -6,7 +6,7 @@
 
 use super::indices::Indices;
 use super::{Shared, State, WindowState};
-use crate::ids::{Rank, WindowId};
+use crate::ids::WindowId;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -194,13 +194,6 @@ impl Windows {
         let entry =
             self.entries.get(usize::from(id.index)).filter(|entry| entry.generation == id.generation)?;
         entry.window.as_deref()
-    }
-
-    /// A window in which calls towards `rank` change nothing but operations ([`WindowState::permits_calls`]). When they have given the engine
-    /// something to do, [`Windows::note_active`] must follow.
-    #[inline]
-    pub(crate) fn permitting(&mut self, id: WindowId, rank: Rank) -> Option<&mut WindowState> {
-        self.get_mut(id).filter(|window| window.permits_calls(rank))
     }
 
     /// Notes that a window has something to do.

@@ -276,7 +276,7 @@ impl Window {
     fn check_passive(&self, call: &'static str, target: Rank) -> Result<()> {
         self.engine().with(|core| {
             // Only epochs of locks permit calls so.
-            if core.windows.permitting(self.shared().id, target).is_some() {
+            if core.windows.get(self.shared().id).is_some_and(|window| window.permits_calls(target)) {
                 return Ok(());
             }
             let Some(context) = core.windows.borrow(&mut core.state, self.shared().id) else {
