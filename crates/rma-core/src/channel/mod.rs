@@ -39,14 +39,23 @@
 //!
 //! Requests and responses travel in lanes that do not block each other: a full request lane never keeps a response from
 //! being reserved, and while a bulk body is under way in one lane the other still moves. Between lanes there is no order.
+//!
+//! # Beside packets
+//!
+//! A channel whose network writes into and reads from the memory of other processes offers [`RemoteMemory`], a second trait with
+//! a contract of its own (R1 to R8), also part of the suite.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod remote;
 mod router;
 mod tracer;
 mod transport;
 mod types;
 
+pub use remote::{
+    Begun, Exposure, RemoteKey, RemoteMemory, RemotePlace, TransferError, TransferLimits, TransferToken,
+};
 pub use router::{Route, Router};
 pub use tracer::{PacketLog, TRACED_BYTES, TraceEvent, TraceLog, Tracer};
 pub use transport::{Channel, Sink};

@@ -4,12 +4,16 @@
 //! the parts holds here; a poll gives each part its turn to be first, so that none starves behind a busy one.
 
 use super::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, Lane, Placement, Polled,
-    Room, Sink, Source, Usage,
+    Armed, Begun, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Exposure, Failure, Lane,
+    Placement, Polled, RemoteKey, RemoteMemory, RemotePlace, Room, Sink, Source, TransferError,
+    TransferLimits, TransferToken, Usage,
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
+use crate::mem::{ReadSpan, WriteSpan};
 use crate::poller::Registrar;
+use slab::Slab;
+use smallvec::SmallVec;
 use std::{fmt, io};
 
 /// The index of the part that reaches a peer.
@@ -22,6 +26,8 @@ pub struct Router {
     /// The part that has granted the reservation in hand.
     reserved: Option<usize>,
     turn: usize,
+    /// Memory that is exposed, by the parts that could.
+    exposures: Slab<SmallVec<[(usize, Exposure); 1]>>,
 }
 
 /// Passes everything on, and counts bytes for the budget of the parts that follow.
@@ -37,7 +43,7 @@ impl Router {
     /// Without parts. Calls for a peer panic when `route` names no part.
     pub fn new(parts: Vec<Box<dyn Channel>>, route: Route) -> Self {
         assert!(!parts.is_empty(), "a router needs a channel");
-        Self { parts, route, reserved: None, turn: 0 }
+        Self { parts, route, reserved: None, turn: 0, exposures: Slab::new() }
     }
 
     fn part(&mut self, peer: Peer) -> &mut dyn Channel {
@@ -155,12 +161,78 @@ unsafe impl Channel for Router {
         if pending == 0 { Closing::Closed } else { Closing::Pending }
     }
 
+    fn transfers(&self, peer: Peer) -> Option<TransferLimits> {
+        self.parts[(self.route)(peer)].transfers(peer)
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        let has_any = self.parts.iter_mut().any(|part| part.remote_memory().is_some());
+        has_any.then_some(self as &mut dyn RemoteMemory)
+    }
+
     fn usage(&self) -> Usage {
         self.parts.iter().map(|part| part.usage()).fold(Usage::default(), |a, b| Usage {
             peers: a.peers + b.peers,
             bytes: a.bytes + b.bytes,
             limit_bytes: a.limit_bytes + b.limit_bytes,
         })
+    }
+}
+
+// SAFETY: the clauses about memory are kept by the parts, which get spans unchanged; what is withdrawn is withdrawn from each
+// part that has it.
+unsafe impl RemoteMemory for Router {
+    unsafe fn expose(&mut self, memory: WriteSpan) -> Result<Exposure, Failure> {
+        let (mut exposed, mut refusal) = (SmallVec::new(), None);
+        for (index, part) in self.parts.iter_mut().enumerate() {
+            let Some(part) = part.remote_memory() else { continue };
+            // SAFETY: the caller's promise, for the time until this channel withdraws it from the part.
+            match unsafe { part.expose(memory) } {
+                Ok(exposure) => exposed.push((index, exposure)),
+                Err(failure) => refusal = Some(failure),
+            }
+        }
+        match refusal.filter(|_| exposed.is_empty()) {
+            Some(failure) => Err(failure),
+            None => Ok(Exposure(self.exposures.insert(exposed) as u64)),
+        }
+    }
+
+    fn key(&mut self, exposure: Exposure, peer: Peer) -> Option<RemoteKey> {
+        let route = (self.route)(peer);
+        let exposed = self.exposures.get(exposure.0 as usize)?;
+        let (_, exposure) = *exposed.iter().find(|(part, _)| *part == route)?;
+        self.parts[route].remote_memory()?.key(exposure, peer)
+    }
+
+    fn withdraw(&mut self, exposure: Exposure) {
+        for (part, exposure) in self.exposures.try_remove(exposure.0 as usize).into_iter().flatten() {
+            if let Some(part) = self.parts[part].remote_memory() {
+                part.withdraw(exposure);
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        peer: Peer,
+        from: ReadSpan,
+        to: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        let part = self.part(peer).remote_memory();
+        part.map_or(Ok(Begun::Never), |part| part.write(peer, from, to, token))
+    }
+
+    fn read(
+        &mut self,
+        peer: Peer,
+        into: WriteSpan,
+        from: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        let part = self.part(peer).remote_memory();
+        part.map_or(Ok(Begun::Never), |part| part.read(peer, into, from, token))
     }
 }
 
@@ -181,6 +253,10 @@ impl Sink for Meter<'_> {
 
     fn bulk_sent(&mut self, token: BulkToken) {
         self.sink.bulk_sent(token);
+    }
+
+    fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
+        self.sink.transferred(token, outcome);
     }
 
     fn writable(&mut self, peer: Peer, lane: Lane) {

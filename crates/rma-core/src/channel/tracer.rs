@@ -6,7 +6,7 @@
 
 use super::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, Lane, Placement, Polled,
-    Room, Sink, Source, Usage,
+    RemoteMemory, Room, Sink, Source, TransferError, TransferLimits, TransferToken, Usage,
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
@@ -254,6 +254,15 @@ unsafe impl Channel for Tracer {
         self.inner.close()
     }
 
+    fn transfers(&self, peer: Peer) -> Option<TransferLimits> {
+        self.inner.transfers(peer)
+    }
+
+    // A transfer is no packet, and is not reported.
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.inner.remote_memory()
+    }
+
     fn usage(&self) -> Usage {
         self.inner.usage()
     }
@@ -282,6 +291,10 @@ impl Sink for Reporter<'_> {
 
     fn bulk_sent(&mut self, token: BulkToken) {
         self.sink.bulk_sent(token);
+    }
+
+    fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
+        self.sink.transferred(token, outcome);
     }
 
     fn writable(&mut self, peer: Peer, lane: Lane) {

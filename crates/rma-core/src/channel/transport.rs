@@ -1,8 +1,8 @@
 //! The two traits of the line: what a channel does, and where it hands over what happened.
 
 use super::{
-    Armed, Budget, BulkToken, Capabilities, Closing, Delivery, Failure, Lane, Placement, Polled, Room,
-    Source, Usage,
+    Armed, Budget, BulkToken, Capabilities, Closing, Delivery, Failure, Lane, Placement, Polled,
+    RemoteMemory, Room, Source, TransferError, TransferLimits, TransferToken, Usage,
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
@@ -22,6 +22,11 @@ pub trait Sink {
 
     /// The channel is done with the body's memory.
     fn bulk_sent(&mut self, token: BulkToken);
+
+    /// A transfer is over (clauses R2 and R3). Whoever begins none is never called.
+    fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
+        let _ = (token, outcome);
+    }
 
     /// There is room again after [`Room::Full`].
     fn writable(&mut self, peer: Peer, lane: Lane);
@@ -132,6 +137,17 @@ pub unsafe trait Channel: Send {
     /// Says goodbye to all peers once everything committed has left. Call until it answers [`Closing::Closed`]; between
     /// calls, poll. No packet is reserved after the first call.
     fn close(&mut self) -> Closing;
+
+    /// What transfers to and from the memory of `peer` can do; `None`, for the channel's life, when it has only packets.
+    fn transfers(&self, peer: Peer) -> Option<TransferLimits> {
+        let _ = peer;
+        None
+    }
+
+    /// Access to the memory of peers, if the channel offers it to any.
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        None
+    }
 
     /// Memory in use.
     fn usage(&self) -> Usage;
