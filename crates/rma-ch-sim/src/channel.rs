@@ -10,15 +10,17 @@
 //! is dropped takes back every body before the drop returns (C4). The rest is kept by [`Connection`].
 
 use crate::connection::{Connection, Received};
+use crate::exposed::{Buffer, Exposed};
 use crate::hub::Hub;
 use crate::pair::SideState;
 use crate::time::Time;
 use rma_core::channel::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
-    Usage,
+    Armed, Begun, Budget, BulkToken, Capabilities, Channel, Closing, Exposure, Failure, Lane, Polled,
+    RemoteKey, RemoteMemory, RemotePlace, Room, Sink, Source, TransferLimits, TransferToken, Usage,
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
+use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::poller::Registrar;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -39,6 +41,8 @@ pub struct SimChannel {
     /// Where the next poll begins to look when it cannot look everywhere.
     look_from: usize,
     is_closing: bool,
+    /// Buffers that transfers were asked for with.
+    buffers: u64,
 }
 
 /// The connections to look at.
@@ -76,6 +80,7 @@ impl SimChannel {
             body_turn: 0,
             look_from: 0,
             is_closing: false,
+            buffers: 0,
         }
     }
 
@@ -311,6 +316,7 @@ unsafe impl Channel for SimChannel {
         polled.moved |= self.choose();
         for index in &self.lively.looks {
             polled.moved |= self.connections[*index].poll_sent(sink);
+            polled.moved |= self.connections[*index].poll_transfers(&self.hub, sink);
         }
         let mut left = budget;
         polled.packets = self.receive(sink, &mut left);
@@ -341,13 +347,24 @@ unsafe impl Channel for SimChannel {
         self.is_closing = true;
         let mut closing = Closing::Closed;
         for connection in &self.connections {
-            if connection.has_bodies_under_way() {
+            if connection.has_buffers_under_way() {
                 closing = Closing::Pending;
             } else {
                 connection.say_goodbye(&self.hub);
             }
         }
         closing
+    }
+
+    fn transfers(&self, _: Peer) -> Option<TransferLimits> {
+        let config = &self.hub.config;
+        let (from, longest) = (config.transfer_from as usize, config.transfer_bytes as usize);
+        let limits = TransferLimits { write_from: from, read_from: from, longest };
+        (config.transfers > 0).then_some(limits)
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        (self.hub.config.transfers > 0).then_some(self as &mut dyn RemoteMemory)
     }
 
     fn usage(&self) -> Usage {
@@ -361,9 +378,67 @@ unsafe impl Channel for SimChannel {
     }
 }
 
+impl SimChannel {
+    fn transfer(
+        &mut self,
+        peer: Peer,
+        buffer: Buffer,
+        place: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        let index = self.connection(peer);
+        let connection = &mut self.connections[index];
+        connection.check()?;
+        self.buffers += 1;
+        let refuses = self.hub.config.transfer_refuses;
+        if refuses > 0 && self.buffers.is_multiple_of(refuses) {
+            return Ok(Begun::Never);
+        }
+        let begun = connection.transfer(&self.hub, buffer, place, token);
+        self.lively.indices.insert(index);
+        Ok(begun)
+    }
+}
+
+// SAFETY: buffers are touched when a transfer is carried out by this rank's poll, right before its answer, and forgotten with the
+// connection; exposed memory only under the lock that withdrawing takes.
+unsafe impl RemoteMemory for SimChannel {
+    unsafe fn expose(&mut self, memory: WriteSpan) -> Result<Exposure, Failure> {
+        Ok(Exposure(self.hub.exposed.add(self.me, memory)))
+    }
+
+    fn key(&mut self, exposure: Exposure, _: Peer) -> Option<RemoteKey> {
+        Some(Exposed::key(exposure.0))
+    }
+
+    fn withdraw(&mut self, exposure: Exposure) {
+        self.hub.exposed.remove(exposure.0);
+    }
+
+    fn write(
+        &mut self,
+        peer: Peer,
+        from: ReadSpan,
+        to: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        self.transfer(peer, Buffer::Write(from), to, token)
+    }
+
+    fn read(
+        &mut self,
+        peer: Peer,
+        into: WriteSpan,
+        from: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        self.transfer(peer, Buffer::Read(into), from, token)
+    }
+}
+
 impl Drop for SimChannel {
     fn drop(&mut self) {
-        let is_orderly = self.is_closing && !self.connections.iter().any(Connection::has_bodies_under_way);
+        let is_orderly = self.is_closing && !self.connections.iter().any(Connection::has_buffers_under_way);
         let state = if is_orderly { SideState::Left } else { SideState::Dead };
         for pair in self.hub.leave(self.me, state) {
             let peer = pair.ends[1 - pair.side(self.me)];
@@ -374,5 +449,7 @@ impl Drop for SimChannel {
         for connection in &mut self.connections {
             connection.leave(&self.hub, state);
         }
+        // After all have been told: a transfer that finds nothing is then known to be one of a rank that has left.
+        self.hub.exposed.remove_all(self.me);
     }
 }

@@ -19,6 +19,22 @@ rma_core::variables! {
         body_step_bytes: u64 = 1u64 << 20, "RMA_SIM_BODY_STEP", Bytes, 1..=1 << 30,
             "bytes of one bulk body that one poll of the receiver copies at most",
             "about 0.1 ms of copying";
+        /// Transfers of one rank with one peer.
+        transfers: u64 = 0u64, "RMA_SIM_TRANSFERS", Count, 0..=1 << 16,
+            "transfers to and from remote memory that one rank has under way with another; 0 offers none",
+            "most tests count the packets of a network that has nothing else";
+        /// Shortest transfer.
+        transfer_from: u64 = 256u64, "RMA_SIM_TRANSFER_FROM", Bytes, 1..=1 << 30,
+            "bytes from which a transfer is said to cost less than a packet",
+            "about where networks have it";
+        /// Longest transfer.
+        transfer_bytes: u64 = 1u64 << 30, "RMA_SIM_TRANSFER_BYTES", Bytes, 1..=1 << 30,
+            "longest transfer",
+            "as networks have it";
+        /// Buffers that are refused.
+        transfer_refuses: u64 = 0u64, "RMA_SIM_TRANSFER_REFUSES", Count, 0..=1 << 16,
+            "of so many buffers for transfers one cannot be used; 0 refuses none",
+            "networks refuse a buffer when the system locks no more memory";
         /// Ranks on one virtual node.
         ranks_per_node: u64 = 0u64, "RMA_RANKS_PER_NODE", Count, 0..=1 << 32,
             "ranks that share memory with each other, as if on one node; 0 puts all on one",

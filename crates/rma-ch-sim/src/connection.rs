@@ -4,9 +4,14 @@
 //! it still had; a peer that said goodbye gives the bodies back without a report.
 
 use crate::adversary::Link;
+use crate::dice::Moment;
+use crate::exposed::{Buffer, Transfer, Transfers};
 use crate::hub::Hub;
 use crate::pair::{Body, Pair, Parcel, SideState, Wire, broken};
-use rma_core::channel::{BulkToken, Delivery, Failure, FailureKind, Lane, Placement, Room, Sink};
+use rma_core::channel::{
+    Begun, BulkToken, Delivery, Failure, FailureKind, Lane, Placement, RemotePlace, Room, Sink,
+    TransferError, TransferToken,
+};
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
 use std::collections::VecDeque;
@@ -20,6 +25,7 @@ pub(crate) struct Connection {
     side: usize,
     phase: Phase,
     lanes: [LaneState; 2],
+    transfers: Transfers,
 }
 
 #[derive(Debug)]
@@ -62,7 +68,14 @@ impl Connection {
     pub(crate) fn new(me: Peer, pair: Arc<Pair>) -> Self {
         let side = pair.side(me);
         let peer = pair.ends[1 - side];
-        Self { peer, pair, side, phase: Phase::Live, lanes: Default::default() }
+        Self {
+            peer,
+            pair,
+            side,
+            phase: Phase::Live,
+            lanes: Default::default(),
+            transfers: Transfers::default(),
+        }
     }
 
     /// A peer that could not be reached.
@@ -125,6 +138,34 @@ impl Connection {
         hub.ring_at(due, self.peer, self.me());
     }
 
+    /// Begins a transfer with memory of the peer.
+    pub(crate) fn transfer(
+        &mut self,
+        hub: &Hub,
+        buffer: Buffer,
+        place: RemotePlace,
+        token: TransferToken,
+    ) -> Begun {
+        if self.transfers.len() as u64 >= hub.config.transfers {
+            return Begun::Full;
+        }
+        let link = Link { from: Some((self.me(), Lane::Request)), to: self.peer };
+        let due = hub.time.arrival(link, Moment(0));
+        self.transfers.begin(Transfer { token, due, place, buffer });
+        hub.ring_at(due, self.me(), self.peer);
+        Begun::Yes
+    }
+
+    /// Carries out and answers the transfers that are due.
+    pub(crate) fn poll_transfers(&mut self, hub: &Hub, sink: &mut dyn Sink) -> bool {
+        if !matches!(self.phase, Phase::Live) || self.transfers.len() == 0 {
+            return false;
+        }
+        // The state after the memory: whoever leaves says so before it withdraws what it has exposed.
+        let is_leaving = || self.pair.state(1 - self.side) > SideState::Closed;
+        self.transfers.poll(&hub.exposed, &hub.time, self.peer, is_leaving, sink)
+    }
+
     /// Bytes of packets that the peer has not read.
     pub(crate) fn unread_bytes(&self) -> usize {
         if self.is_over() {
@@ -138,9 +179,9 @@ impl Connection {
         matches!(self.phase, Phase::Failed(_) | Phase::Left)
     }
 
-    /// Whether bodies are under way to the peer.
-    pub(crate) fn has_bodies_under_way(&self) -> bool {
-        self.lanes.iter().any(|lane| !lane.sent.is_empty())
+    /// Whether bodies or transfers are under way to the peer.
+    pub(crate) fn has_buffers_under_way(&self) -> bool {
+        self.transfers.len() > 0 || self.lanes.iter().any(|lane| !lane.sent.is_empty())
     }
 
     /// Says goodbye, unless the peer is gone.
@@ -156,6 +197,7 @@ impl Connection {
         for (_, body) in self.lanes.iter_mut().flat_map(|lane| lane.sent.drain(..)) {
             body.revoke();
         }
+        self.transfers.forget();
         if !matches!(self.phase, Phase::Failed(_)) {
             self.pair.advance(self.side, state);
             hub.ring(self.peer, self.me());
@@ -277,14 +319,17 @@ impl Connection {
             Phase::Doomed(_) => true,
             Phase::Live => {
                 let state = self.pair.state(1 - self.side);
-                Lane::ALL.into_iter().any(|lane| {
-                    let has_room = self.out(lane).has_room();
-                    let this = &self.lanes[lane as usize];
-                    this.landing.is_some()
-                        || (this.wants_room && has_room)
-                        || this.sent.front().is_some_and(|(_, body)| body.is_taken())
-                        || self.has_packet(hub, lane)
-                }) || (state > SideState::Closed && self.is_drained())
+                let has_due = self.transfers.has_due(&hub.time);
+                has_due
+                    || Lane::ALL.into_iter().any(|lane| {
+                        let has_room = self.out(lane).has_room();
+                        let this = &self.lanes[lane as usize];
+                        this.landing.is_some()
+                            || (this.wants_room && has_room)
+                            || this.sent.front().is_some_and(|(_, body)| body.is_taken())
+                            || self.has_packet(hub, lane)
+                    })
+                    || (state > SideState::Closed && self.is_drained())
             }
         }
     }
@@ -296,6 +341,7 @@ impl Connection {
             Phase::Doomed(_) => false,
             Phase::Live => {
                 self.pair.state(1 - self.side) <= SideState::Closed
+                    && self.transfers.len() == 0
                     && Lane::ALL.into_iter().all(|lane| {
                         let this = &self.lanes[lane as usize];
                         this.next.is_none()
@@ -362,6 +408,9 @@ impl Connection {
 
     /// Ends: takes all bodies back and says so.
     fn give_up(&mut self, phase: Phase, sink: &mut dyn Sink) {
+        let has_left = matches!(phase, Phase::Left);
+        let error = if has_left { TransferError::Refused } else { TransferError::Lost };
+        self.transfers.give_up(error, sink);
         self.phase = phase;
         for lane in &mut self.lanes {
             for (token, body) in lane.sent.drain(..) {

@@ -7,6 +7,7 @@ use crate::bell::Bell;
 use crate::collective::Collectives;
 use crate::config::SimConfig;
 use crate::dice::Moment;
+use crate::exposed::Exposed;
 use crate::pair::{Pair, SideState, broken};
 use crate::time::Time;
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -24,6 +25,7 @@ pub(crate) struct Hub {
     pub(crate) config: SimConfig,
     pub(crate) time: Time,
     pub(crate) collectives: Collectives,
+    pub(crate) exposed: Exposed,
     ports: Box<[Port]>,
     /// Pairs that one side has made and the other has not taken up.
     half_made: Mutex<HashMap<[Peer; 2], Arc<Pair>>>,
@@ -73,6 +75,7 @@ impl Hub {
             config,
             time,
             collectives: Collectives::default(),
+            exposed: Exposed::default(),
             ports: (0..ranks).map(|_| Port::new()).collect(),
             half_made: Mutex::default(),
             dead: Mutex::default(),

@@ -18,6 +18,7 @@ mod collective;
 mod config;
 mod connection;
 mod dice;
+mod exposed;
 mod host;
 mod hub;
 mod memory;

@@ -65,14 +65,21 @@ impl Fixture for VirtualTime {
 
 const MANY: usize = (4 << 20) + 3;
 
+fn with_transfers() -> SimConfig {
+    SimConfig { transfers: 16, ..SimConfig::default() }
+}
+
 mod real_time {
     use super::*;
-    rma_core::channel_conformance!(RealTime { config: SimConfig::default(), largest_body: MANY });
+    rma_core::channel_conformance!(RealTime { config: with_transfers(), largest_body: MANY });
 }
 
 mod real_time_smallest {
     use super::*;
-    rma_core::channel_conformance!(RealTime { config: SimConfig::smallest(), largest_body: 1001 });
+    rma_core::channel_conformance!(RealTime {
+        config: SimConfig { transfers: 1, transfer_bytes: 1000, ..SimConfig::smallest() },
+        largest_body: 1001,
+    });
 }
 
 mod real_time_body_in_steps {
@@ -85,10 +92,14 @@ mod real_time_body_in_steps {
 
 mod virtual_time {
     use super::*;
-    rma_core::channel_conformance!(VirtualTime::new(SimConfig::default(), 1, MANY));
+    rma_core::channel_conformance!(VirtualTime::new(with_transfers(), 1, MANY));
 }
 
 mod virtual_time_smallest {
     use super::*;
-    rma_core::channel_conformance!(VirtualTime::new(SimConfig::smallest(), 2, 1001));
+    rma_core::channel_conformance!(VirtualTime::new(
+        SimConfig { transfers: 1, transfer_bytes: 1000, ..SimConfig::smallest() },
+        2,
+        1001
+    ));
 }

@@ -3,6 +3,7 @@
 //! The only file of the suite with `unsafe`. Invariant: the memory of a body is owned by a rank of a world, and every
 //! channel of that world is dropped before it (`world.rs`, `rank.rs`), so no channel can outlive a span.
 
+use crate::channel::{Exposure, RemoteMemory};
 use crate::datatype::{Gather, Layout, Loop, Scatter};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -71,6 +72,21 @@ impl Body {
     pub(super) fn scatter(&self) -> Scatter {
         // SAFETY: as in `gather`; the bytes are atomics, so writing them through a shared pointer is allowed.
         unsafe { Scatter::new(self.bytes.as_ptr().cast_mut().cast(), &self.layout) }
+    }
+
+    /// Exposes a body of one run to peers.
+    pub(super) fn expose(&self, remote: &mut dyn RemoteMemory) -> Exposure {
+        let run = self.scatter().peek(usize::MAX).expect("a body has bytes");
+        // SAFETY: as in `gather`, whatever is withdrawn before.
+        unsafe { remote.expose(run) }.expect("the network exposes a little memory")
+    }
+
+    /// A copy of the bytes.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut gather = self.gather();
+        let mut bytes = vec![0; gather.remaining() as usize];
+        gather.read(&mut bytes);
+        bytes
     }
 
     /// Whether the body has the pattern and the gaps are untouched.

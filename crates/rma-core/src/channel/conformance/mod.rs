@@ -22,6 +22,7 @@ mod fixture;
 mod lanes;
 mod ledger;
 mod memory;
+mod r_remote;
 mod rank;
 mod recorder;
 mod suite;

@@ -2,9 +2,10 @@
 
 use super::ledger::{Expected, Ledger, Stream};
 use super::memory::{Body, Shape, pattern};
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Transfer};
 use crate::channel::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Source,
+    Armed, Begun, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, RemotePlace,
+    Room, Source, TransferToken,
 };
 use crate::ids::Peer;
 use crate::poller::Poller;
@@ -142,6 +143,60 @@ impl Rank {
     pub(super) fn try_bulk(&mut self, to: Peer, lane: Lane, body_len: usize, shapes: (Shape, Shape)) -> bool {
         let token = self.offer_bulk(to, lane, 24, body_len, shapes);
         token.unwrap_or_else(|f| panic!("rank {}: rank {to} failed: {f}", self.me)).is_some()
+    }
+
+    /// Begins to write `len` bytes with the pattern of `seed`.
+    pub(super) fn offer_write(
+        &mut self,
+        to: Peer,
+        place: RemotePlace,
+        len: usize,
+        seed: u64,
+    ) -> Result<Begun, Failure> {
+        let buffer = Body::with_pattern(len, Shape::Contiguous, seed);
+        let run = buffer.gather().peek(usize::MAX).expect("a body has bytes");
+        let token = TransferToken(self.next_token);
+        let remote = self.channel().remote_memory().expect("transfers are offered");
+        let begun = remote.write(to, run, place, token);
+        self.note_transfer(token, Transfer { peer: to, buffer, brings: None }, begun)
+    }
+
+    /// Begins to read what is to be there.
+    pub(super) fn offer_read(
+        &mut self,
+        from: Peer,
+        place: RemotePlace,
+        brings: &[u8],
+    ) -> Result<Begun, Failure> {
+        let buffer = Body::new(brings.len(), Shape::Contiguous);
+        let run = buffer.scatter().peek(usize::MAX).expect("a body has bytes");
+        let token = TransferToken(self.next_token);
+        let remote = self.channel().remote_memory().expect("transfers are offered");
+        let begun = remote.read(from, run, place, token);
+        self.note_transfer(token, Transfer { peer: from, buffer, brings: Some(brings.to_vec()) }, begun)
+    }
+
+    fn note_transfer(
+        &mut self,
+        token: TransferToken,
+        transfer: Transfer,
+        begun: Result<Begun, Failure>,
+    ) -> Result<Begun, Failure> {
+        match &begun {
+            Ok(Begun::Yes) => {
+                self.next_token += 1;
+                self.recorder.transfers.insert(token, transfer);
+            }
+            refused => {
+                // A buffer that is refused is not the channel's.
+                if matches!(refused, Ok(Begun::Full)) {
+                    self.recorder.transfers_full.insert(transfer.peer);
+                }
+                transfer.buffer.poison();
+                self.recorder.keep(transfer.buffer);
+            }
+        }
+        begun
     }
 
     /// Polls and checks what the poll did.

@@ -4,7 +4,9 @@
 
 use super::ledger::{Ledger, Stream};
 use super::memory::{Body, Shape, pattern};
-use crate::channel::{Budget, BulkToken, Delivery, Failure, Lane, Placement, Sink};
+use crate::channel::{
+    Budget, BulkToken, Delivery, Failure, Lane, Placement, Sink, TransferError, TransferToken,
+};
 use crate::ids::Peer;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,6 +19,7 @@ pub(super) enum Event {
     BulkSent(BulkToken),
     Writable(Peer, Lane),
     Failed(Peer),
+    Transferred(TransferToken, Result<(), TransferError>),
 }
 
 /// What one rank got, and what it waits for.
@@ -30,8 +33,14 @@ pub(super) struct Recorder {
     pub(super) failed: BTreeMap<Peer, Failure>,
     /// Streams that were full and have not become writable.
     pub(super) full: HashSet<(Peer, Lane)>,
+    /// Peers that had no room for a transfer.
+    pub(super) transfers_full: HashSet<Peer>,
     /// Bulk bodies that the channel still has.
     pub(super) outgoing: HashMap<BulkToken, (Peer, Body)>,
+    /// Transfers that the channel has not answered.
+    pub(super) transfers: HashMap<TransferToken, Transfer>,
+    /// Memory that peers may reach.
+    pub(super) exposed: Vec<Body>,
     /// The next packets of these streams are refused.
     pub(super) refuse: HashSet<(Peer, Lane)>,
     /// What the channel did against the contract.
@@ -43,6 +52,15 @@ pub(super) struct Recorder {
     handed: u32,
     handed_bytes: usize,
     budget: Budget,
+}
+
+/// A transfer under way.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub(super) peer: Peer,
+    pub(super) buffer: Body,
+    /// What a read is to bring; `None` for a write.
+    pub(super) brings: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -60,7 +78,10 @@ impl Recorder {
             events: Vec::new(),
             failed: BTreeMap::new(),
             full: HashSet::new(),
+            transfers_full: HashSet::new(),
             outgoing: HashMap::new(),
+            transfers: HashMap::new(),
+            exposed: Vec::new(),
             refuse: HashSet::new(),
             violations: Vec::new(),
             landing: HashMap::new(),
@@ -99,6 +120,15 @@ impl Recorder {
             body.poison();
             self.landed.push(body);
         }
+        for (_, Transfer { buffer, .. }) in self.transfers.drain() {
+            buffer.poison();
+            self.landed.push(buffer);
+        }
+    }
+
+    /// Keeps memory that no channel may touch any more, to see whether one does.
+    pub(super) fn keep(&mut self, poisoned: Body) {
+        self.landed.push(poisoned);
     }
 
     /// Looks for writes into memory of bodies that are over.
@@ -214,8 +244,24 @@ impl Sink for Recorder {
         self.events.push(Event::BulkSent(token));
     }
 
+    fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
+        let me = self.me;
+        match self.transfers.remove(&token) {
+            None => self.violations.push(format!("R2: rank {me}: {token:?} is answered twice, or unasked")),
+            Some(Transfer { buffer, brings, peer }) => {
+                if outcome.is_ok() && brings.is_some_and(|brings| brings != buffer.to_bytes()) {
+                    self.violations.push(format!("R4: rank {me}: not what rank {peer} has there was read"));
+                }
+                buffer.poison();
+                self.landed.push(buffer);
+            }
+        }
+        self.events.push(Event::Transferred(token, outcome));
+    }
+
     fn writable(&mut self, peer: Peer, lane: Lane) {
-        if !self.full.remove(&(peer, lane)) {
+        let is_asked = self.full.remove(&(peer, lane)) || self.transfers_full.remove(&peer);
+        if !is_asked {
             self.violate("C3", peer, lane, "writable without a lane that was full");
         }
         self.events.push(Event::Writable(peer, lane));
@@ -224,6 +270,9 @@ impl Sink for Recorder {
     fn failed(&mut self, peer: Peer, failure: Failure) {
         if self.outgoing.values().any(|(to, _)| *to == peer) {
             self.violate("C4", peer, Lane::Request, "failed before bulk_sent for every bulk to that peer");
+        }
+        if self.transfers.values().any(|transfer| transfer.peer == peer) {
+            self.violate("R2", peer, Lane::Request, "failed before the answer of every transfer");
         }
         if self.failed.insert(peer, failure).is_some() {
             self.violate("C7", peer, Lane::Request, "failed twice");

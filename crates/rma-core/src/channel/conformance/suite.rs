@@ -96,6 +96,12 @@ macro_rules! channel_conformance {
             c8_usage_is_bounded_and_follows_contact
             lanes_a_full_request_lane_leaves_responses_free
             lanes_responses_pass_bulk_requests
+            r1_transfers_land_where_they_are_named
+            r1_places_outside_are_refused
+            r2_every_transfer_is_answered_once
+            r3_a_dropped_channel_touches_nothing
+            r6_withdrawn_memory_is_not_touched
+            r8_answers_wake_sleepers
         }
     };
     (@each $fixture:expr; $($name:ident)*) => {$(

@@ -9,3 +9,4 @@ pub use super::c6_sleep::*;
 pub use super::c7_failure::*;
 pub use super::c8_usage::*;
 pub use super::lanes::*;
+pub use super::r_remote::*;
