@@ -41,6 +41,7 @@ pub(crate) fn simulation(random: &mut Random, ranks_per_node: u64) -> SimConfig 
         bulk_from: random.pick(&[1, 64, 1024]).min(max_packet),
         body_step_bytes: random.pick(&[16, 100, 1 << 20]),
         ranks_per_node,
+        ..SimConfig::default()
     }
 }
 

@@ -35,6 +35,9 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("RMA_SIM_MAX_PACKET", "192"),
     ("RMA_SIM_BULK_FROM", "1"),
     ("RMA_SIM_BODY_STEP", "1"),
+    ("RMA_SIM_TRANSFERS", "1"),
+    ("RMA_SIM_TRANSFER_FROM", "1"),
+    ("RMA_SIM_TRANSFER_BYTES", "1"),
     ("RMA_SHM_RING_BYTES", "256"),
     ("RMA_SHM_PACKET_BYTES", "192"),
     ("RMA_SHM_BULK_BYTES", "1"),
@@ -59,6 +62,8 @@ pub(crate) const LEFT_ALONE: &[&str] = &[
     "RMA_WINDOWS",
     // How fences meet, not how much they hold.
     "RMA_FENCE_PACKETS",
+    // What is refused, not how much is held.
+    "RMA_SIM_TRANSFER_REFUSES",
     // How the ranks lie, not how much they hold.
     "RMA_RANKS_PER_NODE",
     // A buffer of the system's smallest size: once small segments have taken their share of it, the window that it can offer is

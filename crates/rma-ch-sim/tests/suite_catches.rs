@@ -4,7 +4,7 @@ use rma_ch_sim::{SimConfig, SimNet};
 use rma_core::channel::conformance::{Fixture, Test, run, tests};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, Lane, Placement, Polled,
-    Room, Sink, Source, Usage,
+    RemoteMemory, Room, Sink, Source, TransferError, TransferLimits, TransferToken, Usage,
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
@@ -34,6 +34,8 @@ enum Flaw {
     CountsEverybody,
     OneLane,
     Blocks,
+    AnswersTwice,
+    NeverAnswers,
 }
 
 struct Flawed {
@@ -134,6 +136,14 @@ unsafe impl Channel for Flawed {
         if self.flaw == Flaw::LeavesWithoutGoodbye { Closing::Closed } else { self.inner.close() }
     }
 
+    fn transfers(&self, peer: Peer) -> Option<TransferLimits> {
+        self.inner.transfers(peer)
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.inner.remote_memory()
+    }
+
     fn usage(&self) -> Usage {
         let usage = self.inner.usage();
         match self.flaw {
@@ -181,6 +191,15 @@ impl Sink for FlawedSink<'_> {
         }
     }
 
+    fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
+        if self.flaw != Flaw::NeverAnswers {
+            self.sink.transferred(token, outcome);
+        }
+        if self.flaw == Flaw::AnswersTwice {
+            self.sink.transferred(token, outcome);
+        }
+    }
+
     fn writable(&mut self, peer: Peer, lane: Lane) {
         if self.flaw == Flaw::NeverNotices {
             return;
@@ -206,7 +225,7 @@ struct FlawedFixture(Flaw);
 
 impl Fixture for FlawedFixture {
     fn channels(&mut self, count: u32) -> Vec<Box<dyn Channel>> {
-        let config = SimConfig { lane_packets: 4, ..SimConfig::default() };
+        let config = SimConfig { lane_packets: 4, transfers: 4, ..SimConfig::default() };
         let net = SimNet::real_time(count, config);
         let flawed = |me| Flawed {
             inner: Box::new(net.channel(Peer(me))),
@@ -224,7 +243,11 @@ impl Fixture for FlawedFixture {
 
     fn time_limit(&self) -> Duration {
         // What never comes is noticed by this limit alone; all else long before, also on a busy machine.
-        Duration::from_secs(if matches!(self.0, Flaw::NeverNotices | Flaw::NeverFails) { 3 } else { 30 })
+        Duration::from_secs(if matches!(self.0, Flaw::NeverNotices | Flaw::NeverFails | Flaw::NeverAnswers) {
+            3
+        } else {
+            30
+        })
     }
 }
 
@@ -290,5 +313,15 @@ fn failures_that_are_missing_or_too_many() {
         Flaw::LeavesWithoutGoodbye,
         tests::c7_goodbye_is_not_a_failure,
         "a goodbye was taken for a failure",
+    );
+}
+
+#[test]
+fn answers_of_transfers_that_are_missing_or_too_many() {
+    catches(Flaw::AnswersTwice, tests::r2_every_transfer_is_answered_once, "answered twice, or unasked");
+    catches(
+        Flaw::NeverAnswers,
+        tests::r1_transfers_land_where_they_are_named,
+        "the answers of all transfers",
     );
 }

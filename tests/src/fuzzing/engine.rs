@@ -20,6 +20,7 @@ pub fn engine(bytes: &[u8]) {
         bulk_from: pick(&[64, 1]),
         body_step_bytes: pick(&[1 << 20, 16]),
         ranks_per_node: pick(&[1, 2, 0]),
+        ..SimConfig::default()
     };
     let engine = EngineConfig {
         slots: 2,

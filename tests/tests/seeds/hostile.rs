@@ -22,6 +22,7 @@ fn scene(random: &mut Random) -> Scene {
         bulk_from: random.pick(&[1, 64, 1024]).min(max_packet),
         body_step_bytes: random.pick(&[16, 1 << 20]),
         ranks_per_node: random.pick(&[1, 2, 0]),
+        ..SimConfig::default()
     };
     let engine = EngineConfig {
         lock_queue_bytes: random.pick(&[0, 100, 65536]),
