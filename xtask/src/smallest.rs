@@ -45,6 +45,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("RMA_SHM_CHECK_INTERVAL", "1"),
     ("RMA_OFI_PACKET_BYTES", "192"),
     ("RMA_OFI_BULK_BYTES", "1"),
+    ("RMA_OFI_READ_BYTES", "1"),
     ("RMA_OFI_CREDITS", "1"),
     ("RMA_TCP_PACKET_BYTES", "192"),
     ("RMA_TCP_BULK_BYTES", "1"),

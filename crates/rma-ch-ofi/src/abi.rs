@@ -55,8 +55,11 @@ pub(crate) const FI_ADDR_UNSPEC: u64 = u64::MAX;
 
 constants! {
     FI_MSG: u64 = 1 << 1;
+    FI_RMA: u64 = 1 << 2;
+    FI_READ: u64 = 1 << 8;
     FI_RECV: u64 = 1 << 10;
     FI_SEND: u64 = 1 << 11;
+    FI_REMOTE_READ: u64 = 1 << 12;
     FI_SOURCE: u64 = 1 << 57;
     FI_NUMERICHOST: u64 = 1 << 55;
     FI_CONTEXT: u64 = 1 << 59;
@@ -141,6 +144,7 @@ structures! {
         resource_mgmt: c_int = "resource_mgmt",
         av_type: c_int = "av_type",
         mr_mode: c_int = "mr_mode",
+        mr_key_size: usize = "mr_key_size",
     }
 
     /// `struct fi_fabric_attr`.
@@ -305,11 +309,18 @@ structures! {
         inject: Option<unsafe extern "C" fn(*mut FidEp, *const c_void, usize, u64) -> isize> = "inject",
     }
 
+    /// `struct fi_ops_rma`.
+    open OpsRma = "struct fi_ops_rma" {
+        size: usize = "size",
+        read: Option<unsafe extern "C" fn(*mut FidEp, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize> = "read",
+    }
+
     /// `struct fid_ep`.
     open FidEp = "struct fid_ep" {
         fid: Fid = "fid",
         ops: *const c_void = "ops",
         cm: *const OpsCm = "cm",
         msg: *const OpsMsg = "msg",
+        rma: *const OpsRma = "rma",
     }
 }

@@ -24,20 +24,30 @@ pub(crate) struct SlotName {
     pub(crate) slot: u32,
 }
 
+/// What slots are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Packets that are sent.
+    Send,
+    /// Packets that arrive.
+    Receive,
+    /// Parts of bodies that are read from a peer's memory.
+    Read,
+}
+
 /// Slots of one length.
 pub(crate) struct Block {
     memory: NonNull<u8>,
     layout: Layout,
     slot_len: usize,
     operations: Box<[UnsafeCell<Operation>]>,
-    /// Whether slots are for what arrives.
-    pub(crate) is_receive: bool,
+    pub(crate) purpose: Purpose,
     pub(crate) registration: *mut FidMr,
 }
 
 impl Block {
     /// So many slots, zeroed: what is never used costs no memory.
-    pub(crate) fn new(block: u32, slot_len: usize, count: u32, is_receive: bool) -> Self {
+    pub(crate) fn new(block: u32, slot_len: usize, count: u32, purpose: Purpose) -> Self {
         const PAGE: usize = 4096;
         let slot_len = slot_len.next_multiple_of(64);
         let bytes = slot_len * count as usize;
@@ -50,7 +60,7 @@ impl Block {
             UnsafeCell::new(Operation { notes: [std::ptr::null_mut(); 8], place: SlotName { block, slot } })
         };
         let operations = (0..count).map(operation).collect();
-        Self { memory, layout, slot_len, operations, is_receive, registration: std::ptr::null_mut() }
+        Self { memory, layout, slot_len, operations, purpose, registration: std::ptr::null_mut() }
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -4,8 +4,10 @@ use crate::block::SlotName;
 use crate::config::{Limits, OfiSettings};
 use crate::fabric::{Done, Fabric};
 use crate::life::Life;
-use crate::peer::{Arrival, Link, Parting, PeerState};
-use crate::wire::{HEADER, Header, Kind, Letter};
+use crate::peer::{Arrival, Link, OFFERS, Parting, PeerState};
+use crate::pull::{PART, READ_SLOTS};
+use crate::registration::Exposed;
+use crate::wire::{HEADER, Header, Kind, Letter, OFFER, Offer};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, FailureKind, Lane, Polled, Room, Sink,
     Source, Usage,
@@ -23,8 +25,8 @@ use std::time::Duration;
 const NEWS_EVERY: u32 = 32;
 /// How long the lower channel may take to say what became of a peer that the provider does not reach.
 const VERDICT: Duration = Duration::from_secs(2);
-/// Packets of credits alone that can be under way from a peer: each returns at least half of a lane's.
-pub(crate) const CREDIT_PACKETS: u32 = 4;
+/// Packets of credits alone that can be under way from a peer: each returns at least half of a lane's, or answers an offer.
+pub(crate) const CREDIT_PACKETS: u32 = 4 + 2 * OFFERS as u32;
 
 /// Packets over libfabric.
 pub struct OfiChannel {
@@ -143,6 +145,18 @@ impl OfiChannel {
         }
     }
 
+    /// Lets the peer read a body, if that is worth it and can be done.
+    fn offer(&mut self, body: &Gather) -> Option<Exposed> {
+        let len = body.remaining();
+        if len < self.limits.read_from || self.fabric.longest_read().is_none() {
+            return None;
+        }
+        let whole = body.peek(usize::MAX).filter(|span| span.len() as u64 == len)?;
+        // SAFETY: the body's memory stays until its token is given back or the channel is dropped (clause C4), and is
+        // withdrawn before that.
+        unsafe { self.fabric.expose(whole) }.ok()
+    }
+
     /// Sends what waits, and reports room.
     fn serve(&mut self, turn: &mut Turn<'_>) {
         for place in std::mem::take(&mut self.listed) {
@@ -150,6 +164,7 @@ impl OfiChannel {
             for lane in Lane::ALL {
                 turn.moved |= self.send_waiting(place, lane);
                 turn.moved |= self.pump(place, lane);
+                turn.moved |= self.pull(place, lane);
             }
             turn.moved |= self.return_credits(place);
             for lane in Lane::ALL {
@@ -224,10 +239,11 @@ impl OfiChannel {
     }
 }
 
-// SAFETY: clause C4. A body's memory is named only by its `Gather` in the peer's `SendLane`, which is read within calls of this
-// channel and dropped together with noting its token (`pump`, `drop_all`); notes are reported later, and before failures. A
-// placement's memory is named only by its `Scatter` in the peer's `ReceiveLane`, written within `deliver` and dropped before
-// `bulk_received` is called and before a failure is noted. The provider knows this channel's own buffers only.
+// SAFETY: clause C4. A body's memory is named by its `Gather` in the peer's `SendLane`, which is read within calls of this
+// channel, or by its registration there; both are dropped together with noting its token (`pump`, `take_credits`, `drop_all`),
+// and notes are reported later, before failures. A placement's memory is named only by its `Scatter` in the peer's
+// `ReceiveLane`, written within `deliver` and `pulled`, and dropped before `bulk_received` is called and before a failure is
+// noted. Besides registered bodies, which peers only read, the provider knows this channel's own buffers only.
 unsafe impl Channel for OfiChannel {
     fn capabilities(&self) -> Capabilities {
         Capabilities { name: "ofi", max_packet: self.limits.packet, bulk_from: self.limits.bulk_from }
@@ -312,6 +328,14 @@ unsafe impl Channel for OfiChannel {
             return Ok(Room::Full);
         };
         let (name, len) = (state.slot(slot), body.remaining());
+        if let Some(exposed) = self.offer(&body) {
+            let offer = Offer { address: exposed.address, key: exposed.key };
+            self.fabric.part(name, HEADER, OFFER).write(&offer.emit());
+            self.fabric.part(name, HEADER + OFFER, head.len()).write(head);
+            self.peers[place].sending[lane as usize].offered.push_back((exposed, token));
+            self.dispatch(place, lane, slot, OFFER + head.len(), Kind::Offer, len);
+            return Ok(Room::Granted);
+        }
         self.fabric.part(name, HEADER, head.len()).write(head);
         self.dispatch(place, lane, slot, head.len(), Kind::Head, len);
         self.peers[place].sending[lane as usize].body = Some((body, token));
@@ -386,8 +410,9 @@ unsafe impl Channel for OfiChannel {
     }
 
     fn usage(&self) -> Usage {
-        let slot = (HEADER + self.limits.packet).next_multiple_of(64);
-        let per_peer = slot * (4 * self.limits.credits + CREDIT_PACKETS) as usize;
+        let slot = self.limits.slot_len().next_multiple_of(64);
+        let packets = slot * (4 * self.limits.credits + CREDIT_PACKETS) as usize;
+        let per_peer = packets + READ_SLOTS as usize * PART;
         let below = self.life.usage();
         Usage {
             peers: self.peers.len(),

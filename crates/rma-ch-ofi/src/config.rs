@@ -1,5 +1,6 @@
 //! The variables, and what a channel is made from.
 
+use crate::wire::{HEADER, OFFER};
 use rma_core::channel::{Channel, MIN_PACKET};
 use rma_core::config::Value;
 use rma_core::ids::Peer;
@@ -31,6 +32,10 @@ rma_core::variables! {
         bulk_bytes: u64 = 8u64 << 10, "RMA_OFI_BULK_BYTES", Bytes, 1..=1 << 20,
             "bodies from this size on are sent in pieces behind a head (at most the longest packet)",
             "a small body costs less as part of its packet";
+        /// From here on bodies are read.
+        read_bytes: u64 = 64u64 << 10, "RMA_OFI_READ_BYTES", Bytes, 1..=u64::MAX,
+            "bodies from this size on, if they lie in one piece and the provider can do it, are read by the receiver",
+            "a shorter body takes less time in packets than an answer does";
         /// Packets under way.
         credits: u64 = 32u64, "RMA_OFI_CREDITS", Count, 1..=4096,
             "packets that may be under way per peer and lane; each has a buffer at both ends",
@@ -105,6 +110,7 @@ impl fmt::Debug for OfiSettings {
 pub(crate) struct Limits {
     pub(crate) packet: usize,
     pub(crate) bulk_from: usize,
+    pub(crate) read_from: u64,
     pub(crate) credits: u32,
 }
 
@@ -115,8 +121,14 @@ impl Limits {
         Self {
             packet,
             bulk_from: (config.bulk_bytes as usize).min(packet),
+            read_from: config.read_bytes,
             credits: (config.credits as u32).max(1),
         }
+    }
+
+    /// Bytes of a slot for any packet.
+    pub(crate) fn slot_len(&self) -> usize {
+        HEADER + OFFER + self.packet
     }
 }
 

@@ -6,11 +6,11 @@
 //!      +------- loss --------+----> Failed
 //! ```
 
-use crate::block::SlotName;
+use crate::block::{Purpose, SlotName};
 use crate::channel::{CREDIT_PACKETS, OfiChannel, Turn};
 use crate::life::News;
 use crate::peer::{Link, Parting, PeerState};
-use crate::wire::{HEADER, Letter};
+use crate::wire::Letter;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
 
@@ -52,11 +52,11 @@ impl OfiChannel {
     fn prepare(&mut self, peer: Peer) -> Result<usize, String> {
         let mut token = [0; 16];
         getrandom::fill(&mut token).map_err(|error| error.to_string())?;
-        let (slot_len, credits) = (HEADER + self.limits.packet, self.limits.credits);
+        let (slot_len, credits) = (self.limits.slot_len(), self.limits.credits);
         let receive = 2 * credits + CREDIT_PACKETS;
-        let block = self.fabric.add_block(slot_len, receive, true)?;
+        let block = self.fabric.add_block(slot_len, receive, Purpose::Receive)?;
         (0..receive).for_each(|slot| self.post(SlotName { block, slot }));
-        let block = self.fabric.add_block(slot_len, 2 * credits, false)?;
+        let block = self.fabric.add_block(slot_len, 2 * credits, Purpose::Send)?;
         let place = self.add(PeerState::new(peer, token, block, credits));
         self.by_block.insert(block, place);
         Ok(place)
@@ -90,7 +90,7 @@ impl OfiChannel {
             return;
         }
         let peer = state.peer;
-        self.returned.extend(state.drop_all());
+        self.returned.extend(state.drop_all(&mut self.fabric));
         state.receiving.iter_mut().for_each(|lane| lane.body = None);
         let early = state.receiving.iter_mut().flat_map(|lane| std::mem::take(&mut lane.early));
         self.unposted.extend(early.map(|(_, arrival)| arrival.name));
@@ -145,7 +145,7 @@ impl OfiChannel {
             Letter::Goodbye(sent) => {
                 let state = &mut self.peers[place];
                 state.goodbye = Some(sent);
-                self.returned.extend(state.drop_all());
+                self.returned.extend(state.drop_all(&mut self.fabric));
                 self.list(place);
                 self.part_if_over(place);
             }

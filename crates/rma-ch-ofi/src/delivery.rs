@@ -1,11 +1,12 @@
 //! What arrives: whose it is, whether it may be, and where it goes.
 
-use crate::block::SlotName;
+use crate::block::{Purpose, SlotName};
 use crate::channel::{OfiChannel, Turn};
 use crate::fabric::Handed;
-use crate::peer::{Arrival, Link};
-use crate::wire::{Header, Kind};
-use rma_core::channel::{Delivery, Failure, FailureKind, Placement};
+use crate::peer::{Arrival, Arriving, Link};
+use crate::pull::Pull;
+use crate::wire::{Header, Kind, Offer};
+use rma_core::channel::{Delivery, Failure, FailureKind, Lane, Placement};
 use rma_core::ids::Peer;
 use std::hint::black_box;
 
@@ -38,7 +39,7 @@ impl OfiChannel {
         for done in done.drain(..) {
             turn.moved = true;
             let name = done.place;
-            if done.is_receive {
+            if done.purpose == Purpose::Receive {
                 match done.outcome {
                     Ok(len) => {
                         let len = len.min(self.fabric.slot_len(name.block));
@@ -50,6 +51,10 @@ impl OfiChannel {
                 continue;
             }
             let Some(place) = self.by_block.get(&name.block).copied() else { continue };
+            if done.purpose == Purpose::Read {
+                self.pulled(place, done, turn);
+                continue;
+            }
             let state = &mut self.peers[place];
             let slots = self.limits.credits;
             state.sending[usize::from(name.slot >= slots)].free.push(name.slot);
@@ -110,10 +115,7 @@ impl OfiChannel {
                 Verdict::Used => {
                     let receive = &mut self.peers[place].receiving[header.lane as usize];
                     receive.owed += 1;
-                    let next = receive.sequence;
-                    if let Some(at) = receive.early.iter().position(|(number, _)| *number == next) {
-                        self.arrived.push_front(receive.early.swap_remove(at).1);
-                    }
+                    self.release_early(place, header.lane);
                     self.list(place);
                 }
                 Verdict::Free => {}
@@ -127,10 +129,24 @@ impl OfiChannel {
         }
     }
 
-    /// Whether one that was sent before a packet has not arrived.
+    /// Whether what was sent before a packet, with its body, has not arrived.
     fn is_early(&self, place: usize, header: &Header) -> bool {
-        let expected = self.peers[place].receiving[header.lane as usize].sequence;
-        header.kind != Kind::Credit && header.sequence != expected
+        let receive = &self.peers[place].receiving[header.lane as usize];
+        let is_behind =
+            header.sequence != receive.sequence || matches!(receive.body, Some(Arriving::Pull(_)));
+        header.kind != Kind::Credit && is_behind
+    }
+
+    /// Goes on with the next packet of a lane, if it is here and what was before it is in place.
+    pub(crate) fn release_early(&mut self, place: usize, lane: Lane) {
+        let receive = &mut self.peers[place].receiving[lane as usize];
+        let next = receive.sequence;
+        if matches!(receive.body, Some(Arriving::Pull(_))) {
+            return;
+        }
+        if let Some(at) = receive.early.iter().position(|(number, _)| *number == next) {
+            self.arrived.push_front(receive.early.swap_remove(at).1);
+        }
     }
 
     /// Keeps an early packet in its buffer; not one that cannot have been sent.
@@ -168,7 +184,15 @@ impl OfiChannel {
                 return Err("more credits than there are");
             }
         }
-        if header.credits != [0; 2] {
+        for (lane, read) in state.sending.iter_mut().zip(header.read) {
+            for _ in 0..read {
+                let (exposed, token) =
+                    lane.offered.pop_front().ok_or("more bodies read than were offered")?;
+                self.fabric.withdraw(exposed);
+                self.returned.push(token);
+            }
+        }
+        if (header.credits, header.read) != ([0; 2], [0; 2]) {
             self.list(place);
         }
         Ok(())
@@ -202,13 +226,29 @@ impl OfiChannel {
                 turn.packets += 1;
                 match turn.sink.bulk(peer, lane, bytes, header.body) {
                     Placement::Into(scatter) => {
-                        receive.body = Some((scatter, header.body));
+                        receive.body = Some(Arriving::Pieces(scatter, header.body));
                         Verdict::Used
                     }
                     Placement::Refused(why) => Verdict::Wrong(why),
                 }
             }
-            (Kind::Piece, Some((scatter, remaining))) if content > 0 && content as u64 <= *remaining => {
+            (Kind::Offer, None) if header.body > 0 => {
+                let Some((offer, head)) = Offer::parse(bytes).filter(|(_, head)| !head.is_empty()) else {
+                    return Verdict::Wrong("an offer without a head");
+                };
+                turn.packets += 1;
+                match turn.sink.bulk(peer, lane, head, header.body) {
+                    Placement::Into(scatter) => {
+                        let pull = Pull::new(scatter, offer, header.body, lane);
+                        receive.body = Some(Arriving::Pull(pull));
+                        self.begin_pull(place, lane)
+                    }
+                    Placement::Refused(why) => Verdict::Wrong(why),
+                }
+            }
+            (Kind::Piece, Some(Arriving::Pieces(scatter, remaining)))
+                if content > 0 && content as u64 <= *remaining =>
+            {
                 scatter.write(bytes);
                 *remaining -= content as u64;
                 if *remaining == 0 {
@@ -219,5 +259,16 @@ impl OfiChannel {
             }
             _ => Verdict::Wrong("a packet that does not follow the one before"),
         }
+    }
+
+    fn begin_pull(&mut self, place: usize, lane: Lane) -> Verdict {
+        if self.fabric.longest_read().is_none() {
+            return Verdict::Wrong("an offer, though this process reads nothing");
+        }
+        if let Err(why) = self.read_block(place) {
+            self.note_broken(place, why);
+        }
+        self.pull(place, lane);
+        Verdict::Used
     }
 }

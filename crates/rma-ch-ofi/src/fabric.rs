@@ -4,11 +4,13 @@
 //! was handed to the provider comes back once, by [`Fabric::collect`]. Knows no packet and no peer, only addresses.
 
 use crate::abi::*;
-use crate::block::{Block, SlotName, slot_of};
+use crate::block::{Block, Purpose, SlotName, slot_of};
 use crate::config::OfiConfig;
 use crate::library::Library;
+use crate::object::{call, close};
+use crate::registration::{Exposed, Registrations};
 use crate::wire::ADDRESS_MAX;
-use rma_core::mem::WriteSpan;
+use rma_core::mem::{ReadSpan, WriteSpan};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, RawFd};
@@ -30,10 +32,11 @@ pub(crate) struct Fabric {
     ep: *mut FidEp,
     wait: Option<RawFd>,
     inject_max: usize,
-    mr_mode: c_int,
+    /// Longest read from a peer's memory; none without that.
+    longest_read: Option<usize>,
+    registrations: Registrations,
     address: Vec<u8>,
     blocks: Vec<Block>,
-    next_key: u64,
 }
 
 // SAFETY: the objects belong to this value alone, and FI_THREAD_DOMAIN lets any thread use them, one at a time.
@@ -56,24 +59,9 @@ pub(crate) enum Handed {
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) place: SlotName,
-    pub(crate) is_receive: bool,
+    pub(crate) purpose: Purpose,
     /// Bytes that arrived, or what went wrong.
     pub(crate) outcome: Result<usize, String>,
-}
-
-/// Calls a function of an object's table.
-macro_rules! call {
-    ($object:expr, $table:ident . $function:ident ($($argument:expr),*)) => {{
-        let object = $object;
-        // SAFETY: an object that the library made and that is not closed, whose table has this function in every version
-        // since 1.0; the arguments are valid for the time of the call, or stay in place until the completion.
-        unsafe {
-            match (*(*object).$table).$function {
-                Some(function) => function(object, $($argument),*),
-                None => -38, // FI_ENOSYS
-            }
-        }
-    }};
 }
 
 impl Fabric {
@@ -91,10 +79,10 @@ impl Fabric {
             ep: null_mut(),
             wait: None,
             inject_max: 0,
-            mr_mode: 0,
+            longest_read: None,
+            registrations: Registrations::default(),
             address: Vec::new(),
             blocks: Vec::new(),
-            next_key: 1,
         };
         // What is open so far is closed by the drop.
         new.open_objects().map_err(|(what, answer)| {
@@ -106,11 +94,12 @@ impl Fabric {
     fn open_objects(&mut self) -> Result<(), (&'static str, isize)> {
         let done = |what, answer: c_int| if answer == 0 { Ok(()) } else { Err((what, answer as isize)) };
         // SAFETY: the library's own description of what it found, whole until it is freed.
-        let (fabric_attr, tx, domain_attr) = unsafe {
+        let (fabric_attr, caps, tx, domain_attr, ep_attr) = unsafe {
             let info = &*self.info;
-            (info.fabric_attr, &*info.tx_attr, &*info.domain_attr)
+            (info.fabric_attr, info.caps, &*info.tx_attr, &*info.domain_attr, &*info.ep_attr)
         };
-        (self.inject_max, self.mr_mode) = (tx.inject_size, domain_attr.mr_mode);
+        self.inject_max = tx.inject_size;
+        self.longest_read = (caps & FI_RMA != 0).then_some(ep_attr.max_msg_size);
         // SAFETY: as above, and a place for the answer.
         done("fi_fabric", unsafe { (self.library.fabric)(fabric_attr, &mut self.fabric, null_mut()) })?;
         done("fi_domain", call!(self.fabric, ops.domain(self.info, &mut self.domain, null_mut())))?;
@@ -130,6 +119,7 @@ impl Fabric {
         done("fi_ep_bind", call!(self.ep.cast::<Fid>(), ops.bind(av, 0)))?;
         done("fi_ep_bind", call!(self.ep.cast::<Fid>(), ops.bind(cq, FI_SEND | FI_RECV)))?;
         done("fi_enable", call!(self.ep.cast::<Fid>(), ops.control(FI_ENABLE, null_mut())))?;
+        self.registrations = Registrations::new(self.domain, self.ep, domain_attr);
         let mut address = [0u8; ADDRESS_MAX];
         let mut len = address.len();
         // SAFETY: the endpoint is enabled; its table of connection calls is there, and the place is as long as it says.
@@ -210,41 +200,49 @@ impl Fabric {
     }
 
     /// Makes a block of slots, registered where the provider wants that.
-    pub(crate) fn add_block(&mut self, slot_len: usize, count: u32, is_receive: bool) -> Result<u32, String> {
+    pub(crate) fn add_block(&mut self, slot_len: usize, count: u32, purpose: Purpose) -> Result<u32, String> {
         let number = self.blocks.len() as u32;
-        let mut block = Block::new(number, slot_len, count, is_receive);
-        if self.mr_mode & FI_MR_LOCAL != 0 {
-            let key = self.next_key;
-            self.next_key += 1;
-            let (start, len, access) = (block.start().cast::<c_void>(), block.bytes(), FI_SEND | FI_RECV);
-            let mut registration: *mut FidMr = null_mut();
-            // SAFETY: an open domain, and memory that stays until the registration is closed.
-            let answer = unsafe {
-                match (*(*self.domain).mr).reg {
-                    Some(function) => {
-                        let domain = self.domain.cast();
-                        function(domain, start, len, access, 0, key, 0, &mut registration, null_mut())
-                    }
-                    None => -libc::ENOSYS,
-                }
-            };
-            if answer != 0 {
-                return Err(format!("registering {len} bytes: {}", self.library.error(answer as isize)));
-            }
-            block.registration = registration;
-            if self.mr_mode & FI_MR_ENDPOINT != 0 {
-                let endpoint = self.ep.cast::<Fid>();
-                let bound = call!(registration.cast::<Fid>(), ops.bind(endpoint, 0));
-                let enabled = call!(registration.cast::<Fid>(), ops.control(FI_ENABLE, null_mut()));
-                if (bound, enabled) != (0, 0) {
-                    let why = self.library.error(if bound == 0 { enabled } else { bound } as isize);
-                    self.blocks.push(block);
-                    return Err(format!("registering {len} bytes: {why}"));
-                }
-            }
-        }
+        let mut block = Block::new(number, slot_len, count, purpose);
+        // SAFETY: the block's own memory, which is freed when its registration is closed.
+        let registered = unsafe { self.registrations.local(block.start(), block.bytes(), purpose) };
+        block.registration =
+            registered.map_err(|(len, answer)| self.refused(len, answer))?.unwrap_or(null_mut());
         self.blocks.push(block);
         Ok(number)
+    }
+
+    fn refused(&self, len: usize, answer: isize) -> String {
+        format!("registering {len} bytes: {}", self.library.error(answer))
+    }
+
+    /// Longest read from a peer's memory, where the provider can do that.
+    pub(crate) fn longest_read(&self) -> Option<usize> {
+        self.longest_read
+    }
+
+    /// Lets peers that are told the key read memory.
+    ///
+    /// # Safety
+    /// The memory stays until [`Fabric::withdraw`] has returned, or this value is dropped.
+    pub(crate) unsafe fn expose(&mut self, memory: ReadSpan) -> Result<Exposed, String> {
+        // SAFETY: as the caller promises.
+        unsafe { self.registrations.expose(memory) }.map_err(|(len, answer)| self.refused(len, answer))
+    }
+
+    /// Ends that: what was not begun is refused from now on.
+    pub(crate) fn withdraw(&mut self, exposed: Exposed) {
+        self.registrations.withdraw(exposed);
+    }
+
+    /// Fills the first bytes of a slot from a peer's memory.
+    pub(crate) fn read_remote(&mut self, place: SlotName, len: usize, from: (u64, u64, u64)) -> Handed {
+        let block = &self.blocks[place.block as usize];
+        assert!(len <= block.slot_len(), "{len} bytes of a slot of {}", block.slot_len());
+        let (memory, descriptor) = (block.slot(place.slot).cast::<c_void>(), block.descriptor());
+        let (peer, address, key) = from;
+        let context = block.context(place.slot);
+        let answer = call!(self.ep, rma.read(memory, len, descriptor, peer, address, key, context));
+        self.handed(answer, Handed::Over)
     }
 
     /// Number of slots' bytes.
@@ -321,8 +319,8 @@ impl Fabric {
         for entry in entries.iter().take(count).filter(|entry| !entry.op_context.is_null()) {
             // SAFETY: every operation was begun with a context of a block that lives.
             let place = unsafe { slot_of(entry.op_context) };
-            let is_receive = self.blocks[place.block as usize].is_receive;
-            done.push(Done { place, is_receive, outcome: Ok(entry.len) });
+            let purpose = self.blocks[place.block as usize].purpose;
+            done.push(Done { place, purpose, outcome: Ok(entry.len) });
         }
         count == COMPLETIONS
     }
@@ -354,8 +352,8 @@ impl Fabric {
         if !error.op_context.is_null() {
             // SAFETY: as in `collect`.
             let place = unsafe { slot_of(error.op_context) };
-            let is_receive = self.blocks[place.block as usize].is_receive;
-            done.push(Done { place, is_receive, outcome: Err(self.library.error(error.err as isize)) });
+            let purpose = self.blocks[place.block as usize].purpose;
+            done.push(Done { place, purpose, outcome: Err(self.library.error(error.err as isize)) });
         }
         true
     }
@@ -373,6 +371,7 @@ impl Fabric {
 impl Drop for Fabric {
     fn drop(&mut self) {
         close(self.ep.cast());
+        self.registrations.close_all();
         self.blocks.iter().for_each(|block| close(block.registration.cast()));
         self.blocks.clear();
         for object in [self.cq.cast(), self.av.cast(), self.domain.cast(), self.fabric.cast()] {
@@ -411,7 +410,7 @@ fn find(library: &Library, provider: &str, listen: Option<IpAddr>) -> Result<*mu
         if hints.is_null() {
             return Err("libfabric has no memory".to_owned());
         }
-        (*hints).caps = FI_MSG;
+        (*hints).caps = FI_MSG | FI_RMA;
         (*hints).mode = FI_CONTEXT | FI_CONTEXT2;
         (*(*hints).ep_attr).kind = FI_EP_RDM;
         (*(*hints).fabric_attr).prov_name = libc::strdup(name.as_ptr());
@@ -431,19 +430,17 @@ fn find(library: &Library, provider: &str, listen: Option<IpAddr>) -> Result<*mu
         if answer == 0 && !info.is_null() { Ok(info) } else { Err(answer) }
     };
     // A network that does not go by addresses of the machine's interfaces has its own.
-    let found = ask(node.as_deref()).or_else(|answer| if node.is_some() { ask(None) } else { Err(answer) });
+    let ask = || ask(node.as_deref()).or_else(|answer| if node.is_some() { ask(None) } else { Err(answer) });
+    let found = ask().or_else(|_| {
+        // Bodies are read where the provider can do that, and sent where it cannot.
+        // SAFETY: made above.
+        unsafe { (*hints).caps = FI_MSG };
+        ask()
+    });
     // SAFETY: made above.
     unsafe { (library.freeinfo)(hints) };
     found.map_err(|answer| {
         let why = library.error(answer as isize);
         format!("libfabric offers no provider {provider:?} here: {why} (fi_info lists them; RMA_OFI_PROVIDER names one)")
     })
-}
-
-fn close(object: *mut Fid) {
-    if object.is_null() {
-        return;
-    }
-    // An object that does not close stays: there is nobody to tell.
-    let _ = call!(object, ops.close());
 }

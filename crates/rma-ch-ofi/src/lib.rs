@@ -14,8 +14,9 @@
 //! * **Lanes and order.** The provider keeps the order of a pair (`FI_ORDER_SAS`). Per peer and lane a fixed number of
 //!   packets may be under way, for each of which the receiver has a buffer posted; credits come back with packets of the other
 //!   direction, or alone. So a lane that is full delays no other.
-//! * **Bodies** travel in pieces of a packet, copied from where they lie and to where they belong; the packets behind one wait
-//!   until its last piece has left.
+//! * **Bodies.** A long one in one piece is registered and offered (`registration`): the receiver reads it from where it lies
+//!   and answers, keeping the lane's packets behind it back meanwhile (`reading`). Others travel in pieces of a packet, copied
+//!   from where they lie and to where they belong; the packets behind one wait until its last piece has left.
 //! * **Ends.** A goodbye says how many packets were sent; the peer answers when it has them all, and only then the endpoint may
 //!   go. A death is what the lower channel calls one, reported behind the last packet that had arrived.
 //! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`.
@@ -33,7 +34,11 @@ mod delivery;
 mod fabric;
 mod library;
 mod life;
+mod object;
 mod peer;
+mod pull;
+mod reading;
+mod registration;
 mod sending;
 mod wire;
 

@@ -1,12 +1,18 @@
 //! What is known of one peer: how far contact is, and its lanes.
 
 use crate::block::SlotName;
+use crate::fabric::Fabric;
+use crate::pull::Pull;
+use crate::registration::Exposed;
 use crate::wire::Token;
 use rma_core::channel::{BulkToken, Failure, Lane};
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
 use std::collections::VecDeque;
 use std::time::Instant;
+
+/// Bodies of a lane that the peer may have been offered and not read: one more than it reads at a time.
+pub(crate) const OFFERS: usize = 2;
 
 /// How far contact is.
 #[derive(Debug)]
@@ -30,6 +36,8 @@ pub(crate) struct PeerState {
     pub(crate) token: Token,
     /// Where packets to it are built.
     pub(crate) block: u32,
+    /// Where parts of its bodies are read to, from the first offer on.
+    pub(crate) read_block: Option<u32>,
     pub(crate) sending: [SendLane; 2],
     pub(crate) receiving: [ReceiveLane; 2],
     /// Whether it is in the list of those that need something.
@@ -62,8 +70,10 @@ pub(crate) struct SendLane {
     pub(crate) free: Vec<u32>,
     /// Built, and refused by the provider for now.
     pub(crate) waiting: VecDeque<(u32, usize)>,
-    /// The body under way.
+    /// The body under way in pieces.
     pub(crate) body: Option<(Gather, BulkToken)>,
+    /// Bodies that the peer may read, in order.
+    pub(crate) offered: VecDeque<(Exposed, BulkToken)>,
     /// Room was refused, and is to be reported.
     pub(crate) is_wanted: bool,
     /// Number of the next packet.
@@ -77,10 +87,24 @@ pub(crate) struct ReceiveLane {
     pub(crate) sequence: u32,
     /// Buffers posted again that the peer does not know of.
     pub(crate) owed: u32,
-    /// The body that is arriving, and how much of it has not.
-    pub(crate) body: Option<(Scatter, u64)>,
-    /// Packets that came before one that was sent earlier, by number: long messages take a way of their own in some providers.
+    /// The body that is arriving.
+    pub(crate) body: Option<Arriving>,
+    /// Bodies read that the peer does not know of.
+    pub(crate) read: u8,
+    /// A poll has left those to a packet of the engine.
+    pub(crate) has_waited: bool,
+    /// Packets behind a body that is being read, and those that came before one that was sent earlier (long messages take a
+    /// way of their own in some providers), by number.
     pub(crate) early: Vec<(u32, Arrival)>,
+}
+
+/// A body that is arriving.
+#[derive(Debug)]
+pub(crate) enum Arriving {
+    /// In pieces, so many bytes more.
+    Pieces(Scatter, u64),
+    /// By reading it.
+    Pull(Pull),
 }
 
 /// A packet in a buffer.
@@ -100,6 +124,7 @@ impl PeerState {
             free: (first..first + slots).collect(),
             waiting: VecDeque::new(),
             body: None,
+            offered: VecDeque::new(),
             is_wanted: false,
             sequence: 0,
         };
@@ -108,6 +133,7 @@ impl PeerState {
             link: Link::Greeting,
             token,
             block,
+            read_block: None,
             sending: [lane(0), lane(slots)],
             receiving: Default::default(),
             is_listed: false,
@@ -131,13 +157,16 @@ impl PeerState {
     pub(crate) fn has_room(&self, lane: Lane) -> bool {
         let is_ready =
             matches!(self.link, Link::Ready { .. }) && self.lost.is_none() && self.broken.is_none();
-        let SendLane { credits, free, waiting, body, .. } = &self.sending[lane as usize];
-        is_ready && *credits > 0 && !free.is_empty() && waiting.is_empty() && body.is_none()
+        let SendLane { credits, free, waiting, body, offered, .. } = &self.sending[lane as usize];
+        let is_open = body.is_none() && offered.len() < OFFERS;
+        is_ready && *credits > 0 && !free.is_empty() && waiting.is_empty() && is_open
     }
 
     /// Whether everything committed has left.
     pub(crate) fn has_sent_all(&self) -> bool {
-        self.sending.iter().all(|lane| lane.waiting.is_empty() && lane.body.is_none())
+        self.sending
+            .iter()
+            .all(|lane| lane.waiting.is_empty() && lane.body.is_none() && lane.offered.is_empty())
     }
 
     /// Whether everything that the peer's goodbye announced has been handed over.
@@ -156,20 +185,27 @@ impl PeerState {
         is_ready
             && Lane::ALL.iter().any(|lane| {
                 let send = &self.sending[*lane as usize];
+                let receive = &self.receiving[*lane as usize];
                 let can_go_on = send.body.is_some() && send.credits > 0 && !send.free.is_empty();
                 !send.waiting.is_empty()
                     || can_go_on
                     || (send.is_wanted && self.has_room(*lane))
-                    || self.receiving[*lane as usize].owed >= owed_from
+                    || receive.owed >= owed_from
+                    || receive.read > 0
+                    || matches!(&receive.body, Some(Arriving::Pull(pull)) if pull.can_ask())
             })
     }
 
-    /// Nothing is sent to it any more: the bodies that this gives back.
-    pub(crate) fn drop_all(&mut self) -> Vec<BulkToken> {
+    /// Nothing is sent to it any more, and it reads nothing: the bodies that this gives back.
+    pub(crate) fn drop_all(&mut self, fabric: &mut Fabric) -> Vec<BulkToken> {
         let mut tokens = Vec::new();
         for lane in &mut self.sending {
             let slots: Vec<u32> = lane.waiting.drain(..).map(|(slot, _)| slot).collect();
             lane.free.extend(slots);
+            for (exposed, token) in lane.offered.drain(..) {
+                fabric.withdraw(exposed);
+                tokens.push(token);
+            }
             tokens.extend(lane.body.take().map(|(_, token)| token));
         }
         tokens

@@ -2,7 +2,7 @@
 
 use crate::channel::OfiChannel;
 use crate::fabric::Handed;
-use crate::peer::Link;
+use crate::peer::{Link, Parting};
 use crate::wire::{HEADER, Header, Kind};
 use rma_core::channel::Lane;
 use std::time::Instant;
@@ -39,8 +39,9 @@ impl OfiChannel {
             *credits = u16::try_from(lane.owed).unwrap_or(u16::MAX);
             lane.owed -= u32::from(*credits);
         }
+        let read = [0, 1].map(|lane| std::mem::take(&mut state.receiving[lane].read));
         let sequence = state.sending[lane as usize].sequence;
-        Some(Header { token, from: me, kind, lane, credits, sequence, body })
+        Some(Header { token, from: me, kind, lane, credits, read, sequence, body })
     }
 
     /// Hands over what waits in a lane, as far as the provider takes it. Whether anything went.
@@ -100,11 +101,16 @@ impl OfiChannel {
         }
     }
 
-    /// Returns credits in a packet of their own where enough are owed. Whether one went.
+    /// Returns credits in a packet of their own where enough are owed, or bodies were read and the poll before this one has
+    /// brought no packet to say so. Whether one went.
     pub(crate) fn return_credits(&mut self, place: usize) -> bool {
         let owed_from = self.owed_from();
-        let state = &self.peers[place];
-        let is_due = state.receiving.iter().any(|lane| lane.owed >= owed_from);
+        let state = &mut self.peers[place];
+        let mut is_due = false;
+        for lane in &mut state.receiving {
+            is_due |= lane.owed >= owed_from || (lane.read > 0 && lane.has_waited);
+            lane.has_waited = lane.read > 0;
+        }
         let Link::Ready { address, .. } = state.link else { return false };
         if !is_due || state.broken.is_some() || state.drops() {
             return false;
@@ -113,8 +119,9 @@ impl OfiChannel {
         match self.fabric.inject(&header.emit(), address) {
             Handed::Over | Handed::Taken => true,
             Handed::NotNow => {
-                for (lane, credits) in self.peers[place].receiving.iter_mut().zip(header.credits) {
-                    lane.owed += u32::from(credits);
+                for (at, lane) in self.peers[place].receiving.iter_mut().enumerate() {
+                    lane.owed += u32::from(header.credits[at]);
+                    lane.read += header.read[at];
                 }
                 false
             }
@@ -128,7 +135,9 @@ impl OfiChannel {
     /// The provider does not reach a peer any more.
     pub(crate) fn note_broken(&mut self, place: usize, why: String) {
         let state = &mut self.peers[place];
-        if matches!(state.link, Link::Ready { .. }) && !state.drops() && state.broken.is_none() {
+        // One that was told goodbye may close before what it sends last is known here.
+        let is_here = matches!(state.link, Link::Ready { .. }) && state.parting == Parting::Here;
+        if is_here && !state.drops() && state.broken.is_none() {
             state.broken = Some((Instant::now(), why));
             self.broken += 1;
         }

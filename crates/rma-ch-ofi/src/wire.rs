@@ -19,8 +19,10 @@ pub(crate) enum Kind {
     Head = 2,
     /// A piece of the body of the lane's last head.
     Piece = 3,
-    /// Nothing but credits: spends none itself.
+    /// Nothing but credits, and word of bodies that were read: spends none itself.
     Credit = 4,
+    /// The head of a bulk behind the [`Offer`] of its body, which the receiver reads.
+    Offer = 5,
 }
 
 /// What stands before the content.
@@ -32,6 +34,8 @@ pub(crate) struct Header {
     pub(crate) lane: Lane,
     /// Buffers that the sender has posted again, per lane of the other direction.
     pub(crate) credits: [u16; 2],
+    /// Number of offered bodies that the sender has read, per lane of the other direction.
+    pub(crate) read: [u8; 2],
     /// Number of the packet in its lane.
     pub(crate) sequence: u32,
     /// Length of the body that follows a head.
@@ -47,6 +51,7 @@ impl Header {
         bytes[21] = self.lane as u8;
         bytes[22..24].copy_from_slice(&self.credits[0].to_le_bytes());
         bytes[24..26].copy_from_slice(&self.credits[1].to_le_bytes());
+        bytes[26..28].copy_from_slice(&self.read);
         bytes[28..32].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.body.to_le_bytes());
         bytes
@@ -57,17 +62,44 @@ impl Header {
         let (head, content) = bytes.split_first_chunk::<HEADER>()?;
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-        let kind = [Kind::Small, Kind::Head, Kind::Piece, Kind::Credit].into_iter();
+        let kinds = [Kind::Small, Kind::Head, Kind::Piece, Kind::Credit, Kind::Offer];
         let header = Self {
             token: *head.first_chunk()?,
             from: word(16),
-            kind: kind.into_iter().find(|kind| *kind as u8 == head[20])?,
+            kind: kinds.into_iter().find(|kind| *kind as u8 == head[20])?,
             lane: *Lane::ALL.get(usize::from(head[21]))?,
             credits: [short(22), short(24)],
+            read: [head[26], head[27]],
             sequence: word(28),
             body: u64::from(word(32)) | u64::from(word(36)) << 32,
         };
         Some((header, content))
+    }
+}
+
+/// Where a body is read from; stands between header and head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) address: u64,
+    pub(crate) key: u64,
+}
+
+/// Bytes of an [`Offer`].
+pub(crate) const OFFER: usize = 16;
+
+impl Offer {
+    pub(crate) fn emit(self) -> [u8; OFFER] {
+        let mut bytes = [0; OFFER];
+        bytes[..8].copy_from_slice(&self.address.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.key.to_le_bytes());
+        bytes
+    }
+
+    /// The offer and the head behind it.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (address, rest) = bytes.split_first_chunk()?;
+        let (key, head) = rest.split_first_chunk()?;
+        Some((Self { address: u64::from_le_bytes(*address), key: u64::from_le_bytes(*key) }, head))
     }
 }
 
@@ -76,7 +108,7 @@ pub(crate) const ADDRESS_MAX: usize = 128;
 /// Longest reason that a letter carries.
 const REASON_MAX: usize = 150;
 /// What a greeting begins with: other versions differ.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What goes through the lower channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,17 +182,25 @@ mod tests {
         for (kind, lane) in
             [(Kind::Small, Lane::Request), (Kind::Head, Lane::Response), (Kind::Credit, Lane::Request)]
         {
-            let (token, credits) = ([7; 16], [3, 65535]);
-            let header = Header { token, from: 9, kind, lane, credits, sequence: u32::MAX, body: 1 << 40 };
+            let (token, credits, read, sequence) = ([7; 16], [3, 65535], [0, 255], u32::MAX);
+            let header = Header { token, from: 9, kind, lane, credits, read, sequence, body: 1 << 40 };
             let bytes = [&header.emit()[..], b"content"].concat();
             assert_eq!(Header::parse(&bytes), Some((header, &b"content"[..])));
-            for (at, wrong) in [(20, 0), (20, 5), (21, 2)] {
+            for (at, wrong) in [(20, 0), (20, 6), (21, 2)] {
                 let mut bytes = bytes.clone();
                 bytes[at] = wrong;
                 assert_eq!(Header::parse(&bytes), None);
             }
             assert_eq!(Header::parse(&bytes[..HEADER - 1]), None);
         }
+    }
+
+    #[test]
+    fn offers_come_back() {
+        let offer = Offer { address: 1 << 60, key: 7 };
+        let bytes = [&offer.emit()[..], b"head"].concat();
+        assert_eq!(Offer::parse(&bytes), Some((offer, &b"head"[..])));
+        assert_eq!(Offer::parse(&bytes[..OFFER - 1]), None);
     }
 
     #[test]

@@ -74,12 +74,12 @@ mod default {
     rma_core::channel_conformance!(Job { config: OfiConfig::default(), largest_body: (4 << 20) + 3 });
 }
 
-/// Everything smallest: a packet at a time, and bodies in many pieces.
+/// Everything smallest: a packet at a time, short bodies and those with gaps in many pieces, the others read.
 mod smallest {
     use super::{Job, OfiConfig};
 
     fn config() -> OfiConfig {
-        OfiConfig { packet_bytes: 192, bulk_bytes: 1, credits: 1, ..OfiConfig::default() }
+        OfiConfig { packet_bytes: 192, bulk_bytes: 1, read_bytes: 1000, credits: 1, ..OfiConfig::default() }
     }
 
     rma_core::channel_conformance!(Job { config: config(), largest_body: 30_000 });
@@ -90,7 +90,13 @@ mod long {
     use super::{Job, OfiConfig};
 
     fn config() -> OfiConfig {
-        OfiConfig { packet_bytes: 40_001, bulk_bytes: 3_000, credits: 3, ..OfiConfig::default() }
+        OfiConfig {
+            packet_bytes: 40_001,
+            bulk_bytes: 3_000,
+            read_bytes: u64::MAX,
+            credits: 3,
+            ..OfiConfig::default()
+        }
     }
 
     rma_core::channel_conformance!(Job { config: config(), largest_body: (1 << 20) + 3 });

@@ -17,7 +17,7 @@ fn declarations_are_those_of_the_headers() {
     let (source, program) = (folder.path().join("layout.c"), folder.path().join("layout"));
     let layout = rma_ch_ofi::layout();
     let mut text = String::from("#include <stdio.h>\n#include <stddef.h>\n");
-    for header in ["fabric", "fi_domain", "fi_endpoint", "fi_cm", "fi_eq", "fi_errno"] {
+    for header in ["fabric", "fi_domain", "fi_endpoint", "fi_cm", "fi_eq", "fi_errno", "fi_rma"] {
         let _ = writeln!(text, "#include <rdma/{header}.h>");
     }
     text += "int main(void)\n{\n";
