@@ -263,7 +263,7 @@ mod tests {
 
     fn started(events: &[Event], stage: Stage) -> WindowEpoch {
         let mut epoch = after(events);
-        epoch.access.open([Rank(1)].into(), true);
+        epoch.access.open(&[Rank(1)], true);
         epoch.set_stage(stage);
         epoch
     }

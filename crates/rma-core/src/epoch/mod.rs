@@ -6,6 +6,7 @@
 
 mod access;
 mod assert;
+mod awaited;
 mod caller;
 mod legal;
 mod reach;
@@ -14,6 +15,7 @@ mod transition;
 
 pub use crate::ids::LockKind;
 pub use assert::Assert;
+pub(crate) use awaited::Awaited;
 pub use caller::Caller;
 pub(crate) use legal::{Call, Facts, RankLock, check};
 pub(crate) use reach::Reach;

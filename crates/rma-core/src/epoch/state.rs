@@ -157,7 +157,7 @@ impl WindowEpoch {
     }
 
     /// Takes over an epoch of a start call that has returned, to `group`, ascending.
-    pub(crate) fn open_posted(&mut self, group: Box<[Rank]>) {
+    pub(crate) fn open_posted(&mut self, group: &[Rank]) {
         self.on(Event::Start);
         self.on(Event::Posted);
         self.access.open_posted(group);

@@ -111,10 +111,7 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
     let access = &epoch.access;
     holds("a group belongs to an epoch of start", access.group().is_empty() || state.is_pscw())?;
     holds("who is to post is in the group", access.missing().all(|rank| access.contains(rank)))?;
-    holds(
-        "posts are awaited until all came",
-        state != Epoch::PscwGranted || access.missing().next().is_none(),
-    )?;
+    holds("posts are awaited until all came", state != Epoch::PscwGranted || !access.is_any_missing())?;
     let is_closing = epoch.stage() == Stage::Closing;
     let is_round_legal = match &window.rounds.access {
         None => true,
@@ -125,7 +122,7 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
     };
     holds("a round belongs to the call that began it", is_round_legal)?;
     let exposure = &window.target.exposure;
-    let tells = !window.rounds.posts.is_empty() || exposure.missing().next().is_some();
+    let tells = !window.rounds.posts.is_empty() || exposure.is_any_missing();
     holds("origins belong to an exposure epoch", !tells || exposure.is_open())?;
     let gates = window.shared.all_near().filter(|near| near.gate.single() != Single::No);
     equal("single locks of ranks of the node", gates.count() as u64, window.shared.access.count())

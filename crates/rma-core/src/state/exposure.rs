@@ -4,8 +4,8 @@
 //! included (lessons, fixed 3): the wait call means that nobody reads the window any more. Each exposure epoch has a number,
 //! which its events carry, so that a late one cannot complete the next epoch (lessons, decision 4).
 
+use crate::epoch::Awaited;
 use crate::ids::Rank;
-use std::collections::BTreeSet;
 
 /// No exposure epoch waits for a process that says it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) struct Exposure {
     number: u64,
     is_open: bool,
     /// Origins of the open epoch that are not done.
-    missing: BTreeSet<Rank>,
+    missing: Awaited,
 }
 
 impl Exposure {
@@ -32,12 +32,12 @@ impl Exposure {
         self.number
     }
 
-    /// Opens an epoch to `group`.
+    /// Opens an epoch to `group`, ascending.
     pub(crate) fn open(&mut self, group: &[Rank]) {
         debug_assert!(!self.is_open, "the table of legal calls refuses a second post");
         self.number += 1;
         self.is_open = true;
-        self.missing = group.iter().copied().collect();
+        self.missing.open(group, |_| true);
     }
 
     /// Ends the epoch.
@@ -48,7 +48,12 @@ impl Exposure {
 
     /// Origins that are not done.
     pub(crate) fn missing(&self) -> impl Iterator<Item = Rank> + '_ {
-        self.missing.iter().copied()
+        self.missing.iter()
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_any_missing(&self) -> bool {
+        self.missing.is_any_left()
     }
 
     /// An origin says that it is done; gives the number to count it with.
@@ -57,7 +62,7 @@ impl Exposure {
     /// When it is not in the epoch, or was done before.
     pub(crate) fn begin_done(&self, from: Option<Rank>) -> Result<u64, NotExposed> {
         match from {
-            Some(rank) if self.missing.contains(&rank) => Ok(self.number),
+            Some(rank) if self.missing.is_awaited(rank) => Ok(self.number),
             _ => Err(NotExposed),
         }
     }
@@ -65,13 +70,13 @@ impl Exposure {
     /// Counts an origin of epoch `number` as done.
     pub(crate) fn on_done(&mut self, from: Rank, number: u64) {
         if number == self.number {
-            self.missing.remove(&from);
+            self.missing.remove(from);
         }
     }
 
     /// A rank that says so in shared memory, or the own one, is done.
     pub(crate) fn on_seen_done(&mut self, rank: Rank) {
-        self.missing.remove(&rank);
+        self.missing.remove(rank);
     }
 }
 

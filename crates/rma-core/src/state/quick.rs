@@ -168,7 +168,7 @@ impl WindowState {
         self.shared.access.settle();
         if self.shared.access.take(FastEpoch::Started) {
             let group = self.shared.active.started.get();
-            self.epoch.open_posted(self.shared.ranks_of(&group));
+            self.epoch.open_posted(&self.shared.ranks_of(&group));
         }
         if self.shared.access.take(FastEpoch::AllLocked) {
             self.epoch.open_all_locked();

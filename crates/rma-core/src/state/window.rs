@@ -235,7 +235,7 @@ impl WindowState {
 
     /// A post has come, or needs not to: the window's state follows when it was the last.
     pub(crate) fn on_posted(&mut self, pools: &Pools, config: &EngineConfig) {
-        if self.epoch.state() == Epoch::PscwIssued && self.epoch.access.missing().next().is_none() {
+        if self.epoch.state() == Epoch::PscwIssued && !self.epoch.access.is_any_missing() {
             self.epoch.on(Event::Posted);
         }
         // Without room for one operation to wait, it waits for nothing but the post.

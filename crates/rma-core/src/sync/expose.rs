@@ -73,6 +73,17 @@ impl WaitSync {
         Self { is_watching: false }
     }
 
+    /// Whether nothing has come for which a wait call that does not sleep waits.
+    #[inline]
+    pub(super) fn waits(state: &State, window: &WindowState) -> bool {
+        let Shared { active, .. } = &*window.shared;
+        let dones = window.shared.own().control.dones();
+        let has_told =
+            |rank| window.shared.marked(rank).is_some_and(|(place, _)| dones.is_set(place, &active.dones));
+        let exposure = &window.target.exposure;
+        state.is_spinning && exposure.is_any_missing() && !exposure.missing().any(has_told)
+    }
+
     /// Answers whether every origin is done, and ends the epoch then.
     ///
     /// # Errors

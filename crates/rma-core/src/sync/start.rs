@@ -43,12 +43,7 @@ pub(crate) struct StartSync {
 
 impl StartSync {
     /// Begins a start call whose legality has been checked.
-    pub(crate) fn begin(
-        state: &mut State,
-        window: &mut WindowState,
-        group: Box<[Rank]>,
-        no_check: bool,
-    ) -> Self {
+    pub(crate) fn begin(state: &mut State, window: &mut WindowState, group: &[Rank], no_check: bool) -> Self {
         window.shared.door.set_open(false);
         window.epoch.on(Event::Start);
         window.epoch.set_stage(Stage::Opening);
@@ -171,6 +166,12 @@ impl CompleteSync {
     /// Whether it waits for nothing but posts of neighbors, which are packets.
     pub(crate) fn waits_for_post(&self) -> bool {
         !self.is_closing
+    }
+
+    /// Whether it waits for a post, with which everything leaves: until one comes there is nothing to find out.
+    #[inline]
+    pub(super) fn waits(&self, window: &WindowState) -> bool {
+        self.waits_for_post() && window.epoch.state() == Epoch::PscwIssued
     }
 
     /// Goes on with a call for neighbors, to which nothing is under way but what is held back, if anything: that takes the word along when

@@ -73,6 +73,8 @@ impl SyncStep {
             Self::Flush(flush) => Some(flush.is_over(state)),
             Self::Unlock(unlock) => unlock.waits(state).then_some(false),
             Self::Fence(fence) => fence.waits(window).then_some(false),
+            Self::Complete(complete) => complete.waits(window).then_some(false),
+            Self::Wait(_) => WaitSync::waits(state, window).then_some(false),
             _ => None,
         }
     }

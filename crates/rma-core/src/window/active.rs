@@ -10,6 +10,7 @@ use crate::epoch::{Assert, Call};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
 use crate::sync::{CompleteSync, StartSync, SyncStep, WaitSync, expose};
+use smallvec::SmallVec;
 
 impl Window {
     /// `MPI_Win_post` (MPI 3.1 §11.5.2): opens an exposure epoch to the ranks of `group`. Never waits for them.
@@ -69,7 +70,7 @@ impl Window {
         let group = self.sorted(group, "start")?;
         self.begin(Call::Start, "start", |Beginning { state, window, .. }| {
             window.raise("start")?;
-            let mut start = StartSync::begin(state, window, group, assert.has(Assert::NO_CHECK));
+            let mut start = StartSync::begin(state, window, &group, assert.has(Assert::NO_CHECK));
             Ok(if start.poll(state, window) { SyncStep::Held } else { SyncStep::Start(start) })
         })
     }
@@ -125,11 +126,11 @@ impl Window {
     }
 
     /// The ranks of a group, ascending.
-    fn sorted(&self, group: &[Rank], call: &'static str) -> Result<Box<[Rank]>> {
+    fn sorted(&self, group: &[Rank], call: &'static str) -> Result<SmallVec<[Rank; 8]>> {
         for rank in group {
             self.shared().check_rank(*rank, call)?;
         }
-        let mut sorted = Box::<[Rank]>::from(group);
+        let mut sorted = SmallVec::from_slice(group);
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             None => Ok(sorted),
