@@ -51,7 +51,12 @@ impl FetchCall {
         let mut bytes = [0; OPERAND_BYTES];
         let mut len = 0;
         for operand in operands {
-            bytes[len..len + operand.len()].copy_from_slice(operand);
+            let room = &mut bytes[len..len + operand.len()];
+            match <[u8; 8]>::try_from(*operand) {
+                // A word is no call of a function.
+                Ok(word) => room.copy_from_slice(&word),
+                Err(_) => room.copy_from_slice(operand),
+            }
             len += operand.len();
         }
         Self { kind, disp, result, operand: Operand::Copied { bytes, len: len as u8 } }
@@ -82,9 +87,9 @@ impl Operand {
     }
 }
 
-impl From<FetchCall> for Operation {
+impl From<&FetchCall> for Operation {
     #[inline]
-    fn from(call: FetchCall) -> Self {
+    fn from(call: &FetchCall) -> Self {
         let data = match call.operand {
             Operand::Copied { bytes, len } => OpData::Operand { bytes, len },
             Operand::Memory(origin) if origin.is_empty() => OpData::NONE,
@@ -122,7 +127,7 @@ pub(crate) fn send(
     if !is_first || !shared.may_send_to_neighbor(rank) || !pools.ops.can_take(&window.op_share) {
         return false;
     }
-    let Ok(op) = pools.ops.take(&mut window.op_share, Operation::from(*call)) else { return false };
+    let op = pools.ops.next_key();
     let sequence = Sequence(target.sent.0 + 1);
     let kind = request_kind(call.kind, op.into(), Place::run(disp, 0), len);
     let request = Request { window: shared.id, flags: RequestFlags::NONE, sequence, kind };
@@ -132,10 +137,15 @@ pub(crate) fn send(
     let head_len = request.put_head(head).expect("the head of a run");
     call.operand.read(&mut packet[head_len..head_len + data_len]);
     if outbox.whole(target.peer, Lane::Request, &packet[..head_len + data_len], data_len) != Sent::Yes {
-        pools.ops.give_back(&mut window.op_share, op);
         return false;
     }
-    target.on_fetch_left(&mut pools.ops, op);
+    // The target works on it while the element is filled in.
+    let mut operation = Operation::from(call);
+    (operation.order, operation.sent) = (target.posted + 1, len);
+    operation.on_asked(sequence, len);
+    let taken = pools.ops.take(&mut window.op_share, operation);
+    debug_assert_eq!(taken, Ok(op), "the pool has said that there is an element, and which");
+    target.on_fetch_left(&mut pools.ops, op, sequence);
     window.counters.on_ops_queued(1);
     window.counters.on_ops_issued(1);
     true

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, Rank, RequestId, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{OutOfRange, Pools, WindowState};
-use crate::table::Closing;
+use crate::table::{Closing, OpPool, Operation, Target};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
 
 const NEVER_SENT: &str = "response to a request that was never sent";
@@ -41,11 +41,11 @@ impl Settler<'_> {
             return (Placement::Refused("bulk response that is not data"), None);
         };
         let found = self.target_of(from).and_then(|target| {
-            self.check_grant(target, response)?;
-            let op = self.waiting_op(target, to, response, len)?;
-            let operation = &mut self.pools.ops[op];
+            let Pools { ops, targets } = &mut *self.pools;
+            check_grant(self.window, &targets[target], response)?;
+            let operation = waiting_op(ops, &targets[target], to, response, len)?;
             operation.is_receiving = true;
-            Ok((operation.result.split_to(len), op))
+            Ok((operation.result.split_to(len), to.into()))
         });
         match found {
             Ok((place, op)) => (Placement::Into(place), Some(op)),
@@ -56,17 +56,22 @@ impl Settler<'_> {
     /// A bulk reply is in the user's buffer.
     pub(crate) fn on_bulk_data(&mut self, from: Peer, response: &Response, op: PoolKey) {
         if let Ok(target) = self.target_of(from) {
-            self.on_data(target, op);
-            self.on_common(target, response);
+            let Pools { ops, targets } = &mut *self.pools;
+            let target = &mut targets[target];
+            target.on_data(on_reply(&mut ops[op]));
+            on_common(self.window, ops, target, response);
         }
     }
 
     /// The channel has read the last byte of a bulk body.
     pub(crate) fn on_bulk_sent(&mut self, target: PoolKey, op: PoolKey) {
-        let Some(operation) = self.pools.ops.get_mut(op) else { return };
+        let Pools { ops, targets } = &mut *self.pools;
+        let Some(operation) = ops.get_mut(op) else { return };
         operation.on_bulk_sent();
         operation.signal_if_ended();
-        self.retire(target);
+        if let Some(target) = targets.get_mut(target) {
+            retire(self.window, ops, target);
+        }
     }
 
     fn try_handle(&mut self, from: Peer, response: &Response, data: &[u8]) -> Result<(), &'static str> {
@@ -82,32 +87,33 @@ impl Settler<'_> {
             return Ok(());
         }
         let target = self.target_of(from)?;
-        if response.sequence > self.pools.targets[target].sent {
+        let Pools { ops, targets } = &mut *self.pools;
+        let target = &mut targets[target];
+        if response.sequence > target.sent {
             return Err(NEVER_SENT);
         }
-        self.check_grant(target, response)?;
+        check_grant(self.window, target, response)?;
         match response.kind {
             ResponseKind::Ack => {}
             ResponseKind::NotPosted | ResponseKind::Over => return Err("error without a note's flag"),
             ResponseKind::Data { to } => {
-                let op = self.waiting_op(target, to, response, data.len() as u64)?;
-                self.pools.ops[op].result.write(data);
-                self.on_data(target, op);
+                let op = waiting_op(ops, target, to, response, data.len() as u64)?;
+                op.result.write(data);
+                target.on_data(on_reply(op));
             }
             ResponseKind::Error { to, start, len, size } => {
                 if let Some(to) = to {
-                    let key = PoolKey { index: to.index, generation: to.generation };
-                    let op = self.pools.ops.get(key).ok_or("error for an operation that does not exist")?;
+                    let op = ops.get(to.into()).ok_or("error for an operation that does not exist")?;
                     let len = op.fetch().map_or(0, |fetch| fetch.len);
-                    let op = self.waiting_op(target, to, response, len)?;
-                    self.pools.ops[op].result.skip(len);
-                    self.on_data(target, op);
+                    let op = waiting_op(ops, target, to, response, len)?;
+                    op.result.skip(len);
+                    target.on_data(on_reply(op));
                 }
-                let rank = self.pools.targets[target].rank;
-                self.window.note_error(OutOfRange { start, len, size }.into_error("flush", rank));
+                let error = OutOfRange { start, len, size }.into_error("flush", target.rank);
+                self.window.note_error(error);
             }
         }
-        self.on_common(target, response);
+        on_common(self.window, ops, target, response);
         Ok(())
     }
 
@@ -174,106 +180,99 @@ impl Settler<'_> {
             .ok_or("response from a process outside the window's group")?;
         self.window.table.find(&self.pools.targets, rank).ok_or("response from a target that owes none")
     }
+}
 
-    fn check_grant(&self, target: PoolKey, response: &Response) -> Result<(), &'static str> {
-        let answers_lock =
-            response.flags.has(ResponseFlags::GRANT) || response.flags.has(ResponseFlags::REFUSED);
-        let rank = self.pools.targets[target].rank;
-        let is_waiting = self.window.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Issued);
-        if answers_lock && !is_waiting { Err("answer to a lock that was not asked for") } else { Ok(()) }
+fn check_grant(window: &WindowState, target: &Target, response: &Response) -> Result<(), &'static str> {
+    if !response.flags.has(ResponseFlags::GRANT) && !response.flags.has(ResponseFlags::REFUSED) {
+        return Ok(());
     }
+    let is_waiting = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Issued);
+    if is_waiting { Ok(()) } else { Err("answer to a lock that was not asked for") }
+}
 
-    /// The operation that waits for this reply, in this window, from this target, with this many bytes.
-    fn waiting_op(
-        &self,
-        target: PoolKey,
-        to: RequestId,
-        response: &Response,
-        len: u64,
-    ) -> Result<PoolKey, &'static str> {
-        let key = PoolKey { index: to.index, generation: to.generation };
-        let op = self.pools.ops.get(key).ok_or("data for an operation that does not exist")?;
-        let fetch = op.fetch().filter(|fetch| fetch.sequence == response.sequence);
-        let fetch = fetch.ok_or("data for an operation that does not wait for it")?;
-        if fetch.len != len {
-            return Err("data of another length than was asked for");
-        }
-        if op.is_receiving {
-            return Err("data for an operation that is receiving its data");
-        }
-        // Of the pending operations only the first can have asked for anything.
-        let target = &self.pools.targets[target];
-        let is_here = target.pending.head() == Some(key)
-            || target.issued.iter(&self.pools.ops).any(|issued| issued == key);
-        if is_here { Ok(key) } else { Err("data for an operation of another target") }
+/// The operation that waits for this reply, in this window, from this target, with this many bytes.
+fn waiting_op<'a>(
+    ops: &'a mut OpPool,
+    target: &Target,
+    to: RequestId,
+    response: &Response,
+    len: u64,
+) -> Result<&'a mut Operation, &'static str> {
+    let key = PoolKey::from(to);
+    // Of the pending operations only the first can have asked for anything.
+    let is_here = target.issued.head() == Some(key)
+        || target.pending.head() == Some(key)
+        || target.issued.iter(ops).any(|issued| issued == key);
+    let op = ops.get_mut(key).ok_or("data for an operation that does not exist")?;
+    let fetch = op.fetch().filter(|fetch| fetch.sequence == response.sequence);
+    let fetch = fetch.ok_or("data for an operation that does not wait for it")?;
+    if fetch.len != len {
+        return Err("data of another length than was asked for");
     }
+    if op.is_receiving {
+        return Err("data for an operation that is receiving its data");
+    }
+    if is_here { Ok(op) } else { Err("data for an operation of another target") }
+}
 
-    fn on_data(&mut self, target: PoolKey, key: PoolKey) {
-        let op = &mut self.pools.ops[key];
-        op.on_fetched();
-        let is_applied = op.sent == op.len && op.fetches() == 0;
-        let applied = if is_applied { op.order } else { op.order - 1 };
+/// Notes that a reply is in its place; answers up to which operation all have been applied at the target with it.
+fn on_reply(op: &mut Operation) -> u64 {
+    op.on_fetched();
+    let is_applied = op.sent == op.len && op.fetches() == 0;
+    op.signal_if_ended();
+    if is_applied { op.order } else { op.order - 1 }
+}
+
+/// What every response says by its head: lock granted or data handed back, and everything up to it applied.
+#[inline]
+fn on_common(window: &mut WindowState, ops: &mut OpPool, target: &mut Target, response: &Response) {
+    if response.flags.has(ResponseFlags::REFUSED) {
+        return take_back(window, ops, target, response.sequence);
+    }
+    if response.flags.has(ResponseFlags::GRANT) {
+        on_grant(window, ops, target, response.is_bequeathed());
+    }
+    target.on_acked(response.sequence);
+    // An answer alone gives room for no more than what waits here already.
+    window.dirty |= response.flags != ResponseFlags::NONE || !target.pending.is_empty();
+    retire(window, ops, target);
+}
+
+fn on_grant(window: &mut WindowState, ops: &mut OpPool, target: &mut Target, is_bequeathed: bool) {
+    target.is_locking = false;
+    if is_bequeathed {
+        window.bequests.insert(target.rank);
+    }
+    window.epoch.on_lock(target.rank, LockEvent::Grant);
+    // Only the first packet of an epoch can have carried the lock, so the operation is at the head.
+    if let Some(key) = target.issued.head() {
+        let op = &mut ops[key];
+        op.set_awaits_grant(false);
         op.signal_if_ended();
-        self.pools.targets[target].on_data(applied);
     }
+}
 
-    /// What every response says by its head: lock granted or data handed back, and everything up to it applied.
-    fn on_common(&mut self, target: PoolKey, response: &Response) {
-        if response.flags.has(ResponseFlags::REFUSED) {
-            self.take_back(target, response.sequence);
-            return;
-        }
-        if response.flags.has(ResponseFlags::GRANT) {
-            self.on_grant(target, response.is_bequeathed());
-        }
-        let element = &mut self.pools.targets[target];
-        element.on_acked(response.sequence);
-        // An answer alone gives room for no more than what waits here already.
-        self.window.dirty |= response.flags != ResponseFlags::NONE || !element.pending.is_empty();
-        self.retire(target);
+/// The target has queued the lock request but dropped the operation that came with it: it goes back, untouched, to the
+/// head of the list, and every number is again what it was before the packet (lessons, decision 1).
+fn take_back(window: &mut WindowState, ops: &mut OpPool, target: &mut Target, sequence: Sequence) {
+    let Some(key) = target.issued.pop_front(ops) else { return };
+    let op = &mut ops[key];
+    window.counters.on_bytes_sent_again(op.data_len());
+    target.fetching -= op.fetches();
+    op.take_back();
+    target.asked.retain(|(asked, _)| *asked != sequence);
+    target.issued_to = op.order - 1;
+    target.stored_to = target.stored_to.min(op.order - 1);
+    if target.closing == Closing::Sent {
+        target.closing = Closing::Wanted;
     }
+    target.pending.push_front(ops, key);
+}
 
-    fn on_grant(&mut self, target: PoolKey, is_bequeathed: bool) {
-        let element = &mut self.pools.targets[target];
-        element.is_locking = false;
-        if is_bequeathed {
-            self.window.bequests.insert(element.rank);
-        }
-        self.window.epoch.on_lock(element.rank, LockEvent::Grant);
-        // Only the first packet of an epoch can have carried the lock, so the operation is at the head.
-        if let Some(key) = element.issued.head() {
-            let op = &mut self.pools.ops[key];
-            op.set_awaits_grant(false);
-            op.signal_if_ended();
-        }
-    }
-
-    /// The target has queued the lock request but dropped the operation that came with it: it goes back, untouched, to the
-    /// head of the list, and every number is again what it was before the packet (lessons, decision 1).
-    fn take_back(&mut self, target: PoolKey, sequence: Sequence) {
-        let element = &mut self.pools.targets[target];
-        let Some(key) = element.issued.pop_front(&mut self.pools.ops) else { return };
-        let op = &mut self.pools.ops[key];
-        self.window.counters.on_bytes_sent_again(op.data_len());
-        element.fetching -= op.fetches();
-        op.take_back();
-        element.asked.retain(|(asked, _)| *asked != sequence);
-        element.issued_to = op.order - 1;
-        element.stored_to = element.stored_to.min(op.order - 1);
-        if element.closing == Closing::Sent {
-            element.closing = Closing::Wanted;
-        }
-        element.pending.push_front(&mut self.pools.ops, key);
-    }
-
-    /// Frees the issued operations at the head that wait for nothing any more.
-    #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
-    fn retire(&mut self, target: PoolKey) {
-        let Some(element) = self.pools.targets.get_mut(target) else { return };
-        while let Some(key) = element.issued.head().filter(|key| self.pools.ops[*key].is_settled()) {
-            element.issued.pop_front(&mut self.pools.ops);
-            self.pools.ops.give_back(&mut self.window.op_share, key);
-            self.window.pressure = false;
-        }
+/// Frees the issued operations at the head that wait for nothing any more.
+#[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
+fn retire(window: &mut WindowState, ops: &mut OpPool, target: &mut Target) {
+    while target.issued.free_first_if(ops, &mut window.op_share, Operation::is_settled) {
+        window.pressure = false;
     }
 }

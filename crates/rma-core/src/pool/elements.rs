@@ -97,7 +97,7 @@ impl<T> GlobalPool<T> {
     ///
     /// # Errors
     /// When both are used up; `value` is dropped, so callers that need it back ask [`GlobalPool::can_take`] first.
-    #[inline]
+    #[inline(always)] // the value is made where it lies then
     pub fn take(&mut self, share: &mut LocalShare, value: T) -> Result<PoolKey, Exhausted> {
         if !self.can_take(share) {
             self.stats.on_exhausted();
@@ -108,6 +108,15 @@ impl<T> GlobalPool<T> {
         }
         self.stats.on_take();
         Ok(self.insert(share.id(), value))
+    }
+
+    /// The key of the element that [`GlobalPool::take`] takes next.
+    #[inline]
+    pub(crate) fn next_key(&self) -> PoolKey {
+        match self.slots.get(self.first_free as usize) {
+            Some(slot) => PoolKey { index: self.first_free, generation: slot.next_generation() },
+            None => PoolKey { index: self.slots.len() as u32, generation: 1 },
+        }
     }
 
     /// [`GlobalPool::take`], beyond the sizes of the pool if need be: for whoever has to move before those can give elements
@@ -145,6 +154,24 @@ impl<T> GlobalPool<T> {
         *state = State::Free { next };
         self.on_returned(share, key);
         true
+    }
+
+    /// [`GlobalPool::give_back`] of a value about which there is nothing more to know than what `last` finds; one of which it finds `None`
+    /// stays.
+    #[inline]
+    pub(crate) fn give_back_if<R>(
+        &mut self,
+        share: &mut LocalShare,
+        key: PoolKey,
+        last: impl FnOnce(&T) -> Option<R>,
+    ) -> Option<R> {
+        let next = self.first_free;
+        let state = self.used(share, key)?;
+        let State::Used { value, .. } = state else { return None };
+        let found = last(value)?;
+        *state = State::Free { next };
+        self.on_returned(share, key);
+        Some(found)
     }
 
     /// The element of a key; `None` when the key is stale.
@@ -235,14 +262,14 @@ impl<T> GlobalPool<T> {
         self.stats.on_put_back();
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, share: u32, value: T) -> PoolKey {
         let index = self.first_free;
         let Some(slot) = self.slots.get_mut(index as usize) else { return self.insert_new(share, value) };
         if let State::Free { next } = slot.state {
             self.first_free = next;
         }
-        slot.generation = slot.generation.checked_add(1).unwrap_or(1);
+        slot.generation = slot.next_generation();
         slot.state = State::Used { share, value };
         PoolKey { index, generation: slot.generation }
     }
@@ -268,6 +295,11 @@ impl<T> GlobalPool<T> {
 }
 
 impl<T> Slot<T> {
+    #[inline]
+    fn next_generation(&self) -> u32 {
+        self.generation.checked_add(1).unwrap_or(1)
+    }
+
     fn owner(&self) -> Option<u32> {
         match self.state {
             State::Used { share, .. } => Some(share),
@@ -363,6 +395,29 @@ mod tests {
         pool.invariants([&share]).unwrap();
         let share = pool.close_share(share).unwrap_err();
         assert_eq!(share.in_use(), 1, "a share in use cannot be closed");
+    }
+
+    #[test]
+    fn the_next_key_is_known_before_the_element_is_taken() {
+        let mut pool = GlobalPool::new(3);
+        let mut share = pool.open_share(0).unwrap();
+        let mut keys = Vec::new();
+        for round in 0..20 {
+            let next = pool.next_key();
+            assert_eq!(pool.take(&mut share, round), Ok(next));
+            assert_eq!(pool.get(next), Some(&round));
+            keys.push(next);
+            // New slots and slots used before, in any order.
+            while keys.len() > round as usize % 3 {
+                let key = keys.swap_remove(round as usize % keys.len());
+                assert_eq!(pool.give_back_if(&mut share, key, |_| None::<()>), None);
+                assert!(pool.get(key).is_some(), "what is not over stays");
+                let value = pool.get(key).copied();
+                assert_eq!(pool.give_back_if(&mut share, key, |value| Some(*value)), value);
+                assert_eq!(pool.get(key), None);
+            }
+        }
+        pool.invariants([&share]).unwrap();
     }
 
     #[test]

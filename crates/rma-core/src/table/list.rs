@@ -1,7 +1,8 @@
 //! Lists of operation elements, linked through the elements themselves: queuing allocates nothing.
 
+use super::operation::Operation;
 use super::slots::OpPool;
-use crate::pool::PoolKey;
+use crate::pool::{LocalShare, PoolKey};
 
 /// A first-in first-out list within one pool.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +51,22 @@ impl OpList {
         self.ends = pool[head].next.some().map(|next| (next, tail));
         self.len -= 1;
         Some(head)
+    }
+
+    /// Frees the first operation if it `is_over`; says whether it was.
+    #[inline]
+    pub(crate) fn free_first_if(
+        &mut self,
+        pool: &mut OpPool,
+        share: &mut LocalShare,
+        is_over: impl FnOnce(&Operation) -> bool,
+    ) -> bool {
+        let Some((head, tail)) = self.ends else { return false };
+        let next = pool.give_back_if(share, head, |op| is_over(op).then_some(op.next));
+        let Some(next) = next else { return false };
+        self.ends = next.some().map(|next| (next, tail));
+        self.len -= 1;
+        true
     }
 
     /// The keys, head first.

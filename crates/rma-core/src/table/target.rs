@@ -238,14 +238,11 @@ impl Target {
         self.asked.push((sequence, self.issued_to));
     }
 
-    /// Notes that the newest operation, for which nothing had to be waited, has left as one request for data.
+    /// Notes that the newest operation, for which nothing had to be waited, has left as one request for data with this number.
     #[inline]
-    pub(crate) fn on_fetch_left(&mut self, pool: &mut OpPool, key: PoolKey) {
-        let sequence = self.next_sequence();
+    pub(crate) fn on_fetch_left(&mut self, pool: &mut OpPool, key: PoolKey, sequence: Sequence) {
+        self.sent = sequence;
         self.posted += 1;
-        let op = &mut pool[key];
-        (op.order, op.sent) = (self.posted, op.len);
-        op.on_asked(sequence, op.len);
         self.fetching += 1;
         self.on_left(sequence, self.posted, false, RequestFlags::NONE);
         self.issued.push_back(pool, key);

@@ -148,7 +148,7 @@ impl Window {
         if self.fetches_at_once(target, &fetch) {
             return Ok(());
         }
-        self.post(target, call, || fetch.into())
+        self.post(target, call, || Operation::from(&fetch))
     }
 
     /// [`Window::post_fetch`] that answers `false` instead of waiting for an element.
@@ -156,7 +156,7 @@ impl Window {
         if self.fetches_at_once(target, &fetch) {
             return Ok(true);
         }
-        self.try_post(target, call, fetch.into()).map(|rest| rest.is_none())
+        self.try_post(target, call, Operation::from(&fetch)).map(|rest| rest.is_none())
     }
 
     fn fetches_at_once(&self, target: Rank, fetch: &FetchCall) -> bool {
