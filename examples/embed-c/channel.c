@@ -15,10 +15,11 @@
 enum { MAX_PACKET = 1024, PIECE = 8192, MESSAGE = 1 + 8 + PIECE, ROUNDS = 64 };
 
 typedef struct lane {
-    int fd;              /* -1: none, or closed */
+    int fd;              /* read from; -1: none, or closed */
+    int out_fd;          /* written to; the same when the lane has one socket for both directions */
     int wants_out;       /* registered for room */
     int is_starved;      /* RMA_ROOM_FULL was answered */
-    int is_broken;       /* nobody reads the other end */
+    int is_broken;       /* nobody reads the other end: 1, and 2 from the next poll on */
     int has_ended;       /* everything was read */
     int said_goodbye, heard_goodbye;
     size_t out_len;      /* message to send */
@@ -59,10 +60,11 @@ int toy_mesh(uint32_t count, uint32_t lanes, int *links)
     return 0;
 }
 
-static void watch(toy_channel *ch, lane *at, int how)
+static void watch(toy_channel *ch, lane *at, int fd, int how)
 {
-    struct epoll_event event = {.events = EPOLLIN | (at->wants_out ? (uint32_t)EPOLLOUT : 0u)};
-    epoll_ctl(ch->epoll, how, at->fd, &event);
+    uint32_t in = fd == at->fd ? EPOLLIN : 0, out = fd == at->out_fd && at->wants_out ? EPOLLOUT : 0;
+    struct epoll_event event = {.events = in | out};
+    epoll_ctl(ch->epoll, how, fd, &event);
 }
 
 toy_channel *toy_channel_new(uint32_t me, uint32_t count, const int *links)
@@ -80,12 +82,36 @@ toy_channel *toy_channel_new(uint32_t me, uint32_t count, const int *links)
     for (uint32_t peer = 0; peer < count; peer++) {
         for (int l = 0; l < TOY_LANES; l++) {
             lane *at = &ch->links[peer].lanes[l];
-            at->fd = links[peer * TOY_LANES + l];
+            at->fd = at->out_fd = links ? links[peer * TOY_LANES + l] : -1;
             if (at->fd >= 0)
-                watch(ch, at, EPOLL_CTL_ADD);
+                watch(ch, at, at->fd, EPOLL_CTL_ADD);
         }
     }
     return ch;
+}
+
+void toy_channel_read_from(toy_channel *ch, uint32_t peer, int l, int fd)
+{
+    lane *at = &ch->links[peer].lanes[l];
+    at->fd = fd;
+    watch(ch, at, fd, EPOLL_CTL_ADD);
+}
+
+void toy_channel_write_to(toy_channel *ch, uint32_t peer, int l, int fd)
+{
+    lane *at = &ch->links[peer].lanes[l];
+    at->out_fd = fd;
+    watch(ch, at, fd, EPOLL_CTL_ADD);
+}
+
+int toy_channel_is_read_from(const toy_channel *ch, uint32_t peer, int l)
+{
+    return ch->links[peer].is_lost || ch->links[peer].lanes[l].fd >= 0;
+}
+
+int toy_channel_is_written_to(const toy_channel *ch, uint32_t peer, int l)
+{
+    return ch->links[peer].is_lost || ch->links[peer].lanes[l].out_fd >= 0;
 }
 
 static int has_room(const lane *at)
@@ -99,11 +125,19 @@ static int has_any(toy_channel *ch)
     return epoll_wait(ch->epoll, &event, 1, 0) > 0;
 }
 
+/* Nobody reads: what is sent goes nowhere. The end of the other direction tells why. */
+static void give_up(toy_channel *ch, lane *at)
+{
+    at->is_broken = 1;
+    if (at->out_fd != at->fd)
+        epoll_ctl(ch->epoll, EPOLL_CTL_DEL, at->out_fd, NULL);
+}
+
 /* Sends what there is room for in the socket; answers whether anything left. */
 static int flush(toy_channel *ch, lane *at)
 {
     int moved = 0;
-    while (at->fd >= 0 && (at->out_len > 0 || at->body)) {
+    while (at->out_fd >= 0 && (at->out_len > 0 || at->body)) {
         if (at->out_len == 0) {
             /* The next piece. C4: the body is read here and nowhere else. */
             at->out[0] = 'B';
@@ -116,11 +150,10 @@ static int flush(toy_channel *ch, lane *at)
             }
             at->out_len = 1 + len;
         }
-        if (!at->is_broken && send(at->fd, at->out, at->out_len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        if (!at->is_broken && send(at->out_fd, at->out, at->out_len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
             if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)
                 break;
-            /* Nobody reads: what is sent goes nowhere. The end of the other direction tells why. */
-            at->is_broken = 1;
+            give_up(ch, at);
         }
         moved = 1;
         at->out_len = 0;
@@ -130,9 +163,10 @@ static int flush(toy_channel *ch, lane *at)
         }
     }
     int wants_out = at->out_len > 0;
-    if (at->fd >= 0 && !at->has_ended && wants_out != at->wants_out) {
+    int is_watched = at->out_fd >= 0 && !at->is_broken && !(at->has_ended && at->out_fd == at->fd);
+    if (is_watched && wants_out != at->wants_out) {
         at->wants_out = wants_out;
-        watch(ch, at, EPOLL_CTL_MOD);
+        watch(ch, at, at->out_fd, EPOLL_CTL_MOD);
     }
     return moved;
 }
@@ -143,10 +177,12 @@ static void drop(toy_channel *ch, uint32_t peer)
     ch->links[peer].is_lost = 1;
     for (int l = 0; l < TOY_LANES; l++) {
         lane *at = &ch->links[peer].lanes[l];
+        if (at->out_fd >= 0 && at->out_fd != at->fd)
+            close(at->out_fd);
         if (at->fd >= 0)
             close(at->fd);
         memset(at, 0, offsetof(lane, out));
-        at->fd = -1;
+        at->fd = at->out_fd = -1;
     }
 }
 
@@ -271,11 +307,34 @@ static int receive(toy_channel *ch, rma_sink *sink, uint32_t from, int l)
     return 1;
 }
 
+/* Whether the other end of a socket that is only written to is gone. What it sent before waits in a queue by then, and is found
+ * before the next poll. */
+static int look(toy_channel *ch, lane *at)
+{
+    char byte;
+    if (at->is_broken == 1 && at->fd < 0) {
+        at->is_broken = 2;
+        return 1;
+    }
+    if (at->is_broken || at->out_fd < 0 || at->out_fd == at->fd)
+        return 0;
+    ssize_t len = recv(at->out_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (len < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return 0;
+    give_up(ch, at);
+    return 1;
+}
+
+static int has_ended(const lane *at)
+{
+    return at->has_ended || (at->fd < 0 && at->is_broken == 2);
+}
+
 /* C7: a peer that ends without a goodbye is dead, once everything that it sent was handed over. */
 static int bury(toy_channel *ch, rma_sink *sink, uint32_t peer)
 {
     lane *lanes = ch->links[peer].lanes;
-    int is_over = lanes[0].has_ended && lanes[1].has_ended;
+    int is_over = has_ended(&lanes[0]) && has_ended(&lanes[1]);
     if (ch->links[peer].is_lost || !is_over || (lanes[0].heard_goodbye && lanes[1].heard_goodbye))
         return 0;
     sink->failed(sink, peer, RMA_FAILED_DEAD, "the process ended without a goodbye");
@@ -291,7 +350,7 @@ static int toy_poll(void *self, rma_sink *sink)
     ch->reserved = NULL;
     for (unsigned i = 0; i < lanes; i++) {
         lane *at = &ch->links[i / TOY_LANES].lanes[i % TOY_LANES];
-        moved |= flush(ch, at);
+        moved |= look(ch, at) | flush(ch, at);
         if (at->has_sent) {
             at->has_sent = 0;
             sink->bulk_sent(sink, at->token);
@@ -320,10 +379,22 @@ static int toy_arm(void *self)
     toy_channel *ch = self;
     for (unsigned i = 0; i < ch->count * TOY_LANES; i++) {
         lane *at = &ch->links[i / TOY_LANES].lanes[i % TOY_LANES];
-        if (at->has_sent || (at->is_starved && has_room(at)) || (at->is_broken && at->out_len > 0))
+        if (at->has_sent || (at->is_starved && has_room(at)) || (at->is_broken && at->out_len > 0) ||
+            (at->is_broken == 1 && at->fd < 0))
             return RMA_ARMED_BUSY;
     }
     return has_any(ch) ? RMA_ARMED_BUSY : RMA_ARMED_SLEEP;
+}
+
+void toy_channel_watch(toy_channel *ch, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(ch->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+void toy_channel_forget(toy_channel *ch, int fd)
+{
+    epoll_ctl(ch->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
 static int toy_descriptor(void *self)
@@ -338,13 +409,13 @@ static int toy_close(void *self)
     ch->reserved = NULL;
     for (unsigned i = 0; i < ch->count * TOY_LANES; i++) {
         lane *at = &ch->links[i / TOY_LANES].lanes[i % TOY_LANES];
-        if (at->fd >= 0 && has_room(at) && !at->said_goodbye) {
+        if (at->out_fd >= 0 && has_room(at) && !at->said_goodbye) {
             at->said_goodbye = 1;
             at->out[0] = 'G';
             at->out_len = 1;
             flush(ch, at);
         }
-        is_done &= at->fd < 0 || (has_room(at) && at->said_goodbye);
+        is_done &= at->out_fd < 0 || (has_room(at) && at->said_goodbye);
     }
     return is_done ? RMA_CLOSE_DONE : RMA_CLOSE_PENDING;
 }

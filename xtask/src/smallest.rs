@@ -119,6 +119,7 @@ const SPARED: &[&str] = &[
     "layout",
     "observer",
     "page",
+    "plugin",
     "pmix",
     "scale",
     "sleep",

@@ -169,6 +169,46 @@ typedef struct rma_channel_table {
     void (*destroy)(void *channel);
 } rma_channel_table;
 
+/* ------------------------------------------------------------------------------------------------------------- plug-ins */
+
+/* What a channel of a job is opened with, from a plug-in; valid until destroy has returned. */
+typedef struct rma_opening rma_opening;
+struct rma_opening {
+    size_t size;
+    /* This process, and how many there are. */
+    uint32_t me;
+    uint32_t processes;
+    /* The job's name, and 32 bytes that its processes know, and no other process. */
+    const char *job;
+    const unsigned char *secret;
+    /* The address of this machine that the others reach it by. */
+    const char *listen;
+    /* Leaves this process's address, a text without line ends, where find has it from. Before open returns, once. */
+    int (*publish)(const rma_opening *, const char *address);
+    /* Stores the address of another process, and a zero; answers RMA_SUCCESS, or an error. After open has returned; it may wait
+     * for the launcher. */
+    int (*find)(const rma_opening *, uint32_t peer, char *address, size_t len);
+};
+
+/* A shared object that RMA_CHANNEL_PLUGIN names brings a channel by one symbol: `const rma_plugin rma_channel_plugin`. */
+typedef struct rma_plugin {
+    size_t size;
+    /* RMA_VERSION. */
+    uint32_t version;
+    /* About what a short packet costs between processes of one node, and of two; 0: it does not reach so far. The same in all
+     * processes. */
+    uint32_t node_cost_ns;
+    uint32_t remote_cost_ns;
+    /* One line. */
+    const char *text;
+    /* Its name begins with x_, and is what RMA_CHANNEL takes. */
+    const rma_channel_table *channel;
+    /* Optional: whether there is what the channel needs. Stores what there is and answers RMA_SUCCESS; else why there is not. */
+    int (*probe)(char *text, size_t len);
+    /* Makes the channel's first argument. Answers RMA_SUCCESS; else stores why not. */
+    int (*open)(const rma_opening *opening, void **channel, char *why, size_t len);
+} rma_plugin;
+
 /* ---------------------------------------------------------------------------------------------------------------- host */
 
 enum { RMA_COMBINE_MIN = 0, RMA_COMBINE_MAX = 1, RMA_COMBINE_SUM = 2, RMA_COMBINE_BAND = 3, RMA_COMBINE_BOR = 4 };

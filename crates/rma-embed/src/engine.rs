@@ -1,11 +1,11 @@
 //! The engine's own entry points: its life, and progress.
 
-use crate::abi::{ChannelTable, EngineOptions, HostTable};
-use crate::channel::ForeignChannel;
-use crate::entry::{bad, entry, outside};
+use crate::abi::{EngineOptions, HostTable};
+use crate::entry::entry;
 use crate::handle::{DOZE, ENGINE, Table};
 use crate::host::ForeignHost;
-use crate::pointer::{In, Out, Versioned, text};
+use crate::pointer::{In, Out, text};
+use rma_ch_c::{ForeignChannel, Versioned, bad, outside};
 use rma_core::Doze;
 use rma_core::config::EngineConfig;
 use rma_core::ids::Peer;
@@ -19,10 +19,8 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(crate) static ENGINES: Table<Engine> = Table::new(ENGINE, "an engine");
 static DOZES: Table<Arc<Doze>> = Table::new(DOZE, "a doze");
 
-// SAFETY: all three begin with their size, and zero is a value of numbers, pointers and functions that may be missing.
+// SAFETY: both begin with their size, and zero is a value of numbers, pointers and functions that may be missing.
 unsafe impl Versioned for EngineOptions {}
-// SAFETY: as above.
-unsafe impl Versioned for ChannelTable {}
 // SAFETY: as above.
 unsafe impl Versioned for HostTable {}
 

@@ -2,15 +2,10 @@
 //! tables are not let in, since they run with locks held that an entry point takes.
 
 use crate::errors::{AGAIN, keep};
+use rma_ch_c::{VERSION, is_outside};
 use rma_core::{Error, ErrorClass, Result};
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-thread_local! {
-    /// How many functions of tables this thread is in.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-}
 
 /// Declares entry points that answer `RMA_SUCCESS` or a class of error. Bodies answer `Result<()>`, or `Result<bool>` where
 /// false is `RMA_AGAIN`.
@@ -49,7 +44,7 @@ impl From<bool> for Answer {
 
 /// Runs the body of an entry point.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<Answer>) -> c_int {
-    if DEPTH.try_with(Cell::get).unwrap_or(0) > 0 {
+    if is_outside() {
         let cause =
             "called from a function of the channel's or the host's table, which must not call the engine";
         return keep(&Error::new(ErrorClass::Intern, name, cause));
@@ -61,28 +56,9 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<Answer>) ->
     }
 }
 
-/// Calls a function of a table.
-pub(crate) fn outside<T>(function: impl FnOnce() -> T) -> T {
-    struct Back;
-    impl Drop for Back {
-        fn drop(&mut self) {
-            let _ = DEPTH.try_with(|depth| depth.set(depth.get() - 1));
-        }
-    }
-    let _ = DEPTH.try_with(|depth| depth.set(depth.get() + 1));
-    let _back = Back;
-    function()
-}
-
-/// An argument that is not what it should be.
-#[cold]
-pub(crate) fn bad(cause: impl Into<String>) -> Error {
-    Error::new(ErrorClass::Arg, "rma", cause)
-}
-
 /// `rma_version`.
 // SAFETY: the name is this library's to define, once.
 #[unsafe(no_mangle)]
 extern "C" fn rma_version() -> c_int {
-    1
+    VERSION as c_int
 }

@@ -1,8 +1,8 @@
 //! Handles: numbers for what C callers hold. Kind, generation and index, so that one that is stale, of another kind, or made
 //! up is an error.
 
-use crate::entry::bad;
 use parking_lot::RwLock;
+use rma_ch_c::bad;
 use rma_core::Result;
 
 /// What a handle stands for, as its highest byte.

@@ -3,10 +3,10 @@
 //! A barrier is a reduction of nothing; collectives get their names here; without segments all memory is private.
 
 use crate::abi::{Collective, HostTable, SegmentRequest as CRequest};
-use crate::entry::{bad, outside};
 use crate::errors::of_host;
 use crate::segment::Making;
 use parking_lot::Mutex;
+use rma_ch_c::{bad, outside};
 use rma_core::host::{
     Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet, clock,
 };

@@ -1,7 +1,7 @@
 //! The engine behind a C interface, for message-passing libraries that bring their own transport and runtime.
 //!
 //! `include/rma.h` is the interface and its reference; `docs/embedding.md` the guide. An embedder gives a channel and a host
-//! as tables of functions ([`ForeignChannel`] and [`ForeignHost`] make traits of them) and gets an engine whose calls never
+//! as tables of functions ([`rma_ch_c::ForeignChannel`] and [`ForeignHost`] make traits of them) and gets an engine whose calls never
 //! wait. Every function is an entry point of [`entry`]: a panic does not cross it, and errors are a class and a text.
 //!
 //! What is checked: handles (index, generation and kind), nulls, sizes of structures, numbers that stand for something, and
@@ -9,8 +9,6 @@
 //! said to be, and that memory lives as long as the header says.
 
 mod abi;
-mod area;
-mod channel;
 mod datatype;
 mod engine;
 mod entry;
@@ -19,12 +17,10 @@ mod handle;
 mod host;
 mod pointer;
 mod segment;
-mod sink;
 mod synchronize;
 mod transfer;
 mod under_way;
 mod window;
 
-pub use abi::{ChannelTable, HostTable, SIZES};
-pub use channel::ForeignChannel;
+pub use abi::{HostTable, SIZES};
 pub use host::ForeignHost;

@@ -2,10 +2,9 @@
 //!
 //! The promise, for all of them: null, or what the header says, for the length of the call.
 
-use crate::entry::bad;
+use rma_ch_c::{Versioned, bad};
 use rma_core::Result;
-use std::ffi::{CStr, c_char};
-use std::mem::MaybeUninit;
+use std::ffi::c_char;
 
 /// A place for a result.
 #[repr(transparent)]
@@ -19,12 +18,6 @@ pub(crate) struct Place<T>(*mut T);
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub(crate) struct In<T>(*const T);
-
-/// A structure that begins with its size.
-///
-/// # Safety
-/// All bytes zero is a value of the type, and its first field is a `usize`.
-pub(crate) unsafe trait Versioned: Copy {}
 
 impl<T> Out<T> {
     /// The place, before anything is done that would have to be told there.
@@ -91,24 +84,10 @@ impl<T: Copy> In<T> {
 }
 
 impl<T: Versioned> In<T> {
-    /// The structure, of this version or another: what an earlier one lacks is zero, and what a later one adds must be.
+    /// The structure, of this version or a later one.
     pub(crate) fn sized(self, name: &str) -> Result<T> {
-        let ours = size_of::<T>();
-        let size = In(self.0.cast::<usize>()).get(name)?;
-        if size < ours || size > 1 << 16 {
-            return Err(bad(format!("{name} has size {size}, but {ours} is expected: set it with sizeof")));
-        }
-        let extra = In(self.0.cast::<u8>().wrapping_add(ours)).list(size - ours, name)?;
-        if extra.iter().any(|byte| *byte != 0) {
-            return Err(bad(format!("{name} asks for what version 1 of this library does not have")));
-        }
-        let mut value = MaybeUninit::<T>::zeroed();
-        // SAFETY: the structure has at least `ours` bytes, and any bytes that C stores in its fields are values of them: numbers
-        // and pointers that may be null.
-        unsafe {
-            std::ptr::copy_nonoverlapping(self.0.cast::<u8>(), value.as_mut_ptr().cast(), ours);
-            Ok(value.assume_init())
-        }
+        // SAFETY: the caller's promise that it has as many bytes as it says.
+        unsafe { rma_ch_c::sized(self.0, name) }
     }
 }
 
@@ -120,6 +99,6 @@ impl<T> From<*const T> for In<T> {
 
 /// The text of a C string; `None` for null.
 pub(crate) fn text(pointer: *const c_char) -> Option<String> {
-    // SAFETY: not null, and whoever gave it has promised a string that ends.
-    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
+    // SAFETY: whoever gave it has promised a string that ends.
+    unsafe { rma_ch_c::text_of(pointer) }
 }

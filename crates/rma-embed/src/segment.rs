@@ -1,7 +1,7 @@
 //! A segment that a host in C hands over: filled part by part, checked, and released when nobody uses it any more.
 
 use crate::abi::{Segment, SegmentPart};
-use crate::entry::outside;
+use rma_ch_c::outside;
 use rma_core::host::{SegmentKind, SegmentMember, SegmentRequest, SegmentSet};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;

@@ -1,9 +1,10 @@
 //! Synchronization calls.
 
-use crate::entry::{bad, entry};
+use crate::entry::entry;
 use crate::pointer::{In, Out};
 use crate::under_way::{Call, begun};
 use crate::window::WINDOWS;
+use rma_ch_c::bad;
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::Rank;
 use rma_core::{Error, ErrorClass, Result};

@@ -2,11 +2,12 @@
 
 use crate::abi::{GroupSpec, WindowInfo, WindowSpec as CSpec};
 use crate::engine::ENGINES;
-use crate::entry::{bad, entry};
+use crate::entry::entry;
 use crate::handle::{CREATION, Table, WINDOW};
-use crate::pointer::{In, Out, Versioned, text};
+use crate::pointer::{In, Out, text};
 use crate::under_way::{Call, begun};
 use parking_lot::Mutex;
+use rma_ch_c::{Versioned, bad};
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;

@@ -4,9 +4,10 @@
 
 mod support;
 
+use rma_ch_c::{ChannelTable, ForeignChannel};
 use rma_core::channel::Channel;
 use rma_core::channel::conformance::Fixture;
-use rma_embed::{ChannelTable, ForeignChannel};
+
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;

@@ -49,7 +49,7 @@ fn program(assertion: &str) -> String {
     let mut claim = |left: &str, right: u64| {
         writeln!(text, "{assertion}((uint64_t)({left}) == UINT64_C({right}), \"{left}\");").unwrap();
     };
-    for (name, size) in rma_embed::SIZES {
+    for (name, size) in rma_embed::SIZES.iter().chain(rma_ch_c::SIZES) {
         claim(&format!("sizeof({name})"), *size as u64);
     }
     for op in ReduceOp::ALL {

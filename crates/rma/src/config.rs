@@ -36,6 +36,10 @@ rma_core::variables! {
         channel: Preference = "auto", "RMA_CHANNEL", Choice, (),
             "auto: shared memory within a node and TCP between nodes; a name forces that one everywhere, and packets with it; of several names each pair of ranks uses the first that reaches it",
             "the fastest that works for each pair";
+        /// A shared object that brings a channel.
+        channel_plugin: FilePath = "", "RMA_CHANNEL_PLUGIN", Choice, (),
+            "a shared object with one more channel, made with rma.h, for RMA_CHANNEL to choose; empty: none",
+            "the networks that are built in are enough for most";
         /// Whether window memory of the node is accessed directly.
         direct: bool = true, "RMA_DIRECT", Switch, (),
             "0: window memory of other processes is reached by packets only, but for MPI_Win_allocate_shared",

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::answering;
-use crate::channels::{ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
+use crate::channels::{self, ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
 use crate::config::{Configuration, Listen, RuntimeConfig};
 use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
 use crate::join::{self, Notice, Start};
@@ -71,6 +71,7 @@ pub(crate) fn start(
     given: Option<Arc<dyn Start>>,
 ) -> Result<Started> {
     let mut configuration = Configuration::read(look_up)?;
+    channels::load(&configuration.runtime.channel_plugin)?;
     let start = match given {
         Some(start) => start,
         None => {
@@ -319,7 +320,10 @@ fn out_of_reach(distance: Distance, configuration: &Configuration) -> Error {
     let preference = &configuration.runtime.channel;
     let why = match &missing(preference)[..] {
         [] => "that does not reach so far".to_owned(),
-        names => format!("the program has registered no channel {}", names.join(", ")),
+        names => format!(
+            "neither the program nor RMA_CHANNEL_PLUGIN has registered a channel {}",
+            names.join(", ")
+        ),
     };
     let cause = format!("RMA_CHANNEL is {}, but {among}, and {why}", preference.show());
     Error::new(ErrorClass::Arg, "init", cause)

@@ -128,7 +128,13 @@ fn a_program_brings_a_channel_of_its_own() {
     let (code, _, said) = opened(2, "x_own,tcp", "1");
     assert!(code != Some(0) && said.contains("process 1 would use tcp/tcp"), "{said}");
     let (code, _, said) = opened(2, "x_other", "");
-    assert!(code != Some(0) && said.contains("registered no channel x_other"), "{said}");
+    assert!(code != Some(0) && said.contains("has registered a channel x_other"), "{said}");
+    let run = run(2, "window", &[("RMA_CHANNEL_PLUGIN", "/no/such.so")]);
+    assert!(run.code != Some(0), "{run:?}");
+    assert!(
+        run.stderr.contains("RMA_CHANNEL_PLUGIN names /no/such.so: the plug-in cannot be loaded"),
+        "{run:?}"
+    );
 }
 
 #[test]

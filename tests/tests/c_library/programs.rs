@@ -11,6 +11,8 @@ use rma_tests::c::{Library, Plan, Source, check_missing, run};
 use rma_tests::installed::{has, prefix};
 use rma_tests::job::is_second_pass;
 use rma_tests::paths::{PATHS, SMALLEST};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(50);
@@ -87,6 +89,41 @@ fn tcp() {
 #[test]
 fn nodes_of_two() {
     ours(Plan { filter: |source| !source.needs_one_node, ..plan("nodes of 2", PATHS[4].variables, four) });
+}
+
+/// Over a channel that a shared object brings.
+#[test]
+fn plugin() {
+    if is_second_pass() {
+        return;
+    }
+    let object = prefix().join("libtoy-plugin.so");
+    let from = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-D_GNU_SOURCE", "-shared", "-fPIC", "-O1", "-I"]).arg(prefix().join("include"));
+    compiler
+        .arg("-I")
+        .arg(from("examples/embed-c"))
+        .args(["examples/plugin-c/plugin.c", "examples/embed-c/channel.c"].map(from));
+    assert!(compiler.arg("-o").arg(&object).status().unwrap().success(), "{compiler:?}");
+    let object = object.display().to_string();
+    let variables = [("RMA_CHANNEL_PLUGIN", object.as_str()), ("RMA_CHANNEL", "x_toy")];
+    // Every fourth: what differs is below the C library.
+    let filter: fn(&Source) -> bool = |source| source.name.len() % 4 == 0;
+    ours(Plan { variables: &variables, filter, ..plan("plug-in", &[], four) });
+    let info = |object: &str| {
+        let mut command = Command::new(prefix().join("bin/rma-info"));
+        let output = command.arg("--channels").env("RMA_CHANNEL_PLUGIN", object).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.success(), text(output.stdout), text(output.stderr))
+    };
+    let (is_good, said, _) = info(&object);
+    assert!(is_good && said.contains("x_toy") && said.contains("Unix sockets of the kernel"), "{said}");
+    let (is_good, _, said) = info("/no/such.so");
+    assert!(
+        !is_good && said.contains("RMA_CHANNEL_PLUGIN names /no/such.so: the plug-in cannot be loaded"),
+        "{said}"
+    );
 }
 
 /// Everything at its smallest, in packets.

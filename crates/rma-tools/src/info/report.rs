@@ -1,6 +1,6 @@
 //! What there is to tell, as plain data.
 
-use rma::channels::{Distance, Plan, kinds};
+use rma::channels::{Distance, Plan, kinds, load};
 use rma::config::Configuration;
 use rma_core::config::Setting;
 use serde_json::{Value, json};
@@ -46,6 +46,9 @@ impl Report {
         let right = |name: &str| if wrong.iter().any(|(bad, _)| *bad == name) { None } else { look_up(name) };
         // What is left is right: each value was read above.
         let configuration = Configuration::read(&right).unwrap_or_default();
+        let mut errors: Vec<_> = wrong.iter().map(|(_, error)| error.cause().to_owned()).collect();
+        errors
+            .extend(load(&configuration.runtime.channel_plugin).err().map(|error| error.cause().to_owned()));
         let channels = kinds().into_iter().map(|kind| ChannelReport {
             name: kind.name(),
             text: kind.text(),
@@ -56,7 +59,7 @@ impl Report {
             channels: channels.collect(),
             plan: Plan::choose(&configuration.runtime.channel, &right),
             settings: configuration.settings(),
-            errors: wrong.iter().map(|(_, error)| error.cause().to_owned()).collect(),
+            errors,
             warnings: configuration.warnings(names),
         }
     }

@@ -126,6 +126,6 @@ impl fmt::Debug for Opening<'_> {
 }
 
 /// Under this key a rank publishes where it is reached.
-fn key(scope: &str) -> String {
+pub(super) fn key(scope: &str) -> String {
     format!("rma-{scope}")
 }

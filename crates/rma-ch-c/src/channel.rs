@@ -5,8 +5,7 @@
 
 use crate::abi::{Area, ChannelTable, Usage as CUsage, Waker};
 use crate::area::Loan;
-use crate::entry::{bad, outside};
-use crate::pointer::text;
+use crate::foreign::{bad, outside, text};
 use crate::sink::{Books, Poll, failure_kind};
 use parking_lot::Mutex;
 use rma_core::Result as CoreResult;
@@ -18,6 +17,7 @@ use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
 use rma_core::mem::WriteSpan;
 use rma_core::poller::{Registrar, WakeHandle};
+use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::io;
@@ -38,6 +38,8 @@ pub struct ForeignChannel {
     waker: Option<Box<Bell>>,
     /// Whether the channel is this value's to destroy.
     is_owner: Arc<AtomicBool>,
+    /// Dropped behind the channel's end.
+    _kept: Option<Box<dyn Any + Send>>,
 }
 
 /// The table, with the functions that cannot be missing.
@@ -76,29 +78,33 @@ impl ForeignChannel {
     /// # Safety
     /// The functions keep the contract of channels as `rma.h` puts it, with this context; above all clause C4.
     pub unsafe fn new(table: &ChannelTable, context: *mut c_void) -> CoreResult<Self> {
-        let name = text(table.name).filter(|name| !name.is_empty());
-        let name = interned(&name.ok_or_else(|| bad("the channel's name is null or empty"))?);
-        let ChannelTable { max_packet, bulk_from, .. } = *table;
-        if !(MIN_PACKET..=1 << 30).contains(&max_packet) {
-            return Err(bad(format!(
-                "the channel's max_packet is {max_packet}, but {MIN_PACKET} to 2^30 are possible"
-            )));
-        }
-        if bulk_from > max_packet {
-            return Err(bad(format!(
-                "the channel's bulk_from is {bulk_from}, over max_packet, {max_packet}"
-            )));
-        }
         Ok(Self {
+            capabilities: capabilities(table)?,
             table: Required::of(table)?,
             context,
-            capabilities: Capabilities { name, max_packet, bulk_from },
             books: Books::default(),
             reserved: None,
             doomed: Vec::new(),
             waker: None,
             is_owner: Arc::default(),
+            _kept: None,
         })
+    }
+
+    /// Whether [`ForeignChannel::new`] takes this table; its name and sizes.
+    ///
+    /// # Errors
+    /// As [`ForeignChannel::new`].
+    pub fn inspect(table: &ChannelTable) -> CoreResult<Capabilities> {
+        Required::of(table)?;
+        capabilities(table)
+    }
+
+    /// Keeps what the functions use until the channel is destroyed.
+    #[must_use]
+    pub(crate) fn keeping(mut self, kept: Box<dyn Any + Send>) -> Self {
+        self._kept = Some(kept);
+        self
     }
 
     /// Whether the channel is to be destroyed at the end: not before this is set.
@@ -297,8 +303,23 @@ unsafe extern "C" fn ring(waker: *const Waker) {
     unsafe { &*waker.cast::<Bell>() }.handle.wake();
 }
 
+fn capabilities(table: &ChannelTable) -> CoreResult<Capabilities> {
+    let name = text(table.name).filter(|name| !name.is_empty());
+    let name = interned(&name.ok_or_else(|| bad("the channel's name is null or empty"))?);
+    let ChannelTable { max_packet, bulk_from, .. } = *table;
+    if !(MIN_PACKET..=1 << 30).contains(&max_packet) {
+        return Err(bad(format!(
+            "the channel's max_packet is {max_packet}, but {MIN_PACKET} to 2^30 are possible"
+        )));
+    }
+    if bulk_from > max_packet {
+        return Err(bad(format!("the channel's bulk_from is {bulk_from}, over max_packet, {max_packet}")));
+    }
+    Ok(Capabilities { name, max_packet, bulk_from })
+}
+
 /// The name as long as the process lives; each name once.
-fn interned(name: &str) -> &'static str {
+pub(crate) fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock();
     if let Some(known) = names.iter().find(|known| **known == name) {

@@ -5,7 +5,7 @@
 
 use crate::abi;
 use crate::area::Loan;
-use crate::pointer::text;
+use crate::foreign::text;
 use rma_core::channel::{Budget, BulkToken, Delivery, Failure, FailureKind, Lane, Placement, Sink};
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
