@@ -105,6 +105,22 @@ fn who_never_entered_is_named_with_what_it_does_instead() {
     );
 }
 
+/// What a process does is seen by the proxy of its host.
+#[test]
+fn ranks_of_other_hosts_are_told_of_in_the_same_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let agent = directory.path().join("agent");
+    std::fs::write(&agent, "shift\nexec \"$@\"\n").unwrap();
+    let agent = format!("sh {}", agent.display());
+    let options = ["--timeout", "3", "--launch-agent", &agent, "--hosts", "localhost:2,a:2"];
+    let cases = [("fence-compute", "has computed outside MPI for "), ("fence-stop", "is stopped (SIGSTOP)")];
+    each(&cases, |(kind, does)| {
+        let run = run("4", &options, kind, &[("RMA_TCP_LISTEN", "127.0.0.1")]);
+        assert_eq!(run.code, Some(124), "{kind}: {}", run.stderr);
+        assert_says(&run, &format!("that ranks 0-2 are in: it {does}"));
+    });
+}
+
 #[test]
 fn equal_ranks_of_a_larger_job_share_their_line() {
     each(&[MAPPED, TCP], |variables| {

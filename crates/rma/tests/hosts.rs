@@ -260,6 +260,52 @@ fn a_dry_run_says_where_ranks_go_and_starts_nothing() {
     assert_eq!(run.code, Some(2), "{run:?}");
 }
 
+/// As PBS has it: the file names a node for each rank, and the job's script runs on the first one.
+#[test]
+fn an_allocation_of_pbs_is_where_ranks_run() {
+    let agent = agent();
+    let file = agent.0.path().join("nodes");
+    std::fs::write(&file, "a.cluster\na.cluster\nb.cluster\n").unwrap();
+    let launch_agent = format!("sh {}", agent.0.path().join("agent").to_str().unwrap());
+    let pbs = |words: &[&str]| {
+        let mut command = rmarun(["--launch-agent", &launch_agent].iter().chain(words));
+        command.env("PBS_NODEFILE", &file).env("PBS_JOBID", "7.server").env("PBS_ENVIRONMENT", "PBS_BATCH");
+        Running::start(command).finish()
+    };
+    let run = pbs(&["--dry-run", "true"]);
+    assert_eq!(run.text(), "rank 0: a.cluster\nrank 1: a.cluster\nrank 2: b.cluster\n");
+    let run = pbs(&[RANK, "exchange"]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let expected: Vec<_> =
+        (0..3).map(|rank| format!("rank {rank} of 3, 64 secret digits, (vector,(0,1,2),(1,1,1))")).collect();
+    assert_eq!(run.sorted_lines(), expected);
+    // Whoever names hosts means them.
+    let run = pbs(&["--hosts", "c", "--dry-run", "-n", "1", "true"]);
+    assert_eq!(run.text(), "rank 0: c\n");
+    std::fs::remove_file(&file).unwrap();
+    let run = pbs(&["true"]);
+    assert!(run.code == Some(2) && run.stderr.contains("PBS_NODEFILE: "), "{run:?}");
+}
+
+/// Ranks of one host do not see files that ranks of another write: here, since those have another directory.
+#[test]
+fn parts_of_a_trace_that_stay_on_their_hosts_are_told_of() {
+    let agent = agent();
+    let traced = |script: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.json");
+        let mut command = agent.command("localhost,a", &["sh", "-c", script, WORLD, "window"]);
+        command.current_dir(folder.path()).env("RMA_TRACE", &file).env("RMA_TCP_LISTEN", "127.0.0.1");
+        let run = Running::start(command).finish();
+        (run, file.exists())
+    };
+    let (run, is_there) = traced("exec $0 \"$@\"");
+    assert_eq!((run.code, run.stderr.as_str(), is_there), (Some(0), "", true), "{run:?}");
+    let (run, is_there) = traced("mkdir -p $PMI_RANK; RMA_TRACE=$PWD/${PMI_RANK#0}/t.json exec $0 \"$@\"");
+    assert!(run.code == Some(0) && is_there, "{run:?}");
+    assert!(run.stderr.starts_with("rmarun: RMA_TRACE: what rank 1 on a wrote is there, in "), "{run:?}");
+}
+
 #[test]
 fn ranks_are_bound_to_cores_before_they_start() {
     let script = "grep Cpus_allowed_list /proc/self/status | cut -f2";

@@ -9,12 +9,13 @@
 
 use super::options::{BindTo, Program};
 use super::rank::Source;
+use super::waits::processes::Process as Activity;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 /// Of these frames; both sides must have the same.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// Longest frame: a start carries an environment, which systems limit to a few MiB.
 const FRAME_MAX: usize = 16 << 20;
 /// Bytes of what is no frame that an error shows.
@@ -43,6 +44,8 @@ pub(super) enum Frame {
     Signal(u32),
     /// The launcher says nothing until it says something: it is stopped.
     Silent,
+    /// It wants to know what the ranks' processes do.
+    Look,
 
     // From the proxy.
     /// The proxy is there; the first.
@@ -67,6 +70,8 @@ pub(super) enum Frame {
     InputTook(u32),
     /// Rank 0 has closed its input.
     InputClosed,
+    /// What a rank's process does.
+    Seen { rank: u32, activity: Activity },
 }
 
 /// What a proxy has to start.
@@ -153,6 +158,8 @@ impl Frame {
             Self::Exited { rank, status } => fields.kind(17).number(*rank).number(*status),
             Self::InputTook(bytes) => fields.kind(18).number(*bytes),
             Self::InputClosed => fields.kind(19),
+            Self::Look => fields.kind(20),
+            Self::Seen { rank, activity } => fields.kind(21).number(*rank).number(activity.number()),
         };
         let length = (to.len() - at - 4) as u32;
         to[at..at + 4].copy_from_slice(&length.to_le_bytes());
@@ -189,6 +196,8 @@ impl Frame {
             17 => Self::Exited { rank: from.number()?, status: from.number()? },
             18 => Self::InputTook(from.number()?),
             19 => Self::InputClosed,
+            20 => Self::Look,
+            21 => Self::Seen { rank: from.number()?, activity: Activity::of_number(from.number()?)? },
             _ => return None,
         };
         from.0.is_empty().then_some(frame)
@@ -360,6 +369,8 @@ mod tests {
             Frame::Exited { rank, status: 9 },
             Frame::InputTook(4),
             Frame::InputClosed,
+            Frame::Look,
+            Frame::Seen { rank, activity: Activity::Stopped },
         ]
     }
 

@@ -21,7 +21,6 @@ use super::waits::report::{Reason, Reports};
 use crate::config::Configuration;
 use crate::descriptors::raise_limit;
 use crate::pmi::{Answers, Event, JOB_PREFIX, LineError, ON_FAILURE_KEY, SECRET_KEY, Secret, Server};
-use crate::trace::gather_rest;
 
 use mio::{Events, Poll, Token};
 use rustix::process::{Pid, Signal};
@@ -29,7 +28,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 const SIGNALS: Token = Token(0);
 pub(super) const STDIN: Token = Token(1);
@@ -78,6 +77,8 @@ pub(super) struct Job {
     pub(super) output_is_lost: bool,
     pub(super) exit_code: u8,
     pub(super) reports: Reports,
+    /// When the job began, as files have it.
+    pub(super) began: SystemTime,
 }
 
 /// The program `rmarun`: runs the job that the command line describes and answers its exit status.
@@ -147,6 +148,7 @@ impl Job {
         let server = server(&options, &plan)?;
         let ends_at = options.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let mut job = Self {
+            began: SystemTime::now(),
             options,
             plan,
             poll,
@@ -432,16 +434,6 @@ impl Job {
         self.stderr.flush_all();
         // Its own loss can be told by the status only.
         self.has_lost_output();
-    }
-
-    /// Puts together what is left of a trace when ranks have not ended in order.
-    fn gather_trace(&mut self) {
-        let path = std::env::var_os("RMA_TRACE").filter(|path| !path.is_empty());
-        if let Some(path) = path
-            && let Err(error) = gather_rest(path.as_ref(), self.options.ranks())
-        {
-            self.stderr.say(&format!("RMA_TRACE: {}: {error}", path.to_string_lossy()));
-        }
     }
 }
 

@@ -28,6 +28,7 @@ mod starting;
 mod stdin;
 mod stragglers;
 mod telling;
+mod traces;
 mod waits;
 mod ward;
 

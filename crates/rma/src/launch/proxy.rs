@@ -13,6 +13,7 @@ use super::output::copy_of;
 use super::rank::{Source, TURN};
 use super::remote::BEATS;
 use super::stragglers::{self, Mark};
+use super::waits::processes::Process as Activity;
 use super::ward::{Input, Ward};
 use crate::descriptors::raise_limit;
 
@@ -335,6 +336,12 @@ impl Proxy {
                 self.ready.extend(self.stalled.drain(..));
             }
             Frame::Signal(number) => self.signal(number),
+            Frame::Look => {
+                for ward in &self.wards {
+                    let (rank, activity) = (ward.number(), Activity::of(ward.pid()));
+                    outbox.send(&Frame::Seen { rank, activity });
+                }
+            }
             Frame::Input(bytes) => {
                 if let Some(input) = &mut self.input {
                     input.push(&bytes);

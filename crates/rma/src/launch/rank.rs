@@ -59,7 +59,7 @@ enum Process {
     /// A child of this process.
     Here { child: Child, pidfd: OwnedFd },
     /// On a host of this name.
-    There { host: Rc<str>, pid: Option<u32>, status: Option<ExitStatus> },
+    There { host: Rc<str>, pid: Option<u32>, status: Option<ExitStatus>, activity: Activity },
 }
 
 /// The launcher's end of a PMI connection.
@@ -120,7 +120,7 @@ impl Rank {
 
     /// A rank of another host, whose proxy `outbox` leads to.
     pub(super) fn far(number: u32, host: Rc<str>, outbox: &Outbox, lines: impl Fn() -> Lines) -> Self {
-        let process = Process::There { host, pid: None, status: None };
+        let process = Process::There { host, pid: None, status: None, activity: Activity::Unknown };
         let pipe = |source| Pipe::There(FarPipe::new(number, source, outbox.clone()));
         let talk = Talk::There(FarTalk::new(number, outbox.clone()));
         Self::with(number, process, talk, [pipe(Source::Stdout), pipe(Source::Stderr)], lines)
@@ -151,11 +151,18 @@ impl Rank {
         }
     }
 
-    /// What the process does, as far as it can be seen from this host.
+    /// What the process does; on another host, what was seen there last.
     pub(super) fn activity(&self) -> Activity {
         match &self.process {
             Process::Here { child, .. } => Activity::of(child.id()),
-            Process::There { .. } => Activity::Unknown,
+            Process::There { activity, .. } => *activity,
+        }
+    }
+
+    /// What the process does on its host.
+    pub(super) fn is_seen(&mut self, seen: Activity) {
+        if let Process::There { activity, .. } = &mut self.process {
+            *activity = seen;
         }
     }
 

@@ -98,6 +98,12 @@ impl Remote {
         self.outbox.send(frame);
     }
 
+    /// Its ranks but for these, in words.
+    pub(super) fn without(&self, ranks: &[u32]) -> Option<String> {
+        let rest: Vec<_> = self.ranks.iter().copied().filter(|own| !ranks.contains(&(*own as u32))).collect();
+        (!rest.is_empty()).then(|| format!("{} on {}", list(&rest), self.name))
+    }
+
     /// The agent's process, while the host is not lost.
     pub(super) fn agent(&self) -> Option<Pid> {
         self.stdout.as_ref().map(|_| self.pid())
@@ -216,7 +222,8 @@ impl Job {
             | Frame::Deaf { rank }
             | Frame::Output { rank, .. }
             | Frame::OutputEnd { rank, .. }
-            | Frame::Exited { rank, .. } => rank as usize,
+            | Frame::Exited { rank, .. }
+            | Frame::Seen { rank, .. } => rank as usize,
             _ => 0,
         };
         let is_of_rank =
@@ -237,6 +244,7 @@ impl Job {
             }
             Frame::InputClosed => self.stdin = None,
             Frame::Started { pid, .. } => self.ranks[rank].has_started(pid),
+            Frame::Seen { activity, .. } => self.ranks[rank].is_seen(activity),
             Frame::Said { bytes, .. } => {
                 self.ranks[rank].hear(&bytes);
                 self.serve_pmi(rank);

@@ -1,6 +1,7 @@
 //! The launcher asks its ranks what they wait for, and tells.
 
 use super::ending::State;
+use super::frames::Frame;
 use super::job::Job;
 use super::options::OnDeadlock;
 use super::waits::graph::{Part, Seen};
@@ -52,6 +53,8 @@ impl Job {
     }
 
     fn ask_ranks(&mut self, number: u64) {
+        // The hosts look before their ranks answer.
+        self.remotes.iter().for_each(|remote| remote.send(&Frame::Look));
         let questions = self.server.ask_for_report(number);
         let is_stopped = |rank: u32| self.ranks[rank as usize].activity() == Process::Stopped;
         // Who is stopped is asked as well, and not waited for.

@@ -31,31 +31,32 @@ pub(super) fn gather_all(path: &Path, size: u32, job: &str) -> io::Result<()> {
     }
     // Whoever had the claim before may have gathered all, and given it back.
     let gathered = match paths.iter().all(|path| path.exists()) {
-        true => gather(path, paths, Some(job)),
+        true => gather(path, paths, Some(job)).map(drop),
         false => Ok(()),
     };
     fs::remove_file(&claim)?;
     gathered
 }
 
-/// After a job: makes one file of what ranks have left, which have not all ended their part. For the launcher.
+/// After a job: makes one file of what ranks have left, which have not all ended their part; answers whose it was. For the
+/// launcher.
 ///
 /// # Errors
 /// When a file cannot be read or written.
 #[cfg(feature = "launcher")]
-pub(crate) fn gather_rest(path: &Path, size: u32) -> io::Result<()> {
+pub(crate) fn gather_rest(path: &Path, size: u32) -> io::Result<Vec<u32>> {
     let either = |rank| [done_path(path, rank), super::recorder::part_path(path, rank)];
     let paths: Vec<_> = (0..size).flat_map(either).filter(|path| path.exists()).collect();
     if paths.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     // A rank that was killed while it gathered has left its claim.
     let _ = fs::remove_file(beside(path, ".claim"));
     gather(path, paths, None)
 }
 
-/// Makes one file of these, which are of one job (the newest, where none is named), and removes them.
-fn gather(path: &Path, paths: Vec<PathBuf>, job: Option<&str>) -> io::Result<()> {
+/// Makes one file of these, which are of one job (the newest, where none is named), and removes them; answers whose they were.
+fn gather(path: &Path, paths: Vec<PathBuf>, job: Option<&str>) -> io::Result<Vec<u32>> {
     let mut sources = Vec::new();
     for path in paths {
         // One without a whole head has nothing else either.
@@ -64,7 +65,7 @@ fn gather(path: &Path, paths: Vec<PathBuf>, job: Option<&str>) -> io::Result<()>
         }
     }
     let newest = sources.iter().max_by_key(|source| source.head.t).map(|source| source.head.job.clone());
-    let Some(job) = job.map(str::to_owned).or(newest) else { return Ok(()) };
+    let Some(job) = job.map(str::to_owned).or(newest) else { return Ok(Vec::new()) };
     sources.retain(|source| source.head.job == job);
     let offsets = offsets(&sources)?;
     let zero = sources.iter().zip(&offsets).map(|(source, offset)| i128::from(source.head.t) + offset).min();
@@ -77,7 +78,8 @@ fn gather(path: &Path, paths: Vec<PathBuf>, job: Option<&str>) -> io::Result<()>
     }
     timeline.end()?;
     fs::rename(&unfinished, path)?;
-    sources.iter().try_for_each(|source| fs::remove_file(&source.path))
+    sources.iter().try_for_each(|source| fs::remove_file(&source.path))?;
+    Ok(sources.iter().map(|source| source.head.rank).collect())
 }
 
 /// What is to be added to the times of each source.

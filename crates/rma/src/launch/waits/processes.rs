@@ -14,6 +14,18 @@ pub(in super::super) enum Process {
 }
 
 impl Process {
+    const ALL: [Self; 4] = [Self::Runs, Self::Sleeps, Self::Stopped, Self::Unknown];
+
+    /// As a number, which other hosts understand.
+    pub(in super::super) fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The inverse of [`Process::number`].
+    pub(in super::super) fn of_number(number: u32) -> Option<Self> {
+        Self::ALL.get(number as usize).copied()
+    }
+
     /// What a process does now: its first thread.
     pub(in super::super) fn of(pid: u32) -> Self {
         Self::read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default())
@@ -46,5 +58,7 @@ mod tests {
             assert_eq!(Process::read(stat), process, "{stat}");
         }
         assert_ne!(Process::of(std::process::id()), Process::Stopped);
+        assert!(Process::ALL.iter().all(|one| Process::of_number(one.number()) == Some(*one)));
+        assert_eq!(Process::of_number(4), None);
     }
 }
