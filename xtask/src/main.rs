@@ -5,6 +5,7 @@
 mod abi;
 mod bench;
 mod callgrind;
+mod cluster;
 mod install;
 mod kills;
 mod run;
@@ -40,6 +41,7 @@ enum Command {
     Tidy(tidy::Args),
     Bench(bench::Args),
     Callgrind(callgrind::Args),
+    Cluster(cluster::Args),
     Install(install::Args),
     Uninstall(install::UninstallArgs),
     Kills(kills::Args),
@@ -53,7 +55,19 @@ type Outcome = Result<ExitCode, String>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome = Workspace::find().and_then(|workspace| match cli.command {
+    let outcome = match cli.command {
+        // Started on each machine and for each host, so at once.
+        Command::Cluster(args) if args.is_shell() => cluster::stand_in(&args),
+        command => run(command),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("cargo xtask: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(command: Command) -> Outcome {
+    Workspace::find().and_then(|workspace| match command {
         Command::Abi(args) => abi::run(&workspace, &args),
         Command::Run(args) => run::run(&workspace, &args),
         Command::Seeds(args) => seeds::run(&workspace, &args),
@@ -61,15 +75,12 @@ fn main() -> ExitCode {
         Command::Tidy(args) => tidy::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Callgrind(args) => callgrind::run(&workspace, &args),
+        Command::Cluster(args) => cluster::run(&workspace, &args),
         Command::Install(args) => install::run(&workspace, &args),
         Command::Uninstall(args) => install::uninstall(&args),
         Command::Kills(args) => kills::run(&workspace, &args),
         Command::Scale(args) => scale::run(&workspace, &args),
         Command::Fuzz(args) => sanitize::fuzz(&workspace, &args),
         Command::Asan(args) => sanitize::asan(&workspace, &args),
-    });
-    outcome.unwrap_or_else(|error| {
-        eprintln!("cargo xtask: {error}");
-        ExitCode::FAILURE
     })
 }

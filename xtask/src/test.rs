@@ -105,6 +105,11 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     let mut install = xtask("install");
     install.arg("--dev").arg("--prefix").arg(workspace.target().join("prefix"));
     stages.push(Stage { is_needed: true, ..stage("install", 240, install) });
+    if args.name.is_none() {
+        let mut cluster = xtask("cluster");
+        cluster.args(["--quick", "--built"]);
+        stages.push(stage("cluster", 150, cluster));
+    }
     stages.push(stage("tests", 1200, cargo("test", &["--workspace", "--no-fail-fast"])));
     if args.quick {
         return stages;
@@ -182,11 +187,20 @@ mod tests {
     #[test]
     fn a_name_or_quick_leaves_stages_out() {
         let all = names(false, None);
-        let expected =
-            ["format", "tidy", "lints", "build", "abi", "install", "tests", "tests, smallest sizes"];
-        assert_eq!(all[..8], expected);
-        assert_eq!(names(true, None), all[..7]);
-        assert_eq!(names(false, Some("x")), [all[3], all[5], all[6], all[7]]);
+        let expected = [
+            "format",
+            "tidy",
+            "lints",
+            "build",
+            "abi",
+            "install",
+            "cluster",
+            "tests",
+            "tests, smallest sizes",
+        ];
+        assert_eq!(all[..9], expected);
+        assert_eq!(names(true, None), all[..8]);
+        assert_eq!(names(false, Some("x")), [all[3], all[5], all[7], all[8]]);
     }
 
     #[test]

@@ -99,15 +99,19 @@ fn play_all(options: &Options<'_>) -> Result<(), String> {
     let threads = options.number("--threads", 1)? as u32;
     let is_one_node = options.number("--one-node", 1)? == 1;
     let world = World::init().map_err(|error| error.to_string())?;
+    let mut steps = 0;
     for seed in first..first + count {
         let plan = Plan::for_job(seed, world.size(), threads, is_one_node);
-        if let Err(cause) = play(&world, &plan) {
-            eprintln!("rank {}, seed {seed}: {cause}\n{}", world.rank(), plan.program);
-            world.abort(1);
+        match play(&world, &plan) {
+            Ok(made) => steps += made,
+            Err(cause) => {
+                eprintln!("rank {}, seed {seed}: {cause}\n{}", world.rank(), plan.program);
+                world.abort(1);
+            }
         }
     }
     if world.rank() == 0 {
-        println!("{count} programs");
+        println!("{count} programs, {steps} steps");
     }
     world.finalize().map_err(|error| error.to_string())
 }

@@ -109,14 +109,16 @@ impl Ground for Job<'_> {
 
 /// Plays this process's part of a plan's program, which is one for as many ranks as the job has.
 ///
+/// Answers how many steps that has.
+///
 /// # Errors
 /// What is wrong.
-pub fn play(world: &World, plan: &Plan) -> Result<(), String> {
+pub fn play(world: &World, plan: &Plan) -> Result<u64, String> {
     std::panic::catch_unwind(AssertUnwindSafe(|| play_out(world, plan)))
         .unwrap_or_else(|panic| Err(text(&*panic)))
 }
 
-fn play_out(world: &World, plan: &Plan) -> Result<(), String> {
+fn play_out(world: &World, plan: &Plan) -> Result<u64, String> {
     let program = Arc::new(plan.program.clone());
     assert_eq!(program.ranks, world.size(), "the program is for another number of ranks");
     let compiled = Arc::new(compile(&program));
@@ -156,7 +158,8 @@ fn play_out(world: &World, plan: &Plan) -> Result<(), String> {
             }
         }
     }
-    judge(world, &player.log, &player.cells, &compiled.counts).map_err(|error| error.to_string())?
+    judge(world, &player.log, &player.cells, &compiled.counts).map_err(|error| error.to_string())??;
+    Ok(compiled.steps.iter().map(|steps| steps.len() as u64).sum::<u64>())
 }
 
 /// Sends everything to rank 0, which judges it.

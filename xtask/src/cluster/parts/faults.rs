@@ -1,0 +1,100 @@
+//! What is gone in the middle of a job: a rank, the launcher, a machine's cable. Everything ends, and says which rank.
+
+use super::random::words;
+use crate::cluster::bed::Bed;
+use crate::cluster::job::{Ended, tail};
+use crate::cluster::launcher::{Arrangement, Job, Launcher};
+use crate::cluster::report::Report;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a job works before something happens to it.
+const WORKS: Duration = Duration::from_millis(1500);
+/// How long another host may be silent, and a connection may hang: the least there is.
+const SILENCE: [(&str, &str); 2] = [("RMA_HOST_TIMEOUT", "2"), ("RMA_TCP_KEEPALIVE", "2")];
+
+pub(super) fn run(bed: &mut Bed, report: &mut Report) {
+    for channel in bed.channels.clone() {
+        for (what, fault) in [("a rank is killed", Fault::Rank), ("a cable is pulled", Fault::Cable)] {
+            for launcher in [Launcher::Rmarun, Launcher::Hydra].into_iter().filter(|one| one.is_there()) {
+                if bed.args.quick && (launcher == Launcher::Hydra || (channel, fault) == ("ofi", Fault::Rank))
+                {
+                    continue;
+                }
+                report.row(&format!("{what}, {}, {channel}", launcher.text()), || {
+                    suffer(bed, launcher, channel, fault)
+                });
+            }
+        }
+    }
+    report.row("the launcher is killed, tcp", || suffer(bed, Launcher::Rmarun, "tcp", Fault::Launcher));
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Rank,
+    Cable,
+    Launcher,
+}
+
+/// A job that would work for minutes: three machines, the last of which has rank 2 alone.
+fn suffer(bed: &Bed, launcher: Launcher, channel: &str, fault: Fault) -> Result<String, String> {
+    let preference = format!("shm,{channel}");
+    let mut variables = vec![("RMA_CHANNEL", preference.as_str())];
+    variables.extend(SILENCE);
+    let job = bed.job((3, Arrangement::Turns), 3, &variables, words(bed, (0, 1_000_000), 1));
+    let mut at = Instant::now();
+    let mut done = Ok(());
+    let ended = bed.run_while(launcher, &job, |pid| {
+        sleep(WORKS);
+        done = match fault {
+            Fault::Rank => kill_rank(2),
+            Fault::Cable => bed.machines.plug(2, false),
+            Fault::Launcher => kill(pid),
+        };
+        at = Instant::now();
+    });
+    let took = at.elapsed();
+    if fault == Fault::Cable {
+        bed.machines.plug(2, true)?;
+    }
+    done?;
+    check(&job, fault, &ended?)?;
+    Ok(format!("ends after {:.1} s", took.as_secs_f32()))
+}
+
+fn check(job: &Job<'_>, fault: Fault, ended: &Ended) -> Result<(), String> {
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    let names = ["rank 2", "process 2", "ranks 2"].iter().any(|words| said.contains(words));
+    let is_good = match fault {
+        Fault::Launcher => true,
+        Fault::Rank | Fault::Cable => ended.code != Some(0) && names,
+    };
+    let late = ended.took >= job.limit;
+    match is_good && !late {
+        true => Ok(()),
+        false => Err(format!("it ended with {:?} after {:?}\n{}", ended.code, ended.took, tail(&said))),
+    }
+}
+
+/// Kills the process of that rank, which says so in its environment.
+fn kill_rank(rank: u32) -> Result<(), String> {
+    let marks = [format!("PMI_RANK={rank}"), format!("PMIX_RANK={rank}")];
+    for entry in std::fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        let is_program = String::from_utf8_lossy(&read("cmdline")).contains("rma-test-seeds\0play");
+        let environment = read("environ");
+        let mut variables = environment.split(|byte| *byte == 0);
+        if is_program && variables.any(|variable| marks.iter().any(|mark| mark.as_bytes() == variable)) {
+            return kill(pid);
+        }
+    }
+    Err(format!("no process is rank {rank}"))
+}
+
+fn kill(pid: u32) -> Result<(), String> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or("no process")?;
+    kill_process(pid, Signal::KILL).map_err(|error| error.to_string())
+}
