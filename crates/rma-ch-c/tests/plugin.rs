@@ -36,10 +36,10 @@ fn example() -> &'static Plugin {
     })
 }
 
-/// Addresses of one job.
-struct Board(Arc<Mutex<Vec<Option<String>>>>, Peer);
+/// Where the processes of one job leave their addresses.
+struct Addresses(Arc<Mutex<Vec<Option<String>>>>, Peer);
 
-impl Meeting for Board {
+impl Meeting for Addresses {
     fn publish(&self, address: &str) -> Result<(), String> {
         self.0.lock().unwrap()[self.1.0 as usize] = Some(address.to_owned());
         Ok(())
@@ -54,9 +54,9 @@ struct Example;
 
 impl Fixture for Example {
     fn channels(&mut self, count: u32) -> Vec<Box<dyn Channel>> {
-        let board = Arc::new(Mutex::new(vec![None; count as usize]));
+        let addresses = Arc::new(Mutex::new(vec![None; count as usize]));
         let open = |me: u32| {
-            let meeting = Box::new(Board(Arc::clone(&board), Peer(me)));
+            let meeting = Box::new(Addresses(Arc::clone(&addresses), Peer(me)));
             example().open((Peer(me), count), ("suite", [7; 32]), "127.0.0.1", meeting).unwrap()
         };
         (0..count).map(open).collect()
@@ -137,8 +137,8 @@ fn what_an_object_answers_to_open_is_told() {
     let (from, to) = (directory.path().join("made.c"), directory.path().join("made.so"));
     std::fs::write(&from, made("", "")).unwrap();
     compile(&[], &[from], &to);
-    let board = Board(Arc::new(Mutex::new(vec![None; 2])), Peer(0));
-    let opened = Plugin::load(&to).unwrap().open((Peer(0), 2), ("job", [0; 32]), "::1", Box::new(board));
+    let addresses = Addresses(Arc::new(Mutex::new(vec![None; 2])), Peer(0));
+    let opened = Plugin::load(&to).unwrap().open((Peer(0), 2), ("job", [0; 32]), "::1", Box::new(addresses));
     let error = opened.err().unwrap();
     assert!(error.contains("its open answered 16") && error.contains("made.so"), "{error}");
 }

@@ -39,14 +39,14 @@ pub(super) fn run_while(
     limit: Duration,
     work: impl FnOnce(u32),
 ) -> Result<Ended, String> {
-    finish(command, limit, work, strangers_after)
+    finish(command, limit, work, left_after)
 }
 
 fn finish(
     command: &mut Command,
     limit: Duration,
     work: impl FnOnce(u32),
-    strangers_after: impl FnOnce(Duration) -> Vec<String>,
+    left_after: impl FnOnce(Duration) -> Vec<String>,
 ) -> Result<Ended, String> {
     let start = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -72,7 +72,7 @@ fn finish(
         thread::sleep(LOOK);
     }
     let took = start.elapsed();
-    let left = strangers_after(if is_over { Duration::ZERO } else { AFTERMATH });
+    let left = left_after(if is_over { Duration::ZERO } else { AFTERMATH });
     let text = |thread: thread::JoinHandle<String>| thread.join().unwrap_or_default();
     let (stdout, stderr) = (text(stdout), text(stderr));
     let said = || format!("\n{}{}", tail(&stdout), tail(&stderr));
@@ -106,7 +106,7 @@ pub(super) fn settle() {
 static KNOWN: std::sync::Mutex<Vec<i64>> = std::sync::Mutex::new(Vec::new());
 
 /// Waits until no process is left that nobody declared; past the grace time, ends them. Names those that had to be ended.
-fn strangers_after(grace: Duration) -> Vec<String> {
+fn left_after(grace: Duration) -> Vec<String> {
     let known: HashSet<i64> =
         KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter().copied().collect();
     if known.is_empty() {
@@ -114,14 +114,14 @@ fn strangers_after(grace: Duration) -> Vec<String> {
     }
     let (start, mut ended) = (Instant::now(), Vec::new());
     loop {
-        let strangers: Vec<_> = processes().into_iter().filter(|(pid, _)| !known.contains(pid)).collect();
-        if strangers.is_empty() || start.elapsed() > grace + AFTERMATH {
+        let left: Vec<_> = processes().into_iter().filter(|(pid, _)| !known.contains(pid)).collect();
+        if left.is_empty() || start.elapsed() > grace + AFTERMATH {
             ended.sort();
             ended.dedup();
             return ended;
         }
         if start.elapsed() >= grace {
-            for (pid, name) in strangers {
+            for (pid, name) in left {
                 kill(pid);
                 ended.push(format!("{name} ({pid})"));
             }
