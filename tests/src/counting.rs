@@ -1,8 +1,8 @@
 //! A channel wrapper that counts the one-sided packets of a whole world.
 
 use rma_core::channel::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,
-    Usage,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, RemoteMemory, Room,
+    Sink, Source, TransferLimits, Usage,
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
@@ -95,6 +95,14 @@ unsafe impl Channel for Counting {
 
     fn close(&mut self) -> Closing {
         self.inner.close()
+    }
+
+    fn transfers(&self, peer: Peer) -> Option<TransferLimits> {
+        self.inner.transfers(peer)
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.inner.remote_memory()
     }
 
     fn usage(&self) -> Usage {

@@ -35,14 +35,31 @@ impl Pools {
 
 pub(crate) fn simulation(random: &mut Random, ranks_per_node: u64) -> SimConfig {
     let max_packet = random.pick(&[192, 400, 4096]);
-    SimConfig {
+    let sim = SimConfig {
         lane_packets: random.pick(&[1, 2, 16]),
         max_packet,
         bulk_from: random.pick(&[1, 64, 1024]).min(max_packet),
         body_step_bytes: random.pick(&[16, 100, 1 << 20]),
         ranks_per_node,
         ..SimConfig::default()
+    };
+    with_transfers(sim)
+}
+
+/// Offers transfers in a third of the jobs. Their sizes follow from other draws, so that the seeds that are kept draw what they did.
+fn with_transfers(sim: SimConfig) -> SimConfig {
+    if sim.body_step_bytes != 100 {
+        return sim;
     }
+    let transfer_from = if sim.bulk_from == 1024 { 100 } else { sim.bulk_from.min(16) };
+    let transfer_bytes = match sim.lane_packets {
+        // No longer wait than a program of deaths may stand still.
+        1 => 100,
+        2 => 250,
+        _ => 1 << 20,
+    };
+    let transfer_refuses = if sim.max_packet == 400 { 5 } else { 0 };
+    SimConfig { transfers: sim.lane_packets, transfer_from, transfer_bytes, transfer_refuses, ..sim }
 }
 
 pub(crate) fn engine(random: &mut Random, pools: Pools) -> EngineConfig {

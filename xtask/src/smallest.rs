@@ -21,6 +21,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("RMA_LOCK_DIRECTORY", "1"),
     ("RMA_ANNOUNCERS", "1"),
     ("RMA_CREDITS", "1"),
+    ("RMA_REMOTE_KEYS", "1"),
     ("RMA_UNIT_BYTES", "16"),
     ("RMA_SHAPE_ENTRIES", "4"),
     ("RMA_POLL_PACKETS", "1"),
@@ -63,6 +64,8 @@ pub(crate) const LEFT_ALONE: &[&str] = &[
     "RMA_WINDOWS",
     // How fences meet, not how much they hold.
     "RMA_FENCE_PACKETS",
+    // How puts and gets travel, not how much is held.
+    "RMA_TRANSFER_FROM",
     // What is refused, not how much is held.
     "RMA_SIM_TRANSFER_REFUSES",
     // How the ranks lie, not how much they hold.

@@ -61,6 +61,8 @@ counters! {
     mapped_gets, on_mapped_gets, "Gets in mapped memory, likewise.";
     mapped_accumulates, on_mapped_accumulates, "Accumulates, fetches and compare-and-swaps in mapped memory, likewise.";
     mapped_bytes, on_mapped_bytes, "Bytes of all these operations, likewise.";
+    transfers, on_transfers, "Writes and reads of remote memory that channels were given instead of packets.";
+    transferred_bytes, on_transferred_bytes, "Bytes of these.";
     turns_given, on_turns_given, "Turns of the processor that waits and polls have given to other processes.";
 }
 

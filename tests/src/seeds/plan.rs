@@ -158,6 +158,7 @@ impl Plan {
             (plan.sim.max_packet, plan.sim.bulk_from) = (sim.max_packet, sim.bulk_from);
         });
         push(&|plan| plan.sim.body_step_bytes = sim.body_step_bytes);
+        push(&|plan| plan.sim.transfers = sim.transfers);
         push(&|plan| plan.engine.slots = engine.slots);
         push(&|plan| {
             plan.engine.op_pool_window = engine.op_pool_window;

@@ -26,6 +26,7 @@ mod spin;
 mod stepped;
 mod stores_ahead;
 mod streams;
+mod transfers;
 mod typed_calls;
 mod unfinished;
 mod vigil;

@@ -41,11 +41,17 @@ pub enum Bug {
     UncheckedForgotten,
     /// The locks of a lock_all epoch are granted in strict order, although it holds others.
     StrictOrder,
+    /// The packet that ends an epoch overtakes transfers.
+    WordOvertakesTransfers,
+    /// A request is complete when the transfers of its operation have begun.
+    TransferIsDone,
+    /// A transfer begins before the lock is granted.
+    TransferUnlocked,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::UnlockBeforeCompletion,
         Self::ReleaseBeforeReplyIsOut,
         Self::StartWaitsUnchecked,
@@ -57,5 +63,8 @@ impl Bug {
         Self::LateGrants,
         Self::UncheckedForgotten,
         Self::StrictOrder,
+        Self::WordOvertakesTransfers,
+        Self::TransferIsDone,
+        Self::TransferUnlocked,
     ];
 }

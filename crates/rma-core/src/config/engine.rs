@@ -55,6 +55,14 @@ crate::variables! {
         credits: u64 = 64u64, "RMA_CREDITS", Count, 1..=1 << 20,
             "requests with a data reply that one origin may have under way to one target on one window",
             "bounds the replies a target keeps, and covers a round trip at full rate";
+        /// Shortest put or get that is a transfer.
+        transfer_from: u64 = 0u64, "RMA_TRANSFER_FROM", Bytes, 0..=1 << 40,
+            "puts and gets with runs of so many bytes on are written to or read from the target's memory without its code, where the network can; 0 leaves it to the channel, the greatest value turns it off",
+            "each channel knows from where on a transfer costs less than packets";
+        /// Keys of targets.
+        remote_keys: u64 = 1024u64, "RMA_REMOTE_KEYS", Count, 0..=1 << 24,
+            "targets of a window whose memory keys are kept; others are asked for theirs again",
+            "48 bytes for each target in use";
         /// Most ranks of a window that tell each other of their fences by packets.
         fence_packets: u64 = 2u64, "RMA_FENCE_PACKETS", Count, 0..=1024,
             "most ranks of a window that do not all map each other and tell each other of their fences, a packet to each; more meet by the host's barrier",

@@ -134,6 +134,12 @@ impl Issuer<'_> {
         match (self.gate(target), target.pending.head()) {
             (Gate::Closed, _) | (Gate::Lock { is_wanted: false, .. }, None) => Step::Idle,
             (Gate::Lock { kind, .. }, None) => self.issue_lock(key, None, kind),
+            (Gate::Lock { .. }, Some(op))
+                if has(Bug::TransferUnlocked)
+                    && self.window.remote.takes(target.rank, &self.pools.ops[op]) =>
+            {
+                self.issue_transfer(key, op).unwrap_or(Step::Idle)
+            }
             (Gate::Lock { kind, is_wanted }, Some(op)) => {
                 let is_due = self.pools.ops[op].order <= target.push_to
                     || is_wanted
@@ -143,6 +149,12 @@ impl Issuer<'_> {
                 if is_due { self.issue_lock(key, Some(op), kind) } else { Step::Idle }
             }
             (Gate::Open, Some(op)) => {
+                if self.window.remote.is_offered()
+                    && let Some(step) = self.issue_transfer(key, op)
+                {
+                    return step;
+                }
+                let target = &self.pools.targets[key];
                 // A pack with something behind it takes no more stores.
                 let is_due = self.pools.ops[op].order <= target.push_to
                     || (self.pools.ops[op].kind == OpKind::Pack && target.pending.len() > 1)
@@ -233,6 +245,9 @@ impl Issuer<'_> {
         let op = &self.pools.ops[op_key];
         if op.kind.fetches() && target.fetching >= self.config.credits {
             return Step::Idle; // the next reply makes the window dirty again
+        }
+        if target.transfers > 0 && target.pending.len() == 1 && self.holds_word(key) {
+            return Step::Idle; // as the next answer of a transfer does
         }
         if let Some((store, run, data)) = op.run_to_store(longest_short_store(self.config)) {
             let short = ShortStore { store, disp: op.disp, run, data };
@@ -424,7 +439,7 @@ impl Issuer<'_> {
         if target.needs_ack_request() {
             flags = flags.with(RequestFlags::ACK);
         }
-        if target.closing == Closing::Wanted {
+        if target.closing == Closing::Wanted && !self.holds_word(key) {
             flags = flags.with(self.closing_flag());
         }
         if flags == RequestFlags::NONE { Step::Idle } else { self.send_sync(key, flags) }

@@ -13,3 +13,4 @@ pub(crate) mod post;
 pub(crate) mod response;
 pub(crate) mod round;
 pub(crate) mod stream;
+mod transfer;

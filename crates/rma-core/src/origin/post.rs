@@ -60,6 +60,7 @@ pub(crate) fn post(
         pack::begin(state, window, channel, target, op);
     }
     let is_pack = op.kind == OpKind::Pack;
+    let is_transfer = window.remote.takes(rank, op);
     let element = &mut state.pools.targets[target];
     let follows_pack = element.ends_in_pack(&state.pools.ops);
     state.is_pack_full |= is_pack && follows_pack;
@@ -72,7 +73,10 @@ pub(crate) fn post(
     if is_pack {
         pack::note(window, rank, target, key);
     }
-    let may_wait = !is_requested && !is_pack && element.pending.len() <= state.config.piggyback_threshold;
+    let may_wait = !is_requested
+        && !is_pack
+        && !is_transfer
+        && element.pending.len() <= state.config.piggyback_threshold;
     if may_wait {
         element.queue_before_gets(&mut state.pools.ops, key);
     } else {
@@ -168,6 +172,7 @@ impl State {
     /// must be idle.
     pub(crate) fn remove_window(&mut self, windows: &mut Windows, id: WindowId) -> Option<Error> {
         let mut window = windows.remove(id)?;
+        self.withdraw(&mut window);
         free_idle_targets(self, &mut window);
         self.counters.add(&window.all_counters());
         let ops = self.pools.ops.close_share(window.op_share);

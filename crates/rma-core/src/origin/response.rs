@@ -95,7 +95,9 @@ impl Settler<'_> {
         check_grant(self.window, target, response)?;
         match response.kind {
             ResponseKind::Ack => {}
-            ResponseKind::NotPosted | ResponseKind::Over => return Err("error without a note's flag"),
+            ResponseKind::NotPosted | ResponseKind::Over | ResponseKind::Key { .. } => {
+                return Err("error without a note's flag");
+            }
             ResponseKind::Data { to } => {
                 let op = waiting_op(ops, target, to, response, data.len() as u64)?;
                 op.result.write(data);
@@ -144,6 +146,7 @@ impl Settler<'_> {
             ResponseKind::Ack
             | ResponseKind::Data { .. }
             | ResponseKind::Error { to: Some(_), .. }
+            | ResponseKind::Key { .. }
             | ResponseKind::Over => {
                 return Err("note that is not an error");
             }
@@ -271,7 +274,7 @@ fn take_back(window: &mut WindowState, ops: &mut OpPool, target: &mut Target, se
 
 /// Frees the issued operations at the head that wait for nothing any more.
 #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
-fn retire(window: &mut WindowState, ops: &mut OpPool, target: &mut Target) {
+pub(super) fn retire(window: &mut WindowState, ops: &mut OpPool, target: &mut Target) {
     while target.issued.free_first_if(ops, &mut window.op_share, Operation::is_settled) {
         window.pressure = false;
     }

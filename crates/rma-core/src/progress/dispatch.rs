@@ -3,12 +3,14 @@
 //! The sink of every poll. It has no way to the channel, and everything it calls only takes notes (design §4).
 
 use super::protocol::{UPPER_TOKEN, Upper};
-use crate::channel::{BulkToken, Delivery, Failure, Lane, Placement, Sink};
+use crate::channel::{
+    BulkToken, Delivery, Failure, Lane, Placement, RemoteKey, Sink, TransferError, TransferToken,
+};
 use crate::datatype::Scatter;
 use crate::ids::{Peer, WindowId};
 use crate::origin::lost::abandon;
 use crate::origin::response::Settler;
-use crate::state::{BulkOwner, Receiving, State, WindowContext, Windows};
+use crate::state::{BulkOwner, Receiving, RemoteAnswer, State, WindowContext, Windows};
 use crate::sync::parting::push_over;
 use crate::target::{apply, bulk, locks};
 use crate::wire::{
@@ -86,7 +88,7 @@ impl Sink for Dispatch<'_> {
             return self.above().bulk_sent(token);
         }
         match self.state.bulks.try_remove(token.0 as usize) {
-            None => {}
+            None | Some(BulkOwner::Transfer { .. }) => {}
             Some(BulkOwner::Reply { to, memory, .. }) => self.state.replies.on_bulk_sent(to, memory),
             Some(BulkOwner::Operation { window, target, op }) => {
                 let Some(mut context) = self.borrow(window) else { return };
@@ -94,6 +96,14 @@ impl Sink for Dispatch<'_> {
                 context.window.dirty |= context.window.is_closed();
             }
         }
+    }
+
+    fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
+        let owner = self.state.bulks.try_remove(token.0 as usize);
+        let Some(BulkOwner::Transfer { window, target, op }) = owner else { return };
+        let Some(mut context) = self.borrow(window) else { return };
+        settler(&mut context).on_transferred(target, op, outcome);
+        context.window.dirty |= context.window.is_closed();
     }
 
     fn writable(&mut self, _: Peer, _: Lane) {
@@ -237,6 +247,10 @@ impl Dispatch<'_> {
         {
             return self.plain_response(from, &response, data);
         }
+        if let ResponseKind::Key { key, base, size, unit } = response.kind {
+            let answer = RemoteAnswer { key: RemoteKey { key, base }, size, unit };
+            return self.key(from, response.window, answer);
+        }
         let Some(mut context) = self.windows.borrow(self.state, response.window) else {
             // It may be on its way when its origin leaves the window.
             return if self.windows.has_been(response.window) {
@@ -252,6 +266,17 @@ impl Dispatch<'_> {
             return Ok(Delivery::Accepted);
         }
         Ok(settler(&mut context).handle(from, &response, data))
+    }
+
+    /// The key of a target's memory.
+    fn key(&mut self, from: Peer, id: WindowId, answer: RemoteAnswer) -> Result<Delivery, &'static str> {
+        let Some(window) = self.windows.get_mut(id) else {
+            return if self.windows.has_been(id) { Ok(Delivery::Accepted) } else { Err(NO_WINDOW) };
+        };
+        window.counters.on_packets_received(1);
+        let rank = window.shared.group.rank(from).ok_or(OUTSIDE)?;
+        window.remote.on_answer(rank, answer)?;
+        Ok(Delivery::Accepted)
     }
 
     /// A response that changes nothing but a target's element and its operations, on the window where it lies.

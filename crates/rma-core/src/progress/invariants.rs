@@ -35,7 +35,8 @@ impl Core {
             }
         }
         equal("operations", ops, self.state.pools.ops.iter().count() as u64)?;
-        let is_operation = |owner: &BulkOwner| matches!(owner, BulkOwner::Operation { .. });
+        let is_operation =
+            |owner: &BulkOwner| matches!(owner, BulkOwner::Operation { .. } | BulkOwner::Transfer { .. });
         equal(
             "bulk bodies",
             bulks,
@@ -72,7 +73,9 @@ impl Core {
             let is_begun = op.sent > 0 || op.bulks() > 0;
             holds("pending operations in order", op.order > before && op.order > target.issued_to)?;
             holds("only the first pending operation is begun", at == 0 || !is_begun)?;
-            let is_cut = op.kind.streamed_element().is_some() || matches!(op.area(), OpArea::Shape(_));
+            let is_cut = op.kind.streamed_element().is_some()
+                || matches!(op.area(), OpArea::Shape(_))
+                || op.has_transferred();
             holds("what is cut is streamed or irregular", !is_begun || is_cut)?;
             holds("a pending operation waits for no grant", !op.awaits_grant())?;
             holds("a reply was asked for", op.fetches() == 0 || is_begun)?;

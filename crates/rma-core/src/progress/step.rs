@@ -112,6 +112,9 @@ impl Core {
             };
             moved |= replies.send(&mut outbox, bulks, &mut self.windows, &mut release);
         }
+        if !self.state.withdrawn.is_empty() {
+            self.withdraw();
+        }
         moved |= self.send_wake_ups();
         moved | self.upper.advance(&mut *self.channel)
     }
@@ -145,6 +148,16 @@ impl Core {
             moved |= Issuer { window, pools, bulks, channel, by_channel, config }.issue_window();
         }
         moved | sync::settle(window, lost)
+    }
+
+    /// Takes back from the channel what peers are to reach no more.
+    pub(crate) fn withdraw(&mut self) {
+        for (exposure, held) in self.state.withdrawn.drain(..) {
+            if let Some(memory) = self.channel.remote_memory() {
+                memory.withdraw(exposure);
+            }
+            drop(held);
+        }
     }
 
     fn send_wake_ups(&mut self) -> bool {

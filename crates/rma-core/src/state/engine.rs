@@ -1,6 +1,6 @@
 //! The engine's state under its lock: parts with owners of their own, put side by side.
 
-use super::{ByChannel, Incoming, Replies, ReplyBody, Suspicion};
+use super::{ByChannel, Incoming, Replies, ReplyBody, Suspicion, Withdrawn};
 use crate::channel::{Failure, Lane};
 use crate::config::EngineConfig;
 use crate::host::Host;
@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) is_pack_full: bool,
     /// A call has done what other threads of this process may wait for, and no step will tell them.
     pub(crate) told: bool,
+    /// Exposed memory that peers are to reach no more.
+    pub(crate) withdrawn: Withdrawn,
     /// Ranks that have left windows that may be being made here.
     pub(crate) early: Vec<(WindowId, Peer)>,
 }
@@ -59,6 +61,8 @@ pub(crate) type Bulks = Slab<BulkOwner>;
 pub(crate) enum BulkOwner {
     /// An operation of the origin.
     Operation { window: WindowId, target: PoolKey, op: PoolKey },
+    /// An operation of the origin, of which this is no body but a transfer.
+    Transfer { window: WindowId, target: PoolKey, op: PoolKey },
     /// A reply of the target, which keeps its memory.
     Reply { window: WindowId, to: Peer, memory: ReplyBody },
 }
@@ -111,6 +115,7 @@ impl State {
             begun: false,
             is_pack_full: false,
             early: Vec::new(),
+            withdrawn: Vec::new(),
             config,
         }
     }

@@ -12,7 +12,7 @@ use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Lane, MIN_PACKET, Source};
 use crate::control::LockKind;
 use crate::datatype::Gather;
-use crate::ids::{Peer, WindowId};
+use crate::ids::{Peer, Sequence, WindowId};
 use crate::mem::ReadSpan;
 use crate::state::WindowState;
 use crate::stats::Counters;
@@ -31,6 +31,8 @@ pub(crate) enum Reply {
     Done(WindowId, u64),
     /// The peer has come to its next fence of a window, and everything before has left.
     Fence(WindowId),
+    /// The key of the window's memory.
+    Key(WindowId),
 }
 
 /// The data of a response.
@@ -151,7 +153,7 @@ impl Replies {
     pub(crate) fn owes(&self, window: WindowId, bulks: &Bulks) -> bool {
         let queued = self.queues.values().flat_map(|queue| &queue.replies).any(|reply| match reply {
             Reply::Packet(response, _) => response.window == window,
-            Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) => *of == window,
+            Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) | Reply::Key(of) => *of == window,
         });
         queued
             || self.single.as_ref().is_some_and(|(_, response, _)| response.window == window)
@@ -187,7 +189,7 @@ impl Replies {
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
             Reply::Release(window, kind) => Some((window, kind)),
-            Reply::Packet(..) | Reply::Done(..) | Reply::Fence(..) => None,
+            Reply::Packet(..) | Reply::Done(..) | Reply::Fence(..) | Reply::Key(..) => None,
         })
     }
 
@@ -267,6 +269,7 @@ impl Replies {
                         }
                         Sent::Yes
                     }
+                    Reply::Key(window) => send_key(outbox, windows, peer, *window),
                     Reply::Release(window, kind) => {
                         if let Some(state) = windows.get_mut(*window) {
                             release(state, outbox.counters, peer, *kind);
@@ -322,6 +325,14 @@ fn can_merge(last: &Response, next: &Response) -> bool {
     }
     let loses_error = last.kind == ResponseKind::Ack && next.kind != ResponseKind::Ack;
     is_plain(last) && is_plain(next) && last.window == next.window && !loses_error
+}
+
+/// Sends the key of a window's memory, if there still is such a window.
+fn send_key(outbox: &mut Outbox<'_>, windows: &mut Windows, peer: Peer, id: WindowId) -> Sent {
+    let Some(window) = windows.get_mut(id) else { return Sent::Yes };
+    let kind = window.expose_to(&mut *outbox.channel, peer);
+    let key = Response { window: id, flags: ResponseFlags::NONE, sequence: Sequence(0), kind };
+    outbox.small(peer, Lane::Response, &key.emit(), Source::Bytes(&[]))
 }
 
 /// Sends a response that is a packet of few bytes; every channel carries so much in a small one.
@@ -381,7 +392,7 @@ fn send_packet(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{RequestId, Sequence};
+    use crate::ids::RequestId;
     use slab::Slab;
 
     const WINDOW: WindowId = WindowId { index: 3, generation: 1 };

@@ -4,7 +4,8 @@
 //! queue, bodies being received).
 
 use super::{
-    Arrivals, Dropped, Eager, Near, Packing, Parting, Permission, Pools, Rounds, Shared, Single, TargetRole,
+    Arrivals, Dropped, Eager, Near, Packing, Parting, Permission, Pools, RemoteAccess, Rounds, Shared,
+    Single, TargetRole,
 };
 use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
@@ -84,6 +85,8 @@ pub(crate) struct WindowState {
     pub(crate) target: TargetRole,
     /// What there is of the window's end, if its ranks do not leave it together.
     pub(crate) parting: Option<Box<Parting>>,
+    /// Memory that is reached without its owner's code.
+    pub(crate) remote: RemoteAccess,
     /// What was done for this window alone; the engine's own have the rest.
     pub(crate) counters: Counters,
 }
@@ -104,6 +107,7 @@ impl WindowState {
         op_share: LocalShare,
         target_share: LocalShare,
         fence_packets: u64,
+        remote: RemoteAccess,
     ) -> Self {
         let size = shared.group.size();
         let protocol = FenceProtocol::of(&shared, fence_packets);
@@ -128,6 +132,7 @@ impl WindowState {
             lost: None,
             target: TargetRole::new(arrivals),
             parting: None,
+            remote,
             counters: Counters::default(),
         }
     }

@@ -68,6 +68,9 @@ impl State {
         let late = window.error.take().filter(|_| !window.is_revoked());
         window.close(gone("window"));
         window.parting.get_or_insert_default().has_left = true;
+        if window.check_memory().is_err() {
+            state.withdraw(window);
+        }
         state.begun = true;
         late
     }
@@ -202,6 +205,7 @@ pub(crate) fn give_up(step: SyncStep, state: &mut State, window: &mut WindowStat
     [Sleep::Fence, Sleep::Start, Sleep::Wait].into_iter().for_each(|call| control.set_awake(call));
     match step {
         SyncStep::Done
+        | SyncStep::Revoked
         | SyncStep::Held
         | SyncStep::Flush(_)
         | SyncStep::FlushAll(_)

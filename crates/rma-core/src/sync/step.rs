@@ -26,6 +26,8 @@ pub(crate) enum SyncStep {
     Complete(CompleteSync),
     Wait(WaitSync),
     Promised(PromisedSync),
+    /// The window was revoked, and the channel has buffers of the program's in hand: the call fails when it has given them back.
+    Revoked,
     /// The lock is held, or promised; the epoch is open.
     Held,
     /// The call had nothing to wait for, or is over.
@@ -100,7 +102,7 @@ impl SyncStep {
         host: &dyn Host,
     ) -> Result<bool> {
         match self {
-            Self::Done | Self::Held => Ok(true),
+            Self::Done | Self::Held | Self::Revoked => Ok(true),
             Self::Fence(fence) => fence.poll(state, window, host),
             Self::Lock(lock) => lock.poll(state, window),
             Self::Unlock(unlock) => unlock.poll(state, window),

@@ -10,6 +10,7 @@ mod operation;
 mod pack;
 mod slots;
 mod target;
+mod transfer;
 
 pub(crate) use list::OpList;
 pub(crate) use operation::{OpArea, OpData, OpKind, OpResult, Operation, Signal};

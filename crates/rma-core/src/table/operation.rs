@@ -5,6 +5,7 @@
 //! element goes back to its pool.
 
 use super::pack::Pack;
+use super::transfer::TransferState;
 use crate::datatype::{Gather, Layout, Scatter};
 use crate::error::Result;
 use crate::ids::{Disp, Sequence};
@@ -174,6 +175,8 @@ pub(crate) struct Operation {
     awaits_grant: bool,
     /// The first reply is on its way into its place.
     pub(crate) is_receiving: bool,
+    /// How far it is one of transfers.
+    pub(super) transfer: TransferState,
 }
 
 const _: () = assert!(size_of::<Operation>() <= 128);
@@ -214,6 +217,7 @@ impl Operation {
             kind,
             awaits_grant: false,
             is_receiving: false,
+            transfer: TransferState::Possible,
         }
     }
 
@@ -263,7 +267,7 @@ impl Operation {
 
     /// Signals the end, if there is nothing left to send and nothing to wait for.
     pub(crate) fn signal_if_ended(&mut self) {
-        if self.sent == self.len && self.is_settled() {
+        if self.has_ended() {
             self.signal_end(Ok(()));
         }
     }

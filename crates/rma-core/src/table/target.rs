@@ -47,6 +47,8 @@ pub(crate) struct Target {
     pub(crate) acked_to: u64,
     /// Acknowledgements on the way: packet number, and the order it will acknowledge. Ascending.
     pub(crate) asked: SmallVec<[(Sequence, u64); 2]>,
+    /// Transfers under way: what ends the epoch waits for them.
+    pub(crate) transfers: u64,
     /// Requests for data under way.
     pub(crate) fetching: u64,
     pub(crate) closing: Closing,
@@ -73,6 +75,7 @@ impl Target {
             stored_to: 0,
             acked_to: 0,
             asked: SmallVec::new(),
+            transfers: 0,
             fetching: 0,
             closing: Closing::No,
             told_to: 0,

@@ -36,6 +36,10 @@ pub(crate) fn handle(
     if request.kind == RequestKind::Post {
         return posted(&state.pools, &state.config, window, from);
     }
+    if request.kind == RequestKind::Key {
+        state.replies.push(from, Reply::Key(request.window));
+        return Delivery::Accepted;
+    }
     if request.flags.locks() {
         return super::locks::request(state, window, from, request, packet);
     }
@@ -194,6 +198,7 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         | RequestKind::Post
         | RequestKind::Left
         | RequestKind::Revoked
+        | RequestKind::Key
         | RequestKind::Unfinished { .. }
         | RequestKind::WakeUp => {
             return if len == 0 { Ok(()) } else { Err(BAD_LENGTH) };
@@ -210,6 +215,7 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         | RequestKind::Post
         | RequestKind::Left
         | RequestKind::Revoked
+        | RequestKind::Key
         | RequestKind::Unfinished { .. }
         | RequestKind::WakeUp
         | RequestKind::Get { .. } => len == 0,
@@ -313,14 +319,14 @@ pub(super) fn touch(
         }
         RequestKind::Pack => store_all(own, exclusion, data),
         RequestKind::Unfinished { acknowledged, .. } => {
-            let list = own.control.unfinished();
-            list.acknowledge(*acknowledged);
-            Ok(Some(ReplyBody::Buffer(buffers.filled(&list.report().to_bytes()))))
+            own.control.unfinished().acknowledge(*acknowledged);
+            Ok(Some(ReplyBody::Buffer(buffers.filled(&own.control.unfinished().report().to_bytes()))))
         }
         RequestKind::Sync
         | RequestKind::Post
         | RequestKind::Left
         | RequestKind::Revoked
+        | RequestKind::Key
         | RequestKind::WakeUp => Ok(None),
     }
 }

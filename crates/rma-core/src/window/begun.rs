@@ -105,6 +105,10 @@ impl Window {
         // Until the borrow ends no lock call slips in between the check and what follows.
         window.shared.access.own();
         window.absorb();
+        if window.is_revoked() && window.has_transfers(&state.pools) {
+            // The call fails when the channel has given the caller's buffers back.
+            return Ok(Sync(SyncStep::Revoked, call, None));
+        }
         let begun = window
             .check_open(name)
             .and_then(|()| window.check_dropped(name))
@@ -158,6 +162,9 @@ impl Window {
                 window.absorb();
             }
             if window.is_revoked() {
+                if window.has_transfers(&state.pools) {
+                    return Ok(false);
+                }
                 parting::give_up(std::mem::replace(&mut sync.0, SyncStep::Done), state, window);
                 state.begun = true;
                 return window.check_open(name).map(|()| true);

@@ -28,8 +28,8 @@ use crate::ids::WindowId;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::{
-    AccessState, Callers, Door, Flavor, Hints, Member, Near, QuickSync, Scale, Shared, Takers, Unordered,
-    WindowState,
+    AccessState, Callers, Door, Flavor, Hints, Member, Near, QuickSync, RemoteAccess, Scale, Shared, Takers,
+    Unordered, WindowState,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -291,7 +291,8 @@ impl WindowCreation {
         };
         let slots = state.config.slots as usize;
         let fence_packets = state.config.fence_packets;
-        let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_packets);
+        let remote = RemoteAccess::new(&state.config, &mut *core.channel, shared.flavor);
+        let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_packets, remote);
         core.windows.insert(window);
         Ok(shared)
     }
@@ -434,6 +435,7 @@ fn used_up(most: usize) -> Error {
 fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
     if shared.is_some() {
         let _ = core.state.leave_window(&mut core.windows, id);
+        core.withdraw();
     } else {
         discard(core, id, false);
     }
@@ -443,6 +445,7 @@ fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
 fn discard(core: &mut Core, id: WindowId, is_entered: bool) {
     if is_entered {
         let _ = core.state.remove_window(&mut core.windows, id);
+        core.withdraw();
     } else {
         core.windows.indices.give_back(id.index);
     }

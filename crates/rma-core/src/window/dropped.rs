@@ -65,6 +65,7 @@ impl Guard {
             window.absorb();
             match step {
                 SyncStep::Done
+                | SyncStep::Revoked
                 | SyncStep::Held
                 | SyncStep::Flush(_)
                 | SyncStep::FlushAll(_)

@@ -131,6 +131,7 @@ impl WindowFree {
                         self.phase = Phase::Leaving;
                         return Ok(false);
                     }
+                    core.withdraw();
                     self.window.engine().observation().forget_window(self.window.id());
                     return Ok(true);
                 }
@@ -153,6 +154,7 @@ impl WindowFree {
             core.state.tell_over(&mut core.windows, shared.id, None);
             core.state.remove_window(&mut core.windows, shared.id)
         };
+        core.withdraw();
         self.window.engine().observation().forget_window(shared.id);
         match error.or(late) {
             None => Ok(true),

@@ -95,6 +95,8 @@ pub enum RequestKind {
     Left,
     /// The window was revoked.
     Revoked,
+    /// Send back what reaches the memory of the window without its owner's code.
+    Key,
     /// Look again: a lock that this process may wait for has been released. Travels in the response lane.
     WakeUp,
 }
@@ -118,6 +120,7 @@ const PACK: u8 = 9;
 const LEFT: u8 = 10;
 const REVOKED: u8 = 11;
 const UNFINISHED: u8 = 12;
+const KEY: u8 = 13;
 /// Set in the code of a request whose place has a shape.
 const SHAPED: u8 = 0x40;
 /// Code of a wake-up; responses have other codes, because both travel in the response lane.
@@ -210,11 +213,12 @@ impl Request {
             PACK if flags.locks() => return Err("a pack that asks for a lock"),
             PACK => RequestKind::Pack,
             POST => RequestKind::Post,
-            LEFT | REVOKED if flags != RequestFlags::NONE => {
-                return Err("a word about the end of a window that asks for something");
+            LEFT | REVOKED | KEY if flags != RequestFlags::NONE => {
+                return Err("a flag in a request that is nothing but a word");
             }
             LEFT => RequestKind::Left,
             REVOKED => RequestKind::Revoked,
+            KEY => RequestKind::Key,
             WAKE_UP => RequestKind::WakeUp,
             _ => return Err("unknown request kind"),
         };
@@ -240,7 +244,8 @@ impl RequestKind {
         let mut put = |at: usize, field: u64| tail[at..at + 8].copy_from_slice(&field.to_le_bytes());
         let len = match self {
             Self::Put(_) => 0,
-            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::WakeUp => 0,
+            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked => 0,
+            Self::Key | Self::WakeUp => 0,
             Self::Get { len, reply_to, .. } => {
                 put(0, *len);
                 put(8, reply_to.to_bits());
@@ -289,7 +294,7 @@ impl RequestKind {
             | Self::CompareSwap { reply_to, .. }
             | Self::Unfinished { reply_to, .. } => Some(*reply_to),
             Self::Put(_) | Self::Accumulate { .. } | Self::Pack => None,
-            Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::WakeUp => None,
+            Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Key | Self::WakeUp => None,
         }
     }
 
@@ -302,14 +307,14 @@ impl RequestKind {
             | Self::FetchOp { place, .. }
             | Self::GetAccumulate { place, .. }
             | Self::CompareSwap { place, .. } => Some(place),
-            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked | Self::WakeUp => None,
-            Self::Unfinished { .. } => None,
+            Self::Sync | Self::Pack | Self::Post | Self::Left | Self::Revoked => None,
+            Self::Key | Self::WakeUp | Self::Unfinished { .. } => None,
         }
     }
 
     /// Whether there is nothing but the head.
     pub(crate) fn is_bare(&self) -> bool {
-        matches!(self, Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::WakeUp)
+        matches!(self, Self::Sync | Self::Post | Self::Left | Self::Revoked | Self::Key | Self::WakeUp)
     }
 
     /// Whether the request may access more than one run of bytes; such operations may also be cut into several packets.
@@ -331,6 +336,7 @@ impl RequestKind {
             Self::Left => LEFT,
             Self::Revoked => REVOKED,
             Self::Unfinished { .. } => UNFINISHED,
+            Self::Key => KEY,
             Self::WakeUp => WAKE_UP,
         };
         if self.place().is_some_and(Place::is_shaped) { code | SHAPED } else { code }
@@ -362,6 +368,7 @@ pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
         LEFT => "left",
         REVOKED => "revoked",
         UNFINISHED => "unfinished",
+        KEY => "ask for key",
         _ => "unknown",
     }
 }
@@ -419,7 +426,8 @@ mod tests {
         let flags = [RequestFlags::NONE, RequestFlags::LOCK_EXCLUSIVE.with(RequestFlags::UNLOCK)];
         let window = WindowId { index: 300, generation: 9 };
         let request = |flags, kind| Request { window, flags, sequence: Sequence(1 << 50), kind };
-        let words = [RequestKind::Left, RequestKind::Revoked].map(|kind| request(RequestFlags::NONE, kind));
+        let words = [RequestKind::Left, RequestKind::Revoked, RequestKind::Key]
+            .map(|kind| request(RequestFlags::NONE, kind));
         let all = kinds.into_iter().flat_map(|kind| flags.map(|flags| request(flags, kind.clone())));
         all.chain(words).collect()
     }
@@ -479,7 +487,7 @@ mod tests {
 
     #[test]
     fn words_about_the_end_of_a_window_ask_for_nothing() {
-        for kind in [RequestKind::Left, RequestKind::Revoked] {
+        for kind in [RequestKind::Left, RequestKind::Revoked, RequestKind::Key] {
             let request = Request { kind, flags: RequestFlags::ACK, ..samples().remove(0) };
             assert!(Request::parse(&request.emit()).is_err(), "{request}");
         }

@@ -92,6 +92,17 @@ pub enum ResponseKind {
     NotPosted,
     /// All ranks that live have left the window. Always a note.
     Over,
+    /// How the memory of the window is reached without its owner's code. Acknowledges nothing.
+    Key {
+        /// The network's key.
+        key: u64,
+        /// What the network counts offsets from.
+        base: u64,
+        /// Size of the memory in bytes; 0 when it cannot be reached so.
+        size: u64,
+        /// Displacement unit in bytes.
+        unit: u64,
+    },
 }
 
 /// Longest head of an acknowledgement or of data.
@@ -102,6 +113,7 @@ const DATA: u8 = 2;
 const ERROR: u8 = 3;
 const NOT_POSTED: u8 = 4;
 const OVER: u8 = 5;
+const KEY: u8 = 6;
 const NO_REQUEST: u64 = u64::MAX;
 
 impl Response {
@@ -113,7 +125,8 @@ impl Response {
         let (code, to, len) = match kind {
             ResponseKind::Ack => (ACK, 0, FIXED),
             ResponseKind::Data { to } => (DATA, to.to_bits(), SHORT_HEAD),
-            ResponseKind::Error { .. } | ResponseKind::NotPosted | ResponseKind::Over => return None,
+            ResponseKind::Error { .. } | ResponseKind::Key { .. } => return None,
+            ResponseKind::NotPosted | ResponseKind::Over => return None,
         };
         packet[..FIXED].copy_from_slice(&fixed(code, flags.0, window, sequence));
         packet[FIXED..].copy_from_slice(&to.to_le_bytes());
@@ -126,12 +139,16 @@ impl Response {
         if let Some(len) = self.put_head(&mut short) {
             return Head::from_slice(&short[..len]);
         }
-        let ResponseKind::Error { to, start, len, size } = self.kind else {
-            let code = if self.kind == ResponseKind::Over { OVER } else { NOT_POSTED };
-            return head(code, self.flags.0, self.window, self.sequence);
+        let (code, fields) = match self.kind {
+            ResponseKind::Error { to, start, len, size } => {
+                (ERROR, [to.map_or(NO_REQUEST, RequestId::to_bits), start, len, size])
+            }
+            ResponseKind::Key { key, base, size, unit } => (KEY, [key, base, size, unit]),
+            ResponseKind::Over => return head(OVER, self.flags.0, self.window, self.sequence),
+            _ => return head(NOT_POSTED, self.flags.0, self.window, self.sequence),
         };
-        let mut head = head(ERROR, self.flags.0, self.window, self.sequence);
-        for field in [to.map_or(NO_REQUEST, RequestId::to_bits), start, len, size] {
+        let mut head = head(code, self.flags.0, self.window, self.sequence);
+        for field in fields {
             head.extend_from_slice(&field.to_le_bytes());
         }
         head
@@ -170,6 +187,12 @@ impl Response {
                 len: fields.u64()?,
                 size: fields.u64()?,
             },
+            KEY if flags == ResponseFlags::NONE => ResponseKind::Key {
+                key: fields.u64()?,
+                base: fields.u64()?,
+                size: fields.u64()?,
+                unit: fields.u64()?,
+            },
             NOT_POSTED if flags == ResponseFlags::NOTE => ResponseKind::NotPosted,
             OVER if flags == ResponseFlags::NOTE => ResponseKind::Over,
             _ => return Err("unknown response kind"),
@@ -191,6 +214,7 @@ pub(super) fn name_of(code: u8, flags: ResponseFlags) -> &'static str {
         DATA => "data",
         ERROR => "error",
         OVER => "over",
+        KEY => "key",
         _ => "unknown",
     }
 }
@@ -228,6 +252,12 @@ mod tests {
                 flags: ResponseFlags::GRANT.with(ResponseFlags::BEQUEATHED),
                 sequence: Sequence(5),
                 kind: ResponseKind::Ack,
+            }])
+            .chain([Response {
+                window,
+                flags: ResponseFlags::NONE,
+                sequence: Sequence(0),
+                kind: ResponseKind::Key { key: u64::MAX, base: 1, size: 2, unit: 3 },
             }])
             .collect()
     }
