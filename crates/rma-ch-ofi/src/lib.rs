@@ -26,6 +26,7 @@
 //! concerned: the bytes are those of `wire`. Called by the engine under its lock, from one thread at a time.
 
 mod abi;
+mod bare;
 mod block;
 mod channel;
 mod config;
@@ -48,3 +49,5 @@ pub use fabric::probe;
 
 #[doc(hidden)]
 pub use abi::layout;
+#[doc(hidden)]
+pub use bare::Bare;
