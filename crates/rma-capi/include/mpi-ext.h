@@ -11,4 +11,10 @@
  * MPIX_OWNER_OP_..., and the calls whose names begin with MPIX_Comm_ and MPIX_Win_. */
 #define MPIX_HAVE_FT 1
 
+/* int MPIX_Start_gathered(int rank, int size, MPIX_Gather_function *allgather, void *extra_state): before MPI_Init, which then
+ * joins rank `rank` of `size` by that allgather, whatever the environment says of launchers. The function gets `length` bytes of
+ * this rank, as many as each rank gives, stores those of all in rank order, and answers 0. It is called by all ranks a few times
+ * while MPI starts, and at most once at its end. */
+#define MPIX_HAVE_START_GATHERED 1
+
 #endif

@@ -51,6 +51,8 @@ typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datat
                                                MPI_Offset position, void *extra_state);
 typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint *extent, void *extra_state);
 
+typedef int(MPIX_Gather_function)(const void *mine, int length, void *all, void *extra_state);
+
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void *extra_state, void *attribute_val_in,
     void *attribute_val_out, int *flag);
 typedef int(MPI_Comm_delete_attr_function)(MPI_Comm comm, int keyval, void *attribute_val, void *extra_state);
@@ -1309,6 +1311,10 @@ int MPIX_Win_ack_owner_ops(MPI_Win win, int rank, int number);
 int PMPIX_Win_ack_owner_ops(MPI_Win win, int rank, int number);
 int MPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 int PMPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
+
+/* start */
+int MPIX_Start_gathered(int rank, int size, MPIX_Gather_function *allgather, void *extra_state);
+int PMPIX_Start_gathered(int rank, int size, MPIX_Gather_function *allgather, void *extra_state);
 
 #ifdef __cplusplus
 }

@@ -43,5 +43,6 @@ mod op;
 mod overlap;
 mod process;
 mod request;
+mod start;
 mod tool;
 mod window;

@@ -4,7 +4,7 @@ use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_THREAD_MULTIPLE};
 use crate::communicator::{Comm, owner};
 use crate::process::{self, Process, not_running, running};
 use crate::window::near;
-use crate::{debug, heap, noted, tool};
+use crate::{debug, heap, noted, start, tool};
 use rma::config::Configuration;
 use rma::raw::when_forked;
 use rma::{Result, World, log_to_stderr};
@@ -23,7 +23,11 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let instead = |name: &str| written.get(name).cloned();
     // A wrong value is told below. A program in other languages too may have a subscriber, which is left alone.
     let _ = log_to_stderr(&|name| instead(name).or_else(|| Configuration::of_environment(name)));
-    let job = World::builder().settings(&instead).init().map_err(|error| error.in_call(call))?;
+    let mut builder = World::builder().settings(&instead);
+    if let Some(given) = start::take().map_err(|error| error.in_call(call))? {
+        builder = builder.start(given);
+    }
+    let job = builder.init().map_err(|error| error.in_call(call))?;
     let own = Comm::predefined(Arc::new(job.own()), "MPI_COMM_SELF");
     let world = Comm::predefined(job.communicator(), "MPI_COMM_WORLD");
     if asked_level < MPI_THREAD_MULTIPLE {

@@ -58,6 +58,8 @@ typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datat
                                                MPI_Offset position, void *extra_state);
 typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint *extent, void *extra_state);
 
+typedef int(MPIX_Gather_function)(const void *mine, int length, void *all, void *extra_state);
+
 ";
 
 /// Objects that carry attributes: the part of the callbacks' names, handle type and name of the first parameter.

@@ -15,6 +15,7 @@ mod memory;
 mod message;
 mod op;
 mod request;
+mod start;
 mod tool;
 mod unsupported;
 mod window;
