@@ -25,6 +25,7 @@ pub mod processor;
 pub mod progress;
 mod state;
 pub mod stats;
+mod strategy;
 mod sync;
 mod table;
 mod target;

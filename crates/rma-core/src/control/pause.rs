@@ -6,8 +6,9 @@
 //! with its lock held, and then nothing tells it of deaths; so it asks the host ([`crate::host::Vitals`]). What a dead holder
 //! was changing is half done, as after any death.
 
-use super::shim::{AtomicU64, Ordering, nap, spin_loop, yield_now};
+use super::shim::{AtomicU64, Ordering, nap};
 use super::state::Holder;
+use crate::strategy::{Counted, Next, rest};
 use std::time::Duration;
 
 /// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
@@ -26,24 +27,27 @@ const LONGEST_NAP: Duration = Duration::from_millis(1);
 pub(super) const AWAKE: u32 = SPINS + YIELDS;
 
 /// What a thread has done so far to wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pause {
-    waits: u32,
+    strategy: Counted,
     nap: Duration,
+}
+
+impl Default for Pause {
+    fn default() -> Self {
+        // The model checker has no processor to let rest.
+        let strategy = Counted::new(0, if cfg!(all(test, loom)) { 0 } else { SPINS }, YIELDS);
+        Self { strategy, nap: Duration::ZERO }
+    }
 }
 
 impl Pause {
     /// Waits a little; answers whether it is time to ask after the holder.
     pub(super) fn wait(&mut self) -> bool {
-        if self.waits < SPINS && !cfg!(all(test, loom)) {
-            self.waits += 1;
-            spin_loop();
-            return false;
-        }
-        if self.waits < AWAKE {
-            self.waits += 1;
-            yield_now();
-            return self.waits == AWAKE;
+        let next = self.strategy.observe();
+        if next != Next::Sleep {
+            rest(next);
+            return self.strategy == Counted::default();
         }
         self.nap = (2 * self.nap).clamp(NAP, LONGEST_NAP);
         nap(self.nap);

@@ -42,14 +42,15 @@ use super::cells::{Said, low_bits, said};
 use super::directory;
 use super::layout::LockFields;
 use super::lock::Lock;
+use super::shim::AtomicU64;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed};
-use super::shim::{AtomicU64, spin_loop};
 use super::state::{Holder, LockState};
 use super::ticket::Ticket;
 use crate::ids::{LockKind, Peer};
+use crate::strategy::Counted;
 
 /// Looks at a cell that is busy: about as long as a step takes.
-const LOOKS: u32 = 100;
+const LOOKS: Counted = Counted::new(0, 99, 0);
 
 /// What the owner's engine holds and waits for in the name of processes that do not map the word, and of the dead.
 #[derive(Debug, Default)]
@@ -113,11 +114,5 @@ impl Lock<'_> {
 
 /// What a cell says when nothing is under way; `None` when that lasts.
 fn settled(cell: &AtomicU64) -> Option<Said> {
-    for _ in 0..LOOKS {
-        match said(cell) {
-            Said::Busy => spin_loop(),
-            said => return Some(said),
-        }
-    }
-    None
+    LOOKS.look_for(|| Some(said(cell)).filter(|said| !matches!(said, Said::Busy)))
 }

@@ -8,18 +8,10 @@ pub(super) use std::sync::atomic::AtomicU64;
 pub(super) use super::mortal::AtomicU64;
 
 #[cfg(not(all(test, loom)))]
-pub(super) use std::{
-    hint::spin_loop,
-    sync::atomic::{Ordering, fence},
-    thread::yield_now,
-};
+pub(super) use std::sync::atomic::{Ordering, fence};
 
 #[cfg(all(test, loom))]
-pub(super) use loom::{
-    hint::spin_loop,
-    sync::atomic::{Ordering, fence},
-    thread::yield_now,
-};
+pub(super) use loom::sync::atomic::{Ordering, fence};
 
 /// Gives the core away for a while.
 #[cfg(not(all(test, loom)))]
@@ -29,5 +21,5 @@ pub(super) fn nap(time: std::time::Duration) {
 
 #[cfg(all(test, loom))]
 pub(super) fn nap(_: std::time::Duration) {
-    yield_now();
+    loom::thread::yield_now();
 }

@@ -6,9 +6,10 @@ use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Awaited, HeldLock, Host};
 use crate::poller::WakeHandle;
-use crate::progress::{Agent, Core, LastingWait, Locked, News, Patience, Quiet, Upper, Wait, Waiting};
+use crate::progress::{Agent, Core, LastingWait, Locked, News, Patience, Upper, Wait, Waiting};
 use crate::state::{State, Windows};
 use crate::stats::{Counters, Elements};
+use crate::strategy::{Next, Quiet, rest};
 use crate::sync::{held_locks, with_operations};
 use crate::trace::{Observation, Observer};
 use parking_lot::MutexGuard;
@@ -144,7 +145,7 @@ impl Engine {
         if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 && may_give() {
             core.state.counters.on_turns_given(1);
             drop(core);
-            std::thread::yield_now();
+            rest(Next::Yield);
         }
         moved
     }
@@ -346,7 +347,7 @@ impl Engine {
     /// A sentence about the first that is wrong.
     #[doc(hidden)]
     pub fn check_invariants(&self) -> Result<(), String> {
-        self.with(|core| core.invariants())
+        self.with(|core| core.state.invariants(&core.windows))
     }
 
     /// Number of windows that have not been freed.

@@ -10,10 +10,10 @@ use crate::host::Awaited;
 use crate::ids::Peer;
 use crate::progress::Core;
 use crate::state::State;
+use crate::strategy::Counted;
 
 /// Looks in a row, and looks with a pause in between, of a process that has a core of its own: a few microseconds.
-const LOOKS: u32 = 200;
-const PATIENT_LOOKS: u32 = 40;
+const LOOKS: Counted = Counted::new(200, 40, 0);
 /// Turns given away in a row: most of those who share this core have had one then. Others are served afterwards.
 const TURNS: u64 = 6;
 
@@ -25,17 +25,8 @@ impl Engine {
         if look() {
             return true;
         }
-        // Who wants no wait to spin gets none that does.
         if self.patience().0 > 0 {
-            for round in 0..LOOKS + PATIENT_LOOKS {
-                if round >= LOOKS {
-                    std::hint::spin_loop();
-                }
-                if look() {
-                    return true;
-                }
-            }
-            return false;
+            return self.look_spinning(look);
         }
         for _ in 0..self.config().yields.min(TURNS) {
             if !self.waiting().turns.give_outside(self.host()) {
@@ -46,6 +37,16 @@ impl Engine {
             }
         }
         false
+    }
+
+    /// [`Engine::look_for`] that never yields: where waits do not spin it looks once.
+    #[inline]
+    pub(crate) fn look_spinning(&self, mut look: impl FnMut() -> bool) -> bool {
+        if look() {
+            return true;
+        }
+        // Who wants no wait to spin gets none that does.
+        self.patience().0 > 0 && LOOKS.look_for(|| look().then_some(())).is_some()
     }
 
     /// Drives the engine until `ready` gives a value. `ready` is told whether this process may sleep after the look: then it

@@ -2,29 +2,23 @@
 //!
 //! `step` moves packets and operations, `wait` repeats it until a predicate holds, `poller` is where a process sleeps, `spin`
 //! is how a wait for packets begins, `doze` lets a library around the engine sleep in a wait of its own, and `outlook` has the
-//! waits for what lies in shared memory. `sharing` guesses whether a wait should spin, and `quiet` says when calls that need no
-//! packet step too. `reports` is what a long wait says of itself, `times` how long all of them take.
+//! waits for what lies in shared memory. How a wait waits, and when calls that need no packet step too, is
+//! [`crate::strategy`]'s. `reports` is what a long wait says of itself, `times` how long all of them take.
 //! The engine's lock (`lock`) is held during a step and released while sleeping; nothing called from a step waits or steps again.
 
 mod agent;
 mod dispatch;
-mod invariants;
 mod lock;
-mod naps;
 mod protocol;
-mod quiet;
 mod reports;
-mod sharing;
 mod spin;
 mod step;
 mod times;
-mod turns;
 mod wait;
 
 pub(crate) use agent::Agent;
 pub(crate) use lock::Locked;
 pub use protocol::{NoUpper, UPPER_TOKEN, Upper};
-pub(crate) use quiet::Quiet;
 pub use reports::LastingWait;
 pub(crate) use step::Core;
 pub use wait::News;

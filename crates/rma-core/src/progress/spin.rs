@@ -15,10 +15,11 @@
 use super::step::Core;
 use super::wait::Wait;
 use crate::error::Result;
+use crate::strategy::{Counted, Next, rest};
 use std::time::Duration;
 
 /// Looks with the engine locked: as long as a step, about, so that who wants the engine waits no longer than for one.
-const LOOKS: u32 = 24;
+const LOOKS: Counted = Counted::new(0, 23, 0);
 /// Times that the engine is locked for looks in vain: all in all a few microseconds, the time after which a wait
 /// yields first.
 const ROUNDS: u32 = 12;
@@ -92,7 +93,7 @@ impl Wait<'_> {
                     return Ok(None);
                 }
             }
-            std::hint::spin_loop();
+            rest(Next::Spin);
             core = self.core.lock();
             if self.waiting.news() != seen {
                 break;
@@ -102,13 +103,7 @@ impl Wait<'_> {
     }
 
     fn finds_packet(&self, core: &Core) -> bool {
-        for _ in 0..LOOKS {
-            if !core.channel.is_quiet() {
-                return true;
-            }
-            std::hint::spin_loop();
-        }
-        false
+        LOOKS.look_for(|| (!core.channel.is_quiet()).then_some(())).is_some()
     }
 
     /// Tests what is waited for. `is_spinning` says that the wait looks again before it sleeps.

@@ -19,24 +19,22 @@
 //!
 //! While it spins a wait yields now and then, and before it sleeps a few times in a row, and looks after each:
 //! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. Where ranks outnumber
-//! cores, and where turns have shown that it does ([`super::sharing`]), a wait does not spin, and yields first as soon as
-//! it has sent what was begun. When turns are of no use it sleeps at once ([`super::turns`]).
+//! cores, and where turns have shown that it does ([`Sharing`]), a wait does not spin, and yields first as soon as
+//! it has sent what was begun. When turns are of no use it sleeps at once ([`Turns`]).
 //!
 //! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
 //! thread that steps the engine while another one sleeps in the poller renews the promise before it lets go of the engine.
 
 use super::agent::AgentState;
 use super::lock::Locked;
-use super::naps::Naps;
 use super::reports::{Inquiries, Reports};
-use super::sharing::Sharing;
 use super::step::Core;
 use super::times::WaitTimes;
-use super::turns::{Turn, Turns};
 use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Awaited, Host};
 use crate::poller::{Poller, Registrar};
+use crate::strategy::{Counted, Naps, Next, Observed, Paced, Sharing, Turn, Turns, begins_with_turn, rest};
 use crate::trace::Observation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -81,10 +79,7 @@ const LOOK_EVERY: u32 = 1024;
 
 /// Looks at the channel's memory between two steps of a wait that spins: a packet is seen sooner than by steps alone, and who
 /// wants the engine's lock waits no longer than for a step that moves something.
-const LOOKS_BETWEEN_STEPS: u32 = 8;
-/// How long a wait spins between two turns that it gives away: short for who shares the core with what it waits for, long
-/// beside the system call.
-const SPIN_BETWEEN_TURNS: Duration = Duration::from_micros(6);
+const LOOKS_BETWEEN_STEPS: Counted = Counted::new(0, 8, 0);
 
 /// What a wait works on.
 pub(crate) struct Wait<'a> {
@@ -147,20 +142,11 @@ impl Waiting {
         News(self.generation.load(SeqCst).wrapping_add(self.registrar.wakes()))
     }
 
-    /// Yields and lets go of the engine for it, and says how long that was; unless turns are kept now: then it answers the
-    /// engine. What limits their number is the caller's.
-    fn give_turn<'a>(
-        &self,
-        mut core: MutexGuard<'a, Core>,
-        host: &dyn Host,
-        given: Duration,
-    ) -> std::result::Result<Turn, MutexGuard<'a, Core>> {
-        if self.turns.are_kept(given) {
-            return Err(core);
-        }
+    /// Yields and lets go of the engine for it, and says how long that was.
+    fn give_turn(&self, mut core: MutexGuard<'_, Core>, host: &dyn Host, given: Duration) -> Turn {
         core.state.counters.on_turns_given(1);
         drop(core);
-        Ok(self.turns.give(host, given, self.sharing.count_turn()))
+        self.turns.give(host, given, self.sharing.count_turn())
     }
 
     /// Turns that no step has counted.
@@ -230,13 +216,9 @@ impl Wait<'_> {
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        let mut yields = self.patience.yields;
-        // The round before a sleep is made for others to learn of it: what is waited for in shared memory wakes nobody by
-        // itself.
-        let sleeps_at_once = self.patience.spin.is_zero() && self.patience.yields == 0;
-        let mut is_last_round = sleeps_at_once;
+        let mut strategy = Paced::new(self.patience.spin, self.patience.yields);
         let mut reports = Reports::new(&self.waiting.inquiries, self.patience.report);
-        let (mut idle_since, mut next_turn, mut span, mut rounds) = (None, None, None, 0u32);
+        let (mut span, mut rounds) = (None, 0u32);
         // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that; and the last sleep.
         let (mut held, mut slept) = (None, None);
         let mut looks = self.may_look();
@@ -247,8 +229,8 @@ impl Wait<'_> {
             let seen = self.waiting.news();
             let was_held = held.is_some();
             let (mut core, moved) = self.step(held.take());
-            self.learn(turn.take(), slept.take(), moved, idle_since.is_some());
-            if let Some(value) = self.test(&mut core, !is_last_round, ready)? {
+            self.learn(turn.take(), slept.take(), moved, strategy.was_idle());
+            if let Some(value) = self.test(&mut core, strategy.looks_again(), ready)? {
                 return Ok(value);
             }
             if self.observation.is_on() && span.is_none() {
@@ -259,39 +241,31 @@ impl Wait<'_> {
                 if rounds % LOOK_EVERY == 0 {
                     reports.look(self, &core, self.host.now(), describe);
                 }
-                (idle_since, next_turn) = (None, None);
-                yields = self.patience.yields;
-                is_last_round = sleeps_at_once;
+                strategy.on_moved();
                 looks = self.may_look();
                 continue;
             }
             let now = self.host.now();
-            let spun_enough = *idle_since.get_or_insert(now) + self.waiting.naps.spin(self.patience.spin);
-            let is_spinning = now < spun_enough && !self.waiting.sharing.is_likely();
-            let has_spun = now >= *next_turn.get_or_insert(now + SPIN_BETWEEN_TURNS);
-            let gives_turn = if is_spinning { has_spun && self.patience.yields > 0 } else { yields > 0 };
-            if gives_turn {
-                match self.waiting.give_turn(core, self.host, now) {
-                    Err(kept) => core = kept,
-                    Ok(given) => {
-                        turn = Some(given);
-                        yields -= u64::from(!is_spinning);
-                        next_turn = None;
-                        continue;
-                    }
+            let next = strategy.observe(Observed {
+                now,
+                spin: self.waiting.naps.spin(self.patience.spin),
+                is_shared: self.waiting.sharing.is_likely(),
+                are_turns_kept: self.waiting.turns.are_kept(now),
+                is_due: core.is_due(),
+            });
+            match next {
+                Next::Yield => {
+                    turn = Some(self.waiting.give_turn(core, self.host, now));
+                    continue;
                 }
-            }
-            if is_spinning {
-                held = self.look(core, was_held);
-                continue;
+                Next::Spin => {
+                    held = self.look(core, was_held);
+                    continue;
+                }
+                Next::Look | Next::Sleep => {}
             }
             let until_report = reports.look(self, &core, now, describe);
-            // What `ready` began in this round has not been sent yet: a wait sleeps only after a round without news.
-            if core.is_due() {
-                continue;
-            }
-            if !is_last_round {
-                is_last_round = true;
+            if next == Next::Look {
                 continue;
             }
             core.state.counters.on_sleeps(1);
@@ -300,8 +274,7 @@ impl Wait<'_> {
             let until_due = core.state.look_at.map(|at| at.saturating_sub(now));
             self.sleep(core, seen, [until_report, until_due].into_iter().flatten().min());
             slept = Some(self.host.now().saturating_sub(now));
-            (idle_since, next_turn) = (None, None);
-            is_last_round = sleeps_at_once;
+            strategy.on_slept();
         }
     }
 
@@ -324,8 +297,8 @@ impl Wait<'_> {
 
     /// Whether the wait begins with a turn: where waits do not spin but yield, and nobody is told of them.
     fn gives_turns_at_once(&self) -> bool {
-        let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
-        self.patience.yields > 0 && !spins && !self.observation.is_on()
+        let Patience { spin, yields, .. } = self.patience;
+        begins_with_turn(spin, yields, self.waiting.sharing.is_likely()) && !self.observation.is_on()
     }
 
     /// Sends what was begun, and yields if that was all there was to do: a poll before would take a question to the
@@ -351,7 +324,10 @@ impl Wait<'_> {
             return Ok((None, None));
         }
         let now = self.host.now();
-        Ok((None, self.waiting.give_turn(core, self.host, now).ok()))
+        if self.waiting.turns.are_kept(now) {
+            return Ok((None, None));
+        }
+        Ok((None, Some(self.waiting.give_turn(core, self.host, now))))
     }
 
     /// Spins until the channel's memory shows something, or it is time for a step; keeps the engine locked for a packet that it
@@ -359,15 +335,17 @@ impl Wait<'_> {
     /// is never quiet. Only a wait for packets looks: what lies in shared memory otherwise is seen by steps alone.
     fn look<'c>(&self, core: MutexGuard<'c, Core>, was_held: bool) -> Option<MutexGuard<'c, Core>> {
         if self.is_for_packets && core.is_idle() {
-            for look in 0..LOOKS_BETWEEN_STEPS {
-                if !core.channel.is_quiet() {
-                    return (look > 0 && !was_held).then_some(core);
-                }
-                std::hint::spin_loop();
+            let mut looks = 0;
+            let found = LOOKS_BETWEEN_STEPS.look_for(|| {
+                looks += 1;
+                (!core.channel.is_quiet()).then_some(())
+            });
+            if found.is_some() {
+                return (looks > 1 && !was_held).then_some(core);
             }
         }
         drop(core);
-        std::hint::spin_loop();
+        rest(Next::Spin);
         None
     }
 

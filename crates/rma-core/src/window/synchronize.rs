@@ -17,6 +17,7 @@ use crate::host::Group;
 use crate::ids::Rank;
 use crate::progress::Core;
 use crate::state::{Hints, State};
+use crate::strategy::{Counted, Next, rest};
 use crate::sync::{FenceSync, FlushSync, LockSync, SyncStep, UnlockSync};
 use crate::target::locks;
 use crate::trace::CallSpan;
@@ -24,7 +25,7 @@ use crate::window::{WindowCreation, WindowSpec};
 
 /// Looks at a lock that another rank has before the call joins the line, and pauses after each: a few microseconds in all. More
 /// pauses leave the lock idle, fewer take its cache line from who holds it.
-const LOCK_LOOKS: u32 = 20;
+const LOCK_LOOKS: Counted = Counted::new(0, 19, 0);
 const LOCK_PAUSES: u32 = 3;
 
 impl Engine {
@@ -159,7 +160,8 @@ impl Window {
         if is_crowded && self.engine().config().yields == 0 {
             return false;
         }
-        for _ in 0..LOCK_LOOKS {
+        let mut strategy = LOCK_LOOKS;
+        loop {
             let state = near.control.lock_state();
             let is_own = state.owner() == Some(shared.holder.peer());
             let has_line = if is_crowded { state.is_claimed() } else { state.waiters() > 0 };
@@ -170,11 +172,11 @@ impl Window {
             if has_room && shared.try_lock(near, kind, false) {
                 return true;
             }
-            for _ in 0..LOCK_PAUSES {
-                std::hint::spin_loop();
+            match strategy.observe() {
+                Next::Sleep => return false,
+                next => (0..LOCK_PAUSES).for_each(|_| rest(next)),
             }
         }
-        false
     }
 
     pub(super) fn lock_sync(

@@ -10,6 +10,7 @@
 //! a wake-up. So it takes more than half as many long turns as short ones to speak for one who computes, and after a while one more
 //! is enough, as long as short ones have not spoken against it.
 
+use super::{Next, rest};
 use crate::host::Host;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -27,10 +28,10 @@ const ENOUGH: u32 = 2 * WEIGHT;
 
 /// A turn that was given away.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
-    pub(super) length: Duration,
+pub(crate) struct Turn {
+    pub(crate) length: Duration,
     /// Whether nobody else has had it, where that was measured.
-    pub(super) was_own: Option<bool>,
+    pub(crate) was_own: Option<bool>,
 }
 
 /// The turns of a process. Several threads change it without a lock: what one loses comes again.
@@ -44,14 +45,14 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn are_kept(&self, now: Duration) -> bool {
+    pub(crate) fn are_kept(&self, now: Duration) -> bool {
         (now.as_nanos() as u64) < self.kept_until.load(Relaxed)
     }
 
     /// Yields, without the engine's lock, at the time that the caller has just read; measures it if that is asked for.
-    pub(super) fn give(&self, host: &dyn Host, given: Duration, is_measured: bool) -> Turn {
+    pub(crate) fn give(&self, host: &dyn Host, given: Duration, is_measured: bool) -> Turn {
         let before = if is_measured { host.processor_time() } else { None };
-        std::thread::yield_now();
+        rest(Next::Yield);
         let now = host.now();
         let length = now.saturating_sub(given);
         self.on_turn(now, length);
@@ -71,7 +72,7 @@ impl Turns {
     }
 
     /// Turns that no step has counted.
-    pub(super) fn outside(&self) -> u64 {
+    pub(crate) fn outside(&self) -> u64 {
         self.outside.load(Relaxed)
     }
 

@@ -33,7 +33,7 @@ const RARELY_MEASURED: u32 = 64;
 
 /// What speaks for a shared core. Waits of several threads change it without a lock: one that is lost comes again.
 #[derive(Debug)]
-pub(super) struct Sharing {
+pub(crate) struct Sharing {
     evidence: AtomicU32,
     /// Nanoseconds: a shorter turn was nobody else's, as far as has been measured.
     taken_from: AtomicU32,
@@ -41,18 +41,18 @@ pub(super) struct Sharing {
 }
 
 impl Sharing {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let taken_from = AtomicU32::new(TAKEN_TURN.as_nanos() as u32);
         Self { evidence: AtomicU32::new(0), taken_from, turns: AtomicU32::new(0) }
     }
 
     /// Whether waits act on it.
-    pub(super) fn is_likely(&self) -> bool {
+    pub(crate) fn is_likely(&self) -> bool {
         self.evidence.load(Relaxed) >= ENOUGH
     }
 
     /// Counts a turn that is about to be given away, and says whether it is to be measured.
-    pub(super) fn count_turn(&self) -> bool {
+    pub(crate) fn count_turn(&self) -> bool {
         let turns = self.turns.load(Relaxed).wrapping_add(1);
         self.turns.store(turns, Relaxed);
         match self.evidence.load(Relaxed) {
@@ -65,7 +65,7 @@ impl Sharing {
 
     /// A wait has made a step, behind a turn that it has given away, or none; `was_idle` says that the step before had moved
     /// nothing, and no sleep was in between.
-    pub(super) fn on_step(&self, turn: Option<Turn>, has_moved: bool, was_idle: bool) {
+    pub(crate) fn on_step(&self, turn: Option<Turn>, has_moved: bool, was_idle: bool) {
         match turn {
             Some(turn) => self.on_turn(turn, has_moved),
             None if has_moved && was_idle => self.on_elsewhere(),
@@ -99,7 +99,7 @@ impl Sharing {
     }
 
     /// Turns have not brought what a wait waits for, or news came without one.
-    pub(super) fn on_elsewhere(&self) {
+    pub(crate) fn on_elsewhere(&self) {
         let evidence = self.evidence.load(Relaxed);
         if evidence > 0 {
             self.evidence.store(evidence - 1, Relaxed);

@@ -18,19 +18,19 @@ const LONGEST: Duration = Duration::from_millis(2);
 
 /// What the last sleep says about the next one.
 #[derive(Debug, Default)]
-pub(super) struct Naps {
+pub(crate) struct Naps {
     /// Nanoseconds that waits spin at least.
     least: AtomicU64,
 }
 
 impl Naps {
     /// How long waits spin that would usually spin for so long. Those that never spin do not.
-    pub(super) fn spin(&self, usual: Duration) -> Duration {
+    pub(crate) fn spin(&self, usual: Duration) -> Duration {
         if usual.is_zero() { usual } else { usual.max(Duration::from_nanos(self.least.load(Relaxed))) }
     }
 
     /// A wait has slept; `moved` says whether the step behind it has moved anything.
-    pub(super) fn on_woken(&self, slept: Duration, moved: bool) {
+    pub(crate) fn on_woken(&self, slept: Duration, moved: bool) {
         let least = if moved && slept <= NAP { (2 * slept).min(LONGEST) } else { Duration::ZERO };
         self.least.store(least.as_nanos() as u64, Relaxed);
     }

@@ -1,0 +1,36 @@
+//! How every wait waits: what it does next is the answer of a pure state machine, and one place does it.
+//!
+//! A wait tells what it sees and is told to look again, to spin, to yield or to sleep. [`Counted`] answers by the number of looks alone: for
+//! waits of a few microseconds that read no clock, and waits for a word that another process holds for a moment. [`Paced`] answers by the
+//! time, for the waits that drive the engine (`progress/wait.rs`); what these have learned of the machine is [`Turns`], [`Sharing`] and
+//! [`Naps`]. [`Quiet`] says when calls that need no packet poll. What lets the processor or the core go is [`rest`]; who sleeps does so
+//! in the poller ([`crate::poller`]), or naps where nothing can wake it (`control/pause.rs`).
+
+mod counted;
+mod naps;
+mod paced;
+mod quiet;
+mod rest;
+mod sharing;
+mod turns;
+
+pub(crate) use counted::Counted;
+pub(crate) use naps::Naps;
+pub(crate) use paced::{Observed, Paced, begins_with_turn};
+pub(crate) use quiet::Quiet;
+pub(crate) use rest::rest;
+pub(crate) use sharing::Sharing;
+pub(crate) use turns::{Turn, Turns};
+
+/// What a wait does before it looks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing.
+    Look,
+    /// Lets the processor rest for a moment.
+    Spin,
+    /// Gives the core to another thread that can run.
+    Yield,
+    /// It sleeps, or gives up if it is one that does not.
+    Sleep,
+}
