@@ -3,6 +3,7 @@
 //! asleep. The calls of a [`Stepped`] world are made in turn by one thread, so none of them waits.
 
 use rma_core::ErrorClass;
+use rma_core::config::EngineConfig;
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::ids::{Disp, Rank};
@@ -392,4 +393,24 @@ fn a_rank_that_dies_ends_a_fence_that_waits_for_its_node() {
     world.engines[1] = None;
     let error = world.finish(&windows[0], "fence", waits).unwrap_err();
     assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
+}
+
+#[test]
+fn a_fence_that_a_death_ends_leaves_an_epoch_that_a_lock_may_replace() {
+    for (setup, fence_packets) in [(Setup::packets(3), 8), (Setup::packets(3), 0), (Setup::direct(3), 0)] {
+        let config = |_| EngineConfig { fence_packets, ..setup.engine.clone() };
+        let mut world = Stepped::with_engines(&setup, 43, config);
+        let mut windows = world.allocate(1);
+        fence(&world, &windows, &[0, 1, 2], Assert::NONE);
+        windows[0].put(from(&SEVEN), Rank(0), Disp(0)).unwrap();
+        let waits = windows[0].begin_fence(Assert::NONE).unwrap();
+        drop(windows.remove(2));
+        world.engines[2] = None;
+        let error = world.finish(&windows[0], "fence", waits).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
+        let lock = windows[0].begin_lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+        world.finish(&windows[0], "lock", lock).unwrap();
+        let unlock = windows[0].begin_unlock(Rank(1)).unwrap();
+        world.finish(&windows[0], "unlock", unlock).unwrap();
+    }
 }

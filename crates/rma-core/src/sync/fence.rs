@@ -103,7 +103,7 @@ impl FenceSync {
     /// like the one before follows.
     pub(crate) fn keeps(&self, window: &WindowState) -> bool {
         matches!(self.phase, Phase::MeetingByPackets(_))
-            && window.epoch.state() == Epoch::FenceGranted
+            && window.access().epoch() == Epoch::FenceGranted
             && self.opens()
             && window.error.is_none()
             && !window.has_lost
@@ -137,12 +137,24 @@ impl FenceSync {
     }
 
     /// Advances; answers whether the fence is over.
+    ///
+    /// # Errors
+    /// When not everybody comes. What this rank has begun is complete then wherever a rank lives, so the epoch may be replaced like one that
+    /// nothing was done in.
     pub(crate) fn poll(
         &mut self,
         state: &mut State,
         window: &mut WindowState,
         host: &dyn Host,
     ) -> Result<bool> {
+        let is_over = self.advance(state, window, host);
+        if is_over.is_err() && is_complete(state, window) {
+            window.shared.door.renew();
+        }
+        is_over
+    }
+
+    fn advance(&mut self, state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<bool> {
         if let Some(is_over) = self.come(state, window, host)? {
             return Ok(is_over);
         }
@@ -267,7 +279,7 @@ impl FenceSync {
     fn go_ahead(&self, window: &mut WindowState, opening: Opening) {
         window.opening = Some(opening);
         // A fence that no epoch follows is waited for by the next one, or by nobody.
-        window.epoch.on(if self.opens() { Event::FenceAhead } else { Event::FenceLast });
+        window.on(if self.opens() { Event::FenceAhead } else { Event::FenceLast });
         self.open_direct(window);
     }
 
@@ -312,7 +324,7 @@ impl FenceSync {
 
     /// Everybody is in the fence.
     fn end(&self, window: &mut WindowState) {
-        window.epoch.on(if self.opens() { Event::FenceMet } else { Event::FenceLast });
+        window.on(if self.opens() { Event::FenceMet } else { Event::FenceLast });
         self.open_direct(window);
         // SYNC POINT F2
         fence(SeqCst);
@@ -341,13 +353,13 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
     }
     window.opening = None;
     window.dirty = true;
-    if window.epoch.state() == Epoch::FenceIssued {
+    if window.access().epoch() == Epoch::FenceIssued {
         if outcome.is_ok() {
-            window.epoch.on(Event::FenceMet);
+            window.on(Event::FenceMet);
         } else {
             abandon_unopened(window, &mut state.pools);
             window.shared.door.set_open(false);
-            window.epoch.on(Event::FenceLast);
+            window.on(Event::FenceLast);
         }
     }
     outcome
