@@ -1,7 +1,7 @@
 //! Sets of marks in shared memory: which ranks have told the owner of a control block something, one bit for each.
 //!
 //! Posts and dones of general active target synchronization are marks: a rank has at most one of each kind to tell another one
-//! before that one takes it (see `epoch/access.rs`), so a bit is enough. Ranks are named by their place among those that map
+//! before that one takes it (see `state/started.rs`), so a bit is enough. Ranks are named by their place among those that map
 //! the window; those past the last bit use packets.
 //!
 //! Whoever tells turns its bit over, and the owner remembers, in memory of its own, which bits it has answered: a mark is

@@ -5,8 +5,7 @@
 //! side and the exposure of post/wait are independent of each other (lessons, fixed 15): only fence and free, which are both,
 //! look at both.
 
-use super::state::{Stage, WindowEpoch};
-use super::transition::Epoch;
+use super::transition::{AccessWord, Epoch, Stage};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
 
@@ -39,10 +38,14 @@ pub(crate) struct Facts {
     pub(crate) is_pending: bool,
     /// The exposure epoch of a post call is open.
     pub(crate) is_exposed: bool,
-    /// Single locks of mapped ranks, which are no facts of the epoch but of the ranks' gates.
-    pub(crate) mapped_locks: u64,
-    /// One of those ranks, for messages.
-    pub(crate) mapped_rank: Option<Rank>,
+    /// Number of the epoch, for messages.
+    pub(crate) number: u64,
+    /// A rank that is locked by itself, for messages.
+    pub(crate) locked: Option<Rank>,
+    /// The start call named the rank that the call names.
+    pub(crate) is_started: bool,
+    /// Ranks that the start call named.
+    pub(crate) started: usize,
     /// The single lock of the rank that the call names.
     pub(crate) lock: RankLock,
 }
@@ -153,13 +156,8 @@ fn rule(state: Epoch, call: Call) -> Rule {
 ///
 /// # Errors
 /// `MPI_ERR_RMA_SYNC`, naming the open epoch and the call that opened it.
-pub(crate) fn check(epoch: &WindowEpoch, call: Call, name: &'static str, facts: Facts) -> Result<()> {
-    let (state, opened_by) = match epoch.state() {
-        // Locks of mapped ranks alone do not pass through the epoch.
-        Epoch::Unset if facts.mapped_locks > 0 => (Epoch::PerTarget, "lock"),
-        state => (state, epoch.opened_by()),
-    };
-    let locks = epoch.locks_held() as u64 + facts.mapped_locks;
+pub(crate) fn check(access: AccessWord, call: Call, name: &'static str, facts: Facts) -> Result<()> {
+    let (state, locks) = (access.epoch(), access.locks());
     let verdict = match rule(state, call) {
         Rule::Legal => Ok(()),
         Rule::IfIdle if facts.is_pending => {
@@ -176,10 +174,10 @@ pub(crate) fn check(epoch: &WindowEpoch, call: Call, name: &'static str, facts: 
             RankLock::Changing => Err(changing(rank)),
             RankLock::No => Err(format!("rank {rank} is not locked; {locks} other ranks are")),
         },
-        Rule::IfStarted(rank) if !epoch.access.contains(rank) => {
+        Rule::IfStarted(rank) if !facts.is_started => {
             Err(format!("rank {rank} is not in the group of the start call"))
         }
-        Rule::IfStarted(_) | Rule::IfOpen => match epoch.stage() {
+        Rule::IfStarted(_) | Rule::IfOpen => match access.stage() {
             Stage::Open => Ok(()),
             Stage::Opening => Err("the epoch is being opened by another thread".to_owned()),
             Stage::Closing => Err("the epoch is being closed by another thread".to_owned()),
@@ -191,7 +189,7 @@ pub(crate) fn check(epoch: &WindowEpoch, call: Call, name: &'static str, facts: 
         }
         Rule::IfHidden => Ok(()),
         Rule::Missing => Err(missing(state, call)),
-        Rule::Busy => Err(busy(epoch, state, locks, facts.mapped_rank)),
+        Rule::Busy => Err(busy(state, locks, facts)),
     };
     let verdict = match call {
         Call::Fence | Call::Free if facts.is_exposed => {
@@ -202,7 +200,7 @@ pub(crate) fn check(epoch: &WindowEpoch, call: Call, name: &'static str, facts: 
     verdict.map_err(|cause| {
         let open = match state {
             Epoch::Unset => String::new(),
-            _ => format!(" (epoch {} of this window, opened by {opened_by})", epoch.number()),
+            _ => format!(" (epoch {} of this window, opened by {})", facts.number, state.opened_by()),
         };
         Error::new(ErrorClass::RmaSync, name, cause + &open)
     })
@@ -231,19 +229,17 @@ fn missing(state: Epoch, call: Call) -> String {
 }
 
 /// What has to be closed first.
-fn busy(epoch: &WindowEpoch, state: Epoch, locks: u64, mapped: Option<Rank>) -> String {
+fn busy(state: Epoch, locks: u64, facts: Facts) -> String {
     match state {
         Epoch::PerTarget => {
-            let rank = mapped
-                .or(epoch.a_locked_rank())
-                .map_or_else(String::new, |r| format!(" (rank {r} is locked)"));
+            let rank = facts.locked.map_or_else(String::new, |r| format!(" (rank {r} is locked)"));
             format!("{locks} locks are held{rank}: call unlock first")
         }
         Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => {
             "all ranks are locked: call unlock_all first".to_owned()
         }
         Epoch::PscwIssued | Epoch::PscwGranted => {
-            format!("an access epoch to {} ranks is open: call complete first", epoch.access.group().len())
+            format!("an access epoch to {} ranks is open: call complete first", facts.started)
         }
         Epoch::Unset | Epoch::FenceIssued | Epoch::FenceGranted => "an epoch is open".to_owned(),
     }
@@ -251,32 +247,26 @@ fn busy(epoch: &WindowEpoch, state: Epoch, locks: u64, mapped: Option<Rank>) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::Lock;
     use super::super::transition::Event;
     use super::*;
 
-    fn after(events: &[Event]) -> WindowEpoch {
-        let mut epoch = WindowEpoch::new();
-        events.iter().for_each(|event| epoch.on(*event));
-        epoch
+    fn after(events: &[Event]) -> AccessWord {
+        events
+            .iter()
+            .try_fold(AccessWord::NEW, |word, event| word.after(*event))
+            .expect("events that can happen")
     }
 
-    fn started(events: &[Event], stage: Stage) -> WindowEpoch {
-        let mut epoch = after(events);
-        epoch.access.open(&[Rank(1)], true);
-        epoch.set_stage(stage);
-        epoch
+    fn started(events: &[Event], stage: Stage) -> (AccessWord, RankLock, bool) {
+        (staged(after(events), stage), RankLock::No, true)
     }
 
-    fn locked(rank: Rank, closing: bool) -> WindowEpoch {
-        let mut epoch = WindowEpoch::new();
-        epoch.add_lock(rank, Lock { closing, ..Lock::LAZY });
-        epoch
+    fn staged(word: AccessWord, stage: Stage) -> AccessWord {
+        word.after(Event::Reach(stage)).expect("a stage can always be reached")
     }
 
-    fn staged(mut epoch: WindowEpoch, stage: Stage) -> WindowEpoch {
-        epoch.set_stage(stage);
-        epoch
+    fn plain(word: AccessWord) -> (AccessWord, RankLock, bool) {
+        (word, RankLock::No, false)
     }
 
     /// `+` legal, `-` not, `p` while nothing is pending, `h` while no exposure epoch is open, `q` while neither is the case,
@@ -285,26 +275,38 @@ mod tests {
     fn the_table_is_the_table() {
         const HEAD: &str = "fence lock unlock lock_all unlock_all flush flush_all sync start complete post wait operation free";
         use Event::{
-            AllLocked, ElementsShort, FenceAhead, FenceMet, LockAll, LockAllUnchecked, Posted, Start,
+            AllLocked, ElementsShort, FenceAhead, FenceMet, Lock, LockAll, LockAllUnchecked, Posted, Start,
         };
         let rows = [
-            ("unset", after(&[]), "h + - + - - - - + - h e - h"),
-            ("fence issued", after(&[FenceAhead]), "h p - p - - - - p - h e + q"),
-            ("fence granted", after(&[FenceMet]), "h p - p - - - - p - h e + q"),
+            ("unset", plain(after(&[])), "h + - + - - - - + - h e - h"),
+            ("fence issued", plain(after(&[FenceAhead])), "h p - p - - - - p - h e + q"),
+            ("fence granted", plain(after(&[FenceMet])), "h p - p - - - - p - h e + q"),
             ("start issued", started(&[Start], Stage::Open), "- - - - - - - - - + h e + -"),
             ("start granted", started(&[Start, Posted], Stage::Open), "- - - - - - - - - + h e + -"),
             ("start opening", started(&[Start], Stage::Opening), "- - - - - - - - - - h e - -"),
-            ("start of others", after(&[Start, Posted]), "- - - - - - - - - + h e - -"),
+            ("start of others", plain(after(&[Start, Posted])), "- - - - - - - - - + h e - -"),
             ("completing", started(&[Start, Posted], Stage::Closing), "- - - - - - - - - - h e - -"),
-            ("lock_all called", after(&[LockAll]), "- - - - + + + + - - h e + -"),
-            ("lock_all issued", after(&[LockAll, ElementsShort]), "- - - - + + + + - - h e + -"),
-            ("lock_all granted", after(&[LockAll, ElementsShort, AllLocked]), "- - - - + + + + - - h e + -"),
-            ("lock_all unchecked", after(&[LockAllUnchecked]), "- - - - + + + + - - h e + -"),
-            ("lock_all opening", staged(after(&[LockAll]), Stage::Opening), "- - - - - - - + - - h e - -"),
-            ("unlocking all", staged(after(&[LockAll]), Stage::Closing), "- - - - - - - + - - h e - -"),
-            ("rank 1 locked", locked(Rank(1), false), "- - + - - + + + - - h e + -"),
-            ("rank 1 closing", locked(Rank(1), true), "- - - - - - + + - - h e - -"),
-            ("rank 2 locked", locked(Rank(2), false), "- + - - - - + + - - h e - -"),
+            ("lock_all called", plain(after(&[LockAll])), "- - - - + + + + - - h e + -"),
+            ("lock_all issued", plain(after(&[LockAll, ElementsShort])), "- - - - + + + + - - h e + -"),
+            (
+                "lock_all granted",
+                plain(after(&[LockAll, ElementsShort, AllLocked])),
+                "- - - - + + + + - - h e + -",
+            ),
+            ("lock_all unchecked", plain(after(&[LockAllUnchecked])), "- - - - + + + + - - h e + -"),
+            (
+                "lock_all opening",
+                plain(staged(after(&[LockAll]), Stage::Opening)),
+                "- - - - - - - + - - h e - -",
+            ),
+            (
+                "unlocking all",
+                plain(staged(after(&[LockAll]), Stage::Closing)),
+                "- - - - - - - + - - h e - -",
+            ),
+            ("rank 1 locked", (after(&[Lock]), RankLock::Held, false), "- - + - - + + + - - h e + -"),
+            ("rank 1 closing", (after(&[Lock]), RankLock::Changing, false), "- - - - - - + + - - h e - -"),
+            ("rank 2 locked", plain(after(&[Lock])), "- + - - - - + + - - h e - -"),
         ];
         let one = Rank(1);
         let calls = [
@@ -325,7 +327,7 @@ mod tests {
         ];
         let names = HEAD.split(' ').collect::<Vec<_>>();
         assert_eq!(names.len(), calls.len());
-        for (row, epoch, marks) in rows {
+        for (row, (word, lock, is_started), marks) in rows {
             let marks = marks.split(' ').collect::<Vec<_>>();
             assert_eq!(marks.len(), calls.len(), "{row}");
             for ((call, name), mark) in calls.into_iter().zip(&names).zip(marks) {
@@ -338,16 +340,13 @@ mod tests {
                         "e" => is_exposed,
                         _ => false,
                     };
-                    let lock = epoch.lock(one).map_or(RankLock::No, |lock| {
-                        if lock.closing { RankLock::Changing } else { RankLock::Held }
-                    });
-                    let facts = Facts { is_pending, is_exposed, lock, ..Facts::default() };
-                    let found = check(&epoch, call, name, facts);
+                    let facts = Facts { is_pending, is_exposed, lock, is_started, ..Facts::default() };
+                    let found = check(word, call, name, facts);
                     assert_eq!(found.is_ok(), legal, "{row}, {name}, {facts:?}: {found:?}");
                     let Err(error) = found else { continue };
                     assert_eq!((error.class(), error.call()), (ErrorClass::RmaSync, *name));
-                    let is_named = error.cause().contains(&format!("opened by {}", epoch.opened_by()));
-                    assert!(is_named || epoch.state() == Epoch::Unset, "{row}, {name}: {error}");
+                    let is_named = error.cause().contains(&format!("opened by {}", word.epoch().opened_by()));
+                    assert!(is_named || word.epoch() == Epoch::Unset, "{row}, {name}: {error}");
                 }
             }
         }
@@ -355,35 +354,25 @@ mod tests {
 
     #[test]
     fn locks_of_mapped_ranks_count_as_locks() {
-        let epoch = WindowEpoch::new();
         let one = Rank(1);
+        let word = after(&[Event::Leave, Event::Enter, Event::Enter]);
         for (lock, marks) in [
             (RankLock::Held, [true, true, true, false]),
             (RankLock::Changing, [false, false, false, false]),
             (RankLock::No, [false, false, false, true]),
         ] {
-            let facts = Facts { mapped_locks: 2, lock, ..Facts::default() };
+            let facts = Facts { lock, ..Facts::default() };
             let calls = [Call::Unlock(one), Call::Flush(one), Call::Operation(one), Call::Lock(one)];
             for (call, is_legal) in calls.into_iter().zip(marks) {
-                assert_eq!(check(&epoch, call, "x", facts).is_ok(), is_legal, "{lock:?}, {call:?}");
+                assert_eq!(check(word, call, "x", facts).is_ok(), is_legal, "{lock:?}, {call:?}");
             }
             for call in [Call::Fence, Call::LockAll, Call::Start, Call::Free] {
-                let error = check(&epoch, call, "x", facts).unwrap_err();
+                let error = check(word, call, "x", facts).unwrap_err();
                 assert!(
                     error.cause().contains("2 locks are held") && error.cause().contains("opened by lock")
                 );
             }
-            assert!(check(&epoch, Call::FlushAll, "x", facts).is_ok());
+            assert!(check(word, Call::FlushAll, "x", facts).is_ok());
         }
-    }
-
-    #[test]
-    fn the_last_unlock_ends_the_epoch() {
-        let mut epoch = locked(Rank(1), false);
-        epoch.add_lock(Rank(4), Lock::LAZY);
-        epoch.remove_lock(Rank(1));
-        assert_eq!(epoch.state(), Epoch::PerTarget);
-        epoch.remove_lock(Rank(4));
-        assert_eq!(epoch.state(), Epoch::Unset);
     }
 }

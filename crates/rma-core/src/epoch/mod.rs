@@ -4,20 +4,15 @@
 //! (window state, locks held, what targets have acknowledged) belong to the window and its table. Each predicate is
 //! recomputed from them at every poll (lessons, fixed 12).
 
-mod access;
 mod assert;
-mod awaited;
 mod caller;
 mod legal;
 mod reach;
-mod state;
 mod transition;
 
 pub use crate::ids::LockKind;
 pub use assert::Assert;
-pub(crate) use awaited::Awaited;
 pub use caller::Caller;
 pub(crate) use legal::{Call, Facts, RankLock, check};
 pub(crate) use reach::Reach;
-pub(crate) use state::{Lock, Stage, WindowEpoch};
-pub(crate) use transition::{Epoch, Event, LockEvent, LockState};
+pub(crate) use transition::{AccessWord, Epoch, Event, FastEpoch, LockEvent, LockState, Stage};

@@ -1,4 +1,4 @@
-//! The transitions of a window's access side and of a lock, after the design note's section "Epoch States".
+//! The access side of a window as one word, and its transitions, after the design note's section "Epoch States".
 //!
 //! ```text
 //!                 fence(no-precede)              everybody has come
@@ -6,22 +6,29 @@
 //!        │                                 fence, from either: FenceIssued, FenceGranted, Unset (no-succeed)
 //!        │            start                      every post has come
 //!        ├──────────────────────▶ PscwIssued ────────────────────────▶ PscwGranted
-//!        │                                 complete: Unset                       ▲
-//!        │                                                     start(no-check) ──┘
-//!      Unset          lock_all                    elements short                       all locks held
+//!        │                                 complete: Unset                   ▲   ▲
+//!        │                                                     start(no-check) ──┘   │ end_opening
+//!      Unset ── open ──▶ changing ───────────────────────────────────────────────────┤
+//!        │         ▲        │  ▲                                                     │ end_opening
+//!        │         └────────┘  └── close, from what end_opening led to               ▼
+//!        │    end_closing, or in vain
+//!        │          lock_all                    elements short                       all locks held
 //!        ├──────────────────────▶ LockAllCalled ─────────────────▶ LockAllIssued ─────────────────▶ LockAllGranted
 //!        │                                 unlock_all: Unset                                              ▲
 //!        │                                                                        lock_all(no-check) ─────┘
-//!        │            lock
-//!        └──────────────────────▶ PerTarget (and the last unlock: Unset)
+//!        │        lock, enter
+//!        └──────────────────────▶ PerTarget (lock, enter: one more; unlock: one less, and Unset with the last)
 //!
 //!   A fence state is also left by start, lock_all and lock, when no operation of it is pending.
+//!
+//!   Beside each of them: owned by the engine, or left to calls. Open, close and enter happen where it is left to calls.
 //!
 //!   per target:   lock ──▶ Called ── the request leaves ──▶ Issued ── the answer ──▶ Granted ── unlock
 //!                 lock(no-check), or the lock of a mapped rank is free ─────────────▶ Granted
 //! ```
 //!
-//! Who may call what in which state is [`super::legal`]'s; here stands what events do.
+//! Calls past the engine run [`AccessWord::after`] for `enter`, `unlock`, and from `open` to `end_closing`; the rest happens under the
+//! engine's lock ([`crate::state::AccessState`]). Who may call what in which state is [`super::legal`]'s; here stands what events do.
 
 /// The window state of the access side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +51,26 @@ pub(crate) enum Epoch {
     LockAllGranted,
     /// Locks of single targets are held or asked for.
     PerTarget,
+}
+
+/// How far the calls that open and close an epoch of several targets have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Open,
+    /// The opening call has not returned.
+    Opening,
+    /// The closing call has begun: no further operation is legal.
+    Closing,
+}
+
+/// An access epoch that was opened past the engine, as its word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(crate) enum FastEpoch {
+    /// Of a start call.
+    Started = FAST | (Epoch::PscwGranted as u64) << KIND_AT,
+    /// Of a lock_all call.
+    AllLocked = FAST | (Epoch::LockAllCalled as u64) << KIND_AT,
 }
 
 /// What happens to a window's access side.
@@ -73,52 +100,193 @@ pub(crate) enum Event {
     UnlockAll,
     /// A lock call.
     Lock,
-    /// The last unlock call is over.
-    LastUnlock,
+    /// A single lock is given back, on either path.
+    Unlock,
+    /// The calls that open and close the epoch have come so far.
+    Reach(Stage),
+    /// A lock call past the engine.
+    Enter,
+    /// A call past the engine begins to open an epoch.
+    Open,
+    /// It has, or has not and takes the slow path.
+    EndOpening(Option<FastEpoch>),
+    /// A call past the engine begins to end an epoch.
+    Close(FastEpoch),
+    /// It has.
+    EndClosing,
+    /// The engine owns the state from now on.
+    Own,
+    /// The engine leaves the state to calls.
+    Leave,
 }
 
-impl Epoch {
-    /// The state after an event; `None` when the event cannot happen in this state.
+/// The access side of a window: its state, how far the calls have come that open and close it, the number of single locks, and whether the
+/// engine owns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AccessWord(pub(crate) u64);
+
+/// The engine owns the state: calls take the slow path.
+const OWNED: u64 = 1 << 63;
+/// A call past the engine opens or ends an epoch: a few steps that wait for nothing.
+const CHANGING: u64 = 1 << 62;
+/// The epoch was opened past the engine, and can be ended so while no other call has begun to.
+const FAST: u64 = 1 << 61;
+/// The lock_all epoch takes no locks.
+const UNCHECKED: u64 = 1 << 40;
+const STAGE_AT: u32 = 36;
+const STAGE: u64 = 3 << STAGE_AT;
+/// A place of [`KINDS`].
+const KIND_AT: u32 = 32;
+const KIND: u64 = 15 << KIND_AT;
+/// Single locks that are held or called for. With one, the kind says none, and the state is [`Epoch::PerTarget`].
+const LOCKS: u64 = (1 << KIND_AT) - 1;
+
+const KINDS: [Epoch; 8] = [
+    Epoch::Unset,
+    Epoch::FenceIssued,
+    Epoch::FenceGranted,
+    Epoch::PscwIssued,
+    Epoch::PscwGranted,
+    Epoch::LockAllCalled,
+    Epoch::LockAllIssued,
+    Epoch::LockAllGranted,
+];
+
+impl AccessWord {
+    /// No epoch, and the engine's.
+    pub(crate) const NEW: Self = Self(OWNED);
+
+    /// The word after an event; `None` when the event cannot happen: then a call past the engine takes the slow path.
+    #[inline(always)]
     pub(crate) fn after(self, event: Event) -> Option<Self> {
+        let Self(word) = self;
+        let is_left = word & OWNED == 0;
+        let next = match event {
+            // Nothing but locks, and left to calls.
+            Event::Enter => (word & !LOCKS == 0).then_some(word + 1),
+            Event::Unlock => (word & LOCKS != 0).then(|| word - 1),
+            Event::Open => (word == 0).then_some(CHANGING),
+            Event::EndOpening(epoch) => {
+                (word & CHANGING != 0).then(|| (word & !CHANGING) | epoch.map_or(0, |epoch| epoch as u64))
+            }
+            Event::Close(epoch) => (is_left && word == epoch as u64).then_some(CHANGING),
+            Event::EndClosing => (word & CHANGING != 0).then_some(word & !CHANGING),
+            Event::Own => Some(word | OWNED),
+            Event::Leave => Some(word & !OWNED),
+            event => return self.after_engines(event),
+        };
+        next.map(Self)
+    }
+
+    /// The events that happen under the engine's lock.
+    fn after_engines(self, event: Event) -> Option<Self> {
         use Epoch::{
             FenceGranted, FenceIssued, LockAllCalled, LockAllGranted, LockAllIssued, PerTarget, PscwGranted,
             PscwIssued, Unset,
         };
-        let opened = |to: Self| match self {
-            Unset | FenceIssued | FenceGranted => Some(to),
-            PscwIssued | PscwGranted | LockAllCalled | LockAllIssued | LockAllGranted | PerTarget => None,
-        };
-        let step = |from: &[Self], to: Self| from.contains(&self).then_some(to);
+        let epoch = self.epoch();
+        let opened = |to| epoch.is_fence_or_unset().then(|| self.moved(to, 0));
+        let further = |from, to| (epoch == from).then(|| self.moved(to, STAGE | UNCHECKED));
         match event {
             Event::FenceAhead => opened(FenceIssued),
             Event::FenceMet => opened(FenceGranted),
             Event::FenceLast => opened(Unset),
             Event::Start => opened(PscwIssued),
-            Event::Posted => step(&[PscwIssued], PscwGranted),
-            Event::Complete => step(&[PscwIssued, PscwGranted], Unset),
+            Event::Posted => further(PscwIssued, PscwGranted),
+            Event::Complete => epoch.is_pscw().then(|| self.moved(Unset, 0)),
             Event::LockAll => opened(LockAllCalled),
-            Event::LockAllUnchecked => opened(LockAllGranted),
-            Event::ElementsShort => step(&[LockAllCalled], LockAllIssued),
-            Event::AllLocked => step(&[LockAllIssued], LockAllGranted),
-            Event::UnlockAll => step(&[LockAllCalled, LockAllIssued, LockAllGranted], Unset),
-            Event::Lock => step(&[Unset, FenceIssued, FenceGranted, PerTarget], PerTarget),
-            Event::LastUnlock => step(&[PerTarget], Unset),
+            Event::LockAllUnchecked => opened(LockAllGranted).map(|Self(word)| Self(word | UNCHECKED)),
+            Event::ElementsShort => further(LockAllCalled, LockAllIssued),
+            Event::AllLocked => further(LockAllIssued, LockAllGranted),
+            Event::UnlockAll => epoch.is_lock_all().then(|| self.moved(Unset, 0)),
+            Event::Lock => (epoch == PerTarget || epoch.is_fence_or_unset()).then(|| {
+                let Self(word) = self.moved(Unset, 0);
+                Self(word + 1)
+            }),
+            Event::Reach(stage) => Some(Self((self.0 & !STAGE) | (stage as u64) << STAGE_AT)),
+            Event::Unlock | Event::Enter | Event::Open | Event::EndOpening(_) => None,
+            Event::Close(_) | Event::EndClosing | Event::Own | Event::Leave => None,
         }
     }
 
+    /// In another state, of which the engine knows more than calls past it; with what stays of the rest.
+    fn moved(self, to: Epoch, kept: u64) -> Self {
+        Self((self.0 & (OWNED | CHANGING | LOCKS | kept)) | (to as u64) << KIND_AT)
+    }
+
+    /// The state.
+    #[inline]
+    pub(crate) fn epoch(self) -> Epoch {
+        if self.0 & LOCKS != 0 { Epoch::PerTarget } else { KINDS[(self.0 >> KIND_AT) as usize & 7] }
+    }
+
+    /// How far the calls that open and close the epoch have come.
+    pub(crate) fn stage(self) -> Stage {
+        match (self.0 & STAGE) >> STAGE_AT {
+            0 => Stage::Open,
+            1 => Stage::Opening,
+            _ => Stage::Closing,
+        }
+    }
+
+    /// Number of single locks held or called for.
+    #[inline]
+    pub(crate) fn locks(self) -> u64 {
+        self.0 & LOCKS
+    }
+
+    /// Whether the open lock_all epoch takes no locks.
+    pub(crate) fn is_unchecked(self) -> bool {
+        self.0 & UNCHECKED != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_owned(self) -> bool {
+        self.0 & OWNED != 0
+    }
+
+    /// Whether a call past the engine opens or ends an epoch.
+    #[inline]
+    pub(crate) fn is_changing(self) -> bool {
+        self.0 & CHANGING != 0
+    }
+
+    /// Whether the epoch was opened past the engine.
+    pub(crate) fn is_fast(self) -> bool {
+        self.0 & FAST != 0
+    }
+
+    /// Whether an epoch is open that calls past the engine cannot end, or not any more; single locks aside.
+    pub(crate) fn is_engines(self) -> bool {
+        self.0 & KIND != 0 && (!self.is_fast() || self.0 & STAGE != 0)
+    }
+}
+
+impl Epoch {
     /// Whether the open epoch is a fence's, or none is open: calls that open another one may replace it.
     pub(crate) fn is_fence_or_unset(self) -> bool {
-        self.after(Event::FenceMet).is_some()
+        matches!(self, Self::Unset | Self::FenceIssued | Self::FenceGranted)
     }
 
     /// Whether locks of all ranks are held or will be.
     pub(crate) fn is_lock_all(self) -> bool {
-        self.after(Event::UnlockAll).is_some()
+        matches!(self, Self::LockAllCalled | Self::LockAllIssued | Self::LockAllGranted)
     }
 
     /// Whether a start call opened the epoch.
     pub(crate) fn is_pscw(self) -> bool {
-        self.after(Event::Complete).is_some()
+        matches!(self, Self::PscwIssued | Self::PscwGranted)
+    }
+
+    /// The call that opened the epoch, for messages.
+    pub(crate) fn opened_by(self) -> &'static str {
+        match self {
+            Self::Unset => "no call",
+            Self::FenceIssued | Self::FenceGranted => "fence",
+            Self::PscwIssued | Self::PscwGranted => "start",
+            Self::LockAllCalled | Self::LockAllIssued | Self::LockAllGranted => "lock_all",
+            Self::PerTarget => "lock",
+        }
     }
 }
 
@@ -170,6 +338,13 @@ mod tests {
         (Epoch::PerTarget, "t"),
     ];
 
+    /// The word of a state that the engine has come to.
+    fn word(state: Epoch) -> AccessWord {
+        let locks = u64::from(state == Epoch::PerTarget);
+        let kind = KINDS.iter().position(|kind| *kind == state).unwrap_or(0) as u64;
+        AccessWord(OWNED | kind << KIND_AT | locks)
+    }
+
     /// One row per event: the state that follows each of the nine, `.` where the event cannot happen.
     #[test]
     fn every_state_and_event_has_its_place() {
@@ -186,15 +361,47 @@ mod tests {
             (Event::AllLocked, ". . . . . . ag . ."),
             (Event::UnlockAll, ". . . . . - - - ."),
             (Event::Lock, "t t t . . . . . t"),
-            (Event::LastUnlock, ". . . . . . . . -"),
+            (Event::Unlock, ". . . . . . . . -"),
+            // Past the engine, which owns none of these states.
+            (Event::Enter, "t . . . . . . . t"),
+            (Event::Open, "- . . . . . . . ."),
+            (Event::Close(FastEpoch::Started), ". . . . . . . . ."),
+            (Event::EndClosing, ". . . . . . . . ."),
         ];
         for (event, row) in rows {
+            let is_calls = matches!(event, Event::Enter | Event::Open | Event::Close(_));
             for ((state, name), next) in STATES.into_iter().zip(row.split(' ')) {
-                let found = state.after(event).map_or(".", |to| {
-                    STATES.iter().find(|(state, _)| *state == to).map_or("?", |(_, name)| name)
+                assert_eq!(word(state).epoch(), state);
+                let owned = word(state).after(event);
+                assert!(!is_calls || owned.is_none(), "{event:?} in {name}, which the engine owns");
+                let word = if is_calls { word(state).after(Event::Leave) } else { Some(word(state)) };
+                let found = word.and_then(|word| word.after(event)).map_or(".", |to| {
+                    STATES.iter().find(|(state, _)| *state == to.epoch()).map_or("?", |(_, name)| name)
                 });
                 assert_eq!(found, next, "{event:?} in {name}");
             }
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_a_state_belongs_to_its_epoch() {
+        let after = |events: &[Event]| {
+            events.iter().try_fold(AccessWord::NEW, |word, event| word.after(*event)).unwrap()
+        };
+        let opening = after(&[Event::LockAll, Event::Reach(Stage::Opening), Event::ElementsShort]);
+        assert_eq!((opening.stage(), opening.epoch()), (Stage::Opening, Epoch::LockAllIssued));
+        let unchecked = [Event::LockAllUnchecked, Event::Reach(Stage::Closing)];
+        assert!(after(&unchecked).is_unchecked() && after(&unchecked).stage() == Stage::Closing);
+        let next = after(&[&unchecked[..], &[Event::UnlockAll, Event::LockAll]].concat());
+        assert!(!next.is_unchecked() && next.stage() == Stage::Open && next.is_owned() && next.is_engines());
+        let fast = after(&[Event::Leave, Event::Open, Event::EndOpening(Some(FastEpoch::AllLocked))]);
+        assert_eq!((fast.epoch(), fast.stage()), (Epoch::LockAllCalled, Stage::Open));
+        assert!(
+            fast.is_fast() && !fast.is_engines() && fast.after(Event::Close(FastEpoch::Started)).is_none()
+        );
+        for event in [Event::Reach(Stage::Closing), Event::ElementsShort] {
+            let engines = fast.after(event).unwrap();
+            assert!(engines.is_engines() && engines.after(Event::Close(FastEpoch::AllLocked)).is_none());
         }
     }
 

@@ -171,7 +171,7 @@ impl Issuer<'_> {
         if self.window.shared.may_send_to_neighbor(target.rank) {
             return Gate::Open;
         }
-        match self.window.epoch.state() {
+        match self.window.access().epoch() {
             Epoch::FenceGranted | Epoch::PscwGranted | Epoch::LockAllGranted => Gate::Open,
             Epoch::Unset | Epoch::FenceIssued => Gate::Closed,
             Epoch::PscwIssued if self.window.epoch.access.has_posted(target.rank) => Gate::Open,
@@ -317,7 +317,7 @@ impl Issuer<'_> {
 
     /// What the closing call of the open epoch has to say to a target.
     fn closing_flag(&self) -> RequestFlags {
-        match self.window.epoch.state() {
+        match self.window.access().epoch() {
             state if state.is_pscw() => RequestFlags::DONE,
             state if state.is_fence_or_unset() => RequestFlags::FENCE,
             _ => RequestFlags::UNLOCK,

@@ -16,13 +16,13 @@ use crate::table::OpList;
 pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, failure: &Failure) {
     let Some(rank) = window.shared.group.rank(peer) else { return };
     if !window.shared.neighbors.is_empty() {
-        // What the epoch has lost is for the call that ends it to say.
-        window.absorb();
+        // What the epoch has lost is for the call that ends it to say, so its opening is over.
+        window.shared.access.own_settled();
     }
     window.rounds.forget(rank);
     window.epoch.on_lost(rank);
     window.has_lost = true;
-    let state = window.epoch.state();
+    let state = window.access().epoch();
     let is_near = window.shared.may_send_to_neighbor(rank);
     let is_locked = is_near || window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
     // Waiters look again whatever was lost.

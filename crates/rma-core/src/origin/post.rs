@@ -11,11 +11,11 @@
 use super::lost::error_of;
 use super::pack;
 use crate::channel::Channel;
-use crate::epoch::{Epoch, Event, Lock, LockState};
+use crate::epoch::{Epoch, Event, LockState};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Rank, WindowId};
 use crate::pool::PoolKey;
-use crate::state::{AccessRound, Pools, Single, State, WindowState, Windows};
+use crate::state::{AccessRound, Lock, Pools, Single, State, WindowState, Windows};
 use crate::table::{OpKind, Operation, Target};
 
 /// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
@@ -101,13 +101,12 @@ fn refused(call: &'static str) -> Error {
 pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> bool {
     let is_neighbor = window.shared.neighbor(rank).is_some();
     let has_element = || window.table.find(&state.pools.targets, rank).is_some();
-    let epoch = &mut window.epoch;
-    match epoch.state() {
-        Epoch::LockAllCalled | Epoch::LockAllIssued if epoch.lock(rank).is_some() => true,
+    match window.access().epoch() {
+        Epoch::LockAllCalled | Epoch::LockAllIssued if window.epoch.lock(rank).is_some() => true,
         Epoch::LockAllCalled | Epoch::LockAllIssued if is_neighbor && has_element() => true,
         Epoch::LockAllCalled if state.pools.targets.can_take(&window.target_share) => {
             if !is_neighbor {
-                epoch.add_lock(rank, Lock::LAZY);
+                window.add_lock(rank, Lock::LAZY);
             }
             true
         }
@@ -115,8 +114,8 @@ pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> 
             // Freeing an element would lose nothing, since its lock is a fact; but facts are bounded by elements.
             state.counters.on_target_pool_exhausted(1);
             window.counters.on_lock_all_fallbacks(1);
-            epoch.on(Event::ElementsShort);
-            epoch.want_all();
+            window.on(Event::ElementsShort);
+            window.epoch.want_all();
             window.rounds.access = Some(AccessRound::Locks { next: Rank(0) });
             window.dirty = true;
             false

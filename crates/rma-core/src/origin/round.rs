@@ -112,7 +112,7 @@ impl Issuer<'_> {
         if let Some(at) = posted {
             let rank = ranks[at];
             let sent = if rank == self.window.shared.group.me() {
-                self.window.target.exposure.on_seen_done(rank);
+                self.window.target.undone.remove(rank);
                 Sent::Yes
             } else {
                 self.send_bare(rank, RequestFlags::DONE, RequestKind::Sync)

@@ -5,17 +5,17 @@
 //! that lock.
 
 mod access;
-#[cfg(all(test, loom))]
-mod access_loom_tests;
 mod arrivals;
+mod awaited;
 mod buffers;
 mod dropped;
 mod engine;
+mod epoch;
 mod exposure;
-mod gates;
 mod hints;
 mod incoming;
 pub(crate) mod indices;
+mod invariants;
 mod line;
 mod near;
 mod outbox;
@@ -29,6 +29,7 @@ mod replies;
 mod rounds;
 mod shared;
 mod small;
+mod started;
 mod suspicion;
 mod tally;
 mod target_role;
@@ -36,13 +37,14 @@ mod unordered;
 mod window;
 mod windows;
 
-pub(crate) use access::{AccessState, Callers, FastEpoch, Takers};
+pub(crate) use access::{AccessState, Callers, Door, Gate, Single};
 pub(crate) use arrivals::Arrivals;
+pub(crate) use awaited::Awaited;
 pub(crate) use buffers::{Buffer, Buffers};
 pub(crate) use dropped::{Dropped, GivenUp};
 pub(crate) use engine::{BulkOwner, Bulks, Pools, Receiving, State};
+pub(crate) use epoch::{Lock, WindowEpoch};
 pub(crate) use exposure::{Exposure, NotExposed};
-pub(crate) use gates::{Door, Gate, Single};
 pub use hints::Hints;
 pub(crate) use incoming::{Body, Incoming};
 pub(crate) use line::{Line, Waiter};

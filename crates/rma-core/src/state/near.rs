@@ -6,7 +6,7 @@
 //! waits for what the operations need and no more.
 //!
 //! Invariants: a rank is a member or a neighbor or neither, for the life of the window, and the same to each rank of its node. The
-//! lock of a neighbor is a fact of its gate alone, as a member's: the access side ([`crate::epoch`]) knows of none, and no packet asks
+//! lock of a neighbor is a fact of its gate alone, as a member's: the locks of the epoch ([`crate::epoch`]) have none, and no packet asks
 //! for it or gives it back. While the gate lets packets out ([`Gate::may_send`]) operations may leave, whatever the epoch's state.
 //! The word is released when everything that was posted is complete at the target, and nobody else changes its memory by right
 //! before that. The target's element of the operation table stays, idle, for the next lock, unless elements run short.
@@ -15,6 +15,7 @@ use super::{Gate, Shared, WindowState};
 use crate::control::{
     Attempt, ControlBlock, Grant, Holder, LockCell, LockKind, LockRequest, NotHeld, Ticket, Wake,
 };
+use crate::epoch::Epoch;
 use crate::ids::Rank;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -157,6 +158,8 @@ impl Shared {
 impl WindowState {
     /// Whether the lock of a rank is held, by itself or with all others.
     pub(crate) fn is_granted(&self, rank: Rank) -> bool {
-        self.epoch.is_granted(rank) || self.shared.may_send_to_neighbor(rank)
+        self.access().epoch() == Epoch::LockAllGranted
+            || self.epoch.is_granted(rank)
+            || self.shared.may_send_to_neighbor(rank)
     }
 }

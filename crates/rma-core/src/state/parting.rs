@@ -79,7 +79,7 @@ impl WindowState {
         let shared = &self.shared;
         shared.door.set_open(false);
         shared.access.own();
-        shared.all_near().for_each(|near| near.gate.bar());
+        shared.all_near().for_each(|near| shared.access.bar(&near.gate));
         shared.has_pack.store(false, Relaxed);
         self.packing = None;
         self.error = Some(error);
@@ -95,7 +95,7 @@ impl WindowState {
     /// A target grants a lock that no call waits for any more.
     pub(crate) fn on_late_grant(&mut self, rank: Rank) {
         if !self.epoch.on_answered(rank) && self.epoch.lock(rank).is_some() {
-            self.epoch.remove_lock(rank);
+            self.remove_lock(rank);
         }
         self.parting.get_or_insert_default().releases.push(rank);
         self.dirty = true;

@@ -3,8 +3,8 @@
 //! It is permitted while nothing else goes on in the window: then a call changes nothing but operations, may work on the window where it
 //! lies, and nothing has to be found out again afterwards.
 
-use super::WindowState;
-use crate::epoch::{Epoch, Lock, LockState, Stage};
+use super::{Lock, WindowState};
+use crate::epoch::{Epoch, LockState, Stage};
 use crate::ids::Rank;
 
 /// What is open to a rank.
@@ -29,12 +29,12 @@ impl WindowState {
         if !self.has_nothing_else() {
             return Permission::None;
         }
-        let epoch = &self.epoch;
-        match epoch.state() {
+        let (access, epoch) = (self.access(), &self.epoch);
+        match access.epoch() {
             Epoch::Unset => self.of_lock(None, rank),
             Epoch::PerTarget => self.of_lock(epoch.lock(rank), rank),
-            Epoch::LockAllGranted if epoch.stage() == Stage::Open => Permission::Held,
-            Epoch::LockAllCalled if epoch.stage() == Stage::Open => self.of_lock(epoch.lock(rank), rank),
+            Epoch::LockAllGranted if access.stage() == Stage::Open => Permission::Held,
+            Epoch::LockAllCalled if access.stage() == Stage::Open => self.of_lock(epoch.lock(rank), rank),
             Epoch::FenceGranted if self.is_fenced(rank) => Permission::Fenced,
             state if state.is_pscw() && self.is_started_with_neighbors(rank) => Permission::Started,
             _ => Permission::None,
@@ -66,11 +66,11 @@ impl WindowState {
         self.tells_one()
             && self.shared.uniform.is_some()
             && self.shared.neighbor(rank).is_some()
-            && !self.target.exposure.is_open()
+            && !self.is_exposed()
     }
 
     fn is_started_with_neighbors(&self, rank: Rank) -> bool {
         let access = &self.epoch.access;
-        access.is_of_neighbors() && self.epoch.stage() == Stage::Open && access.contains(rank)
+        access.is_of_neighbors() && self.access().stage() == Stage::Open && access.contains(rank)
     }
 }

@@ -1,24 +1,19 @@
-//! What synchronization without the engine's lock knows of a window, and the change from that to what the engine knows.
-//!
-//! What of a window's state has come about without the lock:
+//! What synchronization without the engine's lock knows of a window beside its access state:
 //!
 //! * fence: nothing but the door. The window's epoch is that of a fence before and after;
-//! * start and complete: the access state says that the epoch is open, `started` which ranks it reaches;
-//! * post and wait: `exposed` says both. Groups of any size: a set of places is a bit each;
+//! * start and complete: the access state says that the epoch is open, and that `started` has the ranks that it reaches;
+//! * post and wait: `exposure` says both. Groups of any size: a set of places is a bit each;
 //! * lock_all and unlock_all: the access state says that the locks of all ranks are held.
 //!
-//! Calls that need the engine's view of it take it over first ([`WindowState::absorb`]): from then on the epoch is one like any other,
-//! and is ended under the engine's lock.
+//! Calls under the engine's lock find the same facts there, and any of them may end such an epoch.
 
-use super::{FastEpoch, Near, Shared, WindowState};
+use super::{Callers, Exposure, Near, Shared, WindowState};
 use crate::control::{KeptPlaces, LockRequest, Marks, Places, Taken};
-use crate::epoch::Epoch;
+use crate::epoch::{Epoch, FastEpoch};
 use crate::fork;
 use crate::ids::Rank;
 use crate::mem::full_ordering_beside_step;
-use std::sync::atomic::{
-    AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
-};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 pub(crate) const FENCE: u8 = 1;
 /// Start and complete.
@@ -37,45 +32,19 @@ pub(crate) struct QuickSync {
     calls: AtomicU8,
     /// The ranks that the epoch of start reaches, while the access state says that there is one.
     pub(crate) started: KeptPlaces,
-    exposed: Exposed,
+    pub(crate) exposure: Exposure,
     /// Posts that this rank has seen.
     pub(crate) posts: Taken,
     /// Ranks that this one has seen to be done.
     pub(crate) dones: Taken,
 }
 
-/// The exposure epoch that was opened without the engine's lock: a word that says whether there is one, and its origins.
-///
-/// ```text
-/// closed ──▶ changing ──▶ open ──▶ closed, by wait or by the engine, which takes the epoch over
-/// ```
-///
-/// The word counts the epochs above its two flags, so that one is not ended in the place of another.
-#[derive(Debug, Default)]
-struct Exposed {
-    word: AtomicU64,
-    /// As `word` says, which is read before and changed after.
-    origins: KeptPlaces,
-}
-
-/// An exposure epoch that is open without the engine, as it was seen.
-#[derive(Debug)]
-pub(crate) struct OpenExposure {
-    word: u64,
-    pub(crate) origins: Places,
-}
-
-const IS_OPEN: u64 = 1;
-/// The origins are being written, which waits for nothing.
-const IS_CHANGING: u64 = 2;
-const ONE_EPOCH: u64 = 4;
-
 impl QuickSync {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(callers: Callers) -> Self {
         Self {
             calls: AtomicU8::new(0),
             started: KeptPlaces::default(),
-            exposed: Exposed::default(),
+            exposure: Exposure::new(callers),
             posts: Taken::new(),
             dones: Taken::new(),
         }
@@ -92,48 +61,6 @@ impl QuickSync {
     pub(crate) fn has(&self, call: u8) -> bool {
         self.calls.load(Relaxed) & call != 0 && !fork::is_child()
     }
-
-    /// Whether an exposure epoch is open, or being opened, that the engine does not know of.
-    #[inline]
-    pub(crate) fn is_exposed(&self) -> bool {
-        self.exposed.word.load(Relaxed) & (IS_OPEN | IS_CHANGING) != 0
-    }
-
-    /// The exposure epoch that is open without the engine.
-    #[inline]
-    pub(crate) fn exposure(&self) -> Option<OpenExposure> {
-        let word = self.exposed.word.load(Acquire);
-        (word & IS_OPEN != 0).then(|| OpenExposure { word, origins: self.exposed.origins.get() })
-    }
-
-    /// Takes the exposure epoch over. Under the engine's lock.
-    fn take_exposure(&self) -> Option<Places> {
-        loop {
-            // Another thread's post call may be under way; it ends without waiting for anything.
-            while self.exposed.word.load(Acquire) & IS_CHANGING != 0 {
-                std::thread::yield_now();
-            }
-            let open = self.exposure()?;
-            if self.exposed.change(open.word, open.word & !IS_OPEN, false) {
-                return Some(open.origins);
-            }
-        }
-    }
-}
-
-impl Exposed {
-    /// Changes the word, if it is what it was seen to be.
-    #[inline]
-    fn change(&self, from: u64, to: u64, is_of_one: bool) -> bool {
-        if is_of_one {
-            let is_so = self.word.load(Relaxed) == from;
-            if is_so {
-                self.word.store(to, Relaxed);
-            }
-            return is_so;
-        }
-        self.word.compare_exchange(from, to, AcqRel, Relaxed).is_ok()
-    }
 }
 
 impl WindowState {
@@ -145,37 +72,21 @@ impl WindowState {
             return QuickCalls::default();
         }
         // The access state says the rest.
-        let is_unset = self.epoch.state() == Epoch::Unset;
+        let is_left = !self.has_own_epoch();
         let bit = |call, is_quick| if is_quick { call } else { 0 };
-        let locks = bit(LOCK_ALL, is_unset);
+        let locks = bit(LOCK_ALL, is_left);
         if !self.shared.are_all_quick() {
             return QuickCalls(locks);
         }
-        let is_exposed = self.target.exposure.is_open();
-        let fence = self.epoch.state() == Epoch::FenceGranted && self.opening.is_none() && !is_exposed;
-        let start = is_unset && !self.epoch.access.has_early();
-        QuickCalls(locks | bit(FENCE, fence) | bit(START, start) | bit(POST, !is_exposed))
-    }
-
-    /// Takes over what was opened without the engine's lock. If there is something, the engine owns the access state until
-    /// the borrow of the window ends.
-    pub(crate) fn absorb(&mut self) {
-        if !self.shared.access.may_have_epoch() && !self.shared.active.is_exposed() {
-            return;
-        }
-        self.shared.access.own();
-        // Calls that change the access epoch from two threads at once are an error, but one that is to be told.
-        self.shared.access.settle();
-        if self.shared.access.take(FastEpoch::Started) {
-            let group = self.shared.active.started.get();
-            self.epoch.open_posted(&self.shared.ranks_of(&group));
-        }
-        if self.shared.access.take(FastEpoch::AllLocked) {
-            self.epoch.open_all_locked();
-        }
-        if let Some(origins) = self.shared.active.take_exposure() {
-            self.target.exposure.open(&self.shared.ranks_of(&origins));
-        }
+        let fence =
+            self.access().epoch() == Epoch::FenceGranted && self.opening.is_none() && !self.is_exposed();
+        let start = is_left && !self.epoch.access.has_early();
+        QuickCalls(
+            locks
+                | bit(FENCE, fence)
+                | bit(START, start)
+                | bit(POST, !self.shared.active.exposure.is_engines()),
+        )
     }
 }
 
@@ -196,28 +107,26 @@ impl Shared {
     }
 
     /// The ranks at these places, ascending.
-    fn ranks_of(&self, places: &Places) -> Box<[Rank]> {
-        places.iter().map(|place| self.members[place].rank).collect()
+    pub(super) fn ranks_of<'a>(&'a self, places: &'a Places) -> impl Iterator<Item = Rank> + 'a {
+        places.iter().map(|place| self.members[place].rank)
     }
 
-    /// Opens an exposure epoch to these origins; `false`, and nothing done, when one is open.
-    #[inline]
-    pub(crate) fn open_exposure(&self, origins: &Places) -> bool {
-        let (exposed, is_of_one) = (&self.active.exposed, self.access.has_epochs_of_one());
-        let word = exposed.word.load(Relaxed);
-        if word & (IS_OPEN | IS_CHANGING) != 0 || !exposed.change(word, word | IS_CHANGING, is_of_one) {
-            return false;
-        }
-        exposed.origins.set(origins);
-        exposed.word.store(word.wrapping_add(ONE_EPOCH) | IS_OPEN, Release);
-        true
+    /// Whether a call past the engine has opened the epoch of start that is open.
+    pub(crate) fn has_fast_start(&self) -> bool {
+        let word = self.access.word();
+        word.is_fast() && word.epoch().is_pscw()
     }
 
-    /// Ends an exposure epoch; `false`, and nothing done, when that is not the one that is open any more.
-    #[inline]
-    pub(crate) fn close_exposure(&self, open: &OpenExposure) -> bool {
-        let is_of_one = self.access.has_epochs_of_one();
-        self.active.exposed.change(open.word, open.word & !IS_OPEN, is_of_one)
+    /// Whether such an epoch reaches `rank`.
+    pub(crate) fn is_started(&self, rank: Rank) -> bool {
+        self.marked(rank).is_some_and(|(place, _)| self.active.started.get().contains(place))
+    }
+
+    /// The ranks that it reaches, ascending.
+    pub(crate) fn started(&self) -> impl Iterator<Item = Rank> + '_ {
+        let places = self.active.started.get();
+        let ranks = self.members.iter().enumerate().filter(move |(place, _)| places.contains(*place));
+        ranks.map(|(_, member)| member.rank)
     }
 
     /// A lock_all call without the engine's lock; `None`, and nothing changed, when it has to take the slow path. Else how many ranks of
@@ -234,7 +143,7 @@ impl Shared {
         // SYNC POINT L2: the step on the last lock word comes just before.
         full_ordering_beside_step();
         if are_held {
-            self.all_near().for_each(|near| near.gate.set_locked_with_all());
+            self.all_near().for_each(|near| self.access.open_locked_with_all(&near.gate));
         }
         self.access.end_opening(are_held.then_some(FastEpoch::AllLocked));
         Some(if are_held { Ok(()) } else { Err(held) })
@@ -246,7 +155,7 @@ impl Shared {
         if !self.access.try_close(FastEpoch::AllLocked) {
             return false;
         }
-        self.all_near().for_each(|near| near.gate.close());
+        self.all_near().for_each(|near| self.access.close(&near.gate));
         // SYNC POINT L1: the steps on the lock words come behind.
         full_ordering_beside_step();
         self.access.end_closing();
@@ -257,33 +166,5 @@ impl Shared {
     #[inline]
     pub(crate) fn absent(&self, number: u64, from: usize) -> Option<usize> {
         (from..self.members.len()).find(|place| !self.members[*place].control.meeting().has_come(number))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn open(exposed: &Exposed, origins: &[usize]) {
-        let mut places = Places::default();
-        assert!(origins.iter().all(|origin| places.insert(*origin)));
-        let word = exposed.word.load(Relaxed);
-        assert!(exposed.change(word, word | IS_CHANGING, false));
-        exposed.origins.set(&places);
-        exposed.word.store((word + ONE_EPOCH) | IS_OPEN, Release);
-    }
-
-    #[test]
-    fn an_exposure_epoch_is_ended_once_and_not_in_the_place_of_another() {
-        let quick = QuickSync::new();
-        assert!(!quick.is_exposed() && quick.exposure().is_none() && quick.take_exposure().is_none());
-        open(&quick.exposed, &[3, 200]);
-        let seen = quick.exposure().unwrap();
-        assert!(quick.is_exposed() && seen.origins.iter().eq([3, 200]));
-        assert!(quick.take_exposure().is_some() && quick.take_exposure().is_none());
-        open(&quick.exposed, &[3, 200]);
-        assert!(!quick.exposed.change(seen.word, seen.word & !IS_OPEN, false), "it was another one");
-        let seen = quick.exposure().unwrap();
-        assert!(quick.exposed.change(seen.word, seen.word & !IS_OPEN, true) && !quick.is_exposed());
     }
 }

@@ -256,7 +256,7 @@ impl Replies {
                         if let Some(state) = windows.get_mut(*window)
                             && let Some(rank) = state.shared.group.rank(peer)
                         {
-                            state.target.exposure.on_done(rank, *number);
+                            state.on_done(rank, *number);
                         }
                         Sent::Yes
                     }

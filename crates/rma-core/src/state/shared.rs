@@ -108,7 +108,7 @@ pub(crate) struct Shared {
     pub(crate) uniform: Option<(u64, u64)>,
     /// The epoch of a fence, which reaches every rank.
     pub(crate) door: Door,
-    /// Single locks of ranks of the node.
+    /// The access side: its state, and the gates of the ranks of the node.
     pub(crate) access: AccessState,
     /// Stores of the direct path that are still to be ordered.
     pub(crate) unordered: Unordered,
@@ -304,7 +304,7 @@ impl Shared {
     /// Whether this process holds the lock of a rank of the node alone.
     pub(crate) fn holds_alone(&self) -> bool {
         let is_alone = |near: &Near| near.gate.single() == Single::Held(Some(LockKind::Exclusive));
-        self.access.count() > 0 && self.all_near().any(is_alone)
+        self.access.word().locks() > 0 && self.all_near().any(is_alone)
     }
 
     /// Whether calls reach every rank of the window without the engine's lock.
@@ -366,19 +366,14 @@ impl Shared {
     /// Locks a rank of the node without the engine's lock; `false` when the call has to take the slow path. Nothing is changed then.
     #[inline]
     pub(crate) fn try_lock(&self, near: &Near, kind: LockKind, no_check: bool) -> bool {
-        let Some(others) = self.access.try_enter() else { return false };
-        if !near.gate.begin(self.access.callers()) {
-            self.access.leave();
-            return false;
-        }
+        let Some(others) = self.access.try_enter(&near.gate) else { return false };
         if !no_check && !near.try_acquire(request_of(kind, others > 0), self.holder) {
-            near.gate.close();
-            self.access.leave();
+            self.access.leave(&near.gate);
             return false;
         }
         // SYNC POINT L2
         self.order_beside_step(!no_check);
-        near.gate.set_held((!no_check).then_some(kind));
+        self.access.hold(&near.gate, (!no_check).then_some(kind));
         true
     }
 
@@ -389,15 +384,14 @@ impl Shared {
         if self.access.is_owned() {
             return false;
         }
-        let Some(held) = member.gate.begin_release(self.access.callers()) else { return false };
+        let Some(held) = self.access.begin_release(&member.gate) else { return false };
         // SYNC POINT L1
         self.order_beside_step(true);
         if !held.is_some_and(|kind| member.release_alone(kind, self.holder)) {
-            member.gate.set_held(held);
+            self.access.hold(&member.gate, held);
             return false;
         }
-        member.gate.close();
-        self.access.leave();
+        self.access.leave(&member.gate);
         true
     }
 
@@ -411,18 +405,17 @@ impl Shared {
     /// Releases the single lock of a rank of the node and answers whom to ring; `None` when it is not locked.
     #[inline]
     pub(crate) fn unlock(&self, near: &Near) -> Option<Option<Wake>> {
-        let held = near.gate.begin_release(self.access.callers())?;
+        let held = self.access.begin_release(&near.gate)?;
         Some(self.end_release(near, held))
     }
 
-    /// Gives back what [`Gate::begin_release`](super::Gate::begin_release) has answered for a rank of the node, and answers whom to ring.
+    /// Gives back what [`AccessState::begin_release`] has answered for a rank of the node, and answers whom to ring.
     #[inline]
     pub(crate) fn end_release(&self, near: &Near, held: Option<LockKind>) -> Option<Wake> {
         // SYNC POINT L1
         self.order_beside_step(held.is_some());
         let wake = held.and_then(|kind| near.release(kind, self.holder).ok().flatten());
-        near.gate.close();
-        self.access.leave();
+        self.access.leave(&near.gate);
         wake
     }
 

@@ -1,6 +1,6 @@
 //! What a window knows as a target: who holds its lock by packets, who stands in line, what is being received.
 
-use super::{Arrivals, Exposure, Line, Pieces, Shared};
+use super::{Arrivals, Awaited, Line, Pieces, Shared};
 use crate::control::{Holder, LockKind, OfEngine};
 use crate::ids::Peer;
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ pub(crate) struct TargetRole {
     pub(crate) shared_holders: HashMap<Peer, u32>,
     /// The exclusive holder has unlocked, but answers queued before the release have not left.
     pub(crate) releasing: Option<Peer>,
-    /// The exposure epoch of post/wait.
-    pub(crate) exposure: Exposure,
+    /// Origins of the exposure epoch of post/wait that are not done.
+    pub(crate) undone: Awaited,
     /// Who has come to fences, where ranks tell each other by packets.
     pub(crate) arrivals: Option<Arrivals>,
     /// Bodies being received into the window.

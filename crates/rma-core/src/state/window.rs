@@ -4,12 +4,12 @@
 //! queue, bodies being received).
 
 use super::{
-    Arrivals, Dropped, Eager, Near, Packing, Parting, Permission, Pools, RemoteAccess, Rounds, Shared,
-    Single, TargetRole,
+    Arrivals, Dropped, Eager, Lock, Near, Packing, Parting, Permission, Pools, RemoteAccess, Rounds, Shared,
+    Single, TargetRole, WindowEpoch,
 };
 use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
-use crate::epoch::{Call, Epoch, Event, Facts, LockState, RankLock, WindowEpoch, check};
+use crate::epoch::{AccessWord, Call, Epoch, Event, Facts, LockState, RankLock, check};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::HostRequest;
 use crate::ids::Rank;
@@ -142,12 +142,14 @@ impl WindowState {
         let may_replace = matches!(call, Call::Lock(_) | Call::LockAll | Call::Start | Call::Free);
         let facts = Facts {
             is_pending: may_replace && (self.shared.door.is_used() || self.table.is_busy(&pools.targets)),
-            is_exposed: self.target.exposure.is_open(),
-            mapped_locks: self.shared.access.count(),
-            mapped_rank: self.a_locked_near(),
+            is_exposed: self.is_exposed(),
+            number: self.epoch.number(),
+            locked: self.a_locked_near().or(self.epoch.a_locked_rank()),
+            is_started: call.rank().is_some_and(|rank| self.is_started(rank)),
+            started: self.started().count(),
             lock: self.lock_for(call),
         };
-        check(&self.epoch, call, name, facts).map_err(|error| match &self.error {
+        check(self.access(), call, name, facts).map_err(|error| match &self.error {
             // An epoch that has ended with a failure: the failure is what the user must know.
             Some(cause) => cause.clone().in_call(name),
             None => error,
@@ -193,7 +195,6 @@ impl WindowState {
             && !self.pressure
             && self.opening.is_none()
             && self.rounds.has_nothing_to_say()
-            && !self.shared.active.is_exposed()
     }
 
     /// Whether an operation on `rank` may take its lock request along.
@@ -201,8 +202,69 @@ impl WindowState {
         self.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Called)
     }
 
+    /// The state of the access side, how far its calls have come, and its single locks.
+    #[inline]
+    pub(crate) fn access(&self) -> AccessWord {
+        self.shared.access.word()
+    }
+
+    /// Moves the access side; the caller of each event has checked that it can happen.
+    pub(crate) fn on(&mut self, event: Event) {
+        let before = self.shared.access.on(event);
+        self.epoch.follow(before, event);
+    }
+
+    /// Records a lock that the user has called for.
+    pub(crate) fn add_lock(&mut self, rank: Rank, lock: Lock) {
+        self.epoch.add_lock(rank, lock);
+        if !self.access().epoch().is_lock_all() {
+            self.on(Event::Lock);
+        }
+    }
+
+    /// Forgets a lock.
+    pub(crate) fn remove_lock(&mut self, rank: Rank) {
+        if self.epoch.remove_lock(rank).is_some() && self.access().epoch() == Epoch::PerTarget {
+            self.on(Event::Unlock);
+        }
+    }
+
+    /// Ends the open epoch, whatever has become of it; single locks of ranks of the node aside.
+    pub(crate) fn end_epoch(&mut self) {
+        let locks = self.epoch.locks().map(|(rank, _)| rank).collect::<Vec<_>>();
+        locks.into_iter().for_each(|rank| self.remove_lock(rank));
+        match self.access().epoch() {
+            Epoch::Unset | Epoch::PerTarget => {}
+            Epoch::FenceIssued | Epoch::FenceGranted => self.on(Event::FenceLast),
+            Epoch::PscwIssued | Epoch::PscwGranted => self.on(Event::Complete),
+            Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => self.on(Event::UnlockAll),
+        }
+        self.epoch = WindowEpoch::new();
+    }
+
+    /// Whether the open epoch of start reaches `rank`.
+    pub(crate) fn is_started(&self, rank: Rank) -> bool {
+        if self.shared.has_fast_start() {
+            self.shared.is_started(rank)
+        } else {
+            self.epoch.access.contains(rank)
+        }
+    }
+
+    /// The targets of the open epoch of start, ascending.
+    pub(crate) fn started(&self) -> impl Iterator<Item = Rank> + '_ {
+        let fast = self.shared.has_fast_start().then(|| self.shared.started());
+        let group = fast.is_none().then(|| self.epoch.access.group().iter().copied());
+        fast.into_iter().flatten().chain(group.into_iter().flatten())
+    }
+
+    /// Single locks of ranks of the node.
+    fn near_locks(&self) -> u64 {
+        self.access().locks().saturating_sub(self.epoch.locks_held() as u64)
+    }
+
     fn a_locked_near(&self) -> Option<Rank> {
-        if self.shared.access.count() == 0 {
+        if self.near_locks() == 0 {
             return None;
         }
         let is_locked = |near: &&Near| near.gate.single() != Single::No;
@@ -227,21 +289,28 @@ impl WindowState {
 
     /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
     pub(crate) fn holds_another(&self, rank: Rank) -> bool {
-        let is_strict = has(Bug::StrictOrder) && self.epoch.state().is_lock_all();
-        (self.shared.access.count() > 0 || self.epoch.holds_another(rank)) && !is_strict
+        // A lock_all epoch holds the locks of the mapped ranks from the start, the own rank's among them.
+        let is_lock_all = self.access().epoch().is_lock_all();
+        let holds = is_lock_all || self.near_locks() > 0 || self.epoch.holds_another(rank);
+        holds && !(has(Bug::StrictOrder) && is_lock_all)
+    }
+
+    /// Whether an epoch is open that calls past the engine know too little of.
+    pub(super) fn has_own_epoch(&self) -> bool {
+        self.access().is_engines() || self.epoch.locks_held() > 0
     }
 
     /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.
     pub(crate) fn needs_owner(&self) -> bool {
         let is_hinted = self.shared.no_locks.load(Relaxed);
         let has_more = self.in_line > 0 || !self.dropped.is_empty();
-        is_hinted || self.epoch.state() != Epoch::Unset || self.error.is_some() || has_more
+        is_hinted || self.has_own_epoch() || self.error.is_some() || has_more
     }
 
     /// A post has come, or needs not to: the window's state follows when it was the last.
     pub(crate) fn on_posted(&mut self, pools: &Pools, config: &EngineConfig) {
-        if self.epoch.state() == Epoch::PscwIssued && !self.epoch.access.is_any_missing() {
-            self.epoch.on(Event::Posted);
+        if self.access().epoch() == Epoch::PscwIssued && !self.epoch.access.is_any_missing() {
+            self.on(Event::Posted);
         }
         // Without room for one operation to wait, it waits for nothing but the post.
         let holds_back = config.piggyback_threshold > 0 && !self.pressure;

@@ -2,6 +2,7 @@
 //! accesses is drawn in [`super::start`].
 
 use crate::control::Sleep;
+use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::origin::lost::error_of;
@@ -15,7 +16,7 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 /// with no-check nobody waits for them, so there are none.
 ///
 /// # Errors
-/// `MPI_ERR_INTERN` when the own rank is told twice, which the table of legal calls rules out.
+/// `MPI_ERR_RMA_SYNC` when another thread has called post; `MPI_ERR_INTERN` when the own rank is told twice, which the table of legal calls rules out.
 pub(crate) fn expose(
     state: &mut State,
     window: &mut WindowState,
@@ -24,7 +25,9 @@ pub(crate) fn expose(
 ) -> Result<()> {
     // SYNC POINT P1
     fence(SeqCst);
-    window.target.exposure.open(group);
+    if !window.open_exposure(group) {
+        return window.check(&state.pools, Call::Post, "post");
+    }
     if no_check {
         return Ok(());
     }
@@ -69,7 +72,8 @@ pub(crate) struct WaitSync {
 }
 
 impl WaitSync {
-    pub(crate) fn begin() -> Self {
+    pub(crate) fn begin(window: &mut WindowState) -> Self {
+        window.look_at_origins();
         Self { is_watching: false }
     }
 
@@ -80,8 +84,8 @@ impl WaitSync {
         let dones = window.shared.own().control.dones();
         let has_told =
             |rank| window.shared.marked(rank).is_some_and(|(place, _)| dones.is_set(place, &active.dones));
-        let exposure = &window.target.exposure;
-        state.is_spinning && exposure.is_any_missing() && !exposure.missing().any(has_told)
+        let undone = &window.target.undone;
+        state.is_spinning && undone.is_any_left() && !undone.iter().any(has_told)
     }
 
     /// Answers whether every origin is done, and ends the epoch then.
@@ -94,19 +98,18 @@ impl WaitSync {
         if !state.is_spinning {
             own.set_asleep(Sleep::Wait);
         }
-        let marked = window.target.exposure.missing().filter_map(|rank| Some((rank, shared.marked(rank)?.0)));
+        let marked = window.target.undone.iter().filter_map(|rank| Some((rank, shared.marked(rank)?.0)));
         let marked = marked.collect::<SmallVec<[_; 8]>>();
         let (done, missing): (SmallVec<[_; 8]>, SmallVec<[_; 8]>) =
             marked.into_iter().partition(|(_, place)| own.dones().take(*place, &shared.active.dones));
         for (rank, _) in done {
-            window.target.exposure.on_seen_done(rank);
+            window.target.undone.remove(rank);
         }
         if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) && !missing.is_empty() {
             watch(state, window, missing.into_iter().map(|(rank, _)| rank));
         }
-        let exposure = &window.target.exposure;
         let mut lost = None;
-        for rank in exposure.missing() {
+        for rank in window.target.undone.iter() {
             match state.lost.get(&window.shared.group.peer(rank)) {
                 None => return Ok(false),
                 Some(failure) => lost = Some(error_of(rank, "wait", failure)),
@@ -115,7 +118,7 @@ impl WaitSync {
         own.set_awake(Sleep::Wait);
         // What has not left by now was for the lost.
         window.rounds.posts.clear();
-        window.target.exposure.close();
+        window.close_exposure();
         // SYNC POINT P4
         fence(SeqCst);
         lost.map_or(Ok(true), Err)

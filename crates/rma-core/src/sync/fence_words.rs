@@ -42,7 +42,7 @@ pub(super) fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
     // Where nothing can be out of bounds unnoticed the fences of the others say all that an acknowledgement would. Of more than two
     // ranks this one has its acknowledgements already.
     let acknowledge = window.shared.uniform.is_none();
-    let can_ride = window.epoch.state() == Epoch::FenceGranted;
+    let can_ride = window.access().epoch() == Epoch::FenceGranted;
     let group = &window.shared.group;
     let mut bare = Vec::new();
     for rank in (0..group.size()).map(Rank).filter(|rank| *rank != group.me()) {

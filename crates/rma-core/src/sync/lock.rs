@@ -2,7 +2,7 @@
 //!
 //! The lock of a target on the node is taken inside the call, in the word that all of the node share: that of a mapped one because
 //! it also protects loads and stores, which the engine cannot see, that of a neighbor (`window/near.rs`) because it costs less than a
-//! request. Here only when the fast path of `state/access.rs` was not open. For any other target the call only makes a promise: the
+//! request. Here only when the fast path of `state/access` was not open. For any other target the call only makes a promise: the
 //! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
 //!
 //! **The order of locks.** A program that locks several targets in one global order never deadlocks, although locks are taken late: a
@@ -31,20 +31,21 @@ use super::expose::watch;
 use super::{InLine, Vigil};
 use crate::bugs::{Bug, has};
 use crate::control::{Grant, LockKind, Ticket};
-use crate::epoch::{Assert, Call, Caller, Epoch, Event, Lock, LockState};
+use crate::epoch::{Assert, Call, Caller, Epoch, Event, LockState};
 use crate::error::{Error, Result};
 use crate::ids::{Rank, WindowId};
 use crate::origin::lost::error_of;
 use crate::origin::post::{ensure_target, free_target};
 use crate::pool::PoolKey;
-use crate::state::{Near, State, WindowState, Windows, request_of};
+use crate::state::{AccessState, Lock, Near, State, WindowState, Windows, request_of};
+use crate::strategy::{Counted, Next, rest};
 use crate::table::Closing;
 use crate::target::locks;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
 /// Looks of the first in line: fewer than a change of process takes.
-const TURN_LOOKS: u32 = 60;
+const TURN_LOOKS: Counted = Counted::new(0, 60, 0);
 
 /// A lock call under way.
 #[derive(Debug)]
@@ -147,7 +148,7 @@ impl LockSync {
 
     fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
         let shared = Arc::clone(&window.shared);
-        if window.epoch.state() != Epoch::PerTarget {
+        if window.access().epoch() != Epoch::PerTarget {
             shared.door.set_open(false);
         }
         let Some(near) = shared.near(self.rank) else {
@@ -155,19 +156,15 @@ impl LockSync {
             let state = if self.no_check { LockState::Granted } else { LockState::Called };
             let (kind, no_check, caller) = (self.kind, self.no_check, Some(self.caller));
             let lock = Lock { kind, state, caller, no_check, is_lost, ..Lock::LAZY };
-            window.epoch.add_lock(self.rank, lock);
+            window.add_lock(self.rank, lock);
             return true;
         };
-        if window.epoch.state().is_fence_or_unset() {
-            // The lock is the gate's, and replaces the epoch of a fence.
-            window.epoch.on(Event::FenceLast);
-        }
         let request = request_of(self.kind, window.holds_another(self.rank));
-        let begun = near.gate.begin(shared.access.callers());
-        debug_assert!(begun, "the table of legal calls refuses a second lock of {:?}", self.rank);
-        shared.access.enter();
+        let before = shared.access.enter(&near.gate);
+        debug_assert!(before.is_some(), "the table of legal calls refuses a second lock of {:?}", self.rank);
+        before.into_iter().for_each(|before| window.epoch.follow(before, Event::Lock));
         if self.no_check || near.try_acquire(request, shared.holder) {
-            self.open(near);
+            self.open(&shared.access, near);
             return true;
         }
         state.counters.on_locks_waited(1);
@@ -187,8 +184,7 @@ impl LockSync {
 
     fn leave_line(&self, window: &mut WindowState, ticket: Ticket) {
         if let Some(near) = window.shared.near(self.rank) {
-            near.gate.close();
-            window.shared.access.leave();
+            window.shared.access.leave(&near.gate);
         }
         window.in_line -= 1;
         window.dropped.keep_place(self.rank, ticket);
@@ -213,15 +209,15 @@ impl LockSync {
         }
         window.in_line -= 1;
         state.told = true;
-        self.open(near);
+        self.open(&shared.access, near);
         true
     }
 
     /// Opens the direct path to a mapped rank whose lock is held, or lets packets out to a neighbor.
-    fn open(&self, near: &Near) {
+    fn open(&self, access: &AccessState, near: &Near) {
         // SYNC POINT L2
         fence(SeqCst);
-        near.gate.set_held((!self.no_check).then_some(self.kind));
+        access.hold(&near.gate, (!self.no_check).then_some(self.kind));
     }
 }
 
@@ -235,17 +231,17 @@ fn look_for_turn(near: &Near, ticket: Ticket, state: &State) -> Result<Grant, Ti
     if state.config.spin_us > 0 || state.config.yields == 0 {
         return outcome;
     }
-    for _ in 0..TURN_LOOKS {
-        match outcome {
-            Err(ticket) if near.control.is_first(&ticket) => {
-                std::hint::spin_loop();
+    let mut strategy = TURN_LOOKS;
+    loop {
+        match (outcome, strategy.observe()) {
+            (Err(ticket), next @ Next::Spin) if near.control.is_first(&ticket) => {
+                rest(next);
                 outcome =
                     if near.control.lock_state().is_free() { near.try_turn(ticket) } else { Err(ticket) };
             }
-            _ => break,
+            (outcome, _) => return outcome,
         }
     }
-    outcome
 }
 
 /// The error of a call that asks for the lock of a rank of the node that is dead: nobody has it or gives it back any more.
@@ -306,7 +302,7 @@ impl UnlockSync {
             return None;
         }
         if let Some(near) = shared.neighbor(rank) {
-            let neighbor = Some(near.gate.begin_release(shared.access.callers())?);
+            let neighbor = Some(shared.access.begin_release(&near.gate)?);
             let target = window.table.find(&state.pools.targets, rank);
             let mut sync = Self { rank, no_check: false, target, neighbor };
             if let Some(key) = target {
@@ -332,7 +328,7 @@ impl UnlockSync {
         let no_check = lock.no_check && !(target.is_none() && has(Bug::UncheckedForgotten));
         if target.is_none() && (no_check || lock.state == LockState::Called) {
             // Nothing was ever sent, or what was sent is complete and no lock was taken.
-            window.epoch.remove_lock(rank);
+            window.remove_lock(rank);
             return None;
         }
         let mut sync = Self { rank, no_check, target: None, neighbor: None };
@@ -431,6 +427,6 @@ impl UnlockSync {
         if let Some(key) = self.target.filter(|key| state.pools.targets.get(*key).is_some()) {
             free_target(state, window, key);
         }
-        window.epoch.remove_lock(self.rank);
+        window.remove_lock(self.rank);
     }
 }

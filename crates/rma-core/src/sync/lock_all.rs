@@ -65,7 +65,7 @@ impl LockAllSync {
         window.shared.door.set_open(false);
         // A fence epoch may have left elements; from here on an element of a rank elsewhere means a lock.
         free_idle_far_targets(state, window);
-        window.epoch.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
+        window.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
         if no_check {
             open(window);
             return Self {
@@ -76,7 +76,7 @@ impl LockAllSync {
                 vigil: Vigil::default(),
             };
         }
-        window.epoch.set_stage(Stage::Opening);
+        window.on(Event::Reach(Stage::Opening));
         Self { caller, are_others_held: false, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
     }
 
@@ -174,21 +174,21 @@ impl LockAllSync {
         if let Some(ticket) = ticket {
             window.dropped.keep_place(next, ticket);
         }
-        window.epoch.on(Event::UnlockAll);
+        window.on(Event::UnlockAll);
     }
 }
 
 /// Opens the direct path to all mapped members, and lets packets out to the neighbors.
 fn open(window: &mut WindowState) {
-    window.epoch.set_stage(Stage::Open);
+    window.on(Event::Reach(Stage::Open));
     // SYNC POINT L2
     fence(SeqCst);
-    window.shared.all_near().for_each(|near| near.gate.set_locked_with_all());
+    window.shared.all_near().for_each(|near| window.shared.access.open_locked_with_all(&near.gate));
 }
 
 /// Ends the change to the window protocol when the last lock is held; answers whether it did.
 pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) -> bool {
-    if window.epoch.state() != Epoch::LockAllIssued
+    if window.access().epoch() != Epoch::LockAllIssued
         || window.rounds.access.is_some()
         || window.epoch.asking() > 0
     {
@@ -199,7 +199,7 @@ pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) ->
     if window.epoch.ungranted().any(is_missing) && !has(Bug::LateGrants) {
         return false;
     }
-    window.epoch.on(Event::AllLocked);
+    window.on(Event::AllLocked);
     window.dirty = true;
     true
 }
@@ -214,12 +214,12 @@ impl UnlockAllSync {
     /// Begins an unlock_all call whose legality has been checked: the locks of mapped members are released. Those of neighbors follow
     /// when the operations on them are complete.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
-        window.epoch.set_stage(Stage::Closing);
+        window.on(Event::Reach(Stage::Closing));
         let shared = Arc::clone(&window.shared);
-        shared.members.iter().for_each(|member| member.gate.close());
+        shared.members.iter().for_each(|member| shared.access.close(&member.gate));
         // SYNC POINT L1
         fence(SeqCst);
-        if !window.epoch.is_unchecked() {
+        if !window.access().is_unchecked() {
             release(state, &shared, shared.members.iter().map(Deref::deref));
         }
         Self { is_closing: false }
@@ -232,7 +232,7 @@ impl UnlockAllSync {
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         if !self.is_closing {
             // The change to the window protocol comes to its end first: a lock that is asked for has to be released.
-            if window.epoch.state() == Epoch::LockAllIssued {
+            if window.access().epoch() == Epoch::LockAllIssued {
                 return Ok(false);
             }
             close(state, window);
@@ -248,13 +248,13 @@ impl UnlockAllSync {
             }
         }
         let shared = Arc::clone(&window.shared);
-        shared.neighbors.iter().for_each(|near| near.gate.close());
-        if !window.epoch.is_unchecked() {
+        shared.neighbors.iter().for_each(|near| shared.access.close(&near.gate));
+        if !window.access().is_unchecked() {
             // SYNC POINT L1
             fence(SeqCst);
             release(state, &shared, shared.neighbors.iter());
         }
-        window.epoch.on(Event::UnlockAll);
+        window.on(Event::UnlockAll);
         window.lost.take().map_or(Ok(true), Err)
     }
 }
@@ -269,7 +269,7 @@ fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item 
 
 /// Makes everything leave, with the releases on the last packets, or in packets of their own.
 fn close(state: &mut State, window: &mut WindowState) {
-    let is_unchecked = window.epoch.is_unchecked();
+    let is_unchecked = window.access().is_unchecked();
     for key in window.table.keys(&state.pools.targets) {
         let target = &mut state.pools.targets[key];
         target.push(true);
@@ -281,7 +281,8 @@ fn close(state: &mut State, window: &mut WindowState) {
         }
         window.dirty |= !target.is_idle();
     }
-    if window.epoch.state() == Epoch::LockAllGranted && !is_unchecked && window.shared.has_packet_targets() {
+    if window.access().epoch() == Epoch::LockAllGranted && !is_unchecked && window.shared.has_packet_targets()
+    {
         window.rounds.access = Some(AccessRound::Unlocks { next: Rank(0) });
         window.dirty = true;
     }

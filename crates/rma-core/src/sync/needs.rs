@@ -65,7 +65,7 @@ pub(crate) fn needs(
             missing if !missing.is_empty() => vec![Need::Posts(place(), peers(missing))],
             _ => vec![Need::Answers(place(), peers(unfinished(state, window)))],
         },
-        Call::Wait => vec![Need::Completes(place(), peers(window.target.exposure.missing().collect()))],
+        Call::Wait => vec![Need::Completes(place(), peers(window.target.undone.iter().collect()))],
         Call::Sync | Call::Post | Call::Operation(_) | Call::Free => Vec::new(),
     };
     (needs, holds)
@@ -168,8 +168,9 @@ pub(crate) fn held_locks(windows: &Windows, observation: &Observation, most: usi
 }
 
 fn of_window(window: &WindowState, observation: &Observation, all: &mut Vec<HeldLock>) {
-    let (shared, epoch) = (&*window.shared, &window.epoch);
-    let holds_all = epoch.state().is_lock_all() && epoch.stage() != Stage::Opening && !epoch.is_unchecked();
+    let (shared, epoch, access) = (&*window.shared, &window.epoch, window.access());
+    let holds_all =
+        access.epoch().is_lock_all() && access.stage() != Stage::Opening && !access.is_unchecked();
     for near in shared.all_near() {
         let kind = match near.gate.single() {
             Single::Held(kind) => kind,
@@ -178,7 +179,7 @@ fn of_window(window: &WindowState, observation: &Observation, all: &mut Vec<Held
         all.extend(kind.map(|kind| held(shared, near.rank, kind, observation)));
     }
     let is_far = |rank: &Rank| shared.near(*rank).is_none();
-    if epoch.state() == Epoch::LockAllGranted && !epoch.is_unchecked() {
+    if access.epoch() == Epoch::LockAllGranted && !access.is_unchecked() {
         let far = (0..shared.group.size()).map(Rank).filter(is_far);
         all.extend(far.map(|rank| held(shared, rank, LockKind::Shared, observation)));
     }

@@ -33,13 +33,13 @@
 use super::{StartSync, SyncStep};
 use crate::channel::{Channel, Failure, Lane, Source};
 use crate::control::{LockKind, Sleep};
-use crate::epoch::{Epoch, Lock, LockState, Stage, WindowEpoch};
+use crate::epoch::{Epoch, LockState, Stage};
 use crate::error::{Error, Result};
 use crate::ids::{Peer, Rank, Sequence, WindowId};
 use crate::origin::lost::abandon_all;
 use crate::state::{
-    Opening, Outbox, Parting, Replies, Reply, ReplyBody, Rounds, Sent, Shared, Single, State, WindowState,
-    Windows, gone, revoked,
+    Lock, Opening, Outbox, Parting, Replies, Reply, ReplyBody, Rounds, Sent, Shared, Single, State,
+    WindowState, Windows, gone, revoked,
 };
 use crate::target::locks;
 use crate::wire::{Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind};
@@ -175,7 +175,7 @@ impl State {
         let is_free = are_ended && window.target.receiving == 0 && !state.replies.owes(id, &state.bulks);
         if is_free {
             give_locks_back(state, window);
-            window.target.exposure.close();
+            window.close_exposure();
         }
         drop(context);
         if is_free {
@@ -223,18 +223,19 @@ pub(crate) fn give_up(step: SyncStep, state: &mut State, window: &mut WindowStat
 
 /// Gives all locks back, at once on the node, and by packets elsewhere; those that are granted later follow.
 fn give_locks_back(state: &mut State, window: &mut WindowState) {
-    window.absorb();
+    window.shared.access.own_settled();
     let shared = Arc::clone(&window.shared);
     for near in shared.all_near() {
         let wake = shared.unlock(near).flatten();
         locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
     }
-    let (epoch, stage) = (window.epoch.state(), window.epoch.stage());
+    let (epoch, stage, is_unchecked) =
+        (window.access().epoch(), window.access().stage(), window.access().is_unchecked());
     if epoch.is_lock_all() && stage == Stage::Opening {
         // The call that opens it gives up what it has when it looks again.
         return;
     }
-    let is_checked = epoch.is_lock_all() && !window.epoch.is_unchecked();
+    let is_checked = epoch.is_lock_all() && !is_unchecked;
     if is_checked {
         // The call that closes it began with the members.
         let has = |rank| stage == Stage::Open || shared.member(rank).is_none();
@@ -252,7 +253,7 @@ fn give_locks_back(state: &mut State, window: &mut WindowState) {
     };
     releases.retain(|rank| shared.near(*rank).is_none());
     window.parting.get_or_insert_default().releases.append(&mut releases);
-    window.epoch = WindowEpoch::new();
+    window.end_epoch();
 }
 
 /// Goes on with what a closed window has to do.
@@ -265,7 +266,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState, channel: &mut
     let is_full = !parting.say_all(&shared, &state.lost, &mut outbox, &mut came);
     // A lock call that was under way may have come through.
     let is_changing = shared.all_near().any(|near| near.gate.single() == Single::Changing);
-    shared.all_near().for_each(|near| near.gate.bar());
+    shared.all_near().for_each(|near| shared.access.bar(&near.gate));
     window.dirty = is_full || (is_changing && !parting.has_left);
     came.is_over &= is_ended;
     window.parting = Some(parting);

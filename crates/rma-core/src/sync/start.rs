@@ -45,8 +45,8 @@ impl StartSync {
     /// Begins a start call whose legality has been checked.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, group: &[Rank], no_check: bool) -> Self {
         window.shared.door.set_open(false);
-        window.epoch.on(Event::Start);
-        window.epoch.set_stage(Stage::Opening);
+        window.on(Event::Start);
+        window.on(Event::Reach(Stage::Opening));
         window.epoch.access.open(group, no_check);
         let group = window.epoch.access.group();
         let are_neighbors = group.iter().all(|rank| window.shared.neighbor(*rank).is_some());
@@ -85,12 +85,12 @@ impl StartSync {
             return false;
         }
         own.set_awake(Sleep::Start);
-        window.epoch.set_stage(Stage::Open);
+        window.on(Event::Reach(Stage::Open));
         // SYNC POINT P2
         fence(SeqCst);
         for rank in window.epoch.access.group() {
             if let Some(member) = window.shared.member(*rank) {
-                member.gate.set_started();
+                window.shared.access.open_started(&member.gate);
             }
         }
         true
@@ -100,7 +100,7 @@ impl StartSync {
     pub(crate) fn give_up(window: &mut WindowState) {
         window.shared.own().control.set_awake(Sleep::Start);
         window.epoch.access.abandon();
-        window.epoch.on(Event::Complete);
+        window.on(Event::Complete);
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct CompleteSync {
 impl CompleteSync {
     /// Begins a complete call whose legality has been checked: everything leaves as soon as its target has posted.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
-        let is_target = |rank: Rank| window.epoch.access.contains(rank);
+        let is_target = |rank: Rank| window.is_started(rank);
         let is_ready = state.lost.is_empty()
             && held(state, window).is_some()
             && window.rounds.meet.iter().all(|rank| is_target(*rank))
@@ -130,13 +130,13 @@ impl CompleteSync {
 
     /// Closes the epoch.
     fn close(state: &mut State, window: &mut WindowState) -> Self {
-        window.epoch.set_stage(Stage::Closing);
-        window.shared.members.iter().for_each(|member| member.gate.close());
+        window.on(Event::Reach(Stage::Closing));
+        window.shared.members.iter().for_each(|member| window.shared.access.close(&member.gate));
         // SYNC POINT P3
         fence(SeqCst);
         let shared = Arc::clone(&window.shared);
         let mut bare = Vec::new();
-        for rank in window.epoch.access.group().iter().copied() {
+        for rank in window.started().collect::<Vec<_>>() {
             match shared.marked(rank) {
                 _ if window.table.find(&state.pools.targets, rank).is_some() => {}
                 // Everything on it is done, and start has seen its post.
@@ -145,7 +145,7 @@ impl CompleteSync {
                     ring(state, &shared, member, Sleep::Wait);
                 }
                 None if rank == shared.group.me() && window.epoch.access.has_posted(rank) => {
-                    window.target.exposure.on_seen_done(rank);
+                    window.target.undone.remove(rank);
                     state.told = true;
                 }
                 None => bare.push(rank),
@@ -154,7 +154,7 @@ impl CompleteSync {
         for key in window.table.keys(&state.pools.targets) {
             let target = &mut state.pools.targets[key];
             // Neighbors keep their elements beyond an epoch.
-            if window.epoch.access.contains(target.rank) {
+            if window.is_started(target.rank) {
                 target.close();
             }
         }
@@ -171,7 +171,7 @@ impl CompleteSync {
     /// Whether it waits for a post, with which everything leaves: until one comes there is nothing to find out.
     #[inline]
     pub(super) fn waits(&self, window: &WindowState) -> bool {
-        self.waits_for_post() && window.epoch.state() == Epoch::PscwIssued
+        self.waits_for_post() && window.access().epoch() == Epoch::PscwIssued
     }
 
     /// Goes on with a call for neighbors, to which nothing is under way but what is held back, if anything: that takes the word along when
@@ -183,7 +183,7 @@ impl CompleteSync {
         window: &mut WindowState,
     ) -> Option<bool> {
         let keys = held(state, window)?;
-        if window.epoch.state() == Epoch::PscwIssued {
+        if window.access().epoch() == Epoch::PscwIssued {
             return Some(false);
         }
         let State { pools, bulks, by_channel, config, begun, .. } = state;
@@ -196,11 +196,11 @@ impl CompleteSync {
         }
         if have_left {
             window.epoch.access.close();
-            window.epoch.on(Event::Complete);
+            window.on(Event::Complete);
             return Some(true);
         }
         // Those that the channel has no room for now are told by the steps to come.
-        window.epoch.set_stage(Stage::Closing);
+        window.on(Event::Reach(Stage::Closing));
         (window.dirty, *begun, self.is_closing) = (true, true, true);
         Some(false)
     }
@@ -250,9 +250,9 @@ impl CompleteSync {
                 free_target(state, window, key);
             }
         }
-        let error = lost_among(state, window, window.epoch.access.group().iter().copied(), "complete");
+        let error = lost_among(state, window, window.started(), "complete");
         window.epoch.access.close();
-        window.epoch.on(Event::Complete);
+        window.on(Event::Complete);
         error.map_or(Ok(true), Err)
     }
 }

@@ -147,10 +147,10 @@ pub(crate) fn answer(
         }
     }
     if request.flags.has(RequestFlags::DONE) {
-        match window.target.exposure.begin_done(window.shared.group.rank(from)) {
+        match window.begin_done(window.shared.group.rank(from)) {
             Ok(number) if replies.owes_nothing_to(from) => {
                 let rank = window.shared.group.rank(from);
-                rank.into_iter().for_each(|rank| window.target.exposure.on_done(rank, number));
+                rank.into_iter().for_each(|rank| window.on_done(rank, number));
             }
             Ok(number) => replies.push(from, Reply::Done(request.window, number)),
             // A program that promises with no-check what it does not keep; its sender hears of it.

@@ -43,14 +43,12 @@ impl Epochs {
         let id = window.shared.id;
         let Self { windows, told } = self;
         let open = windows.entry(id).or_default();
-        let epoch = &window.epoch;
-        let access = match epoch.state() {
+        let access = match window.access().epoch() {
             // Single locks are epochs of their own, one for each rank.
             Epoch::Unset | Epoch::PerTarget => None,
-            _ => Some((epoch.opened_by(), epoch.number())),
+            epoch => Some((epoch.opened_by(), window.epoch.number())),
         };
-        let exposure = &window.target.exposure;
-        let exposure = exposure.is_open().then(|| ("post", exposure.number()));
+        let exposure = window.is_exposed().then(|| ("post", window.shared.active.exposure.number()));
         for (known, now) in [(&mut open.access, access), (&mut open.exposure, exposure)] {
             if known.map(|known| known.number) == now.map(|(_, number)| number) {
                 continue;

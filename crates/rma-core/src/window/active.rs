@@ -121,7 +121,9 @@ impl Window {
         }
         let _call = self.trace("test", None);
         self.engine().poll();
-        let mut sync = self.begin(Call::Wait, "test", |_| Ok(SyncStep::Wait(WaitSync::begin())))?;
+        let mut sync = self.begin(Call::Wait, "test", |Beginning { window, .. }| {
+            Ok(SyncStep::Wait(WaitSync::begin(window)))
+        })?;
         self.poll_sync(&mut sync).map_err(|error| error.in_call("test"))
     }
 

@@ -103,8 +103,7 @@ impl Window {
         let Some(mut context) = windows.borrow(state, self.id()) else { return Err(gone(name)) };
         let (state, window) = context.split();
         // Until the borrow ends no lock call slips in between the check and what follows.
-        window.shared.access.own();
-        window.absorb();
+        window.shared.access.own_settled();
         if window.is_revoked() && window.has_transfers(&state.pools) {
             // The call fails when the channel has given the caller's buffers back.
             return Ok(Sync(SyncStep::Revoked, call, None));
@@ -158,8 +157,7 @@ impl Window {
             let (state, window) = context.split();
             if matches!(sync.0, SyncStep::Lock(_)) {
                 // It may have waited for locks of other windows with this one open: nobody slips in between its check and its lock.
-                window.shared.access.own();
-                window.absorb();
+                window.shared.access.own_settled();
             }
             if window.is_revoked() {
                 if window.has_transfers(&state.pools) {

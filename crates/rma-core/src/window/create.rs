@@ -28,7 +28,7 @@ use crate::ids::WindowId;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::{
-    AccessState, Callers, Door, Flavor, Hints, Member, Near, QuickSync, RemoteAccess, Scale, Shared, Takers,
+    AccessState, Callers, Door, Flavor, Hints, Member, Near, QuickSync, RemoteAccess, Scale, Shared,
     Unordered, WindowState,
 };
 use parking_lot::Mutex;
@@ -372,7 +372,6 @@ impl WindowCreation {
         let blocks = members.iter().map(|member| member.control).collect();
         let host = self.engine.host();
         let callers = if self.engine.has_one_caller() { Callers::One } else { Callers::Many };
-        let takers = if neighbors.is_empty() { Takers::Calls } else { Takers::Anybody };
         let siblings = Siblings::new(blocks, members[own].control, holder, host.barriers(), host.vitals());
         let members: Arc<[Member]> = members.into_vec().into();
         let first = members[0].rank;
@@ -397,9 +396,9 @@ impl WindowCreation {
             siblings,
             uniform,
             door: Door::default(),
-            access: AccessState::new(callers, takers),
+            access: AccessState::new(callers),
             unordered: Unordered::new(callers),
-            active: QuickSync::new(),
+            active: QuickSync::new(callers),
             has_pack: AtomicBool::new(false),
             has_dropped: AtomicBool::new(false),
             no_locks: AtomicBool::new(self.hints.no_locks()),

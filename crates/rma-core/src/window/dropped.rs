@@ -61,8 +61,7 @@ impl Guard {
             let Core { state, windows, .. } = core;
             let Some(mut context) = windows.borrow(state, self.id) else { return };
             let (state, window) = context.split();
-            window.shared.access.own();
-            window.absorb();
+            window.shared.access.own_settled();
             match step {
                 SyncStep::Done
                 | SyncStep::Revoked

@@ -46,7 +46,7 @@ impl WindowFree {
                 return Err(gone(CALL));
             };
             let (state, window) = context.split();
-            window.absorb();
+            window.shared.access.own_settled();
             match window.is_revoked() {
                 true if !window.has_left() => Ok(Phase::Leaving),
                 _ => window

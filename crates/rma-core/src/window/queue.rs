@@ -76,7 +76,6 @@ impl Window {
         let Some(mut context) = windows.borrow(state, self.shared().id) else { return Err(gone(call)) };
         let (state, window) = context.split();
         state.begun = true;
-        window.absorb();
         let legal = window
             .check_open(call)
             .and_then(|()| self.check_operation(&state.pools, window, target, call, op));

@@ -12,20 +12,14 @@ use super::Sync;
 use super::calls::Window;
 use super::now::DirectPath;
 use crate::control::{Sleep, Wake};
-use crate::epoch::{Assert, Call};
+use crate::epoch::{Assert, Call, FastEpoch};
 use crate::error::Result;
 use crate::ids::{LockKind, Rank};
 use crate::progress::Core;
-use crate::state::{FENCE, FastEpoch, LOCK_ALL, Member, Near, POST, START, Shared, State};
+use crate::state::{FENCE, LOCK_ALL, Member, Near, POST, START, Shared, State};
 use crate::sync::{FenceSync, SyncStep};
 use crate::table::Target;
 use crate::target::locks;
-
-/// Looks in a row: a few hundred nanoseconds.
-const LOOKS: u32 = 200;
-
-/// Looks with a pause in between: a few microseconds.
-const PATIENT_LOOKS: u32 = 40;
 
 impl Window {
     /// A fence without the engine's lock; `None` when the call has to take the slow path, as if this one had not been made.
@@ -33,7 +27,7 @@ impl Window {
     pub(super) fn fence_fast(&self, assert: Assert) -> Option<Result<()>> {
         let shared = &**self.shared();
         let known = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE);
-        if !shared.active.has(FENCE) || shared.active.is_exposed() || !known.has(assert) {
+        if !shared.active.has(FENCE) || shared.active.exposure.is_open() || !known.has(assert) {
             return None;
         }
         // SYNC POINT F1, F2: arriving and seeing that others have is the order that the picture in `sync/fence.rs` asks for.
@@ -49,7 +43,7 @@ impl Window {
                     return Some(Err(error));
                 }
             }
-        } else if !self.soon(|| {
+        } else if !self.engine().look_spinning(|| {
             absent = shared.absent(number, absent.unwrap_or(0));
             absent.is_none()
         }) {
@@ -71,7 +65,7 @@ impl Window {
         }
         let Some(targets) = shared.places_of(group) else { return false };
         let posts = shared.own().control.posts();
-        if !self.soon(|| posts.are_set(&targets, &quick.posts)) {
+        if !self.engine().look_spinning(|| posts.are_set(&targets, &quick.posts)) {
             return false;
         }
         // SYNC POINT P2: the posts were seen.
@@ -80,7 +74,7 @@ impl Window {
         }
         quick.started.set(&targets);
         posts.take_all(&targets, &quick.posts);
-        targets.iter().for_each(|place| shared.members[place].gate.set_started());
+        targets.iter().for_each(|place| shared.access.open_started(&shared.members[place].gate));
         shared.access.end_opening(Some(FastEpoch::Started));
         self.poll_now_and_then();
         true
@@ -97,7 +91,7 @@ impl Window {
         let mut sleeps = false;
         for place in targets.iter() {
             let member = &shared.members[place];
-            member.gate.close();
+            shared.access.close(&member.gate);
             // SYNC POINT P3: telling is the order.
             member.control.dones().set(shared.own);
             sleeps |= member.control.is_asleep(Sleep::Wait);
@@ -174,7 +168,7 @@ impl Window {
             return false;
         }
         let Some(origins) = shared.places_of(group) else { return false };
-        if !shared.open_exposure(&origins) {
+        if !shared.active.exposure.try_open(&origins) {
             return false;
         }
         let mut sleeps = false;
@@ -196,41 +190,17 @@ impl Window {
     pub(super) fn wait_fast(&self, is_test: bool) -> bool {
         let shared = &**self.shared();
         let quick = &shared.active;
-        let Some(open) = quick.exposure().filter(|_| quick.has(POST)) else { return false };
+        let Some(open) = quick.exposure.fast().filter(|_| quick.has(POST)) else { return false };
         let dones = shared.own().control.dones();
         let are_done = || dones.are_set(&open.origins, &quick.dones);
         // SYNC POINT P4: all are seen to be done.
-        let is_over = if is_test { are_done() } else { self.soon(are_done) };
-        if !is_over || !shared.close_exposure(&open) {
+        let is_over = if is_test { are_done() } else { self.engine().look_spinning(are_done) };
+        if !is_over || !quick.exposure.try_close(&open) {
             return false;
         }
         dones.take_all(&open.origins, &quick.dones);
         self.poll_now_and_then();
         true
-    }
-
-    /// Looks for something that another rank is about to do; `false` when it takes long.
-    #[inline]
-    fn soon(&self, mut look: impl FnMut() -> bool) -> bool {
-        if look() {
-            return true;
-        }
-        // Who wants no wait to spin gets none that does.
-        if self.engine().patience().0 == 0 {
-            return false;
-        }
-        for _ in 0..LOOKS {
-            if look() {
-                return true;
-            }
-        }
-        for _ in 0..PATIENT_LOOKS {
-            std::hint::spin_loop();
-            if look() {
-                return true;
-            }
-        }
-        false
     }
 
     /// Makes members look again that sleep in a call.

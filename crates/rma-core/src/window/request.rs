@@ -283,11 +283,13 @@ impl Window {
                 return Err(gone(call));
             };
             let window = &mut *context.window;
-            window.absorb();
-            let (state, opened_by) = (window.epoch.state(), window.epoch.opened_by());
+            let state = window.access().epoch();
             window.check_open(call)?;
             if state.is_pscw() || (state.is_fence_or_unset() && state != Epoch::Unset) {
-                let cause = format!("in the epoch that {opened_by} opened: requests are for epochs of lock");
+                let cause = format!(
+                    "in the epoch that {} opened: requests are for epochs of lock",
+                    state.opened_by()
+                );
                 return Err(Error::new(ErrorClass::RmaSync, call, cause));
             }
             Ok(())

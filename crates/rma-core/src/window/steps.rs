@@ -2,6 +2,7 @@
 //! [`super::dropped`] when they are given up.
 
 use super::Sync;
+use super::begun::Beginning;
 use super::calls::Window;
 use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
 use crate::error::Result;
@@ -126,6 +127,6 @@ impl Window {
     /// # Errors
     /// As [`Window::wait`].
     pub fn begin_wait(&self) -> Result<Sync> {
-        self.begin(Call::Wait, "wait", |_| Ok(SyncStep::Wait(WaitSync::begin())))
+        self.begin(Call::Wait, "wait", |Beginning { window, .. }| Ok(SyncStep::Wait(WaitSync::begin(window))))
     }
 }

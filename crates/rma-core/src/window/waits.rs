@@ -5,7 +5,7 @@
 //! be waiting themselves.
 
 use crate::engine::Engine;
-use crate::epoch::{Call, Caller};
+use crate::epoch::{Call, Caller, Epoch};
 use crate::host::{Awaited, Group, Host};
 use crate::ids::{Rank, WindowId};
 use crate::progress::Core;
@@ -106,20 +106,22 @@ fn waits_for(core: &Core, window: &WindowState, call: Call, engine: &Engine) -> 
             }
         }
         Call::Wait => {
-            let missing: Vec<_> = window.target.exposure.missing().collect();
+            let missing: Vec<_> = window.target.undone.iter().collect();
             format!("{} to call complete", list(&missing))
         }
         Call::Sync | Call::Post | Call::Operation(_) | Call::Free => "the engine".to_owned(),
     };
-    let opened_by = window.epoch.opened_by();
-    match (window.target.exposure.is_open(), opened_by) {
-        (true, "no call") => format!("{what}, in the epoch that post opened"),
-        // Those that wait in line are counted, but open nothing yet.
-        (_, "no call") if shared.access.count() > u64::from(window.in_line) => {
-            format!("{what}, in the epoch that lock opened")
-        }
-        (_, "no call") => what,
-        (_, call) => format!("{what}, in the epoch that {call} opened"),
+    let access = window.access();
+    // Those that wait in line are counted, but open nothing yet.
+    let has_lock = access.locks() > u64::from(window.in_line);
+    let opened_by = match access.epoch() {
+        Epoch::Unset => None,
+        Epoch::PerTarget => has_lock.then_some("lock"),
+        epoch => Some(epoch.opened_by()),
+    };
+    match opened_by.or_else(|| window.is_exposed().then_some("post")) {
+        None => what,
+        Some(call) => format!("{what}, in the epoch that {call} opened"),
     }
 }
 

@@ -1,31 +1,20 @@
-//! The access side of a window: its state, who opened it, the locks promised, the targets started. One owner for these
-//! facts, outside all reclaimable memory (lessons, decision 3).
+//! What the access side of a window knows beside its state ([`AccessWord`]): the locks promised, the targets started. One owner for
+//! these facts, outside all reclaimable memory (lessons, decision 3).
 //!
 //! Sizes: one entry per rank that the user has locked, or started; under lock_all one per target that was communicated
 //! with, at most as many as there are target elements, and none at all once every lock is held.
 //!
 //! Single locks that are called for and not held stand in the order of their calls: each caller's are asked for in that order,
-//! one when the one before it is held (see [`super::lock`]).
+//! one when the one before it is held (see `sync/lock.rs`).
 
-use super::access::Access;
-use super::caller::Caller;
-use super::transition::{Epoch, Event, LockEvent, LockState};
+use super::started::Access;
 use crate::control::LockKind;
+use crate::epoch::{AccessWord, Caller, Epoch, Event, LockEvent, LockState};
 use crate::ids::Rank;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Promised locks whose memory an idle window keeps.
 const KEPT_PROMISES: usize = 16;
-
-/// How far the calls that open and close an epoch of several targets have come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// The opening call has not returned.
-    Opening,
-    Open,
-    /// The closing call has begun: no further operation is legal.
-    Closing,
-}
 
 /// A lock that the user has been promised. Lives until unlock; never in reclaimable memory.
 #[derive(Clone, Copy, Debug)]
@@ -75,12 +64,7 @@ impl Lock {
 /// The access side.
 #[derive(Debug)]
 pub(crate) struct WindowEpoch {
-    state: Epoch,
-    stage: Stage,
-    opened_by: &'static str,
     number: u64,
-    /// A lock_all epoch takes no locks.
-    is_unchecked: bool,
     /// In the order of ranks: what leaves when does not depend on a hash.
     locks: BTreeMap<Rank, Lock>,
     /// The single locks among them that are not held yet, in the order of the calls.
@@ -94,11 +78,7 @@ pub(crate) struct WindowEpoch {
 impl WindowEpoch {
     pub(crate) fn new() -> Self {
         Self {
-            state: Epoch::Unset,
-            stage: Stage::Open,
-            opened_by: "no call",
             number: 0,
-            is_unchecked: false,
             locks: BTreeMap::new(),
             promised: VecDeque::new(),
             asking: BTreeSet::new(),
@@ -106,49 +86,21 @@ impl WindowEpoch {
         }
     }
 
-    pub(crate) fn state(&self) -> Epoch {
-        self.state
-    }
-
-    pub(crate) fn stage(&self) -> Stage {
-        self.stage
-    }
-
-    /// The call that opened the epoch, for messages.
-    pub(crate) fn opened_by(&self) -> &'static str {
-        self.opened_by
-    }
-
-    /// Number of the epoch instance: late events of an old epoch cannot be mistaken for this one's.
+    /// Number of the epoch instance, of those that the engine has opened: late events of an old epoch cannot be mistaken for this one's.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Moves the window's state; the caller of each event has checked that it can happen.
-    pub(crate) fn on(&mut self, event: Event) {
-        let Some(next) = self.state.after(event) else {
-            debug_assert!(false, "{event:?} in {:?}", self.state);
-            return;
+    /// The window's access side was `before` when the event happened to it.
+    pub(crate) fn follow(&mut self, before: AccessWord, event: Event) {
+        let is_same = match event {
+            Event::Posted | Event::ElementsShort | Event::AllLocked | Event::Reach(_) => true,
+            Event::FenceMet => before.epoch() == Epoch::FenceIssued,
+            Event::Lock => before.epoch() == Epoch::PerTarget,
+            Event::Unlock => before.locks() > 1,
+            _ => false,
         };
-        let opened_by = match event {
-            Event::FenceAhead | Event::FenceMet => Some("fence"),
-            Event::Start => Some("start"),
-            Event::LockAll | Event::LockAllUnchecked => Some("lock_all"),
-            Event::Lock => Some("lock"),
-            Event::FenceLast | Event::Complete | Event::UnlockAll | Event::LastUnlock => Some("no call"),
-            // The same epoch comes further.
-            Event::Posted | Event::ElementsShort | Event::AllLocked => None,
-        };
-        let is_same = opened_by.is_none()
-            || (self.state, next) == (Epoch::FenceIssued, Epoch::FenceGranted)
-            || (self.state, next) == (Epoch::PerTarget, Epoch::PerTarget);
-        self.state = next;
-        self.opened_by = opened_by.unwrap_or(self.opened_by);
-        if !is_same {
-            self.number += 1;
-            self.stage = Stage::Open;
-            self.is_unchecked = event == Event::LockAllUnchecked;
-        }
+        self.number += u64::from(!is_same);
         if matches!(event, Event::AllLocked | Event::UnlockAll) {
             // From now on the fact is one word, or nothing.
             self.locks.clear();
@@ -156,48 +108,20 @@ impl WindowEpoch {
         }
     }
 
-    /// Takes over an epoch of a start call that has returned, to `group`, ascending.
-    pub(crate) fn open_posted(&mut self, group: &[Rank]) {
-        self.on(Event::Start);
-        self.on(Event::Posted);
-        self.access.open_posted(group);
-    }
-
-    /// Opens the epoch of a lock_all call whose locks are held.
-    pub(crate) fn open_all_locked(&mut self) {
-        self.on(Event::LockAll);
-        self.set_stage(Stage::Open);
-    }
-
-    /// Says how far the calls that open and close the epoch have come.
-    pub(crate) fn set_stage(&mut self, stage: Stage) {
-        self.stage = stage;
-    }
-
-    /// Whether the open lock_all epoch takes no locks.
-    pub(crate) fn is_unchecked(&self) -> bool {
-        self.is_unchecked
-    }
-
     /// Records a lock that the user has called for.
     pub(crate) fn add_lock(&mut self, rank: Rank, lock: Lock) {
         self.promised.extend(lock.promised_to().map(|caller| (caller, rank)));
         let before = self.locks.insert(rank, lock);
         debug_assert!(before.is_none(), "the table of legal calls refuses a second lock of {rank:?}");
-        if !self.state.is_lock_all() {
-            self.on(Event::Lock);
-        }
     }
 
-    /// Forgets a lock; with the last one the epoch of single locks ends.
-    pub(crate) fn remove_lock(&mut self, rank: Rank) {
+    /// Forgets a lock, if there is one.
+    pub(crate) fn remove_lock(&mut self, rank: Rank) -> Option<Lock> {
         let removed = self.locks.remove(&rank);
         if removed.is_some_and(|lock| lock.promised_to().is_some()) {
             self.keep_promise(rank);
         }
-        if self.locks.is_empty() && self.state == Epoch::PerTarget {
-            self.on(Event::LastUnlock);
-        }
+        removed
     }
 
     pub(crate) fn lock(&self, rank: Rank) -> Option<&Lock> {
@@ -304,19 +228,14 @@ impl WindowEpoch {
         self.locks().filter(move |(_, lock)| is_ungranted(lock)).map(|(rank, _)| rank)
     }
 
-    /// Whether a lock of another rank is held, so that waiting for `rank`'s in line could make others wait for each other.
+    /// Whether the lock of another rank is held.
     pub(crate) fn holds_another(&self, rank: Rank) -> bool {
-        // A lock_all epoch holds the locks of the mapped ranks from the start, the own rank's among them.
-        self.state.is_lock_all()
-            || self
-                .locks()
-                .any(|(other, lock)| other != rank && lock.state == LockState::Granted && !lock.no_check)
+        self.locks().any(|(other, lock)| other != rank && lock.state == LockState::Granted && !lock.no_check)
     }
 
-    /// Whether the lock of a rank is held, by itself or with all others.
+    /// Whether the lock of a rank is held by itself.
     pub(crate) fn is_granted(&self, rank: Rank) -> bool {
-        self.state == Epoch::LockAllGranted
-            || self.lock(rank).is_some_and(|lock| lock.state == LockState::Granted)
+        self.lock(rank).is_some_and(|lock| lock.state == LockState::Granted)
     }
 
     /// Number of locks held or asked for, one by one.

@@ -2,7 +2,7 @@
 //! them. Caches of the window's access side, written by the call that opens or ends the epoch.
 //!
 //! *Whether a mapped rank is locked by itself, and how*, is its gate alone, on every path; how many are is counted by
-//! [`AccessState`](super::AccessState).
+//! [`AccessState`](super::AccessState), which alone writes them.
 //!
 //! They are read relaxed, since a thread that communicates has itself seen the synchronization call return, or was told by one that has.
 
@@ -85,22 +85,22 @@ pub(crate) enum Single {
 
 impl Gate {
     /// The rank is locked together with all others.
-    pub(crate) fn set_locked_with_all(&self) {
+    pub(super) fn set_locked_with_all(&self) {
         self.0.store(LOCKED_WITH_ALL, Relaxed);
     }
 
     /// The rank has posted to the open epoch of start.
-    pub(crate) fn set_started(&self) {
+    pub(super) fn set_started(&self) {
         self.0.store(STARTED, Relaxed);
     }
 
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self) {
         self.0.store(CLOSED, Relaxed);
     }
 
     /// Lets no call go ahead any more; a lock that is held stays so. Any thread may do so, beside the one that calls: what that
     /// changes meanwhile counts.
-    pub(crate) fn bar(&self) {
+    pub(super) fn bar(&self) {
         let code = self.0.load(Relaxed);
         let barred = match code {
             STARTED | LOCKED_WITH_ALL => CLOSED,
@@ -114,7 +114,7 @@ impl Gate {
 
     /// Begins a single lock; `false` when the rank is locked, or an epoch open to it.
     #[inline]
-    pub(crate) fn begin(&self, callers: Callers) -> bool {
+    pub(super) fn begin(&self, callers: Callers) -> bool {
         self.change(callers, CLOSED, TAKING)
     }
 
@@ -135,7 +135,7 @@ impl Gate {
 
     /// The single lock is held; `None` when no lock was taken.
     #[inline]
-    pub(crate) fn set_held(&self, kind: Option<LockKind>) {
+    pub(super) fn set_held(&self, kind: Option<LockKind>) {
         let code = match kind {
             Some(LockKind::Exclusive) => EXCLUSIVE,
             Some(LockKind::Shared) => SHARED,
@@ -146,7 +146,7 @@ impl Gate {
 
     /// Begins to release a single lock and answers how it was held.
     #[inline]
-    pub(crate) fn begin_release(&self, callers: Callers) -> Option<Option<LockKind>> {
+    pub(super) fn begin_release(&self, callers: Callers) -> Option<Option<LockKind>> {
         let code = self.0.load(Relaxed);
         let Single::Held(kind) = single(code) else { return None };
         self.change(callers, code, LEAVING).then_some(kind)

@@ -4,7 +4,7 @@
 //! target is early, that is, has come before the start call that it belongs to, and a set of ranks is all that has to be
 //! kept: packets of a pair come in order, and so posts match start calls in order (lessons, decision 4, and still there 1).
 
-use super::awaited::Awaited;
+use super::Awaited;
 use crate::bugs::{Bug, has};
 use crate::ids::Rank;
 use std::collections::BTreeSet;
@@ -27,12 +27,6 @@ impl Access {
         let are_awaited = !unchecked || has(Bug::StartWaitsUnchecked);
         let early = &mut self.early;
         self.targets.open(group, |rank| are_awaited && (early.is_empty() || !early.remove(&rank)));
-    }
-
-    /// Opens an epoch to `group`, ascending, all mapped, of which every rank's post has been seen.
-    pub(crate) fn open_posted(&mut self, group: &[Rank]) {
-        debug_assert!(self.group().is_empty());
-        self.targets.open(group, |_| false);
     }
 
     /// Notes whether the open epoch reaches neighbors, and nobody else.
