@@ -2,8 +2,8 @@
 
 use super::tree::{Finding, Tree};
 use super::{
-    dependencies, docs, length, models, rooms, shape, text, tuning, unsafety, variables, vocabulary, volume,
-    words,
+    dependencies, docs, length, models, protocols, rooms, shape, text, tuning, unsafety, variables,
+    vocabulary, volume, words,
 };
 use crate::Outcome;
 use crate::workspace::Workspace;
@@ -22,6 +22,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     docs::check,
     length::check,
     models::check,
+    protocols::check,
     rooms::check,
     shape::check,
     text::check,
@@ -73,6 +74,7 @@ mod tests {
             ("crates/rma-ch-tcp/src/e.rs", "//! An epoch.\n"),
             ("docs/tuning.md", "`RMA_X`\n"),
             ("docs/x.md", &"word ".repeat(LIMIT + 1)),
+            ("crates/rma-core/src/sync/g.rs", &format!("//! G.\n{}", "x\n".repeat(protocols::LIMIT))),
             ("f.rs", "//! F.\n#[cfg(all(test, loom))]\nmod model;\n"),
             ("k/src/a.rs", "//! A.\nuse crate::b;\n"),
             ("k/src/b.rs", "//! B.\nuse crate::a;\n"),
@@ -93,6 +95,7 @@ mod tests {
             "no crate has",
             "no table has",
             "words outside code",
+            "the protocols have",
             "the word epoch",
             "needs mio",
             "runs the models",

@@ -176,7 +176,7 @@ fn measure(tree: &Tree) -> Vec<Measure<'_>> {
 }
 
 /// Lines before a module of tests at the end of a file.
-fn lines_before_tests(code: &str) -> Option<usize> {
+pub(super) fn lines_before_tests(code: &str) -> Option<usize> {
     let lines: Vec<&str> = code.lines().collect();
     let tests = |pair: &[&str]| {
         pair[0].starts_with("#[cfg(") && pair[0].contains("test") && pair[1].starts_with("mod ")
