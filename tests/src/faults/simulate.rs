@@ -156,6 +156,7 @@ impl SimCase {
         let mut sim = simulation(&mut random, nodes);
         // Elements of a put that is cut off by a death are old or new, never half of each.
         sim.body_step_bytes = sim.body_step_bytes.next_multiple_of(8);
+        sim.transfer_bytes = sim.transfer_bytes.next_multiple_of(8);
         let engine = engine(&mut random, Pools::Drawn);
         let latency = latency(&mut random);
         Self { case, deaths, cut, pauses, lateness, sim, engine, latency }
@@ -175,6 +176,7 @@ impl SimCase {
         let lateness = Duration::from_micros(random.pick(&[0, 20, 300]));
         let mut sim = simulation(&mut random, nodes);
         sim.body_step_bytes = sim.body_step_bytes.next_multiple_of(8);
+        sim.transfer_bytes = sim.transfer_bytes.next_multiple_of(8);
         let engine = engine(&mut random, Pools::Drawn);
         let latency = latency(&mut random);
         let (deaths, lateness) = (case.death.into_iter().collect(), vec![lateness; case.ranks as usize]);

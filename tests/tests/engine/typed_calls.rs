@@ -375,3 +375,37 @@ fn single_elements_of_any_type() {
         window.free().unwrap();
     });
 }
+
+#[test]
+fn long_blocks_are_a_transfer_each_and_short_ones_packets() {
+    let mut setup = Setup::packets(2);
+    setup.sim.transfers = 16;
+    run(&setup, |rank| {
+        let window = rank.allocate(1000);
+        if rank.me == 0 {
+            window.lock_all(Assert::NO_CHECK).unwrap();
+            // Of 400 bytes and of 200: transfers pay from 256 on.
+            for (block, transfers) in [(50, 8), (25, 0)] {
+                let count = 4 * block;
+                let values = (0..count).map(|i| (block + i) as f64).collect::<Vec<_>>();
+                let blocks = Datatype::vector(4, block, 100, &double()).unwrap();
+                let transfers_of_both = || {
+                    let before = window.counters().transfers;
+                    let mut got = vec![0.0; count as usize];
+                    put(&window, origin(&values, count, &double()), Rank(1), area(3, 1, &blocks)).unwrap();
+                    window.flush(Rank(1)).unwrap();
+                    get(&window, into(&mut got, count, &double()), Rank(1), area(3, 1, &blocks)).unwrap();
+                    window.flush(Rank(1)).unwrap();
+                    assert_eq!(got, values);
+                    window.counters().transfers - before
+                };
+                // The first of all asks for the key.
+                transfers_of_both();
+                assert_eq!(transfers_of_both(), transfers, "blocks of {block} doubles");
+            }
+            window.unlock_all().unwrap();
+        }
+        rank.barrier();
+        window.free().unwrap();
+    });
+}
