@@ -1,6 +1,7 @@
 /* Example 11.21 of the chapter: loads and stores in a window of shared memory, ordered by messages and MPI_Win_sync.
  *
- * ranks: 2 */
+ * ranks: 2
+ * nodes: one */
 #include "check.h"
 
 enum { ROUNDS = 200 };

@@ -2,6 +2,7 @@
  * before MPI_Init is what MPI starts with; later only what is safe can be written; wrong values are refused.
  *
  * ranks: 1 2
+ * nodes: one
  * memcheck: yes
  * peers: none, the variables are those of this library */
 #include "tool.h"

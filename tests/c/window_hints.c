@@ -2,6 +2,7 @@
  * promise that is broken is an error.
  *
  * ranks: 1 2
+ * nodes: one
  * peers: not mpich, it knows fewer hints
  * peers: not openmpi, it knows fewer hints
  * memcheck: yes */

@@ -77,6 +77,11 @@ impl Bed {
         Ok(())
     }
 
+    /// What chooses a channel between machines: TCP is what there is without a wish.
+    pub(super) fn preference(channel: &str) -> String {
+        if channel == "tcp" { "auto".to_owned() } else { format!("shm,{channel}") }
+    }
+
     /// A job by this project's launcher.
     pub(super) fn job<'a>(
         &self,

@@ -17,7 +17,7 @@ pub(super) fn run(bed: &mut Bed, report: &mut Report) {
         Err(why) => return report.row("benchmarks", || Err(why)),
     };
     for channel in bed.channels.clone() {
-        let preference = format!("shm,{channel}");
+        let preference = Bed::preference(channel);
         let job = |ranks, words: Vec<OsString>| {
             let mut job = bed.job((2, Arrangement::Turns), ranks, &[("RMA_CHANNEL", &preference)], words);
             job.limit *= 4;

@@ -20,7 +20,7 @@ pub(super) fn run(bed: &mut Bed, report: &mut Report) {
             if let Some(last) = words.last_mut().filter(|word| **word == "README.md") {
                 *last = bed.source("README.md").into();
             }
-            let preference = format!("shm,{channel}");
+            let preference = Bed::preference(channel);
             let job = bed.job((3, Arrangement::Uneven), 4, &[("RMA_CHANNEL", &preference)], words);
             bed.succeed(Launcher::Rmarun, &job).map(drop)
         };

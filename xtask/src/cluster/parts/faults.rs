@@ -39,7 +39,7 @@ enum Fault {
 
 /// A job that would work for minutes: three machines, the last of which has rank 2 alone.
 fn suffer(bed: &Bed, launcher: Launcher, channel: &str, fault: Fault) -> Result<String, String> {
-    let preference = format!("shm,{channel}");
+    let preference = Bed::preference(channel);
     let mut variables = vec![("RMA_CHANNEL", preference.as_str())];
     variables.extend(SILENCE);
     let job = bed.job((3, Arrangement::Turns), 3, &variables, words(bed, (0, 1_000_000), 1));

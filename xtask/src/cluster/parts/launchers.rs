@@ -46,7 +46,7 @@ fn start(
     channel: &str,
     (good, bad): (&Path, &Path),
 ) -> Result<String, String> {
-    let preference = format!("shm,{channel}");
+    let preference = Bed::preference(channel);
     let run = |machines, program: &Path| {
         let variables = [("RMA_CHANNEL", preference.as_str())];
         let job = bed.job((machines, Arrangement::Blocks), 4, &variables, [program.as_os_str().to_owned()]);

@@ -95,7 +95,7 @@ fn go_through(
             continue;
         };
         jobs += 1;
-        let preference = format!("shm,{channel}");
+        let preference = Bed::preference(channel);
         let variables = [("RMA_CHANNEL", preference.as_str()), ("CHECK_LIMIT_S", "40")];
         let job = bed.job(place, ranks, &variables, [program.path.clone().into_os_string()]);
         let judged = bed.run(Launcher::Rmarun, &job).and_then(|ended| judge(&program.expect, &ended));

@@ -39,7 +39,7 @@ pub(super) fn play(
     (least, programs): (u64, u64),
 ) -> Result<String, String> {
     let (mut seed, mut made) = (0, 0);
-    let preference = format!("shm,{channel}");
+    let preference = Bed::preference(channel);
     while made < least {
         let job =
             bed.job(place, ranks, &[("RMA_CHANNEL", &preference)], words(bed, (seed, programs), threads));

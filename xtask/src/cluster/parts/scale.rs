@@ -28,7 +28,7 @@ pub(super) fn run(bed: &mut Bed, report: &mut Report) {
 }
 
 fn measure(bed: &Bed, channel: &str, size: (u32, u32), program: OsString) -> Result<String, String> {
-    let preference = format!("shm,{channel}");
+    let preference = Bed::preference(channel);
     let variables = [("RMA_CHANNEL", preference.as_str()), ("CHECK_LIMIT_S", "100")];
     let mut job = bed.job((size.0, Arrangement::Blocks), size.1, &variables, [program, "memory".into()]);
     job.limit = Duration::from_secs(110);
