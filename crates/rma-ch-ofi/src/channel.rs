@@ -19,14 +19,17 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Polls after which the lower channel is asked for news at the latest, while there is traffic.
 const NEWS_EVERY: u32 = 32;
 /// How long the lower channel may take to say what became of a peer that the provider does not reach.
 const VERDICT: Duration = Duration::from_secs(2);
-/// Packets of credits alone that can be under way from a peer: each returns at least half of a lane's, or answers an offer.
-pub(crate) const CREDIT_PACKETS: u32 = 4 + 2 * OFFERS as u32;
+/// How long the provider may take to connect until a sleep is risked. Some connect within polls only, and do not wake for that.
+const CONNECTING: Duration = Duration::from_secs(10);
+/// Packets of credits alone that can be under way from a peer: each returns at least half of a lane's, answers an
+/// offer, or is the first.
+pub(crate) const CREDIT_PACKETS: u32 = 5 + 2 * OFFERS as u32;
 
 /// Packets over libfabric.
 pub struct OfiChannel {
@@ -53,6 +56,8 @@ pub struct OfiChannel {
     pub(crate) lost: Vec<usize>,
     /// Number of peers that the provider does not reach.
     pub(crate) broken: usize,
+    /// Peers that the provider may be connecting to, and since when.
+    pub(crate) connecting: Vec<(usize, Instant)>,
     /// Number of peers whose greeting has not come.
     pub(crate) greeting: usize,
     pub(crate) done: Vec<Done>,
@@ -122,6 +127,7 @@ impl OfiChannel {
             listed: Vec::new(),
             lost: Vec::new(),
             broken: 0,
+            connecting: Vec::new(),
             greeting: 0,
             done: Vec::new(),
             is_drained: true,
@@ -369,7 +375,10 @@ unsafe impl Channel for OfiChannel {
 
     fn arm(&mut self) -> Armed {
         self.reservation = None;
-        if self.is_busy() {
+        let peers = &self.peers;
+        self.connecting
+            .retain(|(place, since)| peers[*place].is_connecting() && since.elapsed() < CONNECTING);
+        if self.is_busy() || !self.connecting.is_empty() {
             return Armed::Busy;
         }
         // Whatever wakes the sleeper may be below.

@@ -13,6 +13,7 @@ use crate::peer::{Link, Parting, PeerState};
 use crate::wire::Letter;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
+use std::time::Instant;
 
 impl OfiChannel {
     /// The place of a peer; greets it if this is the first contact.
@@ -177,6 +178,8 @@ impl OfiChannel {
         for lane in &mut self.peers[place].sending {
             lane.credits = credits.min(most);
         }
+        self.peers[place].owes_hello = true;
+        self.connecting.push((place, Instant::now()));
         self.list(place);
         Ok(())
     }

@@ -98,6 +98,7 @@ impl OfiChannel {
                 self.post(name);
                 continue;
             };
+            self.peers[place].is_heard = true;
             let counted = if arrival.is_counted { Ok(()) } else { self.take_credits(place, &header) };
             let verdict = match counted {
                 Ok(()) if self.is_early(place, &header) => {

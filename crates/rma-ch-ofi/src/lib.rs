@@ -19,7 +19,8 @@
 //!   from where they lie and to where they belong; the packets behind one wait until its last piece has left.
 //! * **Ends.** A goodbye says how many packets were sent; the peer answers when it has them all, and only then the endpoint may
 //!   go. A death is what the lower channel calls one, reported behind the last packet that had arrived.
-//! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`.
+//! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`. Both sides of a new contact
+//!   send a packet at once and do not sleep until the other's is here: providers may connect without waking anybody.
 //!
 //! Invariants: a buffer belongs either to the provider or to this crate; a credit is spent by a commit and comes back when the
 //! receiver has handed that packet over; nothing of a peer is handed over behind its failure. `docs/wire.md` is not

@@ -40,6 +40,10 @@ pub(crate) struct PeerState {
     pub(crate) read_block: Option<u32>,
     pub(crate) sending: [SendLane; 2],
     pub(crate) receiving: [ReceiveLane; 2],
+    /// Nothing has been sent to it yet: the first packet makes the provider connect.
+    pub(crate) owes_hello: bool,
+    /// Something of it has arrived, so that the provider is connected.
+    pub(crate) is_heard: bool,
     /// Whether it is in the list of those that need something.
     pub(crate) is_listed: bool,
     /// Numbers of packets that the peer's goodbye announced.
@@ -136,6 +140,8 @@ impl PeerState {
             read_block: None,
             sending: [lane(0), lane(slots)],
             receiving: Default::default(),
+            owes_hello: false,
+            is_heard: false,
             is_listed: false,
             goodbye: None,
             parting: Parting::Here,
@@ -151,6 +157,12 @@ impl PeerState {
     /// Whether what is sent to it has no reader any more.
     pub(crate) fn drops(&self) -> bool {
         self.goodbye.is_some() || matches!(self.link, Link::Closed)
+    }
+
+    /// Whether the provider may be connecting.
+    pub(crate) fn is_connecting(&self) -> bool {
+        let is_ready = matches!(self.link, Link::Ready { .. }) && self.parting == Parting::Here;
+        is_ready && !self.is_heard && !self.drops() && self.lost.is_none() && self.broken.is_none()
     }
 
     /// Whether a packet of any length has room.
@@ -182,6 +194,9 @@ impl PeerState {
         }
         let is_ready =
             matches!(self.link, Link::Ready { .. }) && self.lost.is_none() && self.broken.is_none();
+        if is_ready && self.owes_hello && !self.drops() {
+            return true;
+        }
         is_ready
             && Lane::ALL.iter().any(|lane| {
                 let send = &self.sending[*lane as usize];

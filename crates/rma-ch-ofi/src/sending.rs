@@ -102,11 +102,11 @@ impl OfiChannel {
     }
 
     /// Returns credits in a packet of their own where enough are owed, or bodies were read and the poll before this one has
-    /// brought no packet to say so. Whether one went.
+    /// brought no packet to say so. The first goes as soon as the peer is ready. Whether one went.
     pub(crate) fn return_credits(&mut self, place: usize) -> bool {
         let owed_from = self.owed_from();
         let state = &mut self.peers[place];
-        let mut is_due = false;
+        let mut is_due = state.owes_hello;
         for lane in &mut state.receiving {
             is_due |= lane.owed >= owed_from || (lane.read > 0 && lane.has_waited);
             lane.has_waited = lane.read > 0;
@@ -117,7 +117,10 @@ impl OfiChannel {
         }
         let Some(header) = self.header(place, Lane::Request, Kind::Credit, 0) else { return false };
         match self.fabric.inject(&header.emit(), address) {
-            Handed::Over | Handed::Taken => true,
+            Handed::Over | Handed::Taken => {
+                self.peers[place].owes_hello = false;
+                true
+            }
             Handed::NotNow => {
                 for (at, lane) in self.peers[place].receiving.iter_mut().enumerate() {
                     lane.owed += u32::from(header.credits[at]);
