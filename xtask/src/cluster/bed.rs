@@ -47,7 +47,7 @@ pub(super) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let parts = if args.part.is_empty() { Part::ALL.to_vec() } else { args.part.clone() };
     let count = MACHINES[usize::from(parts.contains(&Part::Scale) && !args.quick)];
     let mut bed = Bed {
-        machines: Machines::make(&folder, count)?,
+        machines: Machines::make(&folder, &[workspace.root(), workspace.target()], count)?,
         args: args.clone(),
         channels: vec!["tcp"],
         prefix: workspace.target().join("prefix"),

@@ -12,6 +12,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Machines {
     folder: PathBuf,
+    /// Folders that all machines see, outer ones first.
+    seen: Vec<PathBuf>,
     holders: Vec<Child>,
     servers: Vec<Child>,
 }
@@ -19,15 +21,35 @@ pub(super) struct Machines {
 /// Longest that one of the tools here may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What a machine's first process does, and then waits for ever. The system gives bytes that nobody acknowledges up after some
-/// seconds instead of a quarter of an hour.
-const BEGIN: &str = "mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /dev/shm && hostname $1 && ip link set lo up && echo 4 > /proc/sys/net/ipv4/tcp_retries2 && echo up \
-                     && exec sleep infinity";
+/// What a machine's first process does, and then waits for ever. Folders below /tmp that all machines see stay there, where its own
+/// /tmp covers the others. The system gives bytes that nobody acknowledges up after some seconds instead of a quarter of an hour.
+const BEGIN: &str = r#"set -e
+hostname "$1"
+shift
+mount -t tmpfs tmpfs /dev/shm
+mkdir /dev/shm/tmp
+mount -t tmpfs tmpfs /dev/shm/tmp
+for folder; do
+    case $folder in
+    /tmp/*)
+        mkdir -p "/dev/shm$folder"
+        mount --rbind "$folder" "/dev/shm$folder"
+        ;;
+    esac
+done
+mount --move /dev/shm/tmp /tmp
+rmdir /dev/shm/tmp
+ip link set lo up
+echo 4 > /proc/sys/net/ipv4/tcp_retries2
+echo up
+exec sleep infinity
+"#;
 
 impl Machines {
-    /// So many, in namespaces that are this process's own. State goes below the folder, which all machines see.
-    pub(super) fn make(folder: &Path, count: usize) -> Result<Self, String> {
-        let mut machines = Self { folder: folder.to_owned(), holders: Vec::new(), servers: Vec::new() };
+    /// So many, in namespaces that are this process's own. State goes below the folder, which all machines see, as the others in `seen`.
+    pub(super) fn make(folder: &Path, seen: &[&Path], count: usize) -> Result<Self, String> {
+        let seen = seen.iter().copied().chain([folder]).map(Path::to_owned).collect();
+        let mut machines = Self { folder: folder.to_owned(), seen, holders: Vec::new(), servers: Vec::new() };
         for line in
             ["link add sw type bridge", "addr add 10.77.0.254/24 dev sw", "link set sw up", "link set lo up"]
         {
@@ -49,6 +71,7 @@ impl Machines {
         let name = name(at);
         let mut holder = Command::new("unshare");
         holder.args(["--net", "--uts", "--mount", "--ipc", "--", "sh", "-c", BEGIN, "sh", &name]);
+        holder.args(&self.seen);
         let holder = up(holder.stdin(Stdio::null()).stdout(Stdio::piped()))?;
         let pid = holder.id().to_string();
         self.holders.push(holder);
