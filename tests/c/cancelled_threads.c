@@ -25,9 +25,12 @@ static void receives(void)
     OK(MPI_Recv(&value, 1, MPI_INT, 1, VALUE, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
+/* A lock under which nothing is done need not be waited for. */
 static void locks(void)
 {
+    static long got;
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
+    OK(MPI_Get(&got, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win));
     OK(MPI_Win_unlock(1, win));
 }
 
