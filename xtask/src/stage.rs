@@ -48,11 +48,11 @@ enum Event {
 
 /// A process as the process table shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Process {
-    pid: i32,
+pub(crate) struct Process {
+    pub(crate) pid: i32,
     parent: i32,
-    name: String,
-    is_dead: bool,
+    pub(crate) name: String,
+    pub(crate) is_dead: bool,
 }
 
 impl Supervisor {
@@ -148,7 +148,7 @@ fn end_descendants(grace: Duration) -> Vec<String> {
 }
 
 /// All processes that can be seen.
-fn processes() -> Vec<Process> {
+pub(crate) fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries
         .flatten()

@@ -1,7 +1,7 @@
 //! A command under a time limit, and whether it has left something behind.
 
+use crate::stage::{Process, processes};
 use std::collections::HashSet;
-use std::fs;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -100,29 +100,29 @@ pub(super) fn tail(text: &str) -> String {
 /// Declares all processes that there are now to be no part of any job.
 pub(super) fn settle() {
     let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    *known = processes().into_iter().map(|(pid, _)| pid).collect();
+    *known = living().map(|process| process.pid).collect();
 }
 
-static KNOWN: std::sync::Mutex<Vec<i64>> = std::sync::Mutex::new(Vec::new());
+static KNOWN: std::sync::Mutex<Vec<i32>> = std::sync::Mutex::new(Vec::new());
 
 /// Waits until no process is left that nobody declared; past the grace time, ends them. Names those that had to be ended.
 fn left_after(grace: Duration) -> Vec<String> {
-    let known: HashSet<i64> =
+    let known: HashSet<i32> =
         KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter().copied().collect();
     if known.is_empty() {
         return Vec::new();
     }
     let (start, mut ended) = (Instant::now(), Vec::new());
     loop {
-        let left: Vec<_> = processes().into_iter().filter(|(pid, _)| !known.contains(pid)).collect();
+        let left: Vec<_> = living().filter(|process| !known.contains(&process.pid)).collect();
         if left.is_empty() || start.elapsed() > grace + AFTERMATH {
             ended.sort();
             ended.dedup();
             return ended;
         }
         if start.elapsed() >= grace {
-            for (pid, name) in left {
-                kill(pid);
+            for Process { pid, name, .. } in left {
+                kill(pid.into());
                 ended.push(format!("{name} ({pid})"));
             }
         }
@@ -130,17 +130,10 @@ fn left_after(grace: Duration) -> Vec<String> {
     }
 }
 
-/// Number and name of all processes of these namespaces that are alive, but for this one.
-fn processes() -> Vec<(i64, String)> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let own = i64::from(std::process::id());
-    let process = |entry: fs::DirEntry| {
-        let pid: i64 = entry.file_name().to_str()?.parse().ok()?;
-        let line = fs::read_to_string(entry.path().join("stat")).ok()?;
-        let (name, rest) = line.split_once(" (")?.1.rsplit_once(") ")?;
-        (pid != own && !rest.starts_with(['Z', 'X'])).then(|| (pid, name.to_owned()))
-    };
-    entries.flatten().filter_map(process).collect()
+/// All processes of these namespaces that are alive, but for this one.
+fn living() -> impl Iterator<Item = Process> {
+    let own = std::process::id();
+    processes().into_iter().filter(move |process| !process.is_dead && process.pid.unsigned_abs() != own)
 }
 
 /// Kills a process, or, with a minus, a group.

@@ -42,7 +42,11 @@ impl Slurm {
         ]);
         slurm.add(&mut munged)?;
         let begin = Instant::now();
-        while !folder.join("munge.socket").exists() && begin.elapsed() < LIMIT {
+        while !folder.join("munge.socket").exists() {
+            if begin.elapsed() > LIMIT {
+                let log = fs::read_to_string(folder.join("munge.log")).unwrap_or_default();
+                return Err(format!("munged makes no socket\n{}", tail(&log)));
+            }
             thread::sleep(Duration::from_millis(20));
         }
         let conf = conf.display().to_string();

@@ -8,8 +8,11 @@ use crate::cluster::report::Report;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a job works before something happens to it.
+/// How long a job works, once its last rank runs, before something happens to it: any moment will do.
 const WORKS: Duration = Duration::from_millis(1500);
+/// How long a rank may take to run, and how often is looked.
+const COMES: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(20);
 /// How long another host may be silent, and a connection may hang: the least there is.
 const SILENCE: [(&str, &str); 2] = [("RMA_HOST_TIMEOUT", "2"), ("RMA_TCP_KEEPALIVE", "2")];
 
@@ -46,12 +49,14 @@ fn suffer(bed: &Bed, launcher: Launcher, channel: &str, fault: Fault) -> Result<
     let mut at = Instant::now();
     let mut done = Ok(());
     let ended = bed.run_while(launcher, &job, |pid| {
-        sleep(WORKS);
-        done = match fault {
-            Fault::Rank => kill_rank(2),
-            Fault::Cable => bed.machines.plug(2, false),
-            Fault::Launcher => kill(pid),
-        };
+        done = await_rank(2).and_then(|rank| {
+            sleep(WORKS);
+            match fault {
+                Fault::Rank => kill(rank),
+                Fault::Cable => bed.machines.plug(2, false),
+                Fault::Launcher => kill(pid),
+            }
+        });
         at = Instant::now();
     });
     let took = at.elapsed();
@@ -90,8 +95,22 @@ fn names_rank(said: &str) -> bool {
     ["rank 2", "process 2"].iter().any(|words| said.contains(words))
 }
 
-/// Kills the process of that rank, which says so in its environment.
-fn kill_rank(rank: u32) -> Result<(), String> {
+/// Waits for the process of that rank, and gives its number.
+fn await_rank(rank: u32) -> Result<u32, String> {
+    let begin = Instant::now();
+    loop {
+        match process_of(rank)? {
+            Some(pid) => return Ok(pid),
+            None if begin.elapsed() > COMES => {
+                return Err(format!("no process is rank {rank} after {} s", COMES.as_secs()));
+            }
+            None => sleep(LOOK),
+        }
+    }
+}
+
+/// The process of that rank, which says so in its environment.
+fn process_of(rank: u32) -> Result<Option<u32>, String> {
     let marks = [format!("PMI_RANK={rank}"), format!("PMIX_RANK={rank}")];
     for entry in std::fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -100,10 +119,10 @@ fn kill_rank(rank: u32) -> Result<(), String> {
         let environment = read("environ");
         let mut variables = environment.split(|byte| *byte == 0);
         if is_program && variables.any(|variable| marks.iter().any(|mark| mark.as_bytes() == variable)) {
-            return kill(pid);
+            return Ok(Some(pid));
         }
     }
-    Err(format!("no process is rank {rank}"))
+    Ok(None)
 }
 
 fn kill(pid: u32) -> Result<(), String> {
