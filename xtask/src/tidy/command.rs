@@ -79,6 +79,7 @@ mod tests {
             ("k/src/a.rs", "//! A.\nuse crate::b;\n"),
             ("k/src/b.rs", "//! B.\nuse crate::a;\n"),
             ("k/src/c.rs", "//! An agenda.\n"),
+            ("k/src/d.rs", "//! Nobody.\n"),
         ]);
         tree.dependencies.push(Dependency {
             member: "c".to_owned(),
@@ -101,6 +102,7 @@ mod tests {
             "runs the models",
             "a imports b",
             "not a word of the vocabulary",
+            "in a comment",
         ] {
             assert!(messages.iter().any(|m| m.contains(part)), "{part}: {messages:?}");
         }

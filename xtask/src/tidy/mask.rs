@@ -1,26 +1,47 @@
-//! Masking: Rust text with comments and literals blanked, so that rules about code can search for words.
+//! Masking: Rust text with comments and literals blanked, so that rules about code can search for words, or with all but
+//! the comments blanked.
 //!
 //! Every byte that is not code becomes a space, line ends stay, so positions and line numbers are those of the text.
 //! Knows the lexical grammar only as far as it takes to tell code from comments and literals.
 
 /// Blanks comments, and the contents of string and character literals, their quotes included.
 pub(super) fn mask(text: &str) -> String {
+    keep(text, |piece| matches!(piece, Piece::Code))
+}
+
+/// Blanks all but comments.
+pub(super) fn comments(text: &str) -> String {
+    keep(text, |piece| matches!(piece, Piece::Comment))
+}
+
+/// What a stretch of text is.
+#[derive(Debug, Clone, Copy)]
+enum Piece {
+    Code,
+    Comment,
+    Literal,
+}
+
+fn keep(text: &str, is_kept: impl Fn(Piece) -> bool) -> String {
     let bytes = text.as_bytes();
-    let mut masked = Vec::with_capacity(bytes.len());
+    let mut kept = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let len = blank_len(text, at);
-        if len == 0 {
-            let end = at + word_len(bytes, at).max(1);
-            masked.extend_from_slice(&bytes[at..end]);
-            at = end;
+        let (piece, len) = match blank_len(text, at) {
+            0 => (Piece::Code, word_len(bytes, at).max(1)),
+            len if matches!(bytes[at..], [b'/', b'/' | b'*', ..]) => (Piece::Comment, len),
+            len => (Piece::Literal, len),
+        };
+        let stretch = &bytes[at..at + len];
+        if is_kept(piece) {
+            kept.extend_from_slice(stretch);
         } else {
-            masked.extend(bytes[at..at + len].iter().map(|&byte| if byte == b'\n' { b'\n' } else { b' ' }));
-            at += len;
+            kept.extend(stretch.iter().map(|&byte| if byte == b'\n' { b'\n' } else { b' ' }));
         }
+        at += len;
     }
-    // Only whole comments and literals were replaced, by ASCII; `blank_len` ends at character borders.
-    String::from_utf8_lossy(&masked).into_owned()
+    // Only whole comments, literals and words were replaced, by ASCII; all of them end at character borders.
+    String::from_utf8_lossy(&kept).into_owned()
 }
 
 /// Length of the identifier or number at `at`, so that `br` in `abr"` is not taken for a prefix.
@@ -135,9 +156,22 @@ mod tests {
     }
 
     #[test]
+    fn comments_are_found_and_literals_are_not() {
+        for (text, kept) in [
+            ("a // b\nc", "  // b\n "),
+            ("a /* b\n */ e", "  /* b\n */  "),
+            ("\"// x\" //! ä", "       //! ä"),
+            ("a / b", "     "),
+        ] {
+            assert_eq!(comments(text), kept, "{text}");
+        }
+    }
+
+    #[test]
     fn unfinished_text_ends_at_its_end() {
         for text in ["/* a", "\"a", "\"\\", "r#\"a", "'\\", "'", "b'", "r", "'a", "/"] {
             assert_eq!(mask(text).len(), text.len(), "{text}");
+            assert_eq!(comments(text).len(), text.len(), "{text}");
         }
     }
 
@@ -148,5 +182,6 @@ mod tests {
         assert_eq!(masked.len(), text.len());
         assert_eq!(masked.lines().count(), text.lines().count());
         assert!(masked.contains("fn positions_stay()") && !masked.contains("Masking"));
+        assert_eq!(comments(text).len(), text.len());
     }
 }

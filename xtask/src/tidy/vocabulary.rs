@@ -3,7 +3,11 @@
 //! A word counts wherever it stands in Rust code: alone, in comments and literals, or as a part of a name in `snake_case` or
 //! `CamelCase`; words of a phrase stand one behind the other on a line. Files and folders that may still have a word are
 //! listed, and an entry whose place has it no more must be taken out.
+//!
+//! Comments name the rank, thread, lock or packet that they are about, never a person. The list has these words under one
+//! name, `who`.
 
+use super::mask::comments;
 use super::tree::{File, Finding, Tree};
 use super::words::{is_in_name, parts};
 
@@ -36,6 +40,14 @@ const WORDS: &[(&str, &str)] = &[
     ("strangers", "unauthenticated connections"),
 ];
 
+/// Words for persons, in lower case, that comments do not have. Other places may: a message may quote a program, and a
+/// column may have the name `who`.
+const PERSONS: &[&str] =
+    &["anybody", "anyone", "everybody", "nobody", "somebody", "someone", "who", "whoever", "whom"];
+
+/// What the list says for any of [`PERSONS`].
+const PERSON: &str = "who";
+
 /// An entry of the list.
 #[derive(Debug)]
 struct Entry<'a> {
@@ -60,23 +72,34 @@ fn check_file(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding
     for (index, text) in file.text.lines().enumerate() {
         let (parts, lower) = (parts(text), text.to_lowercase());
         for (word, instead) in WORDS {
-            if !is_in_name(&parts, word) && !is_phrase(&lower, word) {
-                continue;
-            }
-            let mut is_listed = false;
-            for entry in
-                entries.iter_mut().filter(|entry| entry.word == *word && covers(entry.path, &file.path))
+            if (is_in_name(&parts, word) || is_phrase(&lower, word)) && !is_listed(entries, word, &file.path)
             {
-                entry.is_used = true;
-                is_listed = true;
-            }
-            if !is_listed {
                 let message =
                     format!("\"{}\" is not a word of the vocabulary: {instead}", word.replace('_', " "));
                 findings.push(Finding::new(&file.path, index + 1, message));
             }
         }
     }
+    for (index, text) in comments(&file.text).lines().enumerate() {
+        let parts = parts(text);
+        for word in PERSONS.iter().filter(|word| is_in_name(&parts, word)) {
+            if !is_listed(entries, PERSON, &file.path) {
+                let message =
+                    format!("\"{word}\" in a comment: name the rank, thread, lock or packet that it is");
+                findings.push(Finding::new(&file.path, index + 1, message));
+            }
+        }
+    }
+}
+
+/// Whether a file may have a word, which marks the entries that say so as used.
+fn is_listed(entries: &mut [Entry<'_>], word: &str, path: &str) -> bool {
+    let mut is_listed = false;
+    for entry in entries.iter_mut().filter(|entry| entry.word == word && covers(entry.path, path)) {
+        entry.is_used = true;
+        is_listed = true;
+    }
+    is_listed
 }
 
 /// Whether the words of a phrase stand in a line.
@@ -96,7 +119,8 @@ fn read_list<'a>(tree: &'a Tree, findings: &mut Vec<Finding>) -> Vec<Entry<'a>> 
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
-        match text.split_once(' ').filter(|(word, _)| WORDS.iter().any(|(known, _)| known == word)) {
+        let is_known = |word: &str| word == PERSON || WORDS.iter().any(|(known, _)| *known == word);
+        match text.split_once(' ').filter(|(word, _)| is_known(word)) {
             Some((word, path)) => entries.push(Entry { word, path, line, is_used: false }),
             None => findings.push(Finding::new(LIST, line, "not a word of the rule and a path")),
         }
@@ -148,6 +172,32 @@ mod tests {
             let messages = messages(&[("k/src/a.rs", &text)]);
             assert!(messages.iter().any(|message| message.starts_with(&found)), "{messages:?}");
         }
+    }
+
+    #[test]
+    fn comments_name_no_persons() {
+        for text in [
+            "// Who waits?",
+            "/// A lock that\n/// nobody's thread holds.",
+            "//! For whomever, whom, or none.",
+            "/* Somebody. */",
+            "fn f() {} // Whoever.",
+            "/// [`NobodyWaits`]",
+        ] {
+            let found = messages(&[("k/src/a.rs", text)]);
+            assert_eq!(found.len(), 1, "{text}");
+            assert!(found[0].contains("in a comment"), "{found:?}");
+        }
+        for text in ["let who = \"nobody // who\";", "// whose whole anybodies", "struct Nobody;"] {
+            assert_eq!(messages(&[("k/src/a.rs", text)]), [""; 0], "{text}");
+        }
+        let with = |list: &str| messages(&[("k/src/a.rs", "// Nobody."), ("k/src/b.rs", "//"), (LIST, list)]);
+        assert_eq!(with("who k/src/a.rs\n"), [""; 0]);
+        assert_eq!(
+            with("who k\nwho k/src/b.rs\n"),
+            ["xtask/vocabulary.txt:2: k/src/b.rs has no who: take the entry out"]
+        );
+        assert_eq!(with("nobody k\n").len(), 2, "the list has one name for all of them");
     }
 
     #[test]
