@@ -70,7 +70,7 @@ fn borrow(thread: usize) -> Option<usize> {
         owner.load(Relaxed) == 0 && owner.compare_exchange(0, thread, Acquire, Relaxed).is_ok()
     };
     let word = lent().iter().position(takes)?;
-    // A thread that is at its end already has nobody to give the word back.
+    // A thread that is already ending has no destructor left that would return the word.
     if LOAN.try_with(|_| {}).is_err() {
         drop(Loan);
         return None;

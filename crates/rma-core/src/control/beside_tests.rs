@@ -1,4 +1,4 @@
-//! Requests beside the line: whom they wait for, how long, and how long they keep others waiting.
+//! Requests beside the line: what they wait for, how long, and how long they keep the line waiting.
 
 use super::state::LockRequest as R;
 use super::tests::{block, holder, ms, pass, turn};
@@ -7,7 +7,7 @@ use crate::ids::LockKind as K;
 use crate::ids::Peer;
 use std::time::Duration;
 
-/// A request of a holder of other locks that somebody in line keeps from entering.
+/// A request of a holder of other locks that a request in line keeps from entering.
 fn join_beside(block: &ControlBlock, peer: u32, now: Duration) -> Option<Ticket> {
     let mut ticket = block.join(R::SharedHolding, holder(peer));
     ticket.set_came(|| now);
@@ -15,7 +15,7 @@ fn join_beside(block: &ControlBlock, peer: u32, now: Duration) -> Option<Ticket>
 }
 
 #[test]
-fn holders_of_other_locks_follow_an_owner_where_nobody_waits() {
+fn holders_of_other_locks_follow_an_owner_where_no_request_waits() {
     let block = block();
     assert!(block.try_acquire(R::Exclusive, holder(1)));
     assert!(!block.try_acquire(R::SharedHolding, holder(3)));
@@ -34,7 +34,7 @@ fn holders_of_other_locks_pass_the_line_when_their_patience_is_over_but_no_owner
     let block = block();
     assert!(block.try_acquire(R::Shared, holder(0)));
     let mut waiting = Some(block.join(R::Exclusive, holder(1)));
-    assert!(!block.try_acquire(R::SharedHolding, holder(2)), "nobody passes at once");
+    assert!(!block.try_acquire(R::SharedHolding, holder(2)), "no request passes at once");
     let mut beside = join_beside(&block, 2, ms(10));
     assert!(pass(&block, &mut beside, ms(10)).is_none());
     assert_eq!(beside.as_ref().unwrap().due(), Some(ms(11)));
@@ -53,7 +53,7 @@ fn holders_of_other_locks_pass_the_line_when_their_patience_is_over_but_no_owner
         assert_eq!(block.release(K::Shared, holder(sharer)), Ok(None), "another still shares");
     }
     assert_eq!(block.release(K::Shared, holder(3)), Ok(Some(Wake::Peer(Peer(1)))));
-    assert_eq!(turn(&block, &mut waiting), Some(Some(Wake::Everyone)), "all who were before it are served");
+    assert_eq!(turn(&block, &mut waiting), Some(Some(Wake::Everyone)), "all requests before it are served");
     assert!(pass(&block, &mut last, ms(1000)).is_none(), "it passes no owner");
     assert_eq!(block.lock_state().shared(), 1, "but has a place behind it");
     assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Everyone)));
@@ -84,7 +84,7 @@ fn a_request_beside_the_line_waits_for_those_before_it_alone() {
 }
 
 #[test]
-fn who_comes_again_and_again_keeps_the_head_waiting_for_a_bounded_time_only() {
+fn requests_that_come_again_keep_the_head_waiting_for_a_bounded_time_only() {
     /// How long each of the others holds the lock, and is away.
     const EPOCH: u64 = 20;
     for others in 1..8u32 {

@@ -90,7 +90,7 @@ unsafe impl Send for ControlBlock {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for ControlBlock {}
 
-/// Who lives, for [`ControlBlock::recount`].
+/// What is alive, for [`ControlBlock::recount`].
 pub(crate) struct Living<'a> {
     /// The cells of all processes of the node that live, for this lock.
     pub(crate) cells: &'a [LockCell],
@@ -106,7 +106,7 @@ pub(crate) struct Living<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Sleep {
-    /// For everybody to enter the fence.
+    /// For all ranks to enter the fence.
     Fence = 1,
     /// For targets to post.
     Start = 2,
@@ -114,8 +114,8 @@ pub enum Sleep {
     Wait = 4,
 }
 
-/// What the owner of a window tells its siblings. Read from shared memory: a reader checks lengths against what it has
-/// mapped itself.
+/// What the owner of a window publishes for its siblings. Read from shared memory: a reader checks lengths
+/// against what it has mapped itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
     /// Length of the window's data in bytes.
@@ -197,14 +197,15 @@ impl ControlBlock {
         self.stand(cell).give_up();
     }
 
-    /// Makes all changes of the lock but releases impossible: its owner is about to count anew who holds it and waits for it, or is
-    /// dead.
+    /// Makes all changes of the lock but releases impossible: its owner is about to recount holders and
+    /// waiters, or is dead.
     pub(crate) fn freeze(&self) {
         self.fields().lock.freeze();
     }
 
-    /// Counts anew who holds the lock and waits for it, and thaws it; `None` when a process that lives is in the middle of a step,
-    /// and it has to be tried again. Everybody has to be rung then. Called by the engine of the lock's owner.
+    /// Recounts holders and waiters of the lock, and thaws it. `None` when a live process is in the middle of
+    /// a step: then it has to be tried again. After success all processes have to be rung. Called by the
+    /// engine of the lock's owner.
     pub(crate) fn recount(&self, living: &Living<'_>, engine: &OfEngine) -> Option<Vec<Ticket>> {
         let cells = living.cells.iter().map(LockCell::get);
         self.lock().recount(cells, living.ranks, engine, living.owner, living.is_dead)
@@ -221,7 +222,8 @@ impl ControlBlock {
         Lock { fields: &self.fields().lock, slots }
     }
 
-    /// Takes the lock if that overtakes nobody (see [`LockRequest`]): one step on the lock word. `false` changes nothing.
+    /// Takes the lock if that overtakes no other request (see [`LockRequest`]): one step on the lock word.
+    /// `false` changes nothing.
     #[inline]
     #[must_use]
     pub fn try_acquire(&self, request: LockRequest, holder: Holder) -> bool {
@@ -232,17 +234,17 @@ impl ControlBlock {
         entry.is_granted()
     }
 
-    /// [`ControlBlock::try_acquire`] for one who can be told that a process had died with the lock.
+    /// [`ControlBlock::try_acquire`] for a caller that can take the notice that a process died with the lock.
     pub(crate) fn attempt(&self, request: LockRequest, holder: Holder) -> Attempt {
         self.lock().try_acquire(request, holder)
     }
 
-    /// The next who gets the lock is to hear that a process had died with it.
+    /// The next grant carries the notice that a process died with the lock.
     pub(crate) fn bequeath(&self) {
         self.fields().lock.bequeath();
     }
 
-    /// Joins those who wait. The ticket must be tried until it is granted.
+    /// Joins the waiting requests. The ticket must be tried until it is granted.
     pub fn join(&self, request: LockRequest, holder: Holder) -> Ticket {
         self.join_for(request, holder, holder)
     }
@@ -269,7 +271,8 @@ impl ControlBlock {
     /// As [`ControlBlock::try_turn`], at time `now` of the node, also for a ticket that may pass the line.
     ///
     /// # Errors
-    /// As [`ControlBlock::try_turn`]; [`Ticket::due`] says when the ticket has to be tried again though nobody rings.
+    /// As [`ControlBlock::try_turn`]; [`Ticket::due`] says when the ticket has to be tried again without a
+    /// ring.
     pub fn try_pass(&self, ticket: Ticket, now: Duration) -> Result<Grant, Ticket> {
         self.lock().try_pass(ticket, now)
     }
@@ -279,23 +282,24 @@ impl ControlBlock {
         self.fields().lock.is_first(ticket)
     }
 
-    /// Releases the lock; answers whom to ring.
+    /// Releases the lock; answers which processes to ring.
     ///
     /// # Errors
-    /// When the process does not hold the lock exclusively, or nobody holds it shared; nothing is changed then.
+    /// When the process does not hold the lock exclusively, or no process holds it shared; nothing is changed
+    /// then.
     #[inline]
     pub fn release(&self, kind: LockKind, holder: Holder) -> Result<Option<Wake>, NotHeld> {
         self.lock().release(kind, holder)
     }
 
-    /// Releases a lock that nobody else holds or waits for, so that nobody is to be rung; `false`, and nothing done, when it is
-    /// not so.
+    /// Releases a lock that no other process holds or waits for, so that no ring is needed; otherwise does
+    /// nothing and answers `false`.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
         self.fields().lock.release_alone(kind, holder)
     }
 
-    /// Who holds the lock and how many wait, at some moment during the call.
+    /// Which process holds the lock and how many wait, at some moment during the call.
     pub fn lock_state(&self) -> LockState {
         self.fields().lock.state()
     }
@@ -306,7 +310,7 @@ impl ControlBlock {
         UnalignedExclusion::new(&self.fields().exclusion, holder)
     }
 
-    /// Tells the siblings about the window. Called once, by the owner.
+    /// Publishes the window's facts for the siblings. Called once, by the owner.
     pub fn publish(&self, published: Published) {
         let fields = &self.fields().published.0;
         fields.data_len.store(published.data_len, Relaxed);
@@ -328,7 +332,7 @@ impl ControlBlock {
         })
     }
 
-    /// Tells the siblings who the owner is, and by what number they find out whether it has ended.
+    /// Publishes the owner's identity, and the number by which siblings find out whether it has ended.
     pub(super) fn introduce(&self, holder: Holder, vital: u64) {
         let fields = &self.fields().published.0;
         fields.holder.store(holder.code(), Relaxed);
@@ -336,7 +340,7 @@ impl ControlBlock {
         fields.vital.store(vital, Release);
     }
 
-    /// The number of the owner, if it is the process of this code and has told one.
+    /// The number of the owner, if it is the process of this code and has published one.
     pub(super) fn vital_of(&self, code: u64) -> Option<u64> {
         let fields = &self.fields().published.0;
         // SYNC POINT introduced: written by `introduce` in the owner.
@@ -344,7 +348,7 @@ impl ControlBlock {
         (vital != 0 && fields.holder.load(Relaxed) == code).then_some(vital)
     }
 
-    /// Whether the owner has ended, as far as it has told how to find out.
+    /// Whether the owner has ended; `false` while it has not published how to find out.
     pub(crate) fn has_owner_ended(&self, vitals: &Vitals) -> bool {
         // SYNC POINT introduced: written by `introduce` in the owner.
         let vital = self.fields().published.0.vital.load(Acquire);
@@ -360,8 +364,8 @@ impl ControlBlock {
     /// Says, in the owner's own block, that the owner may sleep in a call although it waits for a word of shared memory.
     #[inline]
     pub fn set_asleep(&self, call: Sleep) {
-        // SYNC POINT asleep: the owner says so before it looks at the word for the last time; whoever changes the word looks
-        // here afterwards. One of the two sees the other.
+        // SYNC POINT asleep: the owner stores this before its last look at the word; a thread that changes
+        // the word loads it afterwards. One of the two sees the other.
         self.fields().asleep.0.fetch_or(call as u64, SeqCst);
     }
 
@@ -429,7 +433,8 @@ impl ControlBlock {
         &self.fields().changing_unnoted.0
     }
 
-    /// What the owner, which must be the dead rank, was changing on the memory of a rank; told once.
+    /// What the owner, which must be the dead rank, was changing on the memory of a rank; each is reported
+    /// once.
     pub(crate) fn take_notes(&self, dead: Rank, on: Rank) -> impl Iterator<Item = Unfinished> + '_ {
         let slots = self.slice(self.shape.notes_at(), self.shape.announcers());
         let notes = Notes { slots, others: self.changing_unnoted() };

@@ -6,22 +6,23 @@
 //!
 //! ```text
 //!   steps    a step is announced in a word of its thread's own, by plain stores; plain code is not allowed
-//!   turning  somebody wants plain code; new steps announce nothing but lock the stripe of their elements; plain code waits
-//!            until it has seen each announcement gone once
+//!   turning  plain code is wanted; new steps announce nothing but lock the stripe of their elements; plain code
+//!            waits until it has seen each announcement gone once
 //!   plain    steps and plain code lock the stripe of their elements
 //! ```
 //!
-//! The window is cut in chunks of [`CHUNK`] bytes, and chunk *n* belongs to stripe *n* modulo the number of stripes. Nobody
-//! holds more than one stripe, but for who turns back to `steps` after a time without plain code: it holds all of them, taken
-//! in ascending order. So steps on disjoint elements share no word that anybody writes while nobody wants plain code, and
-//! bulk accumulates on disjoint chunks mostly go on side by side.
+//! The window is cut in chunks of [`CHUNK`] bytes, and chunk *n* belongs to stripe *n* modulo the number of
+//! stripes. A thread holds at most one stripe. The exception is the turn back to `steps` after a time without
+//! plain code: it holds all of them, taken in ascending order. So while no plain code is wanted, steps on
+//! disjoint elements share no word that is written, and bulk accumulates on disjoint chunks mostly go on side
+//! by side.
 //!
 //! Why no announced step meets plain code. Let B be the turn of the regime that the plain code relies on, and look at a step
 //! that found the regime `steps` from before B (one that found it from a turn back *after* B is ordered by that turn, which
 //! held all stripes, behind the plain code and before whatever comes next):
 //!
 //! ```text
-//!   the step                                who turns
+//!   the step                                the turn
 //!   A1  announces itself                    B1  regime := turning
 //!   A2  light barrier                       B2  heavy barrier
 //!   A3  loads the regime                    B3  loads the announcement until it is gone
@@ -33,8 +34,9 @@
 //! is a release; so what A4 did is visible to all plain code, which begins after B4. The barriers are each a full ordering, or
 //! the light one costs nothing and the heavy one makes the processors of all others order for them (see [`Barriers`]).
 //!
-//! Every value read may be hostile: then elements come out wrong, but nothing hangs for longer than a stripe is held. Who waits
-//! for a stripe asks now and then whether its holder has ended ([`super::pause`]).
+//! Every value read may be hostile: then elements come out wrong, but nothing hangs for longer than a stripe
+//! is held. A thread that waits for a stripe asks now and then whether its holder has ended
+//! ([`super::pause`]).
 
 use super::layout::{BulkFields, STRIPES};
 use super::pause::{AWAKE, Pause, take};
@@ -46,8 +48,8 @@ use crate::host::Barriers;
 /// others wait for about a microsecond.
 pub(super) const CHUNK: usize = 16 << 10;
 
-/// Looks at an announcement before the turn is given up: who made it may be dead. The steps it names are done with locks
-/// and atomic instructions then, which is always right.
+/// Looks at an announcement before the turn is given up: its maker may be dead. The elements are then changed
+/// with locks and atomic instructions, which is always right.
 const PATIENCE: u32 = if cfg!(all(test, loom)) { 2 } else { AWAKE };
 
 /// Set in the regime when plain code is wanted.
@@ -109,7 +111,7 @@ impl<'a> Bulk<'a> {
         self.fields.regime.0.load(Ordering::Relaxed) & IS_TURNED != 0
     }
 
-    /// Whether the regime allows plain code to who holds a stripe, for as long as it does.
+    /// Whether the regime allows plain code to the holder of a stripe, for as long as it holds it.
     #[inline]
     pub(super) fn is_plain(self) -> bool {
         // SYNC POINT plain: sees all steps that were announced before the turn.
@@ -141,11 +143,11 @@ impl<'a> Bulk<'a> {
                 return;
             }
         }
-        // The number tells a turn that has been turned back, and turned again, since. SYNC POINT plain.
+        // The number differs if the turn was undone and made again since. SYNC POINT plain.
         let _ = regime.compare_exchange(turned, turned | IS_PLAIN, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Turns the regime back to steps, when those who hold stripes have given them back.
+    /// Turns the regime back to steps, when all stripes have been given back.
     pub(super) fn turn_to_steps(self, has_ended: &dyn Fn(u64) -> bool) {
         let stripes: [Entry<'a>; STRIPES] = std::array::from_fn(|stripe| self.lock_stripe(stripe, has_ended));
         // Turns need no stripe, so this may take back one that is just being made: it will be made again.
@@ -200,7 +202,7 @@ fn light_barrier(barriers: Barriers) {
     }
 }
 
-/// Orders for everybody who announces; `false` when that is not to be had.
+/// Orders the accesses of all threads that announce; `false` when the system cannot.
 fn heavy_barrier(barriers: Barriers) -> bool {
     match barriers {
         Barriers::Remote(order_all) => order_all(),

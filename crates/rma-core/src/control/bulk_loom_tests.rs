@@ -1,10 +1,11 @@
 //! Steps and plain code under the model checker: every interleaving and every allowed reordering of small programs.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p rma-core --lib --release control::bulk_loom_tests`. Plain code is a load and a
-//! store of an element, so an update that comes in between is lost, and the sum at the end tells. The checker knows no barrier
-//! that one thread pays for all, so both barriers are full ones here; the one of the system is as strong (membarrier(2)). Nor
-//! does it schedule fairly: three threads of which two wait for a stripe have runs without end, so turning back, which holds all
-//! stripes, is checked with two threads, and with more in `domain_tests`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p rma-core --lib --release control::bulk_loom_tests`. Plain
+//! code is a load and a store of an element, so an update that comes in between is lost, and the sum at the
+//! end shows it. The checker knows no barrier that one thread pays for all, so both barriers are full ones
+//! here; the one of the system is as strong (membarrier(2)). Nor does it schedule fairly: three threads of
+//! which two wait for a stripe have runs without end, so turning back, which holds all stripes, is checked
+//! with two threads, and with more in `domain_tests`.
 
 use super::bulk::{Bulk, CHUNK, Entry};
 use super::layout::BulkFields;
@@ -23,8 +24,8 @@ struct World {
 
 const NAME: u64 = 1;
 
-/// Nobody ends.
-const NOBODY: fn(u64) -> bool = |_| false;
+/// No process ends.
+const ALL_LIVE: fn(u64) -> bool = |_| false;
 
 impl World {
     fn bulk(&self, rank: usize) -> Bulk<'_> {
@@ -35,7 +36,7 @@ impl World {
     fn step(&self, rank: usize, element: usize) {
         let bulk = self.bulk(rank);
         let announced = bulk.announce(&self.announced[rank][0], NAME, Barriers::Even);
-        let _entry = announced.unwrap_or_else(|| bulk.lock(element * CHUNK, &NOBODY));
+        let _entry = announced.unwrap_or_else(|| bulk.lock(element * CHUNK, &ALL_LIVE));
         self.elements[element].fetch_add(1, Relaxed);
     }
 
@@ -48,10 +49,10 @@ impl World {
             self.elements[element].fetch_add(1, Relaxed);
             return;
         }
-        self.under_lock(element, &bulk.lock(element * CHUNK, &NOBODY), bulk);
+        self.under_lock(element, &bulk.lock(element * CHUNK, &ALL_LIVE), bulk);
     }
 
-    /// An addition by who holds the element's stripe.
+    /// An addition by the holder of the element's stripe.
     fn under_lock(&self, element: usize, _entry: &Entry<'_>, bulk: Bulk<'_>) {
         if bulk.is_plain() {
             let before = self.elements[element].load(Relaxed);
@@ -67,7 +68,7 @@ impl World {
         if !bulk.is_plain() {
             bulk.turn_to_plain(NAME, Barriers::Even, self.announced.iter().map(<[_; 1]>::as_slice));
         }
-        self.under_lock(element, &bulk.lock(element * CHUNK, &NOBODY), bulk);
+        self.under_lock(element, &bulk.lock(element * CHUNK, &ALL_LIVE), bulk);
     }
 }
 
@@ -145,7 +146,7 @@ fn a_run_beside_turns_there_and_back() {
             world.run(0, 0);
         } else {
             world.plain(1, 0);
-            world.bulk(1).turn_to_steps(&NOBODY);
+            world.bulk(1).turn_to_steps(&ALL_LIVE);
         }
     });
 }
@@ -165,7 +166,7 @@ fn the_regime_turns_back_between_plain_code_and_steps() {
         if rank == 0 {
             world.plain(0, 0);
         } else {
-            world.bulk(1).turn_to_steps(&NOBODY);
+            world.bulk(1).turn_to_steps(&ALL_LIVE);
             world.step(1, 0);
             world.step(1, 0);
         }
@@ -180,7 +181,7 @@ fn a_turn_back_while_another_turns() {
             world.plain(0, 0);
         } else {
             world.step(1, 0);
-            world.bulk(1).turn_to_steps(&NOBODY);
+            world.bulk(1).turn_to_steps(&ALL_LIVE);
             world.step(1, 0);
         }
     });

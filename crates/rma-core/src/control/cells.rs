@@ -1,8 +1,8 @@
 //! Cells: what a process is to the lock of each rank of its node, for the owner of that lock to read when another process has died.
 //!
-//! A process has them in its own control block, one for each rank of the node, and nobody else writes there. A shared holder is
-//! only counted in the lock word, and a ticket in line is a number; whose they are stands in a cell. Who takes or releases a lock
-//! alone is named by the word itself, and has no cell to write.
+//! A process has them in its own control block, one for each rank of the node, and no other process writes
+//! there. The lock word only counts shared holders, and a ticket in line is only a number; the cells say
+//! whose they are. An exclusive owner is named by the word itself, and its cell stays as it is.
 //!
 //! ```text
 //!  63                                 3 2    0
@@ -11,8 +11,9 @@
 //! +------------------------------------+------+
 //! ```
 //!
-//! Invariant: a cell says *busy* from before a step on word or line that changes what it stands for until after the last such step,
-//! and nobody waits for anything meanwhile. Otherwise it says what word and line have of this process. The proof is in
+//! Invariant: a cell says *busy* from before the first step on word or line that changes what the cell stands
+//! for until after the last such step, and the process waits for nothing in between. Otherwise the cell says
+//! what word and line hold of this process. The proof is in
 //! [`super::recovery`].
 
 use super::lock::{Attempt, Grant, Lock, NotHeld, Wake};
@@ -38,7 +39,7 @@ pub(super) enum Said {
     Nothing,
     /// A step is under way.
     Busy,
-    /// Counted as a shared holder, or as one who will hold when the owner has left.
+    /// Counted as a shared holder, or as one to be when the owner has left.
     Shares,
     /// Has a ticket with these low bits.
     Waits(u64),
@@ -101,7 +102,7 @@ impl Stand<'_> {
         ticket: Ticket,
         turn: impl FnOnce(Ticket) -> Result<Grant, Ticket>,
     ) -> Result<Grant, Ticket> {
-        // Who looks again and again must not be found busy each time.
+        // A thread that polls must not be found busy each time.
         if !self.lock.may_move(&ticket) {
             return Err(ticket);
         }

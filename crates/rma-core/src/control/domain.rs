@@ -1,4 +1,5 @@
-//! The atomicity domain of one window at one target, as kernels see it: who may change which elements in which way.
+//! The atomicity domain of one window at one target, as kernels see it: which elements are changed in which
+//! way.
 //!
 //! Naturally aligned words go by [`super::bulk`]; elements that have no atomic step by [`super::exclusion`]. The two never
 //! meet on one element (see [`crate::kernel`]).
@@ -218,7 +219,8 @@ impl Exclusion for Domain<'_> {
         } else {
             self.lock(first)
         };
-        // Somebody may have turned it back, or a step not have ended: then this piece is done in steps, under the lock.
+        // Another thread may have turned it back, or a step may not have ended: then this piece is done in
+        // steps, under the lock.
         Admission { entry, reach: CHUNK - offset % CHUNK, is_plain: bulk.is_plain() }
     }
 }

@@ -23,11 +23,11 @@ pub(super) fn processes(
     ranks: u32,
     barriers: impl Fn(u32) -> Barriers,
 ) -> (Vec<ControlBlock>, Vec<Siblings>) {
-    // Whoever waits long asks: of processes that work on none may be said to have ended.
+    // A thread that waits long asks: processes without a task may be taken for ended.
     processes_of(shape(), ranks, barriers, |_| false)
 }
 
-/// The same, of which that of rank 2 has ended, and nobody but who waits will ever find out.
+/// The same, but the process of rank 2 has ended, and only a waiting thread can find out.
 fn processes_without_the_last() -> (Vec<ControlBlock>, Vec<Siblings>) {
     processes_of(shape(), 3, |_| Barriers::Even, |vital| vital == 102)
 }
@@ -48,7 +48,7 @@ fn processes_of(
     (blocks, siblings)
 }
 
-/// Nobody says of itself how to ask after it.
+/// No process publishes how to ask whether it has ended.
 fn silent_processes(ranks: u32) -> (Vec<ControlBlock>, Vec<Siblings>) {
     let (blocks, siblings) = processes(ranks, |_| Barriers::Even);
     for (rank, block) in blocks.iter().enumerate() {
@@ -264,7 +264,7 @@ fn bulk_goes_on_beside_an_announcement_that_does_not_end_and_is_plain_when_it_is
     let domain = siblings[0].domain(&ground);
     let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
     sum().accumulate(target, &ones[..], &domain);
-    assert!(!domain.enter_run(target, CHUNK).is_plain, "somebody may be in the middle of a step");
+    assert!(!domain.enter_run(target, CHUNK).is_plain, "a process may be in the middle of a step");
     blocks[1].clear_dead_announcements();
     assert!(domain.enter_run(target, CHUNK).is_plain);
     sum().accumulate(target, &ones[..], &domain);
@@ -288,7 +288,7 @@ fn what_a_dead_process_holds_can_be_cleared() {
 }
 
 #[test]
-fn who_waits_for_a_process_that_has_ended_asks_and_goes_on() {
+fn a_wait_for_a_process_that_has_ended_asks_and_goes_on() {
     let (blocks, siblings) = processes_without_the_last();
     let target = memory(CHUNK);
     let ground = Ground::new(blocks[0], Rank(0), target);

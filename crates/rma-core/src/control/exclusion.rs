@@ -1,9 +1,9 @@
 //! The exclusion of unaligned and wide accumulates: one spin lock per window and target, tagged with its holder's process.
 //!
-//! Elements that are not naturally aligned, or not one word (complex numbers, pairs of value and location, extended
-//! precision), have no atomic step, so everybody who changes them, directly or in the target's engine, holds this while
-//! doing so. Such elements are rare and the sections short, so there is one lock and no queue.
-//! The tag lets a survivor free what a dead process held.
+//! Elements that are not naturally aligned, or not one word (complex numbers, pairs of value and location,
+//! extended precision), have no atomic step. Every change of one, by an origin or by the target's engine,
+//! holds this lock. Such elements are rare and the sections short, so there is one lock and no queue. The tag
+//! lets a survivor free what a dead process held.
 
 use super::layout::Line;
 use super::pause::take;
@@ -34,7 +34,7 @@ impl<'a> UnalignedExclusion<'a> {
         self.word.compare_exchange(self.holder.code(), 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Waits until nobody else holds it, or only a process that `has_ended`.
+    /// Waits until no other process holds it, or only a process that `has_ended`.
     pub fn exclude(self, has_ended: &dyn Fn(u64) -> bool) -> UnalignedGuard<'a> {
         // SYNC POINT unaligned: sees what the holder before stored under its guard.
         take(self.word, self.holder, has_ended);

@@ -1,7 +1,7 @@
 //! Where each field of a control block lies. Fixed offsets and widths: the block is shared between processes.
 //!
-//! Hot words have cache lines of their own: the head of the line is polled by everybody who waits and must not move with
-//! each change of the lock word or each newcomer at the tail.
+//! Hot words have cache lines of their own: every waiting process polls the head of the line, which must not
+//! move with each change of the lock word or each newcomer at the tail.
 
 //!
 //! ```text
@@ -147,7 +147,7 @@ pub(super) struct HeadFields {
 pub(super) struct BulkFields {
     /// How elements are changed. Read with each step, and written rarely.
     pub(super) regime: Line<AtomicU64>,
-    /// Who holds each stripe; 0 when free.
+    /// The holder of each stripe; 0 when free.
     pub(super) stripes: [AtomicU64; STRIPES],
 }
 

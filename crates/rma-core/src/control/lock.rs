@@ -1,28 +1,29 @@
-//! The lock of a window at one target: one word, and a line of tickets for those who cannot have it at once.
+//! The lock of a window at one target: one word, and a line of tickets for requests that have to wait.
 //!
 //! # Protocol
-//! - A newcomer who would overtake nobody changes the word in one step: `Exclusive` when the word is 0, `Shared` when there
-//!   is neither an owner nor a waiter.
-//!   A newcomer may look at a lock that is held for a while and try again before it joins, as `Window::lock` does; it stops as
-//!   soon as somebody stands in line.
-//! - While the head of the line is being woken the lock is not left idle: an `Exclusive` newcomer may take it. The release
-//!   that leaves the lock free with somebody in line marks the head as *rung* and rings it; releases that follow find the
-//!   mark and ring nobody. A head that comes, was rung, and finds the lock taken *claims* it: from then on no newcomer
-//!   passes, and the holder's release rings again. So the head is passed only while it is on its way, and by those who run
-//!   anyway. Without this every hand-over would cost a wake-up and its latency, during which nobody does anything.
+//! - A newcomer that would overtake no request changes the word in one step: `Exclusive` when the word is 0,
+//!   `Shared` when there is neither an owner nor a waiter. It may poll a held lock and try again before it
+//!   joins, as `Window::lock` does, until a request stands in line.
+//! - While the head of the line is being woken the lock is not left idle: an `Exclusive` newcomer may take
+//!   it. The release that leaves the lock free with a request in line marks the head as *rung* and rings it;
+//!   releases that follow find the mark and ring nothing. A head that comes, was rung, and finds the lock
+//!   taken *claims* it: from then on no newcomer passes, and the holder's release rings again. So the head is
+//!   passed only while it is on its way, and only by running threads. Without this every hand-over would cost
+//!   a wake-up and its latency, with the lock idle meanwhile.
 //! - Otherwise it joins the line: waiters + 1 in the word, then a ticket from `tail`, then its entry in the directory. The
 //!   ticket equal to `head` has its turn: as soon as the word allows, one step takes the lock and counts one waiter less;
 //!   then `head` moves on. So shared requests that stand together are granted one after the other while the first still
 //!   holds.
-//! - `SharedHolding` never stands in line. Where nobody does it adds itself to `shared`, and holds as soon as there is no owner.
-//!   Otherwise it stands beside the line until all who are in it have been served, or until its patience is over
-//!   ([`super::patience`]); then it adds itself to `shared` past the line.
-//! - A release is one step on the word. Its result says whether somebody can move who could not before.
+//! - `SharedHolding` never stands in line. Where the line is empty it adds itself to `shared`, and holds as
+//!   soon as there is no owner. Otherwise it stands beside the line until all requests in it have been
+//!   served, or until its patience is over ([`super::patience`]); then it adds itself to `shared` past the
+//!   line.
+//! - A release is one step on the word. Its result says whether a request can move that could not before.
 //!
 //! # Why it is right
-//! *Mutual exclusion.* Every grant is one read-modify-write of the word. An owner enters only a word with owner = shared = 0
-//! and nothing but its release clears the owner; whoever holds shared saw owner = 0 with itself counted in shared, so no
-//! owner enters until it has left.
+//! *Mutual exclusion.* Every grant is one read-modify-write of the word. An owner enters only a word with
+//! owner = shared = 0 and nothing but its release clears the owner. A shared holder saw owner = 0 with itself
+//! counted in shared, so no owner enters until it has left.
 //!
 //! *First come, first served.* Requests are ordered by their tickets. `head` is changed only by the request whose ticket it
 //! is, so tickets are granted in order. A newcomer takes no shortcut while waiters > 0 but past a head that is on its way,
@@ -37,16 +38,16 @@
 //! *No lost turn.* Let the word allow ticket h, the head of the line, to be granted. One of these brought that about, and
 //! each leads to a try of h after it:
 //!
-//! | what happened last | who makes h try |
+//! | what happened last | what makes h try |
 //! | --- | --- |
 //! | h joined | h itself: callers try after joining, before they sleep |
-//! | `head` became h | the one granted before h, with [`Grant::wake`] (if it is an owner, h cannot be granted) |
-//! | a release left owner = shared = 0 | the releaser, with the wake of its release; or h is rung and has not come: then the one who set the mark rings it after that, and h tries later than this release, or claims before it |
-//! | an owner's release left shared > 0 | the releaser rings everybody, as several may move |
+//! | `head` became h | the request granted before h, with [`Grant::wake`] (if it is an owner, h cannot be granted) |
+//! | a release left owner = shared = 0 | the releaser, with the wake of its release; or h is rung and has not come: then the release that set the mark rings it after that, and h tries later than this release, or claims before it |
+//! | an owner's release left shared > 0 | the releaser rings all, as several may move |
 //!
-//! Who stands beside the line says so in the word before it looks at word and head for the last time. Whoever moves the line
-//! changes the word afterwards, and an owner with its release: one of the two steps on the word comes first, so either the
-//! flag is found there, and everybody is rung, or the look sees the line as it is.
+//! A request beside the line sets its flag in the word before its last look at word and head. A step that
+//! moves the line changes the word afterwards, an owner's step with its release. One of the two steps on the
+//! word comes first: either the flag is found there, and all are rung, or the look sees the line as it is.
 //!
 //! ```text
 //!   releaser                                 waiter h
@@ -54,14 +55,16 @@
 //!   waiters > 0 in (1)?     (2)              tail, slot               (b)
 //!   read head, slot; ring   (3)              try; arm; try; sleep     (c)
 //! ```
-//! If (a) precedes (1) in the word's order, (2) sees the waiter and (3) rings the one whose turn it is, or all. If (1)
-//! precedes (a), the try in (c) sees the released word. In (3) `head` is not stale: whoever was granted before moved `head`
-//! before it released, every release is a release, (1) acquires, and read-modify-writes extend release sequences. `head` may
-//! be *newer*: then somebody was granted after (1), and the table applies to it.
+//! If (a) precedes (1) in the word's order, (2) sees the waiter and (3) rings the one whose turn it is, or
+//! all. If (1) precedes (a), the try in (c) sees the released word. In (3) `head` is not stale: each earlier
+//! holder moved `head` before it released, every release is a release, (1) acquires, and read-modify-writes
+//! extend release sequences. `head` may be *newer*: then a request was granted after (1), and the table
+//! applies to it.
 //!
 //! # When a process dies
-//! See [`super::recovery`]. While a word is *frozen* every change of it but a release is refused: a newcomer's step fails, the head
-//! has no turn, and who would join the line gets a ticket that joins it later.
+//! See [`super::recovery`]. While a word is *frozen* every change of it but a release is refused: a
+//! newcomer's step fails, the head has no turn, and a request that would join the line gets a ticket that
+//! joins it later.
 
 use super::directory;
 use super::layout::LockFields;
@@ -79,9 +82,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the next in line may have to be rung"]
 pub struct Grant {
-    /// Who can be granted now, too.
+    /// The requests that can be granted now, too.
     pub wake: Option<Wake>,
-    /// A process had died with the lock, and nobody has had it since.
+    /// A process died with the lock, and no process has had it since.
     pub is_bequeathed: bool,
 }
 
@@ -98,7 +101,7 @@ pub(crate) enum Attempt {
     Refused,
     /// The lock is held.
     Granted,
-    /// As well, and a process had died with it, since when nobody has had it.
+    /// As well, and a process died with it, since when no process has had it.
     Bequeathed,
 }
 
@@ -118,7 +121,7 @@ impl Attempt {
     }
 }
 
-/// Whom to ring so that it tries its ticket.
+/// The processes to ring so that they try their tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Wake {
@@ -139,7 +142,7 @@ impl fmt::Display for NotHeld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.found.owner() {
             Some(owner) => write!(f, "the lock is held exclusively by process {owner}"),
-            None if self.found.is_free() => f.write_str("nobody holds the lock"),
+            None if self.found.is_free() => f.write_str("no process holds the lock"),
             None => write!(f, "the lock is shared by {}", self.found.shared()),
         }
     }
@@ -151,7 +154,7 @@ impl std::error::Error for NotHeld {}
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lock<'a> {
     pub(super) fields: &'a LockFields,
-    /// Who holds which ticket, as a hint; see [`super::directory`].
+    /// The process of each ticket, as a hint; see [`super::directory`].
     pub(super) slots: &'a [AtomicU64],
 }
 
@@ -217,7 +220,7 @@ impl Lock<'_> {
                 Ok(change) => break change,
                 Err(found) => match found.claim() {
                     None => return Err(ticket),
-                    // Claimed in the very state that has no room for this ticket: whoever holds the lock then sees the
+                    // Claimed in the very state that has no room for this ticket: the holder then sees the
                     // claim when it releases.
                     Some(claimed) if self.change(found.encode(), claimed).is_ok() => return Err(ticket),
                     Some(_) => {}
@@ -226,7 +229,8 @@ impl Lock<'_> {
         };
         // SYNC POINT line-head: the next one's turn begins after this grant. No other ticket stores here now.
         self.head.0.ticket.store(number.wrapping_add(1), Release);
-        // SYNC POINT beside: who set the flag before this step is rung; who sets it later sees the head that was stored.
+        // SYNC POINT beside: a flag set before this step is seen here, and its thread rung; one set later
+        // sees the stored head.
         let late = LockState::decode(self.word.0.fetch_add(0, AcqRel));
         if before.has_beside() || late.has_beside() {
             let _same = self.update(|state| Some(state.without_beside()));
@@ -262,7 +266,7 @@ impl Lock<'_> {
         }
         match kind {
             LockKind::Exclusive if before.has_beside() => Some(Wake::Everyone),
-            // Those who follow the owner are in no directory, and the line may move with them.
+            // Requests that follow the owner are in no directory, and the line may move with them.
             LockKind::Exclusive if state.shared() > 0 => Some(Wake::Everyone),
             // The head, if it is shared, could enter before this release as well.
             LockKind::Shared if state.shared() > 0 => None,
@@ -271,7 +275,7 @@ impl Lock<'_> {
         }
     }
 
-    /// Whom to ring for a ticket, unless it is known to be of another kind than `only`.
+    /// Which processes to ring for a ticket, unless it is known to be of another kind than `only`.
     #[cold]
     fn wake_of(&self, ticket: u64, only: Option<LockKind>) -> Option<Wake> {
         match directory::find(self.slots, ticket) {
@@ -300,7 +304,7 @@ impl LockFields {
         }
     }
 
-    /// The next who gets the lock is told that a process had died with it.
+    /// The next grant carries the notice that a process died with the lock.
     #[cold]
     pub(super) fn bequeath(&self) {
         let noted = self.update_in_any(|state| Some(state.bequeath()));
@@ -312,7 +316,7 @@ impl LockFields {
         matches!(ticket.place, Place::Line { number, .. } if self.head.0.ticket.load(Relaxed) == number)
     }
 
-    /// Tries a request beside the line; past the line, if it is told the time.
+    /// Tries a request beside the line; past the line, if the time is given.
     #[cold]
     fn try_beside(&self, holder: Holder, mut beside: Beside, now: Option<Duration>) -> Result<Grant, Ticket> {
         loop {
@@ -345,7 +349,7 @@ impl LockFields {
         }
     }
 
-    /// Releases a lock that nobody else holds or waits for; `false`, and nothing done, when it is not so.
+    /// Releases a lock that no other process holds or waits for; otherwise does nothing and answers `false`.
     #[inline]
     pub(super) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
         let held = match kind {
@@ -368,7 +372,7 @@ impl LockFields {
         Ok(Grant::of(Some(Wake::Everyone)))
     }
 
-    /// Whether a ticket may have something to do at its lock now, as far as a look tells.
+    /// Whether a try of the ticket may succeed now, by a look at the word alone.
     #[inline]
     pub(super) fn may_move(&self, ticket: &Ticket) -> bool {
         let state = || LockState::decode(self.word.0.load(Relaxed));

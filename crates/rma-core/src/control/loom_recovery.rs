@@ -1,7 +1,8 @@
 //! Deaths under the model checker: a process dies at any step of a call, another one uses the lock meanwhile, and the lock's owner
 //! counts anew as soon as it learns of the death.
 //!
-//! Run like `loom_tests`. Who waits sleeps until it is rung, so a ring that is missing is a deadlock that the checker reports.
+//! Run like `loom_tests`. A waiting thread sleeps until it is rung, so a ring that is missing is a deadlock
+//! that the checker reports.
 
 use super::cells::Stand;
 use super::lock::OwnLock;
@@ -73,7 +74,7 @@ impl World {
         self.ring(wake);
     }
 
-    /// The victim tries once, and stands in line if it has to; nobody waits for it to be rung.
+    /// The victim tries once, and joins the line if it has to; no thread waits for it to be rung.
     fn try_once(&self, request: R) {
         if !self.stand(VICTIM).try_acquire(request, holder(VICTIM)).is_granted() {
             let ticket = self.stand(VICTIM).join(request, holder(VICTIM));
@@ -165,7 +166,7 @@ fn explore(victim: R, living: R, preemptions: usize) -> u32 {
 }
 
 #[test]
-fn a_death_of_an_owner_between_any_two_steps_stops_nobody_and_lets_nobody_in() {
+fn a_death_of_an_owner_between_any_two_steps_stops_no_rank_and_lets_no_second_owner_in() {
     for living in [R::Exclusive, R::Shared] {
         let steps = explore(R::Exclusive, living, 2);
         assert!(steps > 5, "{steps} steps are not all");
@@ -173,7 +174,7 @@ fn a_death_of_an_owner_between_any_two_steps_stops_nobody_and_lets_nobody_in() {
 }
 
 #[test]
-fn a_death_of_a_sharer_between_any_two_steps_stops_nobody_and_lets_nobody_in() {
+fn a_death_of_a_sharer_between_any_two_steps_stops_no_rank_and_lets_no_second_owner_in() {
     for living in [R::Exclusive, R::Shared] {
         let steps = explore(R::Shared, living, 2);
         assert!(steps > 5, "{steps} steps are not all");
@@ -181,7 +182,7 @@ fn a_death_of_a_sharer_between_any_two_steps_stops_nobody_and_lets_nobody_in() {
 }
 
 #[test]
-fn a_death_of_one_who_follows_an_owner_or_stands_beside_the_line() {
+fn a_death_of_a_request_that_follows_an_owner_or_stands_beside_the_line() {
     let steps = explore(R::SharedHolding, R::Exclusive, 2);
     assert!(steps > 5, "{steps} steps are not all");
 }

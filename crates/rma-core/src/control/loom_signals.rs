@@ -1,10 +1,11 @@
-//! Meetings and marks under the model checker: what ranks tell each other through words of shared memory while the listener
-//! may sleep.
+//! Meetings and marks under the model checker: signals between ranks through words of shared memory while the
+//! listener may sleep.
 //!
-//! Run like `loom_tests`. A listener sleeps until it is rung, so a ring that is missing is a deadlock that the checker
-//! reports; what was written before a word was changed is read by whoever has seen the change, so an order that is missing
-//! is a race that it reports. The checker takes sequentially consistent accesses for acquire and release only, which is less
-//! than they are; where they carry SYNC POINT asleep, a fence stands beside them here.
+//! Run like `loom_tests`. A listener sleeps until it is rung, so a ring that is missing is a deadlock that
+//! the checker reports. What was written before a word was changed is read by each rank that has seen the
+//! change, so an order that is missing is a race that it reports. The checker takes sequentially consistent
+//! accesses for acquire and release only, which is less than they are; where they carry SYNC POINT asleep, a
+//! fence stands beside them here.
 
 use super::layout::MARK_WORDS;
 use super::marks::{Marks, Taken};
@@ -22,7 +23,7 @@ struct Own {
     marks: [AtomicU64; MARK_WORDS],
     taken: Taken,
     bell: Notify,
-    /// Written by the owner before it tells the others something.
+    /// Written by the owner before it signals the others.
     data: UnsafeCell<u32>,
 }
 
@@ -61,12 +62,12 @@ impl World {
     }
 
     fn write(&self, rank: usize) {
-        // SAFETY: nobody else looks until the rank has told them; the checker verifies it.
+        // SAFETY: no other rank looks until this one has signalled; the checker verifies it.
         self.ranks[rank].data.with_mut(|data| unsafe { *data += 1 });
     }
 
     fn read(&self, rank: usize) -> u32 {
-        // SAFETY: the rank does not write before it is told; the checker verifies it.
+        // SAFETY: the rank does not write before it is signalled; the checker verifies it.
         self.ranks[rank].data.with(|data| unsafe { *data })
     }
 
@@ -101,7 +102,7 @@ impl World {
     /// Meets the others; the rank that is dead, if one is.
     fn meet(&self, rank: usize, number: u64) -> Option<Rank> {
         assert_eq!(self.meeting(rank).arrive(), number);
-        // SYNC POINT asleep: one arrival is the last, and whoever made it sees all others.
+        // SYNC POINT asleep: one arrival is the last, and its rank sees all others.
         fence(SeqCst);
         if self.attendance(number) == Attendance::Complete {
             self.ring_all();
@@ -133,7 +134,7 @@ fn explore(ranks: usize, preemptions: usize, run: fn(&World, usize)) {
 }
 
 #[test]
-fn whoever_leaves_a_meeting_sees_what_all_did_before_it() {
+fn a_rank_that_leaves_a_meeting_sees_what_all_did_before_it() {
     let run = |world: &World, rank: usize| {
         world.write(rank);
         assert_eq!(world.meet(rank, 1), None);
@@ -144,7 +145,7 @@ fn whoever_leaves_a_meeting_sees_what_all_did_before_it() {
 }
 
 #[test]
-fn the_next_meeting_does_not_end_before_everybody_has_left_the_one_before() {
+fn the_next_meeting_does_not_end_before_all_ranks_have_left_the_one_before() {
     explore(2, 2, |world, rank| {
         for round in 1..=2 {
             world.write(rank);
@@ -156,7 +157,7 @@ fn the_next_meeting_does_not_end_before_everybody_has_left_the_one_before() {
 }
 
 #[test]
-fn nobody_waits_for_the_dead() {
+fn no_rank_waits_for_the_dead() {
     explore(3, 2, |world, rank| match rank {
         // Dies before it comes; the second rank learns of it.
         0 => {}
@@ -171,7 +172,7 @@ fn nobody_waits_for_the_dead() {
 
 #[test]
 fn a_mark_wakes_its_owner_and_brings_what_was_done_before_it() {
-    // Two tell the third: the places are in one word.
+    // Two ranks signal the third: the places are in one word.
     explore(3, 2, |world, rank| match rank {
         0 | 1 => {
             world.write(rank);
@@ -190,7 +191,7 @@ fn a_mark_wakes_its_owner_and_brings_what_was_done_before_it() {
 
 #[test]
 fn a_mark_is_taken_once_and_set_again_after_its_answer() {
-    // Post and done, twice: a rank tells again when the other one has answered.
+    // Post and done, twice: a rank signals again when the other one has answered.
     explore(2, 2, |world, rank| {
         let other = 1 - rank;
         let hear = || world.listen(rank, || world.take(rank, other).then_some(()));

@@ -21,7 +21,7 @@ use LockRequest as R;
 struct World {
     locks: Vec<OwnLock>,
     bells: Vec<Notify>,
-    /// Written by owners and read by those who share: the checker reports a race if the lock does not order them.
+    /// Written by owners and read by sharers: the checker reports a race if the lock does not order them.
     data: Vec<UnsafeCell<u32>>,
 }
 
@@ -115,7 +115,7 @@ fn explore(locks: usize, ranks: usize, preemptions: usize, run: fn(&World, usize
         run(&world, ranks - 1);
         threads.into_iter().for_each(|t| t.join().unwrap());
         for lock in &world.locks {
-            assert_eq!(lock.get().state(), LockState::default(), "nobody holds or waits at the end");
+            assert_eq!(lock.get().state(), LockState::default(), "no rank holds or waits at the end");
         }
     });
 }
@@ -127,7 +127,7 @@ fn owners_exclude_each_other_and_no_turn_is_lost() {
 }
 
 #[test]
-fn an_owner_who_comes_again_passes_nobody_but_one_who_is_on_its_way() {
+fn an_owner_that_comes_again_passes_only_a_head_on_its_way() {
     explore(1, 2, 3, |world, rank| {
         world.visit(0, rank, R::Exclusive);
         world.visit(0, rank, R::Exclusive);
@@ -221,7 +221,7 @@ fn tickets_are_granted_in_order() {
                 let _ = lock.get().release(LockKind::Exclusive, holder(0)).unwrap();
                 assert!(
                     !lock.get().try_acquire(R::Shared, holder(3)).is_granted(),
-                    "a newcomer passes nobody"
+                    "a newcomer passes no request"
                 );
             })
         };

@@ -1,12 +1,12 @@
-//! Sets of marks in shared memory: which ranks have told the owner of a control block something, one bit for each.
+//! Sets of marks in shared memory: which ranks have signalled the owner of a control block, one bit for each.
 //!
-//! Posts and dones of general active target synchronization are marks: a rank has at most one of each kind to tell another one
-//! before that one takes it (see `state/started.rs`), so a bit is enough. Ranks are named by their place among those that map
-//! the window; those past the last bit use packets.
+//! Posts and dones of general active target synchronization are marks: a rank has at most one of each kind
+//! under way to another one before that one takes it (see `state/started.rs`), so a bit is enough. Ranks are
+//! named by their place among those that map the window; those past the last bit use packets.
 //!
-//! Whoever tells turns its bit over, and the owner remembers, in memory of its own, which bits it has answered: a mark is
-//! there when the two differ. So the owner never writes the line that it polls, and a mark costs one move of the line there
-//! and one back.
+//! A rank signals by turning its bit over, and the owner remembers, in memory of its own, which bits it has
+//! answered: a mark is there when the two differ. So the owner never writes the line that it polls, and a
+//! mark costs one move of the line there and one back.
 
 use super::layout::MARK_WORDS;
 use super::places::Places;
@@ -37,7 +37,7 @@ impl<'a> Marks<'a> {
         Self(words)
     }
 
-    /// Tells the owner, which has taken what this rank told before.
+    /// Signals the owner, which has taken this rank's mark before.
     ///
     /// # Panics
     /// When `place` is not below [`Marks::PLACES`].
@@ -54,8 +54,8 @@ impl<'a> Marks<'a> {
     /// As [`Marks::set`].
     #[inline]
     pub fn is_set(self, place: usize, taken: &Taken) -> bool {
-        // SYNC POINT mark: sees what the other rank did before it told. Comes after whatever the owner has said of its sleep
-        // (SYNC POINT asleep).
+        // SYNC POINT mark: sees what the other rank did before its signal. Comes after the owner's
+        // announcement of its sleep (SYNC POINT asleep).
         let differs = self.0[place / 64].load(SeqCst) ^ taken.0[place / 64].load(Relaxed);
         differs & (1 << (place % 64)) != 0
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_a_group_are_there_when_all_have_told_and_are_taken_together() {
+    fn marks_of_a_group_are_there_when_all_have_signalled_and_are_taken_together() {
         let words = std::array::from_fn(|_| AtomicU64::new(0));
         let (marks, taken) = (Marks::new(&words), Taken::new());
         let (mut places, group) = (Places::default(), [70, 3, 0, Marks::PLACES - 1, 63]);
@@ -132,11 +132,11 @@ mod tests {
             marks.take_all(&places, &taken);
             assert!(!marks.are_set(&places, &taken) && marks.take(5, &taken) && marks.is_empty(&taken));
         }
-        assert!(marks.are_set(&Places::default(), &taken), "of nobody");
+        assert!(marks.are_set(&Places::default(), &taken), "an empty set");
     }
 
     #[test]
-    fn who_takes_marks_does_not_write_their_words() {
+    fn taking_marks_does_not_write_their_words() {
         let words = std::array::from_fn(|_| AtomicU64::new(0));
         let (marks, taken) = (Marks::new(&words), Taken::new());
         marks.set(3);

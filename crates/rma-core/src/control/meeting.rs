@@ -1,15 +1,16 @@
 //! Meetings of all ranks of a window in shared memory: a barrier that costs each rank one atomic addition to a word of its own.
 //!
-//! The word of a rank counts its arrivals. Every rank arrives once for each meeting, so meeting number `n` is over when no
-//! word counts fewer than `n`; whoever goes on to the next meeting only adds to its count. Nobody but its owner adds to a
-//! word, and each has a cache line, so that it moves from the owner to those who wait for it, once for each of them, and
-//! no further.
+//! The word of a rank counts its arrivals. Every rank arrives once for each meeting, so meeting number `n` is
+//! over when no word counts fewer than `n`; a rank that goes on to the next meeting only adds to its count.
+//! Only its owner adds to a word, and each has a cache line, so that it moves from the owner to each waiting
+//! rank once, and no further.
 //!
-//! A rank that finds another one dead breaks the meeting: the word of the window's first rank then names the dead one, for
-//! everybody and for good.
+//! A rank that finds another one dead breaks the meeting: the word of the window's first rank then names the
+//! dead one, for all ranks and for good.
 //!
-//! The count stands in the upper bits, so that what it overflows with after 2⁴⁰ arrivals (two weeks of fences of 1 µs) is
-//! gone and names nobody. All comparisons are modulo 2⁴⁰: two counts are never further apart than two meetings.
+//! The count stands in the upper bits, so that what it overflows with after 2⁴⁰ arrivals (two weeks of fences
+//! of 1 µs) is gone and names no rank. All comparisons are modulo 2⁴⁰: two counts are never further apart
+//! than two meetings.
 //!
 //! ```text
 //!  63                        24 23             0
@@ -47,12 +48,13 @@ impl<'a> Meeting<'a> {
         Self(word)
     }
 
-    /// The owner arrives; answers the number of the meeting, for [`Meeting::has_come`]. When it sees then that all have come,
-    /// it may have been the last, and rings those who sleep.
+    /// The owner arrives; answers the number of the meeting, for [`Meeting::has_come`]. When it then sees
+    /// that all have come, it may have been the last, and rings those that sleep.
     #[inline]
     pub fn arrive(self) -> u64 {
-        // SYNC POINT meeting: publishes what this rank did before. It comes before a look at who else has come and who sleeps
-        // (SYNC POINT asleep): of all arrivals one is the last, and whoever made it sees all.
+        // SYNC POINT meeting: publishes what this rank did before. It comes before the look for other
+        // arrivals and for sleepers (SYNC POINT asleep): of all arrivals one is the last, and its rank sees
+        // all.
         let before = self.0.fetch_add(ONE_ARRIVAL, SeqCst) >> NAME_BITS;
         (before + 1) & ARRIVALS_MASK
     }
@@ -70,7 +72,7 @@ impl<'a> Meeting<'a> {
         self.0.load(SeqCst) >> NAME_BITS
     }
 
-    /// Who is said to be dead, in the word of the first rank.
+    /// The rank that is reported dead, in the word of the first rank.
     pub fn broken_by(self) -> Option<Rank> {
         (self.0.load(SeqCst) & NAME_MASK).checked_sub(1).map(|dead| Rank(dead as u32))
     }
@@ -91,7 +93,7 @@ impl<'a> Meeting<'a> {
 
 /// How far meeting `number` is, of the ranks with these words, the first rank first.
 pub fn attendance<'a>(words: impl Iterator<Item = Meeting<'a>> + Clone, number: u64) -> Attendance {
-    // Looked at before the arrivals: whoever breaks a meeting later was not needed for it, or is in it.
+    // Looked at before the arrivals: a rank that breaks the meeting later was not needed for it, or is in it.
     let dead = words.clone().next().and_then(Meeting::broken_by);
     let mut words = words;
     match (words.all(|word| word.has_come(number)), dead) {
@@ -133,7 +135,7 @@ mod tests {
             assert_eq!(words.attendance(number), Attendance::Complete);
             assert_eq!(words.attendance(number + 1), Attendance::Waiting);
         }
-        // Somebody has gone on; those who are still in the last one may leave it.
+        // One rank has gone on; those that are still in the last meeting may leave it.
         assert_eq!(words.at(1).arrive(), 5);
         assert_eq!(words.attendance(4), Attendance::Complete);
         words.at(0).break_up(Rank(2));

@@ -1,14 +1,14 @@
 //! The control block of one (window, target): the facts that direct and packet origins share.
 //!
-//! A [`ControlBlock`] is a view over control memory that siblings map: the lock word with its waiting line, the exclusion
-//! of unaligned accumulates, what the owner published when it created the window, and what deaths leave half done. Zeroed memory is a fresh block. There
-//! is one block per window and target, apart from the window's data, so one lock word serves origins of every path: an
-//! origin that maps the block acts on it by itself, and the target's engine acts for the others.
-//!
+//! A [`ControlBlock`] is a view over control memory that siblings map: the lock word with its waiting line,
+//! the exclusion of unaligned accumulates, what the owner published when it created the window, and what
+//! deaths leave half done. Zeroed memory is a fresh block. There is one block per window and target, apart
+//! from the window's data, so one lock word serves origins of every path: an origin that maps the block acts
+//! on it by itself, and the target's engine acts for the others.
 //! The memory may be written by any process that maps it, so every value read is taken for hostile: it can make locks
 //! misbehave, it cannot make this code panic or leave its bounds.
 //!
-//! Knows no windows, epochs or packets; who waits, sleeps and rings whom is the caller's business.
+//! Knows no windows, epochs or packets; waiting, sleeping and ringing are the caller's business.
 
 mod announcer;
 #[cfg(all(test, not(loom)))]

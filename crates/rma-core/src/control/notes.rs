@@ -1,8 +1,10 @@
-//! Notes: what each thread of a process is changing on mapped memory by more than one store, for those who find the process dead.
+//! Notes: what each thread of a process is changing on mapped memory by more than one store, for survivors of
+//! the process.
 //!
-//! A process that is killed leaves the operation that it was carrying out half done. Its engine cannot tell of that any more, so each
-//! thread says in its process's own control block what it changes, before the first store, and takes that back behind the last one.
-//! A store of the processor is whole or not there at all, so what is one store needs no note.
+//! A process that is killed leaves its current operation half done, and its engine cannot report it any more.
+//! So each thread notes in its process's own control block what it changes, before the first store, and takes
+//! that back behind the last one. A store of the processor is whole or not there at all, so what is one store
+//! needs no note.
 //!
 //! Threads note in the slot of the number that is lent to them for announcements ([`super::announcer`]). Those past that number of
 //! threads are only counted: then something was being changed somewhere.
@@ -205,7 +207,7 @@ mod tests {
             std::mem::forget(notes.count(OperationKind::Put));
             for name in [TARGET, TARGET + 1] {
                 let found: Vec<_> = notes.take_of_dead(name, Rank(1)).collect();
-                assert_eq!(found, [Unfinished::unknown(Rank(1))], "anything on the memory of anybody");
+                assert_eq!(found, [Unfinished::unknown(Rank(1))], "anything on the memory of any rank");
             }
         });
     }

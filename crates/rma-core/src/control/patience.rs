@@ -4,26 +4,29 @@
 //! wait for what it holds (lessons, decision 2). If it passed them at once, processes that come again and again would keep the
 //! head waiting for ever. So it *stands beside the line*, without a ticket, and may enter
 //!
-//! * when all who stood in line before it have been served: then it has waited as long as if it had stood among them; or
-//! * by *patience*: it may pass the head that it has been waiting for, while nobody owns the lock, for as long as the head had
-//!   waited when it came, and for [`PATIENCE`] at least.
+//! * when all requests that stood in line before it have been served: then it has waited as long as if it had
+//!   stood among them; or
+//! * by *patience*: it may pass the head that it has been waiting for, while no process owns the lock, for as
+//!   long as the head had waited when it came, and for [`PATIENCE`] at least.
 //!
 //! # Why it is right
-//! *No deadlock.* How long a request stands beside a head is fixed when it meets that head, and a request meets no more heads
-//! than stood in line before it. So none waits without end for others in line: all that wait for each other in a circle pass,
-//! each after the age that its head had when it came. Owners, whom it does wait for, are the program's own order.
+//! *No deadlock.* How long a request stands beside a head is fixed when it meets that head, and a request
+//! meets no more heads than stood in line before it. So none waits without end for others in line: all that
+//! wait for each other in a circle pass, each after the age that its head had when it came. Owners, which it
+//! does wait for, are the program's own order.
 //!
-//! *Bounded passing.* A head that is `x` old when a request comes is `2x` old when that request passes it. So a process that
-//! comes again and again passes a head that waits for `t` at most log2(t / 1 ms) + 2 times. Let there be `n` others, of which none
-//! holds the lock for longer than `d` at a time. Once the head is older than `n · d`, each of them is beside the line, or away,
-//! for longer than `n` times as long as it holds. So they cannot hold the lock by turns without a gap, and in a gap the head
-//! enters: after a small multiple of the `n` epochs that it waits for in a line in which everybody stands. `tests/lock_fair.rs`
-//! has the bound as a number.
+//! *Bounded passing.* A head that is `x` old when a request comes is `2x` old when that request passes it. So
+//! a process that comes again and again passes a head that waits for `t` at most log2(t / 1 ms) + 2 times.
+//! Let there be `n` others, of which none holds the lock for longer than `d` at a time. Once the head is
+//! older than `n · d`, each of them is beside the line, or away, for longer than `n` times as long as it
+//! holds. So they cannot hold the lock by turns without a gap, and in a gap the head enters: after a small
+//! multiple of the `n` epochs that it would wait for if all stood in line. `tests/lock_fair.rs` has the bound
+//! as a number.
 //!
-//! The age of the head is one word in the control block: the head's number, and when a request beside the line first met it
-//! without an owner, behind whom it is to wait. Another number means that nobody has met this head yet. Time is the node's
-//! ([`crate::host::Host::now`]), and read only where somebody stands in line. Whatever a hostile word says, a request waits
-//! beside a head no longer than [`LONGEST`].
+//! The age of the head is one word in the control block: the head's number, and when a request beside the
+//! line first met it without an owner in front of it. Another number means that no request has met this head
+//! yet. Time is the node's ([`crate::host::Host::now`]), and read only where a request stands in line.
+//! Whatever a hostile word says, a request waits beside a head no longer than [`LONGEST`].
 
 use super::shim::AtomicU64;
 use super::shim::Ordering::{AcqRel, Acquire};
@@ -55,7 +58,7 @@ impl Beside {
         Self { behind, came: Duration::ZERO, due: None }
     }
 
-    /// Whether all who stood in line when it came have been served.
+    /// Whether all requests that stood in line when it came have been served.
     pub(super) fn is_served(&self, head: u64) -> bool {
         head.wrapping_sub(self.behind) as i64 >= 0
     }
@@ -65,12 +68,13 @@ impl Beside {
         self.came = now;
     }
 
-    /// Somebody owns the lock: the owner's release rings.
+    /// The lock is owned: the owner's release rings.
     pub(super) fn on_owned(&mut self) {
         self.due = None;
     }
 
-    /// Whether it may pass the head, which waits for those who share the lock. `since` is the word of the control block.
+    /// Whether it may pass the head, which waits for sharers of the lock. `since` is the word of the control
+    /// block.
     pub(super) fn may_pass(&mut self, head: u64, since: &AtomicU64, now: Duration) -> bool {
         let due = match self.due {
             Some((met, due)) if met == head => due,
@@ -86,7 +90,7 @@ impl Beside {
         now >= due
     }
 
-    /// When it has to be tried again though nobody rings it.
+    /// When it has to be tried again without a ring.
     pub(super) fn due(&self) -> Option<Duration> {
         self.due.map(|(_, due)| due)
     }

@@ -1,10 +1,11 @@
 //! How a thread waits for a word that another process holds for a moment: it spins, then gives its core away, and in the end
 //! naps and asks whether the holder still lives.
 //!
-//! The holder of such a word never waits while it has it, so the moment is short unless the process is stopped or killed in
-//! the middle. A stopped one may stay so for hours, in which nobody is to keep a core busy. Who waits may be the engine itself,
-//! with its lock held, and then nothing tells it of deaths; so it asks the host ([`crate::host::Vitals`]). What a dead holder
-//! was changing is half done, as after any death.
+//! The holder of such a word never waits while it has it, so the moment is short unless the process is
+//! stopped or killed in the middle. A stopped one may stay so for hours, in which no core is to be kept busy.
+//! The waiting thread may be the engine's own, with the engine's lock held, and then it receives no reports
+//! of deaths; so it asks the host ([`crate::host::Vitals`]). What a dead holder was changing is half done, as
+//! after any death.
 
 use super::shim::{AtomicU64, Ordering, nap};
 use super::state::Holder;
@@ -85,7 +86,7 @@ mod tests {
 
     /// A holder that is stopped lives, so it is waited for, however long; but not by a busy core.
     #[test]
-    fn who_waits_for_a_stopped_holder_leaves_the_core_alone_and_goes_on_at_once() {
+    fn a_wait_for_a_stopped_holder_leaves_the_core_alone_and_goes_on_at_once() {
         let (stopped, waits) = (Holder::new(Peer(0)).unwrap(), Holder::new(Peer(1)).unwrap());
         let word = AtomicU64::new(stopped.code());
         let used = thread::scope(|scope| {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_dead_holder_takes_its_place() {
+    fn a_wait_for_a_dead_holder_takes_its_place() {
         let (dead, waits) = (Holder::new(Peer(0)).unwrap(), Holder::new(Peer(1)).unwrap());
         let word = AtomicU64::new(dead.code());
         take(&word, waits, &|code| code == dead.code());

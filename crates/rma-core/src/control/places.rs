@@ -13,7 +13,7 @@ pub struct Places {
     used: usize,
 }
 
-/// A set that one thread at a time keeps and others may read; whoever does so is told by another word when it may.
+/// A set that one thread at a time keeps and others may read, when another word says that they may.
 #[derive(Debug, Default)]
 pub struct KeptPlaces {
     words: [AtomicU64; MARK_WORDS],

@@ -1,7 +1,7 @@
-//! What becomes of a lock when a process of the node dies: its owner counts anew who lives.
+//! What becomes of a lock when a process of the node dies: its owner recounts the live holders and waiters.
 //!
-//! A process can die at any instruction, also between two steps of a grant or a release, so word and line may be wrong then. The
-//! lock's owner puts them right when it learns of the death; nobody else does.
+//! A process can die at any instruction, also between two steps of a grant or a release, so word and line may
+//! be wrong then. Only the lock's owner puts them right, when it learns of the death.
 //!
 //! 1. It *freezes* the word: from then on all changes of the word are refused but releases, which only take away.
 //! 2. It reads word `w`, then the cells ([`super::cells`]) of all processes that live. If one is busy it looks again later: a living
@@ -9,9 +9,11 @@
 //! 3. It makes up the word that they amount to: the exclusive owner of `w` if that one lives; as many sharers as cells and the
 //!    owner's engine say; as many waiters as there are tickets from `head` to `tail`. Tickets that no living cell has, and no request
 //!    that the engine waits for, are the dead's: they become *void*, and the engine lets the line move on in their turn.
-//! 4. It replaces `w` by that word, if it has not changed; else it begins again at 2. Then it rings everybody.
+//! 4. It replaces `w` by that word, if it has not changed; else it begins again at 2. Then it rings all
+//!    processes.
 //!
-//! Words of a dead *owner* are frozen by whoever learns of it and never thaw; who waits there gives up.
+//! Words of a dead *owner* are frozen by the process that learns of it and never thaw; requests that wait
+//! there are given up.
 //!
 //! # Why it is right
 //! Steps on the word are read-modify-writes, in one order; let F be the freeze and T the step of 4.
@@ -24,19 +26,20 @@
 //! such a release is read again. One that was read *after* it was read after a change of the word, so T fails too. A release after T
 //! finds itself counted.
 //!
-//! *Nothing of the dead counts.* Their cells are not read. What they have added to `shared` and `waiters`, and half of a
-//! grant, is in neither sum. A ticket between `head` and `tail` that belongs to nobody is void, whether it was granted and `head` not
-//! moved, or the number was drawn and the cell not written. One that was granted, and `head` moved, is not there.
+//! *Nothing of the dead counts.* Their cells are not read. What they have added to `shared` and `waiters`,
+//! and half of a grant, is in neither sum. A ticket between `head` and `tail` that no process has is void,
+//! whether it was granted and `head` not moved, or the number was drawn and the cell not written. One that
+//! was granted, and `head` moved, is not there.
 //!
 //! *Mutual exclusion.* Each sharer that lives is counted, so no owner enters before it leaves; an owner that lives stays in the word.
 //!
-//! *Turns.* Each living waiter's ticket is at `head` or behind it, since only grants move `head` and none was made of it; all tickets
-//! before it are living ones', the engine's, or void. Whoever is the head is rung after T. Void tickets have the owner entered as
-//! the one to ring, before T, so releases after T lead to it.
+//! *Turns.* Each living waiter's ticket is at `head` or behind it, since only grants move `head` and none was
+//! made of it; all tickets before it are living ones', the engine's, or void. The head is rung after T. Void
+//! tickets have the owner entered as the one to ring, before T, so releases after T lead to it.
 //!
-//! *It ends.* While the word is frozen cells become busy by releases, of which a process has one, and by tries that began before
-//! F, one each; who waits looks before it says busy, and finds the word frozen or another's turn, but for the head, which may be seen
-//! busy by chance.
+//! *It ends.* While the word is frozen cells become busy by releases, of which a process has one, and by
+//! tries that began before F, one each. A waiting thread looks before it says busy, and finds the word frozen
+//! or another's turn, but for the head, which may be seen busy by chance.
 
 use super::cells::{Said, low_bits, said};
 use super::directory;
@@ -103,7 +106,7 @@ impl Lock<'_> {
         let numbers = (0..waiting).map(|behind| head.wrapping_add(behind));
         let is_void = |number: &u64| known.binary_search(&low_bits(*number)).is_err();
         let voids = numbers.filter(is_void).collect::<Vec<_>>();
-        // From T on releases find whom to ring.
+        // From T on releases find the process to ring.
         voids.iter().for_each(|number| directory::enter(self.slots, *number, LockKind::Shared, owner));
         let owner_lives = state.owner().is_some_and(|peer| !is_dead(peer));
         let thawed = state.thaw(owner_lives, sharers, waiting as u32);

@@ -1,7 +1,7 @@
-//! A process dies at each step of each call, with any number of others in line and holding: the lock's owner counts anew, everybody
-//! who lives gets the lock in the end, and nobody beside whom it excludes.
+//! A process dies at each step of each call, with any number of others in line and holding: the lock's owner
+//! recounts, every survivor gets the lock in the end, and none beside a holder that it excludes.
 //!
-//! Who waits tries only when it is rung, so a ring that is missing is a lock that never comes.
+//! A waiting process tries only when it is rung, so a ring that is missing is a lock that never comes.
 
 use super::mortal::live_for;
 use super::state::{Holder, LockRequest};
@@ -15,7 +15,7 @@ use LockRequest as R;
 
 /// The lock's owner, whose engine counts anew. It uses its own lock as well.
 const OWNER: usize = 0;
-/// Who dies.
+/// The process that dies.
 const VICTIM: usize = 1;
 
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl World {
         };
         let tickets = self.voids.iter().filter_map(Ticket::number).collect();
         let voids = self.block.recount(&living, &OfEngine { sharers: 0, tickets });
-        self.voids.extend(voids.expect("nobody is in the middle of a step"));
+        self.voids.extend(voids.expect("no process is in the middle of a step"));
         self.ring(Some(Wake::Everyone));
     }
 
@@ -135,7 +135,7 @@ impl World {
         assert!(owners == 0 || (owners, sharers) == (1, 0), "{owners} owners and {sharers} sharers");
     }
 
-    /// Everybody who waits gets the lock, and gives it back.
+    /// Every waiting process gets the lock, and gives it back.
     fn run_out(&mut self) {
         let ranks = self.parts.len();
         for _ in 0..4 * ranks + 8 {
@@ -233,7 +233,7 @@ fn run(call: Call, held: Option<K>, before: usize, behind: usize, wants: &[R], s
         Call::Release(_) => world.release(VICTIM),
     })
     .is_none();
-    // Others come before anybody knows.
+    // Others come before the death is known.
     world.parts[VICTIM] = Part::Dead;
     (0..behind).for_each(|place| world.ask(first + before + place, want(place)));
     world.recover();
@@ -242,7 +242,7 @@ fn run(call: Call, held: Option<K>, before: usize, behind: usize, wants: &[R], s
 }
 
 #[test]
-fn whoever_lives_gets_the_lock_wherever_another_one_dies() {
+fn survivors_get_the_lock_wherever_another_process_dies() {
     let mut kills = 0;
     for call in CALLS {
         for held in [None, Some(K::Shared), Some(K::Exclusive)] {
@@ -276,7 +276,7 @@ fn a_second_death_is_counted_as_well_while_places_of_the_first_are_waited_for() 
 }
 
 #[test]
-fn who_comes_while_the_word_is_frozen_gets_the_lock_afterwards() {
+fn requests_made_while_the_word_is_frozen_get_the_lock_afterwards() {
     for held in [R::Shared, R::Exclusive] {
         let mut world = World::new(8);
         world.ask(VICTIM, held);
@@ -331,7 +331,7 @@ fn a_word_says_that_a_holder_has_died_until_the_next_one_has_the_lock() {
         world.recover();
         assert!(world.block.lock_state().is_bequeathed());
         if has_it {
-            // Together with the one that has died: the next one is told.
+            // It holds together with the dead process, so the next holder gets the notice.
             continue;
         }
         if when == whens[2] {

@@ -1,4 +1,4 @@
-//! The lock word as a value: who holds, how many share, how many wait in line; and its legal changes.
+//! The lock word as a value: its owner, how many share, how many wait in line; and its legal changes.
 //!
 //! ```text
 //!  63            44 43            24 23     20 19                    0
@@ -7,15 +7,16 @@
 //! +----------------+----------------+---------+-----------------------+
 //! ```
 //!
-//! R: the head of the line has been rung since it became the head. C: it has come, found the lock taken, and claims it. C without
-//! R: the word is *frozen*, and nothing but releases changes it (see [`super::recovery`]).
-//! B: a request beside the line may sleep until the line moves; whoever moves it, or enters from beside it, takes the flag away
-//! and rings everybody. D: a process has died with the lock, and nobody has been told yet.
+//! R: the head of the line has been rung since it became the head. C: it has come, found the lock taken, and
+//! claims it. C without R: the word is *frozen*, and nothing but releases changes it (see
+//! [`super::recovery`]). B: a request beside the line may sleep until the line moves; the step that moves it,
+//! or enters from beside it, clears the flag and rings all. D: a process died with the lock, and no holder
+//! has had the notice yet.
 //!
-//! `shared` counts the shared holders. While there is an exclusive owner nobody holds shared; then `shared` counts those
-//! who *will* hold the moment the owner releases (see [`LockRequest::SharedHolding`]). A process has at most one request
-//! at a time for one window and target, so with at most [`Holder::MAX_PEERS`] processes no count overflows; a hostile
-//! word saturates.
+//! `shared` counts the shared holders. While there is an exclusive owner there are none; then `shared` counts
+//! the requests that *will* hold the moment the owner releases (see [`LockRequest::SharedHolding`]). A
+//! process has at most one request at a time for one window and target, so with at most [`Holder::MAX_PEERS`]
+//! processes no count overflows; a hostile word saturates.
 
 use crate::ids::{LockKind, Peer};
 use std::fmt;
@@ -43,8 +44,9 @@ pub enum LockRequest {
     Exclusive,
     /// The lock together with others; first come, first served.
     Shared,
-    /// As `Shared`, by a process that already holds a lock of the window: it stands beside the waiting line for a time, and may
-    /// then pass it, since those who wait may wait for what it holds (lessons, decision 2).
+    /// As `Shared`, by a process that already holds a lock of the window: it stands beside the waiting line
+    /// for a time, and may then pass it, since requests in line may wait for what it holds (lessons, decision
+    /// 2).
     SharedHolding,
 }
 
@@ -113,7 +115,7 @@ impl LockState {
         self.owner.checked_sub(1).map(Peer)
     }
 
-    /// Number of shared holders; while there is an owner, of those who follow it.
+    /// Number of shared holders; while there is an owner, of requests that follow it.
     pub fn shared(self) -> u32 {
         self.shared
     }
@@ -123,12 +125,12 @@ impl LockState {
         self.waiters
     }
 
-    /// Whether nobody holds the lock.
+    /// Whether no process holds the lock.
     pub fn is_free(self) -> bool {
         self.owner == 0 && self.shared == 0
     }
 
-    /// Whether nobody holds the lock or waits for it.
+    /// Whether no process holds the lock or waits for it.
     pub(crate) fn is_idle(self) -> bool {
         self.is_free() && self.waiters == 0
     }
@@ -149,7 +151,8 @@ impl LockState {
         Self { flags: self.flags & !RUNG | FROZEN, ..self }
     }
 
-    /// What a frozen word becomes when those who live have been counted, of whom the head of the line is rung next.
+    /// What a frozen word becomes when the live processes have been counted; the head of the line is rung
+    /// next.
     pub(super) fn thaw(self, owner_lives: bool, shared: u32, waiters: u32) -> Self {
         let owner = if owner_lives { self.owner } else { 0 };
         let has_died = owner != self.owner || shared < self.shared;
@@ -158,12 +161,12 @@ impl LockState {
         Self { owner, flags, shared, waiters }
     }
 
-    /// Whether a process has died with the lock since anybody had it last.
+    /// Whether a process died with the lock since it was last granted.
     pub fn is_bequeathed(self) -> bool {
         self.flags & BEQUEATHED != 0
     }
 
-    /// The next who gets the lock is told that a process had died with it.
+    /// The next grant carries the notice that a process died with the lock.
     pub(super) fn bequeath(self) -> Self {
         Self { flags: self.flags | BEQUEATHED, ..self }
     }
@@ -191,7 +194,7 @@ impl LockState {
         self.owner != 0
     }
 
-    /// A newcomer's exclusive grant: nobody holds, nobody waits.
+    /// A newcomer's exclusive grant, of a lock without holders and waiters.
     #[inline]
     pub(super) fn exclusive(holder: Holder) -> Self {
         Self { owner: holder.0, ..Self::default() }
@@ -209,46 +212,46 @@ impl LockState {
         (self.flags & (RUNG | CLAIMED) == RUNG).then_some(Self { flags: self.flags | CLAIMED, ..self })
     }
 
-    /// A newcomer's shared grant: no owner, and nobody to overtake.
+    /// A newcomer's shared grant: no owner, and no waiter to overtake.
     #[inline]
     pub(super) fn enter_shared(self) -> Option<Self> {
         (self.owner == 0 && self.waiters == 0).then(|| self.heir().more_shared())
     }
 
-    /// A grant from beside the line, or one more to follow the owner, who stays.
+    /// A grant from beside the line, or one more to follow the owner, which stays.
     pub(super) fn enter_from_beside(self) -> Self {
         let next = self.more_shared();
         if self.owner == 0 { Self { flags: next.flags & !(BESIDE | BEQUEATHED), ..next } } else { next }
     }
 
-    /// One more to follow the owner, if nobody waits in line.
+    /// One more to follow the owner, if the line is empty.
     pub(super) fn follow_owner(self) -> Option<Self> {
         (self.waiters == 0).then(|| self.more_shared())
     }
 
-    /// Whether somebody beside the line may sleep until it moves.
+    /// Whether a request beside the line may sleep until the line moves.
     #[inline]
     pub(super) fn has_beside(self) -> bool {
         self.flags & BESIDE != 0
     }
 
-    /// Somebody beside the line is about to sleep.
+    /// A thread beside the line is about to sleep.
     pub(super) fn with_beside(self) -> Self {
         Self { flags: self.flags | BESIDE, ..self }
     }
 
-    /// Everybody beside the line is being rung.
+    /// All threads beside the line are being rung.
     pub(super) fn without_beside(self) -> Self {
         Self { flags: self.flags & !BESIDE, ..self }
     }
 
-    /// The same with whoever gets the lock told.
+    /// The same with the notice of a death delivered to the new holder.
     #[inline]
     fn heir(self) -> Self {
         Self { flags: self.flags & !BEQUEATHED, ..self }
     }
 
-    /// One who has the lock by now is told that a process had died with it, if that is still to be told.
+    /// Delivers the notice of a death to a holder, if it is still to be delivered.
     pub(super) fn inherit(self) -> Option<Self> {
         self.is_bequeathed().then(|| self.heir())
     }
@@ -273,7 +276,7 @@ impl LockState {
         }
     }
 
-    /// The turn of a ticket whose process is dead: nobody gets the lock, and everybody is rung.
+    /// The turn of a ticket whose process is dead: no process gets the lock, and all are rung.
     pub(super) fn skip(self) -> Self {
         let waiters = self.waiters.saturating_sub(1);
         let rings = self.is_free() && waiters > 0;
@@ -291,7 +294,7 @@ impl LockState {
             LockKind::Shared if self.owner == 0 => Self { shared: self.shared.checked_sub(1)?, ..self },
             LockKind::Exclusive | LockKind::Shared => return None,
         };
-        // Whoever leaves the lock free rings the head of the line.
+        // The release that leaves the lock free rings the head of the line.
         let rings = next.is_free() && next.waiters > 0 && !next.is_frozen();
         Some(Self { flags: next.flags | if rings { RUNG } else { 0 }, ..next })
     }

@@ -48,7 +48,7 @@ static FETCHES: Table<WordStep> = words(true);
 static RUNS: Table<RunStep> = runs();
 
 impl WordStep {
-    /// That of an accumulate: nobody asks for what the element was before.
+    /// That of an accumulate: the old value of the element is not wanted.
     #[inline(always)]
     pub fn accumulate(op: ReduceOp, ty: BasicType) -> &'static Self {
         &ACCUMULATES[op as usize % OPERATIONS][ty as usize % TYPES]

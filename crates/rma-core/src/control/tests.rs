@@ -66,11 +66,11 @@ fn free_locks_are_taken_and_released_without_a_trace() {
         assert_eq!(block.release(request.kind(), me), Ok(None));
         assert!(block.lock_state().is_free());
     }
-    assert!(bytes(memory).iter().all(|b| *b == 0), "nobody waited, so only the word was used");
+    assert!(bytes(memory).iter().all(|b| *b == 0), "no process waited, so only the word was used");
 }
 
 #[test]
-fn a_lock_is_released_alone_only_where_nobody_else_holds_it_or_waits() {
+fn a_lock_is_released_alone_only_where_no_other_process_holds_it_or_waits() {
     let (block, me, other) = (block(), holder(0), holder(1));
     for (request, kind) in [(R::Exclusive, K::Exclusive), (R::Shared, K::Shared)] {
         let wrong = if kind == K::Shared { K::Exclusive } else { K::Shared };
@@ -80,7 +80,7 @@ fn a_lock_is_released_alone_only_where_nobody_else_holds_it_or_waits() {
         assert!(block.release_alone(kind, me) && block.lock_state().is_free());
         assert!(block.try_acquire(request, me));
         let waiter = block.join(R::Exclusive, other);
-        assert!(!block.release_alone(kind, me), "somebody has to be rung");
+        assert!(!block.release_alone(kind, me), "the waiter has to be rung");
         assert!(block.release(kind, me).unwrap().is_some());
         assert!(block.try_turn(waiter).is_ok() && block.release_alone(K::Exclusive, other));
     }
@@ -90,15 +90,15 @@ fn a_lock_is_released_alone_only_where_nobody_else_holds_it_or_waits() {
 }
 
 #[test]
-fn a_release_by_one_who_does_not_hold_is_an_error_and_changes_nothing() {
+fn a_release_by_a_process_that_does_not_hold_is_an_error_and_changes_nothing() {
     let block = block();
     assert!(block.release(K::Shared, holder(1)).is_err());
     assert!(block.try_acquire(R::Exclusive, holder(1)));
-    for (kind, who) in [(K::Exclusive, 2), (K::Shared, 1), (K::Shared, 2)] {
-        let error = block.release(kind, holder(who)).unwrap_err();
+    for (kind, peer) in [(K::Exclusive, 2), (K::Shared, 1), (K::Shared, 2)] {
+        let error = block.release(kind, holder(peer)).unwrap_err();
         assert_eq!(error.to_string(), "the lock is held exclusively by process 1");
     }
-    // One who follows the owner does not hold yet.
+    // A request that follows the owner does not hold yet.
     let follower = block.join(R::SharedHolding, holder(2));
     assert!(block.release(K::Shared, holder(2)).is_err());
     assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Everyone)));
@@ -122,7 +122,7 @@ fn the_line_is_served_in_order_and_shared_neighbours_together() {
 
     assert_eq!(block.release(K::Shared, holder(0)), Ok(Some(Wake::Peer(Peer(1)))));
     assert!((1..5).all(|i| turn(&block, &mut tickets[i]).is_none()), "only the head has its turn");
-    assert_eq!(turn(&block, &mut tickets[0]), Some(None), "nobody can enter beside an owner");
+    assert_eq!(turn(&block, &mut tickets[0]), Some(None), "no request enters beside an owner");
     assert_eq!(block.lock_state().owner(), Some(Peer(1)));
     assert!(turn(&block, &mut tickets[1]).is_none());
 
@@ -157,7 +157,7 @@ fn an_origin_that_does_not_map_the_block_waits_through_the_owner() {
 }
 
 #[test]
-fn a_full_directory_rings_everybody() {
+fn a_full_directory_rings_all() {
     for entries in [1, 2, 16, 41, 300] {
         let shape = ControlShape::new(entries, 1);
         let block = ControlBlock::new(memory(shape.control_len()), shape).unwrap();
@@ -264,8 +264,8 @@ impl<'a> World<'a> {
     }
 }
 
-/// Runs every interleaving of the programs; answers how many states there are. Panics in a state from which nobody moves
-/// although somebody has not ended.
+/// Runs every interleaving of the programs; answers how many states there are. Panics in a state from which
+/// no program moves although one has not ended.
 fn all_interleavings(programs: &[&[Step]]) -> usize {
     let mut known = HashSet::new();
     let mut open = vec![Vec::new()];

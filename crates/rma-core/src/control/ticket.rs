@@ -29,7 +29,7 @@ pub(super) enum Place {
 }
 
 impl Ticket {
-    /// For whom it waits.
+    /// The process that it is for.
     pub fn holder(&self) -> Holder {
         self.holder
     }
@@ -56,7 +56,7 @@ impl Ticket {
         }
     }
 
-    /// When it has to be tried again though nobody rings.
+    /// When it has to be tried again without a ring.
     pub fn due(&self) -> Option<Duration> {
         match &self.place {
             Place::Beside(beside) => beside.due(),
@@ -90,7 +90,7 @@ impl Ticket {
     /// Whether its turn is before that of another ticket of the same lock.
     pub fn is_before(&self, other: &Self) -> bool {
         match (&self.place, &other.place) {
-            // Those who follow the owner, or wait beside the line, stand in none.
+            // Requests that follow the owner, or wait beside the line, stand in none.
             (Place::AfterOwner | Place::Beside(_), _) | (_, Place::Outside { .. }) => true,
             (Place::Outside { .. }, _) | (_, Place::AfterOwner | Place::Beside(_)) => false,
             _ => self.number().zip(other.number()).is_some_and(|(a, b)| (a.wrapping_sub(b) as i64) < 0),

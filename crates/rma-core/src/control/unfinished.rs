@@ -1,13 +1,14 @@
 //! Operations that their origins have died in: what they may have changed in part, on the memory of one rank.
 //!
-//! The engine of that rank adds to the list, in its own control block, when it learns of a death, and before the dead one's lock passes on.
-//! Everybody who maps the block reads it there, and others ask the engine; whoever has put things right acknowledges what it
-//! has read. So what a holder has read, and not acknowledged when it dies itself, is there for the next one.
+//! The engine of that rank adds to the list, in its own control block, when it learns of a death, and before
+//! the dead rank's lock passes on. Processes that map the block read it there, and others ask the engine; the
+//! process that has put things right acknowledges what it has read. So what a holder has read, and not
+//! acknowledged when it dies itself, is there for the next one.
 //!
 //! The list has room for [`ENTRIES`]. What comes past that is counted, and is an operation of which nothing is known once those
 //! before it are acknowledged.
 //!
-//! Values read may be hostile: then the program is told of other operations than there were.
+//! Values read may be hostile: then the program learns of other operations than there were.
 
 use super::shim::{
     AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
@@ -128,7 +129,7 @@ impl List {
         let (from, to) = (self.from.load(Acquire), self.to.load(Relaxed));
         if to.wrapping_sub(from) < ENTRIES as u64 {
             let entry = &self.entries[place(to)];
-            // SYNC POINT entry: whoever still reads what was acknowledged finds it gone.
+            // SYNC POINT entry: a thread that still reads what was acknowledged finds it gone.
             entry.what.store(0, Relaxed);
             fence(Release);
             entry.start.store(operation.start, Relaxed);
@@ -179,7 +180,7 @@ fn place(index: u64) -> usize {
     (index % ENTRIES as u64) as usize
 }
 
-/// Tells an entry from those before it in the same place, and from none.
+/// Distinguishes an entry from earlier ones in the same place, and from none.
 fn tag(index: u64) -> u64 {
     index.wrapping_add(1) << TAG_SHIFT
 }

@@ -11,7 +11,7 @@ use crate::fork;
 use crate::progress::{Core, News, Waiting};
 use std::fmt;
 
-/// The engine's promise to wake whoever sleeps outside; see [`Engine::arm`]. It ends when it is dropped.
+/// The engine's promise to wake threads that sleep outside; see [`Engine::arm`]. It ends when it is dropped.
 #[must_use = "the promise ends when it is dropped"]
 pub struct Doze(Engine, u64);
 
@@ -19,9 +19,9 @@ impl Doze {
     /// Counts a sleeper, unless something has moved since `seen` or a step would find something to do. `core` is the
     /// engine's own, locked.
     pub(crate) fn begin(engine: &Engine, waiting: &Waiting, core: &mut Core, seen: News) -> Option<Self> {
-        // Without descriptors there is nothing to sleep on; whoever asks for them hears why.
+        // Without descriptors there is nothing to sleep on; asking for them gives the reason.
         waiting.registrar().descriptor().ok()?;
-        // Who sleeps elsewhere has no time to wake up at.
+        // A sleeper elsewhere has no time to wake up at.
         if core.is_due() || core.state.look_at.is_some() || core.channel.arm() == Armed::Busy {
             return None;
         }
@@ -33,7 +33,7 @@ impl Doze {
 
 impl Drop for Doze {
     fn drop(&mut self) {
-        // In a forked child it would take the news from the parent, who sleeps on the same descriptor.
+        // In a forked child it would take the news from the parent, which sleeps on the same descriptor.
         if !fork::is_child() {
             self.0.waiting().registrar().outside().get_up(self.1);
         }

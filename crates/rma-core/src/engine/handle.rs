@@ -59,9 +59,9 @@ struct Inner {
     quiet: Quiet,
 }
 
-/// Calls that send or receive without waiting, of which one looks whether a poll would find anything: who makes many of them
-/// serves its peers within a microsecond, and a poll costs more than they do. Where no wait spins, because ranks outnumber
-/// cores, that one polls, and so yields.
+/// Calls that send or receive without waiting, of which one looks whether a poll would find anything: a
+/// process that makes many of them serves its peers within a microsecond, and a poll costs more than they do.
+/// Where no wait spins, because ranks outnumber cores, that one polls, and so yields.
 const SHORT_CALLS_OF_A_LOOK: u32 = 8;
 /// Such calls of which one polls in any case, for what only a poll finds.
 const SHORT_CALLS_OF_A_POLL: u32 = 64;
@@ -80,7 +80,7 @@ impl Engine {
         Self::with_observer(config, channel, host, upper, None)
     }
 
-    /// [`Engine::new`] with somebody who hears of calls, epochs and waits, and for packets wraps `channel`
+    /// [`Engine::new`] with an observer of calls, epochs and waits, which for packets wraps `channel`
     /// ([`ObservedPackets`](crate::trace::ObservedPackets)).
     ///
     /// # Errors
@@ -117,9 +117,10 @@ impl Engine {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Promises that from now on one thread at a time calls this engine and what belongs to it, each after the one before as up
-    /// to `MPI_THREAD_SERIALIZED` (MPI 5.0 §11.6.1). Locks of windows made afterwards cost less. The engine's own threads do
-    /// not count. Who breaks the promise may find locks held that nobody holds, or the other way round.
+    /// Promises that from now on one thread at a time calls this engine and what belongs to it, each after
+    /// the one before as up to `MPI_THREAD_SERIALIZED` (MPI 5.0 §11.6.1). Locks of windows made afterwards
+    /// cost less. The engine's own threads do not count. Where the promise is broken, locks may be found held
+    /// without a holder, or the other way round.
     pub fn promise_one_caller(&self) {
         self.0.has_one_caller.store(true, Relaxed);
     }
@@ -130,9 +131,9 @@ impl Engine {
 
     /// One bounded step that never blocks: receives, sends, issues, answers. Says whether anything moved.
     ///
-    /// Who polls in vain again and again, in an engine that does not spin, gives the processor to others now and then. A poll
-    /// cannot sleep as a wait can, so neither `RMA_YIELDS` nor a turn that went to a process that computes keeps it from that:
-    /// a loop of polls would hold the core of whoever it waits for until the system takes it away.
+    /// Repeated polls in vain, in an engine that does not spin, yield now and then. A poll cannot sleep as a
+    /// wait can, so neither `RMA_YIELDS` nor a yield to a process that computes prevents that: a loop of
+    /// polls would hold the core of the process that it waits for until the system takes it away.
     pub fn poll(&self) -> bool {
         let core = self.0.core.lock();
         self.poll_and_give(core, &|| true)
@@ -171,18 +172,18 @@ impl Engine {
         true
     }
 
-    /// Whether tracing of this engine is on: then calls take the slow path, which tells of them.
+    /// Whether tracing of this engine is on: then calls take the slow path, which is observed.
     pub fn is_observed(&self) -> bool {
         self.0.observation.is_on()
     }
 
-    /// Makes every thread that waits look again: for who has changed what they wait for without a step.
+    /// Makes every waiting thread look again, after a change without a step.
     pub fn tell(&self) {
         self.0.waiting.on_moved();
     }
 
-    /// Looks in one of a few calls that send or receive without waiting, and polls if there is something: who makes nothing else
-    /// serves its peers too.
+    /// Looks in one of a few calls that send or receive without waiting, and polls if there is something: a
+    /// process that makes no other calls serves its peers too.
     pub fn poll_in_short_calls(&self) {
         let short = self.0.quiet.on_short_call(SHORT_CALLS_OF_A_POLL);
         let is_due = short == SHORT_CALLS_OF_A_POLL || self.0.spin_us.load(Relaxed) == 0;
@@ -191,14 +192,15 @@ impl Engine {
         }
     }
 
-    /// Whether a step would find nothing, as far as loads of memory tell.
+    /// Whether a step would find nothing, by loads of memory alone.
     fn is_quiet(&self) -> bool {
         self.with(|core| core.is_idle() && core.channel.is_quiet())
     }
 
-    /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers. While there is
-    /// something for the engine to do, besides writing what lies in the channel, each call polls; the longer there is nothing, the
-    /// fewer do, up to the setting. So who takes its own lock again and again is not far ahead of those who ask for it by packets.
+    /// Polls once in so many calls that need no packet, so that a loop of them serves this process's peers.
+    /// While there is something for the engine to do, besides writing what lies in the channel, each call
+    /// polls; the longer there is nothing, the fewer do, up to the setting. So a process that takes its own
+    /// lock in a loop is not far ahead of origins that ask for it by packets.
     #[inline]
     pub fn poll_now_and_then(&self) {
         if !self.pass_poll() {
@@ -329,13 +331,13 @@ impl Engine {
         &self.0.config
     }
 
-    /// How long a wait spins, in microseconds, and after how many seconds it says for whom: what
+    /// How long a wait spins, in microseconds, and after how many seconds it reports what it waits for: what
     /// [`EngineConfig::spin_us`] and [`EngineConfig::wait_report_s`] are now.
     pub fn patience(&self) -> (u64, u64) {
         (self.0.spin_us.load(Relaxed), self.0.wait_report_s.load(Relaxed))
     }
 
-    /// Changes what [`Engine::patience`] tells, for waits that begin from now on.
+    /// Changes what [`Engine::patience`] answers, for waits that begin from now on.
     pub fn set_patience(&self, spin_us: u64, wait_report_s: u64) {
         self.0.spin_us.store(spin_us, Relaxed);
         self.0.wait_report_s.store(wait_report_s, Relaxed);
@@ -382,8 +384,9 @@ impl Engine {
         WeakEngine(Arc::downgrade(&self.0))
     }
 
-    /// Puts another channel in the place of one that is closed, which goes with its sockets and its memory. For processes that
-    /// live on after their part in a job: the engine itself may be kept for ever by who still looks at its counters.
+    /// Puts another channel in the place of one that is closed, which goes with its sockets and its memory.
+    /// For processes that live on after their part in a job: the engine itself may be kept for ever by
+    /// readers of its counters.
     pub fn replace_channel(&self, channel: Box<dyn Channel>) {
         let closed = self.with(|core| std::mem::replace(&mut core.channel, channel));
         drop(closed);
@@ -460,7 +463,7 @@ impl Engine {
         value
     }
 
-    /// Who looks at this engine.
+    /// The observer of this engine.
     pub(crate) fn observation(&self) -> &Observation {
         &self.0.observation
     }

@@ -1,8 +1,9 @@
 //! Waits of a protocol above for what other processes write into memory that they share with this one.
 //!
-//! What lies in memory wakes nobody by itself. So a wait first looks without the engine's lock, for about as long as others
-//! need that are on their way, and then goes on as every wait does; before it sleeps it is asked to say in that memory that it
-//! will, and whoever writes afterwards rings it ([`Engine::ring`]).
+//! A store to memory wakes no thread by itself. So a wait first looks without the engine's lock, for about as
+//! long as others need that are on their way, and then goes on as every wait does; before it sleeps it is
+//! asked to announce that in the shared memory, and a process that writes afterwards rings it
+//! ([`Engine::ring`]).
 
 use super::Engine;
 use crate::error::Result;
@@ -14,7 +15,7 @@ use crate::strategy::Counted;
 
 /// Looks in a row, and looks with a pause in between, of a process that has a core of its own: a few microseconds.
 const LOOKS: Counted = Counted::new(200, 40, 0);
-/// Turns given away in a row: most of those who share this core have had one then. Others are served afterwards.
+/// Yields in a row: most processes that share this core have had a turn then. Others are served afterwards.
 const TURNS: u64 = 6;
 
 impl Engine {
@@ -45,12 +46,13 @@ impl Engine {
         if look() {
             return true;
         }
-        // Who wants no wait to spin gets none that does.
+        // Where waits are configured not to spin, this one does not.
         self.patience().0 > 0 && LOOKS.look_for(|| look().then_some(())).is_some()
     }
 
-    /// Drives the engine until `ready` gives a value. `ready` is told whether this process may sleep after the look: then it
-    /// says so where others see it, before it looks. It runs under the engine's lock and must not call the engine.
+    /// Drives the engine until `ready` gives a value. The argument of `ready` is whether this process may
+    /// sleep after the look: then it says so where others see it, before it looks. It runs under the engine's
+    /// lock and must not call the engine.
     ///
     /// # Errors
     /// Whatever `ready` answers.
@@ -63,8 +65,8 @@ impl Engine {
         self.wait(call, &|_| describe().into(), &mut |core: &mut Core| ready(!core.state.is_spinning))
     }
 
-    /// Makes other processes look again that sleep in [`Engine::wait_in_memory`]. They are told before this returns, since
-    /// nobody else tells them and the caller may compute for long.
+    /// Makes other processes look again that sleep in [`Engine::wait_in_memory`]. They are rung before this
+    /// returns, since no later step does it and the caller may compute for long.
     ///
     /// # Errors
     /// None now; waits have errors.

@@ -1,7 +1,7 @@
 //! The access side of a window as one word, and its transitions, after the design note's section "Epoch States".
 //!
 //! ```text
-//!                 fence(no-precede)              everybody has come
+//!                 fence(no-precede)              all have come
 //!        ┌──────────────────────▶ FenceIssued ───────────────────────▶ FenceGranted
 //!        │                                 fence, from either: FenceIssued, FenceGranted, Unset (no-succeed)
 //!        │            start                      every post has come
@@ -27,8 +27,9 @@
 //!                 lock(no-check), or the lock of a mapped rank is free ─────────────▶ Granted
 //! ```
 //!
-//! Calls past the engine run [`AccessWord::after`] for `enter`, `unlock`, and from `open` to `end_closing`; the rest happens under the
-//! engine's lock ([`crate::state::AccessState`]). Who may call what in which state is [`super::legal`]'s; here stands what events do.
+//! Calls on the fast path run [`AccessWord::after`] for `enter`, `unlock`, and from `open` to `end_closing`;
+//! the rest happens under the engine's lock ([`crate::state::AccessState`]). Which call is legal in which
+//! state is [`super::legal`]'s; here stands what events do.
 
 /// The window state of the access side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +79,9 @@ pub(crate) enum FastEpoch {
 pub(crate) enum Event {
     /// A fence has not waited for the others.
     FenceAhead,
-    /// Everybody is in the fence, and an epoch follows.
+    /// All ranks are in the fence, and an epoch follows.
     FenceMet,
-    /// Everybody is in the fence, and no epoch follows; or the fence has failed.
+    /// All ranks are in the fence, and no epoch follows; or the fence has failed.
     FenceLast,
     /// The start call.
     Start,
@@ -214,7 +215,6 @@ impl AccessWord {
         Self((self.0 & (OWNED | CHANGING | LOCKS | kept)) | (to as u64) << KIND_AT)
     }
 
-    /// The state.
     #[inline]
     pub(crate) fn epoch(self) -> Epoch {
         if self.0 & LOCKS != 0 { Epoch::PerTarget } else { KINDS[(self.0 >> KIND_AT) as usize & 7] }

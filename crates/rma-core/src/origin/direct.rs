@@ -1,8 +1,9 @@
 //! The direct path: the target's window memory is mapped here, so a call is copies and CPU atomics.
 //!
-//! No packet, no lock of ours, no allocation, no system call: member → gate → bounds → memory. Whatever is wrong leaves by
-//! a cold path that has the time to say it well. Attached memory is pinned meanwhile: another thread's detach call waits. What is more
-//! than one store of the processor is noted meanwhile, for those who find this process dead (`control/notes.rs`).
+//! No packet, no engine lock, no allocation, no system call: member → gate → bounds → memory. Errors leave by
+//! a cold path that has the time to describe them. Attached memory is pinned meanwhile: another thread's
+//! detach call waits. What is more than one store of the processor is noted meanwhile, for survivors of this
+//! process (`control/notes.rs`).
 
 use crate::control::{Domain, OperationKind, is_word};
 use crate::ids::Disp;

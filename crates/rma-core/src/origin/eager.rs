@@ -1,10 +1,10 @@
 //! Eager issue: a small store that nothing waits before leaves with its call, where that is known to be worth it.
 //!
-//! Most programs that wait for each store of a few bytes put one, and flush. Such a store is held back in the operation table, so that
-//! the flush rides on its packet. Where flushes have taken the last ones in a row ([`Eager`](crate::state::Eager)), the next one leaves at once, with the
-//! request for its acknowledgement: in a channel that keeps no packets back it is on its way while the program comes to its flush. These
-//! are as many packets, sooner. A store that is not followed by its flush alone was a packet too many, and doubles the row that the next
-//! one needs.
+//! Most programs that wait for each store of a few bytes put one, and flush. Such a store is held back in the
+//! operation table, so that the flush rides on its packet. Where flushes have taken the last ones in a row
+//! ([`Eager`](crate::state::Eager)), the next one leaves at once, with the request for its acknowledgement:
+//! it is on its way while the program comes to its flush. A store that is not followed by its flush alone was
+//! a packet too many, and doubles the row that the next one needs.
 //!
 //! A store with a request leaves at once, because its wait needs no more than that: it is complete at the origin when it has left. The
 //! next flush asks for its acknowledgement. A stream of them is packed ([`super::stream`]).

@@ -37,7 +37,7 @@ pub(crate) struct FetchCall {
 enum Operand {
     /// Operands of one element, or none.
     Copied { bytes: [u8; OPERAND_BYTES], len: u8 },
-    /// The user's, who leaves them as they are until the operation is complete.
+    /// The user's, left as they are until the operation is complete.
     Memory(ReadSpan),
 }
 

@@ -96,8 +96,7 @@ impl Issuer<'_> {
         }
     }
 
-    /// Whether another round would find nothing, as one look tells: a single target, to which the gate is open, and nothing
-    /// left for it.
+    /// Whether another round would find nothing, by one look: the only target is open and has nothing left.
     fn has_said_all(&self, keys: &[PoolKey]) -> bool {
         let [key] = keys else { return false };
         let Some(target) = self.pools.targets.get(*key) else { return false };

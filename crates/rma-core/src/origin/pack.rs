@@ -55,7 +55,7 @@ impl Small {
         self.start(shared, rank).is_some()
     }
 
-    /// What a queued operation stores, if it is small, no packet was made of it, and nobody waits for it alone.
+    /// What a queued operation stores, if it is small, in no packet, and waited for by no call of its own.
     pub(crate) fn of(op: &Operation) -> Option<Self> {
         let store = match op.kind {
             OpKind::Put => Store::Put,
@@ -74,7 +74,7 @@ impl Small {
         Self::new(store, op.disp, *data)
     }
 
-    /// The first byte at the target, if the origin can tell; `None` when the store is outside the window.
+    /// The first byte at the target, if the origin knows it; `None` when the store is outside the window.
     #[inline]
     fn start(&self, shared: &Shared, rank: Rank) -> Option<Option<u64>> {
         shared.start_of(rank, self.disp, self.data.len())
@@ -102,7 +102,6 @@ pub(crate) fn join(
     }
     let Pools { ops, targets } = pools;
     let (Some(target), Some(op)) = (targets.get_mut(packing.target), ops.get_mut(packing.op)) else {
-        // It has left.
         window.packing = None;
         shared.has_pack.store(false, Relaxed);
         return false;
@@ -167,7 +166,7 @@ pub(super) fn begin(
     if !taken.is_empty() {
         target.pending = OpList::default();
         line[..line.len() - taken.len()].iter().for_each(|key| target.pending.push_back(ops, *key));
-        // Another thread may wait for one of their elements, and no step tells it.
+        // Another thread may wait for one of their elements, and no step says that they are free.
         state.told = true;
         window.pressure = false;
     }

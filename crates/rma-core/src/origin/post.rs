@@ -3,10 +3,10 @@
 //! Needs a target element and an operation element. Neither is waited for here: running out is an answer, on which the
 //! window stops holding operations back until elements have come back (design §5.2), and the caller tries again.
 //!
-//! What waits for a lock gives its elements back when another process releases it, which may wait for a lock that another
-//! thread of this process holds, and cannot use without elements. So whoever has called for locks can always have one
-//! element of each kind for them, whatever the locks of other threads wait for; of locks of neighbors, whose callers nobody keeps,
-//! for each.
+//! What waits for a lock gives its elements back when another process releases it, which may wait for a lock
+//! that another thread of this process holds, and cannot use without elements. So a caller of locks can
+//! always have one element of each kind for them, whatever the locks of other threads wait for; of locks of
+//! neighbors, whose callers are not kept, for each.
 
 use super::lost::error_of;
 use super::pack;
@@ -53,7 +53,7 @@ pub(crate) fn post(
     op.order = element.posted;
     let is_requested = op.is_awaited();
     if is_requested {
-        // Somebody waits for this operation alone, and no synchronization call will push it.
+        // A call waits for this operation by itself, and no synchronization call will push it.
         element.push_to = element.posted;
     }
     if op.order - element.issued_to >= state.config.pack_from {
@@ -154,8 +154,7 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
     Some(key)
 }
 
-/// Whether the caller that has called for the lock of `rank` has no element for any of its locks, but for those that do not
-/// count.
+/// Whether a caller that locks `rank` has no element for any of its locks, but for those that do not count.
 fn has_none(state: &State, window: &WindowState, rank: Rank, counts_not: impl Fn(&Target) -> bool) -> bool {
     let targets = &state.pools.targets;
     let has_any = |of: Rank| window.table.find(targets, of).is_some_and(|key| !counts_not(&targets[key]));
@@ -167,8 +166,7 @@ fn has_none(state: &State, window: &WindowState, rank: Rank, counts_not: impl Fn
 }
 
 impl State {
-    /// Takes a window out of the table for good, with its shares; gives the error that nobody has raised. Its elements
-    /// must be idle.
+    /// Takes a window out of the table for good; its elements must be idle. Gives the error not yet raised.
     pub(crate) fn remove_window(&mut self, windows: &mut Windows, id: WindowId) -> Option<Error> {
         let mut window = windows.remove(id)?;
         self.withdraw(&mut window);
@@ -186,13 +184,13 @@ pub(crate) fn free_idle_targets(state: &mut State, window: &mut WindowState) {
     while free_idle_target(state, window) {}
 }
 
-/// Gives the element back; its operations must be gone. Another thread may wait for an element, and no step tells it.
+/// Gives the idle element back. Another thread may wait for it, and no step says that it is free.
 pub(crate) fn free_target(state: &mut State, window: &mut WindowState, key: PoolKey) {
     take_out(&mut state.pools, window, key);
     state.told = true;
 }
 
-/// [`free_target`] within a step of the engine, which tells everybody that something moved.
+/// [`free_target`] within a step of the engine, which notifies all threads that something moved.
 pub(super) fn take_out(pools: &mut Pools, window: &mut WindowState, key: PoolKey) {
     window.table.remove(&mut pools.targets, key);
     pools.targets.give_back(&mut window.target_share, key);

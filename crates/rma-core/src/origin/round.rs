@@ -1,9 +1,8 @@
 //! Rounds: one small packet to each of many ranks, without a target element for each.
 //!
-//! The window protocol of lock_all asks everybody for a lock, and releases it; complete tells targets that nothing was sent
-//! to that this origin is done; a fence tells ranks to which nothing was sent that this one has come; post tells origins that they may
-//! come. All of them are sent from here, one packet per turn
-//! like operations, so that a round of many ranks delays nobody else.
+//! The window protocol of lock_all asks all ranks for their locks, and releases them; complete notifies
+//! targets that nothing was sent to; so does a fence; post notifies origins that they may come. All of them
+//! are sent from here, one packet per turn like operations, so that a round delays no other traffic.
 
 use super::issue::{Issuer, Step, outbox};
 use crate::bugs::{Bug, has};
@@ -107,7 +106,7 @@ impl Issuer<'_> {
 
     fn issue_done(&mut self, mut ranks: Vec<Rank>) -> Step {
         let mut step = Step::Idle;
-        // Ranks that have not posted hold back nobody else.
+        // Ranks that have not posted do not hold back the others.
         let posted = ranks.iter().position(|rank| self.window.epoch.access.has_posted(*rank));
         if let Some(at) = posted {
             let rank = ranks[at];

@@ -1,10 +1,10 @@
 //! A stream of stores with requests: from a few that the target has not acknowledged on, they share packets.
 //!
-//! The first ones leave at once ([`super::eager`]), because somebody waits for each. But whoever waits wants the buffer back and no
-//! more, and a pack has copied what joins it: so a store that joins one is complete at the origin. Who goes on like that without a
-//! flush has a stream, which is worth more as few long packets. A pack stays until it is full, something is queued behind it, or a
-//! flush or the end of the epoch pushes it, as those of stores without requests do ([`super::pack`]): nobody may count on the
-//! target's having seen it before.
+//! The first ones leave at once ([`super::eager`]), because each is waited for. But such a wait is for the
+//! buffer alone, and a pack has copied what joins it: so a store that joins one is complete at the origin.
+//! Many of them without a flush are a stream, which is worth more as few long packets. A pack stays until it
+//! is full, something is queued behind it, or a flush or the end of the epoch pushes it, as those of stores
+//! without requests do ([`super::pack`]): no program may count on the target's having seen it before.
 //!
 //! Called under the engine's lock, in passive epochs only.
 

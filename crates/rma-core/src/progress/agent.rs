@@ -4,7 +4,7 @@
 //! drives the engine. So it looks rarely whether the application is away, and sleeps in the poller only then:
 //!
 //! ```text
-//!                  the application has made a step since the last look, or somebody sleeps with the token
+//!                  the application has made a step since the last look, or a thread sleeps with the token
 //!                 ┌─────┐
 //!                 │     ▼
 //!      start ──▶ Ticking ── no step since the last look, the token is free ──▶ Parked in the poller, serving what comes
@@ -12,11 +12,12 @@
 //!                    └──────────── the application makes a step (it rings once) ─┘
 //! ```
 //!
-//! * **Ticking**: the application is active, or waits in the poller itself and serves what comes. Looks once per tick whether it
-//!   still does, and never takes the engine's lock. Each look in vain makes the next tick twice as long, up to
-//!   [`LONGEST_ACTIVE`] times as long, or [`LONGEST_ASLEEP`] while somebody sleeps with the token: a program that communicates
-//!   all the time is left alone, and one that computes between two phases is served after a tick or two. A look costs tens of
-//!   microseconds where a timer has to wake a virtual processor.
+//! * **Ticking**: the application is active, or waits in the poller itself and serves what comes. Looks once
+//!   per tick whether it still does, and never takes the engine's lock. Each look in vain makes the next tick
+//!   twice as long, up to [`LONGEST_ACTIVE`] times as long, or [`LONGEST_ASLEEP`] while a thread sleeps with
+//!   the token: a program that communicates all the time is left alone, and one that computes between two
+//!   phases is served after a tick or two. A look costs tens of microseconds where a timer has to wake a
+//!   virtual processor.
 //! * **Parked**: the application computes. The agent holds the waiter token and sleeps in the poller, as a waiting thread would:
 //!   a packet wakes it, it steps the engine until nothing moves, and sleeps again.
 //!
@@ -45,7 +46,7 @@ pub(crate) struct AgentState {
     is_parked: AtomicBool,
     /// Steps of the application, modulo 2³². Changed under the engine's lock.
     steps: AtomicU32,
-    /// Since when the application is away, on the host's clock in milliseconds and 1; 0 while it is there, as far as looks tell.
+    /// Since when the application seems away, on the host's clock in milliseconds and 1; 0 while it is there.
     away_since: AtomicU64,
     is_over: Mutex<bool>,
     bell: Condvar,
@@ -70,8 +71,8 @@ impl AgentState {
         }
     }
 
-    /// The application has made a step, and holds the engine's lock. Says whether the agent has to be called out of the
-    /// poller, once.
+    /// The application has made a step, and holds the engine's lock. Says whether to call the agent out,
+    /// once.
     #[inline]
     pub(super) fn on_step(&self) -> bool {
         self.steps.store(self.steps.load(Relaxed).wrapping_add(1), Relaxed);

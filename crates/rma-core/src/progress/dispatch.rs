@@ -1,4 +1,4 @@
-//! From the channel to whoever a packet is for: the engine's two sides, or the protocol above.
+//! From the channel to the receiver of each packet: the engine's two sides, or the protocol above.
 //!
 //! The sink of every poll. It has no way to the channel, and everything it calls only takes notes (design §4).
 
@@ -135,7 +135,7 @@ impl Sink for Dispatch<'_> {
 }
 
 impl Dispatch<'_> {
-    /// The protocol above, which may have something to send after it was told.
+    /// The protocol above, which may have something to send afterwards.
     fn above(&mut self) -> &mut dyn Upper {
         self.state.begun = true;
         self.upper
@@ -180,8 +180,8 @@ impl Dispatch<'_> {
         Some(delivery)
     }
 
-    /// A request that accesses memory, tells of the end of an epoch or asks for an acknowledgement, and changes nothing of the window that anything
-    /// else follows from, on the window where it lies.
+    /// A request that accesses memory, announces the end of an epoch or asks for an acknowledgement, and
+    /// changes nothing of the window that anything else follows from, on the window where it lies.
     fn plain_request(
         &mut self,
         from: Peer,
@@ -214,8 +214,8 @@ impl Dispatch<'_> {
         Ok(Delivery::Accepted)
     }
 
-    /// Whether a request is for a window that all ranks have left which live: its origin waits for nothing. One that has not left,
-    /// though this process is told so, hears of it if it asks for anything.
+    /// Whether a request is for a window that all live ranks have left: its origin waits for nothing. An
+    /// origin that has not left after all gets an answer if it asks for one.
     fn is_too_late(&mut self, from: Peer, request: &Request) -> bool {
         let has_been = self.windows.has_been(request.window);
         let asks = request.flags.has(RequestFlags::ACK) || request.flags.locks();

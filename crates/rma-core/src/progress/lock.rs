@@ -1,6 +1,6 @@
-//! The engine's lock. Whoever takes it may send, receive, wait, and change what other processes see, so it asks first whether this
-//! process is the one that all of that belongs to ([`crate::fork`]): in a forked child the lock may be held for ever, by a thread
-//! that is not there.
+//! The engine's lock. Its holder may send, receive, wait, and change what other processes see, so taking it
+//! first checks that this process is the one that all of that belongs to ([`crate::fork`]): in a forked child
+//! the lock may be held for ever, by a thread that is not there.
 
 use super::step::Core;
 use crate::fork;

@@ -24,8 +24,8 @@ pub trait Upper: Send {
     /// A peer is lost.
     fn failed(&mut self, peer: Peer, failure: &Failure);
 
-    /// Sends what is queued and has room; says whether anything was sent. Called in every step of the engine: when a step begins, and
-    /// once more when it has told this protocol something or found room for it.
+    /// Sends what is queued and has room; says whether anything was sent. Called when a step of the engine
+    /// begins, and once more when the step has delivered something to this protocol or found room for it.
     fn advance(&mut self, channel: &mut dyn Channel) -> bool;
 
     /// Whether something was begun since the last [`Upper::advance`], so that a waiter must not sleep yet.

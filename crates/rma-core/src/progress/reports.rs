@@ -1,15 +1,15 @@
-//! What a wait that lasts says of itself: to the host when its time has come, and to whoever asks.
+//! What a wait that lasts reports of itself: to the host when its time has come, and to inquiries.
 //!
 //! ```text
-//!    who asks                                 a wait
+//!    an inquiry                               a wait
 //!    the number of inquiries + 1              looks before it sleeps: a number that it has not answered?
-//!    wakes all who sleep                      says what it waits for, with the engine locked
+//!    wakes all sleepers                       says what it waits for, with the engine locked
 //!    waits until all long waits have said     sleeps on
 //! ```
 //!
-//! Invariants: a wait counts as long from its first look on, which comes when it has spun in vain, to its end; it costs nothing
-//! before that. Each long wait has a number that no other one of the process has, so whoever asks twice can tell whether it is the
-//! same wait still. One inquiry at a time.
+//! Invariants: a wait counts as long from its first look on, which comes when it has spun in vain, to its
+//! end; it costs nothing before that. Each long wait has a number that no other one of the process has, so
+//! two inquiries show whether it is the same wait still. One inquiry at a time.
 
 use super::step::Core;
 use super::wait::Wait;
@@ -18,21 +18,18 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-/// What long waits and those who ask know of each other.
+/// What long waits and inquiries share.
 #[derive(Debug, Default)]
 pub(crate) struct Inquiries {
-    /// Inquiries so far.
     asked: AtomicU64,
-    /// Long waits so far.
     begun: AtomicU64,
-    /// Long waits now.
     waiting: AtomicU32,
     turn: Mutex<()>,
     answers: Mutex<Vec<LastingWait>>,
     has_answered: Condvar,
 }
 
-/// A wait that has spun in vain, as it was when somebody asked.
+/// A wait that has spun in vain, as it was at an inquiry.
 #[derive(Clone, Debug)]
 pub struct LastingWait {
     /// Its number among those of the process.
@@ -57,14 +54,14 @@ pub(super) struct Reports<'a> {
 }
 
 impl Inquiries {
-    /// Asks all long waits, and answers what they have said by the time `limit`, and whether that is all of them. `wake` makes those
-    /// who sleep look again.
+    /// Asks all long waits, and answers what they have said by the time `limit`, and whether that is all of
+    /// them. `wake` makes sleeping threads look again.
     pub(crate) fn ask(&self, limit: Duration, wake: impl FnOnce()) -> (Vec<LastingWait>, bool) {
         let _turn = self.turn.lock();
         let deadline = Instant::now() + limit;
         let mut answers = self.answers.lock();
         answers.clear();
-        // Who sees this number finds the answers empty.
+        // A wait that sees this number finds the answers empty.
         self.asked.fetch_add(1, SeqCst);
         drop(answers);
         wake();
@@ -81,8 +78,8 @@ impl<'a> Reports<'a> {
         Self { inquiries, after, begun: None, answered: 0 }
     }
 
-    /// Answers who asks, reports if it is time to, and says how long it is until the next report. The wait counts from the first
-    /// look, which comes when it spins in vain.
+    /// Answers an inquiry, reports if it is time to, and says how long it is until the next report. The wait
+    /// counts from the first look, which comes when it spins in vain.
     pub(super) fn look(
         &mut self,
         wait: &Wait<'_>,

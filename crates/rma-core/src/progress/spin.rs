@@ -1,15 +1,15 @@
 //! A wait that only packets can end, while they are near: looks at the channel's memory, and steps only for what they find.
 //!
-//! A packet between two processes of a node is there within a microsecond. A step of the engine takes a good part of that, and
-//! most of it is of no use to who waits for one packet and has nothing to send. So such a wait first sends what was begun, tests
-//! what it waits for, and then looks; the clock, turns given away and sleeps come later, with the loop of all waits
-//! ([`super::wait`]), which comes back here when it has moved something.
+//! A packet between two processes of a node is there within a microsecond. A step of the engine takes a good
+//! part of that, and most of it is of no use to a wait for one packet with nothing to send. So such a wait
+//! first sends what was begun, tests what it waits for, and then looks. The clock, yields and sleeps come
+//! later, with the loop of all waits ([`super::wait`]), which comes back here when it has moved something.
 //!
 //! * The engine is locked for a few looks at a time and let go of in between, as in that loop, so that others get it.
-//! * Another thread may bring what is waited for: the generation of [`super::wait`] tells, and then the loop of all waits goes
-//!   on, which tests.
-//! * A channel that cannot tell whether it is quiet is left to that loop from the first look on. So is an engine in which
-//!   something else is to be done.
+//! * Another thread may bring what is waited for: the generation of [`super::wait`] shows it, and then the
+//!   loop of all waits goes on, which tests.
+//! * A channel that does not know whether it is quiet is left to that loop from the first look on. So is an
+//!   engine in which something else is to be done.
 //! * What only a poll finds out, such as the end of a peer, waits for these few microseconds.
 
 use super::step::Core;
@@ -18,21 +18,20 @@ use crate::error::Result;
 use crate::strategy::{Counted, Next, rest};
 use std::time::Duration;
 
-/// Looks with the engine locked: as long as a step, about, so that who wants the engine waits no longer than for one.
+/// Looks with the engine locked: about as long as a step, so that other threads wait no longer.
 const LOOKS: Counted = Counted::new(0, 23, 0);
-/// Times that the engine is locked for looks in vain: all in all a few microseconds, the time after which a wait
-/// yields first.
+/// Times that the engine is locked for looks in vain: a few microseconds, after which a wait yields first.
 const ROUNDS: u32 = 12;
 /// Rounds in vain before the clock is read: most packets have come by then.
 const ROUNDS_BY_COUNT: u32 = 3;
 /// How long the rest of the rounds may take: a look costs two loads for each peer in contact.
 const LONGEST: Duration = Duration::from_micros(6);
-/// Packets after which the loop of all waits has its turn: who serves others for long reports how long it has waited itself.
+/// Packets before the loop of all waits has its turn: a wait that serves others long reports its length.
 const PACKETS: u32 = 64;
 
 impl Wait<'_> {
-    /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if only packets can end
-    /// it, waits spin at all, and nobody is told of them.
+    /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if only
+    /// packets can end it, waits spin at all, and tracing is off.
     pub(super) fn may_look(&self) -> bool {
         let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
         self.is_for_packets && spins && !self.observation.is_on()
@@ -63,7 +62,7 @@ impl Wait<'_> {
         // Before the test: what another thread has moved by then is tested, and what it moves later is news.
         let mut seen = self.waiting.news();
         if let Some(value) = self.test(&mut core, true, ready)? {
-            // Who need not wait serves the others all the same.
+            // A wait that is over serves the others all the same.
             let moved = core.step_for_packet(self.host);
             self.waiting.on_stepped(&mut core, moved);
             return Ok(Some(value));

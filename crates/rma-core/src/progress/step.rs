@@ -38,7 +38,7 @@ impl Core {
         self.send(host)
     }
 
-    /// The step of who has just seen that there is nothing to send, and a packet to take.
+    /// The step of a wait that has just seen that there is nothing to send, and a packet to take.
     pub(crate) fn step_for_packet(&mut self, host: &dyn Host) -> bool {
         self.state.counters.on_progress_steps(1);
         self.receive(host)
@@ -96,7 +96,7 @@ impl Core {
             self.state.hear_early(&mut self.windows);
         }
         for peer in std::mem::take(&mut self.state.suspicion.suspects) {
-            // The channel finds out, behind everything that the process had sent; one that refuses has told why before.
+            // The channel finds out, behind all that the process had sent, or has reported why before.
             let _ = self.channel.connect(peer);
         }
         if self.windows.has_active() {

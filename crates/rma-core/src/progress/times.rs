@@ -1,4 +1,5 @@
-//! How long waits take, and for whom, where the engine keeps statistics ([`crate::Engine::keep_statistics`]).
+//! How long waits take, and for which ranks, where the engine keeps statistics
+//! ([`crate::Engine::keep_statistics`]).
 //!
 //! A wait says what it needs when it has begun in vain, and again from time to time; the time in between belongs to every process
 //! that it needed. So a process's time is how long it kept this one waiting, and processes that are late together share the same
@@ -27,7 +28,7 @@ pub(crate) struct WaitTimes {
 
 /// A wait under way.
 struct Timed {
-    /// Whom it needed at the last look, and when that was.
+    /// The processes that it needed at the last look, and when that was.
     needed: Vec<Peer>,
     looked: Duration,
     pause: Duration,
@@ -117,7 +118,7 @@ fn peers(need: &Need) -> Vec<Peer> {
         Need::Message(peer) => peer.iter().copied().collect(),
         Need::Receipt(peer) => vec![*peer],
         Need::Requests(peers) => peers.iter().copied().flatten().collect(),
-        // The host has said whom, where it is known.
+        // The host has named them, where they are known.
         Need::Operation(..) => Vec::new(),
     }
 }

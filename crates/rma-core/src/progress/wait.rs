@@ -1,8 +1,9 @@
 //! The one place that waits.
 //!
-//! A wait is a loop: step the engine, test the caller's own predicate, and when nothing moves for a while, sleep. One waiter
-//! at a time holds the poller; the others sleep on a condition variable and look again whenever anybody's step moved
-//! something. A state change by one thread that another thread waits for is therefore never missed:
+//! A wait is a loop: step the engine, test the caller's own predicate, and when nothing moves for a while,
+//! sleep. One waiter at a time holds the poller; the others sleep on a condition variable and look again
+//! whenever a step of any thread moved something. A state change by one thread that another thread waits for
+//! is therefore never missed:
 //!
 //! ```text
 //!    waiter                                   any other thread
@@ -22,8 +23,8 @@
 //! cores, and where turns have shown that it does ([`Sharing`]), a wait does not spin, and yields first as soon as
 //! it has sent what was begun. When turns are of no use it sleeps at once ([`Turns`]).
 //!
-//! The channel's promise to wake the poller (clause C6) ends with the next poll of the channel, whoever makes it. So a
-//! thread that steps the engine while another one sleeps in the poller renews the promise before it lets go of the engine.
+//! The channel's promise to wake the poller (clause C6) ends with its next poll by any thread. So a thread
+//! that steps the engine while another one sleeps in the poller renews it before it unlocks the engine.
 
 use super::agent::AgentState;
 use super::lock::Locked;
@@ -40,13 +41,13 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-/// What an engine had done when somebody began to look at it; see [`Engine::news`](crate::Engine::news).
+/// What an engine had done when a look at it began; see [`Engine::news`](crate::Engine::news).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News(pub u64);
 
-/// Who sleeps, and how they are woken.
+/// The sleeping threads, and how they are woken.
 pub(crate) struct Waiting {
-    /// Whoever holds it waits in the poller: the waiter token.
+    /// Its holder waits in the poller: the waiter token.
     pub(super) poller: Mutex<Poller>,
     registrar: Registrar,
     pub(super) in_poller: AtomicU32,
@@ -77,8 +78,8 @@ pub(crate) struct Patience {
 /// Steps after which a wait that always moves something looks at the clock: often enough for reports in seconds.
 const LOOK_EVERY: u32 = 1024;
 
-/// Looks at the channel's memory between two steps of a wait that spins: a packet is seen sooner than by steps alone, and who
-/// wants the engine's lock waits no longer than for a step that moves something.
+/// Looks at the channel's memory between two steps of a wait that spins: a packet is seen sooner than by
+/// steps alone, and other threads wait for the engine's lock no longer than for a step that moves something.
 const LOOKS_BETWEEN_STEPS: Counted = Counted::new(0, 8, 0);
 
 /// What a wait works on.
@@ -119,8 +120,8 @@ impl Waiting {
 
     /// After a step, still under the engine's lock: no sleeper of this process misses what the step moved, or what comes next.
     pub(crate) fn on_stepped(&self, core: &mut Core, moved: bool) {
-        // Whoever is about to sleep in the poller counts itself under the engine's lock, after arming the channel. The step
-        // has polled the channel, so that promise is over.
+        // A thread that is about to sleep in the poller counts itself under the engine's lock, after arming
+        // the channel. The step has polled the channel, so that promise is over.
         self.on_entered();
         let is_watched = || self.in_poller.load(SeqCst) > 0 || self.registrar.outside().has_sleepers();
         if moved || (is_watched() && core.channel.arm() == Armed::Busy) {
@@ -154,8 +155,8 @@ impl Waiting {
         self.turns.outside()
     }
 
-    /// The poller is free: somebody else must take it, or nobody would watch the channels. Those who sleep outside watch them
-    /// still, and are not woken.
+    /// The poller is free: another thread must take it, or the channels would not be watched. Sleepers
+    /// outside watch them still, and are not woken.
     pub(super) fn pass_on(&self) {
         self.generation.fetch_add(1, SeqCst);
         self.notify_idle();
@@ -295,7 +296,7 @@ impl Wait<'_> {
         }
     }
 
-    /// Whether the wait begins with a turn: where waits do not spin but yield, and nobody is told of them.
+    /// Whether the wait begins with a yield: where waits do not spin but yield, and tracing is off.
     fn gives_turns_at_once(&self) -> bool {
         let Patience { spin, yields, .. } = self.patience;
         begins_with_turn(spin, yields, self.waiting.sharing.is_likely()) && !self.observation.is_on()
@@ -315,7 +316,7 @@ impl Wait<'_> {
         }
         self.waiting.on_stepped(&mut core, moved);
         if let Some(value) = self.test(&mut core, true, ready)? {
-            // Who need not wait serves the others all the same.
+            // A wait that is over serves the others all the same.
             let moved = core.step_for_packet(self.host);
             self.waiting.on_stepped(&mut core, moved);
             return Ok((Some(value), None));
@@ -330,9 +331,10 @@ impl Wait<'_> {
         Ok((None, Some(self.waiting.give_turn(core, self.host, now))))
     }
 
-    /// Spins until the channel's memory shows something, or it is time for a step; keeps the engine locked for a packet that it
-    /// has found, but not twice in a row, for others want the engine too, and not at the first look: a channel that cannot tell
-    /// is never quiet. Only a wait for packets looks: what lies in shared memory otherwise is seen by steps alone.
+    /// Spins until the channel's memory shows something, or it is time for a step. Keeps the engine locked
+    /// for a packet that it has found, but not twice in a row, for other threads want the engine too, and not
+    /// at the first look: a channel that does not know is never quiet. Only a wait for packets looks: what
+    /// lies in shared memory otherwise is seen by steps alone.
     fn look<'c>(&self, core: MutexGuard<'c, Core>, was_held: bool) -> Option<MutexGuard<'c, Core>> {
         if self.is_for_packets && core.is_idle() {
             let mut looks = 0;

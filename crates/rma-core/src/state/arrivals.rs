@@ -1,10 +1,11 @@
-//! Who has come to the fences of a window whose ranks tell each other by packets.
+//! Which ranks have come to the fences of a window whose ranks notify each other by packets.
 //!
-//! A rank that has sent the last operation of its fence's epoch says so to each of the others, behind that operation and in the
-//! same lane. So when everybody's word has come, everything that was sent here has been carried out here. Of two ranks neither needs an
-//! acknowledgement besides; of more each waits for those before it tells (`sync/fence.rs` says why). Each rank counts the fences of each
-//! of the others; a fence is over when all counts have reached its number, so an early word of the next fence ends no other one
-//! (lessons, decision 4).
+//! A rank that has sent the last operation of its fence's epoch says so to each of the others, behind that
+//! operation and in the same lane. So when the words of all ranks have come, everything that was sent here
+//! has been carried out here. Of two ranks neither needs an acknowledgement besides; of more each waits for
+//! those before it sends its word (`sync/fence.rs` says why). Each rank counts the fences of each of the
+//! others; a fence is over when all counts have reached its number, so an early word of the next fence ends
+//! no other one (lessons, decision 4).
 
 use crate::ids::Rank;
 use smallvec::SmallVec;
@@ -22,18 +23,18 @@ pub(crate) struct Arrivals {
 struct Count {
     /// That it has said to have come to.
     said: u64,
-    /// Of which every answer that was owed to it before has left, so that nobody reads the window for it any more.
+    /// Of which every answer owed to it before has left, so that no reply reads the window for it any more.
     come: u64,
 }
 
 impl Arrivals {
-    /// Nobody of so many ranks has come to a fence yet.
+    /// No rank has come to a fence yet.
     pub(crate) fn new(me: Rank, ranks: u32) -> Self {
         Self { me, ranks: SmallVec::from_elem(Count::default(), ranks as usize) }
     }
 
-    /// Whether what one rank is told by all others is all that anybody could know: the word of a fence says then what acknowledgements
-    /// would.
+    /// Whether the word of the one other rank is all there is to learn: then the word of a fence says what
+    /// acknowledgements would.
     #[inline]
     pub(crate) fn are_of_two(&self) -> bool {
         self.ranks.len() == 2
@@ -54,7 +55,8 @@ impl Arrivals {
     /// A rank says that it has come to its next fence.
     ///
     /// # Errors
-    /// A reason for a refusal: nobody leaves a fence before this rank has come to it, so nobody is two fences ahead.
+    /// A reason for a refusal: no rank leaves a fence before this rank has come to it, so none is two fences
+    /// ahead.
     pub(crate) fn begin_arrival(&mut self, rank: Rank) -> Result<(), &'static str> {
         let next = self.ranks[self.me.0 as usize].come + 1;
         let count =
@@ -74,7 +76,7 @@ impl Arrivals {
         }
     }
 
-    /// Whether everybody has come to fence `number`.
+    /// Whether all ranks have come to fence `number`.
     pub(crate) fn are_complete(&self, number: u64) -> bool {
         self.ranks.iter().all(|count| count.come >= number)
     }
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_of_many_ranks_is_over_when_all_have_told() {
+    fn a_fence_of_many_ranks_is_over_when_all_words_have_come() {
         let mut arrivals = Arrivals::new(Rank(2), 70);
         assert!(!arrivals.are_of_two() && Arrivals::new(Rank(0), 2).are_of_two());
         let number = arrivals.enter();
@@ -130,7 +132,7 @@ mod tests {
     fn words_that_no_rank_of_the_window_sends_are_refused() {
         let mut arrivals = Arrivals::new(Rank(0), 2);
         assert!(arrivals.begin_arrival(Rank(0)).is_err(), "its own");
-        assert!(arrivals.begin_arrival(Rank(2)).is_err(), "of nobody");
+        assert!(arrivals.begin_arrival(Rank(2)).is_err(), "of no rank");
         arrivals.begin_arrival(Rank(1)).unwrap();
         assert!(arrivals.begin_arrival(Rank(1)).is_err(), "two fences ahead");
         arrivals.enter();

@@ -67,7 +67,7 @@ impl Awaited {
 
     /// The ranks that are awaited, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Rank> + '_ {
-        // Most often nobody is, and nothing has to be looked through for that.
+        // Most often the set is empty, and then nothing is looked through.
         let group = if self.left > 0 { &self.group[..] } else { &[] };
         group.iter().enumerate().filter(|(place, _)| self.has(*place)).map(|(_, rank)| *rank)
     }

@@ -2,8 +2,9 @@
 //!
 //! A piece is a unit long at most (`RMA_UNIT_BYTES`). Memory of that length comes cleared from the system and goes back to it
 //! page by page, which costs about what combining a piece does; so some of it is kept for the next piece, the hottest first.
-//! Invariants: never more than [`MOST_KEPT`] bytes are kept, whatever the unit is; memory is lent to a channel as a span only
-//! by an owner who keeps the buffer until the channel has given the span up (clause C4).
+//! Invariants: never more than [`MOST_KEPT`] bytes are kept, whatever the unit is; memory is lent to a
+//! channel as a span only by an owner that keeps the buffer until the channel has given the span up (clause
+//! C4).
 
 use crate::mem::{ReadSpan, WriteSpan};
 
@@ -75,7 +76,8 @@ impl Buffer {
     /// The piece, to be read.
     ///
     /// # Safety
-    /// As for [`ReadSpan::new`]: while the span or a copy of it is used, the buffer must live, and nobody write to it.
+    /// As for [`ReadSpan::new`]: while the span or a copy of it is used, the buffer must live, and not be
+    /// written.
     pub(crate) unsafe fn read_span(&self) -> ReadSpan {
         // SAFETY: as for `write_span`.
         unsafe { ReadSpan::new(self.memory.as_ptr(), self.len) }

@@ -53,7 +53,7 @@ impl Dropped {
         self.tickets.iter().any(|(of, _)| *of == rank)
     }
 
-    /// The calls that go on, which nobody drives from here on.
+    /// The calls that go on, which no future drives any more.
     pub(crate) fn take_steps(&mut self) -> Vec<Box<dyn GivenUp>> {
         std::mem::take(&mut self.steps)
     }

@@ -24,23 +24,24 @@ pub(crate) struct State {
     pub(crate) receiving: HashMap<(Peer, Lane), Receiving>,
     /// Bulk bodies being sent, by token.
     pub(crate) bulks: Bulks,
-    /// Processes to be told to look at a lock again.
+    /// Processes to be woken to look at a lock again.
     pub(crate) wake_ups: Vec<Peer>,
     pub(crate) lost: HashMap<Peer, Failure>,
-    /// Who seems to have ended.
+    /// Processes that seem to have ended.
     pub(crate) suspicion: Suspicion,
     /// What was done for no window, and for windows that are gone; live windows have theirs.
     pub(crate) counters: Counters,
     pub(crate) by_channel: ByChannel,
     /// When a request beside the line of a lock is to be tried again, at the earliest; see [`State::look_again_by`].
     pub(crate) look_at: Option<Duration>,
-    /// Whoever asks now looks again before it sleeps, so nobody has to ring it yet.
+    /// The asking thread looks again before it sleeps, so it need not be rung yet.
     pub(crate) is_spinning: bool,
-    /// Since a step has sent, a call has begun something, or a poll has told somebody who may have something to send now.
+    /// Since a step has sent, a call has begun something, or a poll has notified a thread that may have
+    /// something to send.
     pub(crate) begun: bool,
     /// A pack has been followed by another: it takes no more stores, and may leave at once.
     pub(crate) is_pack_full: bool,
-    /// A call has done what other threads of this process may wait for, and no step will tell them.
+    /// A call has done what other threads of this process may wait for, and no step will notify them.
     pub(crate) told: bool,
     /// Exposed memory that peers are to reach no more.
     pub(crate) withdrawn: Withdrawn,
@@ -57,7 +58,7 @@ pub(crate) struct Pools {
 /// Bulk bodies being sent: the token is the key.
 pub(crate) type Bulks = Slab<BulkOwner>;
 
-/// Who waits for a bulk body to have left.
+/// What waits for a bulk body to have left.
 pub(crate) enum BulkOwner {
     /// An operation of the origin.
     Operation { window: WindowId, target: PoolKey, op: PoolKey },
@@ -84,12 +85,13 @@ impl State {
         self.receiving.values().any(is_of)
     }
 
-    /// Nobody who waits sleeps past this time of the host: something has to be tried again then, and nobody rings for it.
+    /// No waiting thread sleeps past this time of the host: something has to be tried again then, without a
+    /// ring.
     pub(crate) fn look_again_by(&mut self, at: Option<Duration>) {
         self.look_at = [self.look_at, at].into_iter().flatten().min();
     }
 
-    /// Forgets the time if it has come; who is not served then says another.
+    /// Forgets the time if it has come; a request that is not served then sets another.
     pub(crate) fn forget_past(&mut self) {
         self.look_at = self.look_at.filter(|at| self.host.now() < *at);
     }

@@ -21,15 +21,15 @@ const KEPT_PROMISES: usize = 16;
 pub(crate) struct Lock {
     pub(crate) kind: LockKind,
     pub(crate) state: LockState,
-    /// Who called for it; `None` in a lock_all epoch, whose locks have no order.
+    /// The caller that locked; `None` in a lock_all epoch, whose locks have no order.
     pub(crate) caller: Option<Caller>,
     /// No lock is taken at the target, and none released.
     pub(crate) no_check: bool,
-    /// Somebody waits for this lock to be granted, so it is asked for without an operation.
+    /// A thread waits for this lock to be granted, so it is asked for without an operation.
     pub(crate) wanted: bool,
     /// It was asked for by a request without a target element.
     pub(crate) is_bare: bool,
-    /// The rank is lost: nobody ever answers, and no other lock waits for this one.
+    /// The rank is lost: it never answers, and no other lock waits for this one.
     pub(crate) is_lost: bool,
     /// The unlock call has begun: no further operation is legal.
     pub(crate) closing: bool,
@@ -48,7 +48,8 @@ impl Lock {
         closing: false,
     };
 
-    /// Who has called for it, if it is a single lock that is not held yet: later ones of its caller wait for it.
+    /// The caller that locked, if it is a single lock that is not held yet: later ones of its caller wait for
+    /// it.
     fn promised_to(&self) -> Option<Caller> {
         self.caller.filter(|_| self.state != LockState::Granted && !self.is_lost)
     }

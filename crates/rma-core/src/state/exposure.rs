@@ -11,9 +11,10 @@
 //! the place of another. A fast epoch's origins are places of marks in shared memory, which all of them set when they are done. Of an open
 //! one those that are not done are a set under the engine's lock.
 //!
-//! An origin's "done" rides on its last packet, and counts when every answer queued before it has left, large bodies
-//! included (lessons, fixed 3): the wait call means that nobody reads the window any more. Each exposure epoch has a number,
-//! which its events carry, so that a late one cannot complete the next epoch (lessons, decision 4).
+//! An origin's "done" rides on its last packet, and counts when every answer queued before it has left, large
+//! bodies included (lessons, fixed 3): after the wait call no reply reads the window any more. Each exposure
+//! epoch has a number, which its events carry, so that a late one cannot complete the next epoch (lessons,
+//! decision 4).
 
 use super::{Callers, WindowState};
 use crate::control::{KeptPlaces, Places};

@@ -1,4 +1,4 @@
-//! Hints: what a program tells of its use of a window, and what it is told back (MPI 4.1 §12.2.1, §12.2.7).
+//! Hints: what a program says of its use of a window, and what it gets back (MPI 4.1 §12.2.1, §12.2.7).
 //!
 //! One table says of each key how its value is read, what holds without it, and which windows report it. A hint is never
 //! needed for correctness and may change while the window is used; unknown keys and values that cannot be read are ignored,
@@ -104,7 +104,7 @@ impl Hints {
         hints.filter_map(|hint| Some((hint.key, self.get(hint.key)?.to_owned()))).collect()
     }
 
-    /// Whether nobody will lock the window.
+    /// Whether the program never locks the window.
     pub fn no_locks(&self) -> bool {
         self.get("no_locks") == Some("true")
     }

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_in_the_order_has_its_turn_when_nobody_is_promised_anything() {
+    fn the_first_in_the_order_has_its_turn_when_nothing_is_promised() {
         let mut indices = Indices::new(MAX_WINDOWS);
         let [(early, _), (late, _), (latest, _)] = [indices.begin(), indices.begin(), indices.begin()];
         let nothing = vec![0; WORDS].into_iter().chain([u64::MAX]).collect::<Vec<_>>();

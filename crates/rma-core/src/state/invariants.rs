@@ -104,10 +104,10 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
     let has_locks = epoch.locks_held() > 0;
     let may_have_locks = matches!(state, Epoch::PerTarget | Epoch::LockAllCalled | Epoch::LockAllIssued);
     holds("locks belong to an epoch of locks", !has_locks || may_have_locks)?;
-    holds("only the window protocol asks everybody", epoch.asking() == 0 || state == Epoch::LockAllIssued)?;
+    holds("only the window protocol asks all ranks", epoch.asking() == 0 || state == Epoch::LockAllIssued)?;
     let access = &epoch.access;
     holds("a group belongs to an epoch of start", access.group().is_empty() || state.is_pscw())?;
-    holds("who is to post is in the group", access.missing().all(|rank| access.contains(rank)))?;
+    holds("a rank that is to post is in the group", access.missing().all(|rank| access.contains(rank)))?;
     holds("posts are awaited until all came", state != Epoch::PscwGranted || !access.is_any_missing())?;
     let is_closing = window.access().stage() == Stage::Closing;
     let is_round_legal = match &window.rounds.access {
@@ -118,8 +118,8 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
         Some(AccessRound::Fence(_)) => state.is_fence_or_unset() && window.target.arrivals.is_some(),
     };
     holds("a round belongs to the call that began it", is_round_legal)?;
-    let tells = !window.rounds.posts.is_empty() || window.target.undone.is_any_left();
-    holds("origins belong to an exposure epoch", !tells || window.is_exposed())?;
+    let has_origins = !window.rounds.posts.is_empty() || window.target.undone.is_any_left();
+    holds("origins belong to an exposure epoch", !has_origins || window.is_exposed())?;
     let gates = window.shared.all_near().filter(|near| near.gate.single() != Single::No);
     let far = if state == Epoch::PerTarget { epoch.locks_held() } else { 0 };
     equal("single locks", (gates.count() + far) as u64, window.access().locks())

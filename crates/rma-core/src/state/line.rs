@@ -1,7 +1,8 @@
 //! The packet origins that wait for a window's lock at its owner, in the order of their tickets.
 //!
-//! Memory follows those who wait, and goes when they have gone. Who waits, where, and how many bytes wait with them is
-//! changed here alone. A line may be as long as the job has processes, so nothing walks along it for each that joins.
+//! Memory follows the waiting requests, and goes when they have gone. Which requests wait, where, and how
+//! many bytes wait with them is changed here alone. A line may be as long as the job has processes, so
+//! nothing walks along it for each that joins.
 
 use crate::control::{Grant, LockKind, Ticket};
 use crate::ids::{Peer, Sequence, WindowId};
@@ -15,11 +16,12 @@ const KEPT_WAITERS: usize = 16;
 #[derive(Default)]
 pub(crate) struct Line {
     waiters: VecDeque<Waiter>,
-    /// Those who follow the owner, or wait beside the line: in the order in which they came, which is that in which they may
-    /// enter. The first `following` of them follow the owner, and may all enter when it has left.
+    /// Requests that follow the owner, or wait beside the line: in the order in which they came, which is
+    /// that in which they may enter. The first `following` of them follow the owner, and may all enter when
+    /// it has left.
     beside: VecDeque<Waiter>,
     following: usize,
-    /// Those who wait and are alive: each waits once.
+    /// The waiting origins that are alive: each waits once.
     origins: BTreeSet<Peer>,
     /// Bytes of packets kept with waiters.
     bytes: u64,
@@ -37,7 +39,7 @@ pub(crate) struct Waiter {
     pub(crate) packet: Option<Box<[u8]>>,
     /// The origin is lost: its turn is released as soon as it comes.
     pub(crate) is_lost: bool,
-    /// It is the place of a dead process of the node, and its turn gives nobody the lock.
+    /// It is the place of a dead process of the node, and its turn grants no lock.
     pub(crate) is_void: bool,
 }
 
@@ -67,12 +69,13 @@ impl Line {
         }
     }
 
-    /// When the next beside the line has to be tried again though nobody rings.
+    /// When the next beside the line has to be tried again without a ring.
     pub(crate) fn due(&self) -> Option<Duration> {
         self.beside.get(self.following)?.ticket.as_ref()?.due()
     }
 
-    /// The word is not frozen any more: waits in the places of the dead, and joins the line for those who came meanwhile.
+    /// The word is not frozen any more: waits in the places of the dead, and joins the line for requests that
+    /// came meanwhile.
     pub(crate) fn thaw(
         &mut self,
         window: WindowId,
@@ -106,13 +109,14 @@ impl Line {
         self.waiters.iter().filter_map(|waiter| waiter.ticket.as_ref()?.number())
     }
 
-    /// How many of those who wait are counted as sharers already.
+    /// How many of the waiting requests are counted as sharers already.
     pub(crate) fn counted(&self) -> usize {
         let all = self.waiters.iter().chain(&self.beside);
         all.filter(|waiter| waiter.ticket.as_ref().is_some_and(Ticket::is_counted)).count()
     }
 
-    /// Notes that a process is lost. Its ticket stays in line, or nobody behind it would ever be served.
+    /// Notes that a process is lost. Its ticket stays in line, or the requests behind it would never be
+    /// served.
     pub(crate) fn lose(&mut self, peer: Peer) {
         self.origins.remove(&peer);
         // One beside the line has no place.
@@ -141,7 +145,7 @@ impl Line {
         Some((waiter, grant))
     }
 
-    /// Takes the first of those who follow the owner, or of those beside the line.
+    /// Takes the first that follows the owner, or the first beside the line.
     fn take_beside(
         &mut self,
         turn: &mut impl FnMut(Ticket) -> Result<Grant, Ticket>,

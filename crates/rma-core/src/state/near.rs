@@ -5,11 +5,13 @@
 //! of its control block like a member, inside the call, and only operations are packets. So a lock costs no answer, and an unlock
 //! waits for what the operations need and no more.
 //!
-//! Invariants: a rank is a member or a neighbor or neither, for the life of the window, and the same to each rank of its node. The
-//! lock of a neighbor is a fact of its gate alone, as a member's: the locks of the epoch ([`crate::epoch`]) have none, and no packet asks
-//! for it or gives it back. While the gate lets packets out ([`Gate::may_send`]) operations may leave, whatever the epoch's state.
-//! The word is released when everything that was posted is complete at the target, and nobody else changes its memory by right
-//! before that. The target's element of the operation table stays, idle, for the next lock, unless elements run short.
+//! Invariants: a rank is a member or a neighbor or neither, for the life of the window, and the same to each
+//! rank of its node. The lock of a neighbor is a fact of its gate alone, as a member's: the locks of the
+//! epoch ([`crate::epoch`]) have none, and no packet asks for it or gives it back. While the gate lets
+//! packets out ([`Gate::may_send`]) operations may leave, whatever the epoch's state. The word is released
+//! when everything that was posted is complete at the target, and no other rank changes its memory by right
+//! before that. The target's element of the operation table stays, idle, for the next lock, unless elements
+//! run short.
 
 use super::{Gate, Shared, WindowState};
 use crate::control::{
@@ -29,7 +31,7 @@ pub(crate) struct Near {
     cell: LockCell,
     /// Whether an epoch is open to this rank alone.
     pub(crate) gate: Gate,
-    /// A process had died with its lock when this one got that, and nobody has asked yet.
+    /// A process died with its lock before this one got it, and the program has not asked yet.
     is_bequeathed: AtomicBool,
 }
 
@@ -80,7 +82,7 @@ impl Near {
         self.noting(self.control.try_pass_own(&self.cell, ticket, now))
     }
 
-    /// Releases its lock; answers whom to ring.
+    /// Releases its lock; answers which processes to ring.
     #[inline]
     pub(crate) fn release(
         &self,
@@ -90,7 +92,7 @@ impl Near {
         self.control.release_own(&self.cell, kind, holder)
     }
 
-    /// Releases its lock if nobody else holds it or waits for it.
+    /// Releases its lock if no other process holds it or waits for it.
     #[inline]
     pub(crate) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
         self.control.release_alone_own(&self.cell, kind, holder)

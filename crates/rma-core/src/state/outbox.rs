@@ -56,7 +56,8 @@ pub(crate) struct Outbox<'a> {
 #[derive(Default)]
 pub(crate) struct ByChannel {
     counts: SmallVec<[(&'static str, u64); 2]>,
-    /// Whom the last packet went to, and the place of its channel, which is the same for the channel's life.
+    /// The receiver of the last packet, and the place of its channel, which is the same for the channel's
+    /// life.
     last: Option<(Peer, usize)>,
 }
 
@@ -77,7 +78,7 @@ impl ByChannel {
 
     #[inline(never)]
     fn look_up(&mut self, peer: Peer, name: &'static str) -> usize {
-        // A name is one constant of its channel, so its address tells, most often.
+        // A name is one constant of its channel, so most often its address is enough.
         let is_it = |known: &str| std::ptr::eq(known, name) || known == name;
         let known = self.counts.iter().position(|(known, _)| is_it(known));
         let at = known.unwrap_or_else(|| {

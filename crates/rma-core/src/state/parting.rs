@@ -13,7 +13,7 @@ pub(crate) struct Parting {
     /// The program has freed the window: it is a ghost.
     pub(crate) has_left: bool,
     pub(crate) is_revoked: bool,
-    /// Ranks that have told this one that they have left. They are told when it is over.
+    /// Ranks that have sent this one word that they have left. They get an answer when it is over.
     pub(crate) left: BTreeSet<Rank>,
     /// Ranks that have ended their part in the job.
     pub(crate) away: BTreeSet<Rank>,

@@ -18,8 +18,8 @@ pub(crate) enum Permission {
     Held,
     /// The epoch of a fence that nothing but the next fence can end, by a word to this rank alone, where both know the other's memory.
     Fenced,
-    /// An epoch of start that reaches ranks of the node alone, none of them mapped: nothing but complete can end it, and has nobody else
-    /// to tell.
+    /// An epoch of start that reaches ranks of the node alone, none of them mapped: nothing but complete can
+    /// end it, and has no other rank to notify.
     Started,
 }
 

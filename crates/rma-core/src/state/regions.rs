@@ -3,10 +3,10 @@
 //! Invariants: no two regions have a byte in common; a span is given out only for bytes that are attached, and neighbours
 //! may lie on both sides of the boundary of two regions that touch. A look-up takes logarithmic time.
 //!
-//! Whoever keeps a span beyond the engine's lock (a channel that receives or sends a body, a direct access of the owner)
-//! keeps a [`Use`] with it. Detaching
-//! changes the guard under which new uses begin and waits until those of the old one are gone: then nobody touches the
-//! region, and what others do with the rest of the window is not waited for.
+//! A span that is kept beyond the engine's lock (by a channel that receives or sends a body, by a direct
+//! access of the owner) has a [`Use`] with it. Detaching changes the guard under which new uses begin and
+//! waits until those of the old one are gone: then no access to the region is left, and accesses to the rest
+//! of the window are not waited for.
 
 use super::OutOfRange;
 use crate::datatype::{Layout, Scatter};
@@ -41,7 +41,7 @@ struct Attached {
 #[derive(Debug, Default)]
 struct Guard {
     uses: AtomicUsize,
-    /// Who waits for the last one to end.
+    /// The thread that waits for the last one to end.
     waits: OnceLock<WakeHandle>,
 }
 
@@ -68,8 +68,8 @@ impl Clone for Use {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        // SYNC POINT detach: what was done with the memory is seen by the one who finds no use; and of this and
-        // `EarlierUses::wake` one sees the other.
+        // SYNC POINT detach: what was done with the memory is seen by the thread that finds no use; and of
+        // this and `EarlierUses::wake` one sees the other.
         self.0.uses.fetch_sub(1, SeqCst);
         fence(SeqCst);
         if let Some(waits) = self.0.waits.get() {
@@ -128,7 +128,8 @@ impl Regions {
     /// Steps of a look-up of such a request: runs may lie across regions, and a part may begin and end within a body.
     pub(crate) const MOST_STEPS: u64 = 4 * Self::MOST_RUNS;
 
-    /// Attaches memory. Whoever made the span has promised that it lives until it is detached or the window is freed.
+    /// Attaches memory. The span's maker has promised that it lives until it is detached or the window is
+    /// freed.
     ///
     /// # Errors
     /// `MPI_ERR_RMA_ATTACH` when it overlaps a region or runs past the last address.

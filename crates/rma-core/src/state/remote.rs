@@ -35,7 +35,7 @@ enum Known {
 /// The exposure of this process's memory.
 #[derive(Default)]
 enum Own {
-    /// Nobody has asked for a key.
+    /// No peer has asked for a key.
     #[default]
     Unasked,
     Refused,
@@ -193,7 +193,8 @@ pub(crate) fn is_worth(limits: &TransferLimits, op: &Operation) -> bool {
 }
 
 impl WindowState {
-    /// What a peer is told that asks for the key of this process's memory, which is exposed when the first one does.
+    /// The answer to a peer that asks for the key of this process's memory, which is exposed when the first
+    /// one does.
     pub(crate) fn expose_to(&mut self, channel: &mut dyn Channel, peer: Peer) -> ResponseKind {
         let none = ResponseKind::Key { key: 0, base: 0, size: 0, unit: 0 };
         if self.check_memory().is_err() || !self.remote.is_offered {

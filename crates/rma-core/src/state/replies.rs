@@ -5,7 +5,8 @@
 //! until everything before it has left, bulk bodies included. Few empty queues are kept: a rank to which all others of a
 //! large job have sent once weighs no more than before.
 //!
-//! Most often one short reply is all that is owed to anybody, and it leaves before the next one comes: it has no queue.
+//! Most often one short reply is all that is owed to any peer, and it leaves before the next one comes: it
+//! has no queue.
 
 use super::{Buffer, Buffers, BulkOwner, Bulks, Held, Outbox, Sent, Windows};
 use crate::bugs::{Bug, has};
@@ -71,7 +72,7 @@ const KEPT_QUEUES: usize = 8;
 /// All replies of an engine.
 #[derive(Default)]
 pub(crate) struct Replies {
-    /// A short response besides which nothing is queued for anybody.
+    /// A short response, while no other reply is queued for any peer.
     single: Option<(Peer, Response, ReplyBody)>,
     queues: FxHashMap<Peer, Queue>,
     /// Peers with a queue that is not empty.
@@ -371,8 +372,9 @@ fn send_packet(
         }
         ReplyBody::Run(run, _) => Gather::span(*run),
         ReplyBody::Memory(data, _) => Gather::clone(data),
-        // SAFETY: nobody writes to the buffer, and it lives until the span is used no more: it is in the queue until the
-        // packet is the channel's, and in the table of bulk bodies until the channel has read the last byte (clause C4).
+        // SAFETY: the buffer is not written, and it lives until the span is used no more: it is in the queue
+        // until the packet is the channel's, and in the table of bulk bodies until the channel has read the
+        // last byte (clause C4).
         ReplyBody::Buffer(buffer) => Gather::span(unsafe { buffer.read_span() }),
     };
     if is_small(data.remaining()) {
@@ -428,7 +430,7 @@ mod tests {
         assert_eq!(replies.forget_peer(Peer(2)).count(), 0);
         assert!(!replies.is_empty());
         assert_eq!(replies.forget_peer(Peer(1)).count(), 0);
-        assert!(replies.is_empty(), "nobody answers a lost peer");
+        assert!(replies.is_empty(), "a lost peer gets no answer");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) enum AccessRound {
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
     pub(crate) access: Option<AccessRound>,
-    /// Origins that have not been told of the open exposure epoch.
+    /// Origins that have not been notified of the open exposure epoch.
     pub(crate) posts: Vec<Rank>,
     /// Ranks from which something is waited for before anything is sent to them: contact is made, so that their death is
     /// noticed.
@@ -36,7 +36,7 @@ impl Rounds {
         self.access.is_none() && self.posts.is_empty()
     }
 
-    /// A rank is lost: nobody tells it anything.
+    /// A rank is lost: nothing is sent to it any more.
     pub(crate) fn forget(&mut self, lost: Rank) {
         self.posts.retain(|rank| *rank != lost);
         if let Some(AccessRound::Done(ranks) | AccessRound::Fence(ranks)) = &mut self.access {

@@ -40,7 +40,7 @@ pub(crate) struct Member {
     /// The memory that the rank exposes.
     pub(crate) span: WriteSpan,
     pub(crate) scale: Scale,
-    /// What those know who change its elements.
+    /// What is known to each process that changes its elements.
     pub(crate) ground: Ground,
     /// The attached memory of a dynamic window, which has no span.
     pub(crate) regions: Option<Box<Regions>>,
@@ -90,7 +90,7 @@ pub(crate) struct Shared {
     pub(crate) members: Arc<[Member]>,
     /// Those that calls may reach without the engine's lock: `members`, or none while tracing is on (`trace`).
     pub(crate) quick: Arc<[Member]>,
-    /// Those that communication calls may reach without anybody hearing of it: `quick`, or none where they are counted.
+    /// Those that communication calls may reach without the engine: `quick`, or none where they are counted.
     pub(crate) silent: Arc<[Member]>,
     /// The counts.
     pub(crate) tally: Option<Box<MappedTally>>,
@@ -116,7 +116,7 @@ pub(crate) struct Shared {
     pub(crate) active: QuickSync,
     /// Whether there may be a pack that the next small store can join: most have none to join, and ask without the engine.
     pub(crate) has_pack: AtomicBool,
-    /// What the program has told of its use of the window.
+    /// What the program has said of its use of the window.
     pub(crate) hints: Mutex<Hints>,
     /// Whether a call goes on that was given up: blocking calls come behind it.
     pub(crate) has_dropped: AtomicBool,
@@ -283,7 +283,7 @@ impl Shared {
         }
     }
 
-    /// The mapped part of `rank`, if it has one and communication calls may reach it without anybody hearing of it.
+    /// The mapped part of `rank`, if it has one and communication calls may reach it without the engine.
     #[inline]
     pub(crate) fn silent(&self, rank: Rank) -> Option<&Member> {
         match self.silent.get(rank.0.wrapping_sub(self.first.0) as usize) {
@@ -328,7 +328,7 @@ impl Shared {
         &self.members[self.own]
     }
 
-    /// Who may change which elements of a member's memory in which way.
+    /// Which elements of a member's memory are changed in which way.
     #[inline]
     pub(crate) fn domain<'a>(&'a self, member: &'a Member) -> Domain<'a> {
         self.siblings.domain(&member.ground)
@@ -345,7 +345,8 @@ impl Shared {
         self.members.len() > 1
     }
 
-    /// The mapped part of another rank that is told of posts and dones by marks in shared memory, and its place among those.
+    /// The mapped part of another rank that receives posts and dones by marks in shared memory, and its place
+    /// among those.
     pub(crate) fn marked(&self, rank: Rank) -> Option<(usize, &Member)> {
         let place = self.members.binary_search_by_key(&rank, |member| member.rank).ok()?;
         let has_bits = place.max(self.own) < Marks::PLACES;
@@ -377,8 +378,8 @@ impl Shared {
         true
     }
 
-    /// Unlocks a mapped rank that nobody else holds or waits for, without the engine's lock; `false`, and nothing done, when the
-    /// call has to take another way.
+    /// Unlocks a mapped rank that no other process holds or waits for, without the engine's lock; `false`,
+    /// and nothing done, when the call has to take the slow path.
     #[inline]
     pub(crate) fn try_unlock_alone(&self, member: &Member) -> bool {
         if self.access.is_owned() {
@@ -395,21 +396,23 @@ impl Shared {
         true
     }
 
-    /// Unlocks a mapped rank without the engine's lock and answers whom to ring; `None` when the call has to take the long
-    /// way.
+    /// Unlocks a mapped rank without the engine's lock and answers which processes to ring; `None` when the
+    /// call has to take the slow path.
     #[inline]
     pub(crate) fn try_unlock(&self, member: &Member) -> Option<Option<Wake>> {
         if self.access.is_owned() { None } else { self.unlock(member) }
     }
 
-    /// Releases the single lock of a rank of the node and answers whom to ring; `None` when it is not locked.
+    /// Releases the single lock of a rank of the node and answers which processes to ring; `None` when it is
+    /// not locked.
     #[inline]
     pub(crate) fn unlock(&self, near: &Near) -> Option<Option<Wake>> {
         let held = self.access.begin_release(&near.gate)?;
         Some(self.end_release(near, held))
     }
 
-    /// Gives back what [`AccessState::begin_release`] has answered for a rank of the node, and answers whom to ring.
+    /// Gives back what [`AccessState::begin_release`] has answered for a rank of the node, and answers which
+    /// processes to ring.
     #[inline]
     pub(crate) fn end_release(&self, near: &Near, held: Option<LockKind>) -> Option<Wake> {
         // SYNC POINT L1
@@ -442,7 +445,8 @@ impl Shared {
         neighbor.control.published().map(|published| (published.data_len, published.disp_unit))
     }
 
-    /// The first byte of `len` bytes at a rank's displacement, if this process can tell; `None` when they are outside the window.
+    /// The first byte of `len` bytes at a rank's displacement, if this process knows it; `None` when they are
+    /// outside the window.
     #[inline]
     pub(crate) fn start_of(&self, rank: Rank, disp: Disp, len: usize) -> Option<Option<u64>> {
         let Some((size, unit)) = self.memory_of(rank) else { return Some(None) };

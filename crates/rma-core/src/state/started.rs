@@ -29,12 +29,12 @@ impl Access {
         self.targets.open(group, |rank| are_awaited && (early.is_empty() || !early.remove(&rank)));
     }
 
-    /// Notes whether the open epoch reaches neighbors, and nobody else.
+    /// Notes whether the open epoch reaches neighbors, and no other rank.
     pub(crate) fn set_of_neighbors(&mut self, is_of_neighbors: bool) {
         self.is_of_neighbors = is_of_neighbors;
     }
 
-    /// Whether the open epoch reaches neighbors, and nobody else.
+    /// Whether the open epoch reaches neighbors, and no other rank.
     pub(crate) fn is_of_neighbors(&self) -> bool {
         self.is_of_neighbors
     }
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(access.missing().collect::<Vec<_>>(), [Rank(1)]);
         access.on_post(Rank(1)).unwrap();
         access.close();
-        // Without checks nobody posts, and early posts of others stay.
+        // Without checks no rank posts, and early posts of others stay.
         access.on_post(Rank(3)).unwrap();
         access.open(&ranks(&[1]), true);
         assert!(access.contains(Rank(1)) && !access.contains(Rank(3)) && access.has_posted(Rank(1)));

@@ -1,4 +1,5 @@
-//! What a window knows as a target: who holds its lock by packets, who stands in line, what is being received.
+//! What a window knows as a target: its lock's holders by packets, the waiting line, and bodies being
+//! received.
 
 use super::{Arrivals, Awaited, Line, Pieces, Shared};
 use crate::control::{Holder, LockKind, OfEngine};
@@ -16,7 +17,8 @@ pub(crate) struct TargetRole {
     pub(crate) line: Line,
     /// How many sharers the lock word counts in the name of packet origins.
     pub(crate) sharers: u32,
-    /// A process of the node has died, and who holds the lock has yet to be counted anew (`target/recovery.rs`).
+    /// A process of the node has died, and the holders of the lock have yet to be recounted
+    /// (`target/recovery.rs`).
     pub(crate) is_recounting: bool,
     /// Packet origins that hold a shared lock; the exclusive holder stands in the lock word.
     pub(crate) shared_holders: HashMap<Peer, u32>,
@@ -24,7 +26,7 @@ pub(crate) struct TargetRole {
     pub(crate) releasing: Option<Peer>,
     /// Origins of the exposure epoch of post/wait that are not done.
     pub(crate) undone: Awaited,
-    /// Who has come to fences, where ranks tell each other by packets.
+    /// Which ranks have come to fences, where ranks notify each other by packets.
     pub(crate) arrivals: Option<Arrivals>,
     /// Bodies being received into the window.
     pub(crate) receiving: u32,
@@ -33,12 +35,12 @@ pub(crate) struct TargetRole {
 }
 
 impl TargetRole {
-    /// Of a window that nobody has used; with counts of fences where ranks tell each other by packets.
+    /// Of a window that has not been used; with counts of fences where ranks notify each other by packets.
     pub(crate) fn new(arrivals: Option<Arrivals>) -> Self {
         Self { arrivals, ..Self::default() }
     }
 
-    /// Whether somebody holds the lock, or the release has yet to be carried out.
+    /// Whether the lock is held, or the release has yet to be carried out.
     pub(crate) fn is_locked(&self, shared: &Shared) -> bool {
         !self.shared_holders.is_empty()
             || self.releasing.is_some()
@@ -50,7 +52,7 @@ impl TargetRole {
         self.shared_holders.keys().copied()
     }
 
-    /// Whether the engine waits for the lock in the name of others, or counts anew who holds it.
+    /// Whether the engine waits for the lock on behalf of others, or recounts its holders.
     pub(crate) fn has_waiters(&self) -> bool {
         !self.line.is_empty() || self.is_recounting
     }
@@ -107,8 +109,9 @@ impl TargetRole {
         Err("unlock by a process that holds no lock")
     }
 
-    /// [`Bug::UncheckedForgotten`](crate::bugs::Bug::UncheckedForgotten): releases the lock without asking who holds it.
-    pub(crate) fn release_anybody(&mut self, shared: &Shared) {
+    /// [`Bug::UncheckedForgotten`](crate::bugs::Bug::UncheckedForgotten): releases the lock without asking
+    /// for its holder.
+    pub(crate) fn release_any(&mut self, shared: &Shared) {
         let control = &shared.own().control;
         let (holder, kind) = match control.lock_state().owner() {
             Some(owner) => (Some(owner), LockKind::Exclusive),

@@ -12,9 +12,10 @@
 //!   flush                                              orders if it is set, and clears it
 //! ```
 //!
-//! The ordering is that of the thread that flushes. Where one thread at a time calls, what the threads before it have stored was
-//! visible to all before it was told that it is its turn, so their stores are in order already, and the note may be theirs. Where
-//! any number of threads call, a note that one clears could be another's, so it is never cleared.
+//! The ordering is that of the thread that flushes. Where one thread at a time calls, the stores of earlier
+//! threads were visible to all before this thread got its turn, so they are in order already, and the note
+//! may be theirs. Where any number of threads call, a note that one clears could be another's, so it is never
+//! cleared.
 //!
 //! Stores of the program itself are not noted, nor those that a get or a fetch makes in its result, which may lie in window memory too:
 //! a flush says nothing of either (§11.7 names the calls that do, `MPI_Win_sync` and unlock among them, which order in any case).

@@ -66,7 +66,8 @@ pub(crate) struct WindowState {
     pub(crate) in_line: u32,
     /// What is left of calls that were given up.
     pub(crate) dropped: Dropped,
-    /// Ranks whose locks a process had died with when this one got them by packets, and nobody has asked yet.
+    /// Ranks whose locks this one got by packets after a process died with them, for which the program has
+    /// not asked yet.
     pub(crate) bequests: BTreeSet<Rank>,
     /// Something may be issued: look at the table.
     pub(crate) dirty: bool,

@@ -1,8 +1,9 @@
 //! The process's windows by id, and the lists of those that need something.
 //!
-//! Whoever changes a window borrows it together with the rest of the engine's state ([`Windows::borrow`]). When the borrow ends, what
-//! others have been told of the window (which lists it stands in, which calls may go past the engine) is compared with what it is now.
-//! Where a protocol changes nothing but operations, it has the window alone ([`Windows::get_mut`]).
+//! A change of a window borrows it together with the rest of the engine's state ([`Windows::borrow`]). When
+//! the borrow ends, what others know of the window (which lists it stands in, which calls may bypass the
+//! engine) is compared with what it is now. Where a protocol changes nothing but operations, it has the
+//! window alone ([`Windows::get_mut`]).
 
 use super::indices::Indices;
 use super::{Shared, State, WindowState};

@@ -12,11 +12,12 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
-/// Opens an exposure epoch to `group`, whose legality has been checked. The posts leave with the next steps of the engine;
-/// with no-check nobody waits for them, so there are none.
+/// Opens an exposure epoch to `group`, whose legality has been checked. The posts leave with the next steps
+/// of the engine; with no-check there are none, since no origin waits for them.
 ///
 /// # Errors
-/// `MPI_ERR_RMA_SYNC` when another thread has called post; `MPI_ERR_INTERN` when the own rank is told twice, which the table of legal calls rules out.
+/// `MPI_ERR_RMA_SYNC` when another thread has called post; `MPI_ERR_INTERN` when the own rank would be noted
+/// twice, which the table of legal calls rules out.
 pub(crate) fn expose(
     state: &mut State,
     window: &mut WindowState,
@@ -49,7 +50,7 @@ pub(crate) fn expose(
     Ok(())
 }
 
-/// Makes a rank look again, if it sleeps in a call that waits for what has just been told.
+/// Makes a rank look again, if it sleeps in a call that waits for the word just written.
 pub(super) fn ring(state: &mut State, shared: &Shared, member: &Member, call: Sleep) {
     if member.control.is_asleep(call) {
         locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(member.rank));
@@ -64,7 +65,6 @@ pub(super) fn watch(state: &mut State, window: &mut WindowState, ranks: impl Ite
     (window.dirty, state.begun) = (true, true);
 }
 
-/// A wait call under way.
 #[derive(Debug)]
 pub(crate) struct WaitSync {
     /// Contact with the origins has been made, so that their death is noticed.

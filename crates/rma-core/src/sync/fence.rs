@@ -1,4 +1,4 @@
-//! Fence: complete what this rank issued, then meet everybody (design note, "Algorithm for FENCE").
+//! Fence: complete what this rank issued, then meet all ranks (design note, "Algorithm for FENCE").
 //!
 //! Order between the two kinds of memory access, by position in the call (design note, "RMA + shared memory"):
 //!
@@ -15,12 +15,13 @@
 //! A load after F2 on one rank sees every store before F1 on the other, because the barrier orders F1 before F2. Replies
 //! that this rank owes need no wait of their own: their origins enter the barrier only with the data in hand.
 //!
-//! How the ranks meet is chosen when the window is made ([`FenceProtocol`]): all of them know alike who maps whom, how many they are, and
-//! `RMA_FENCE_PACKETS`.
+//! How the ranks meet is chosen when the window is made ([`FenceProtocol`]), by facts that all know alike:
+//! which ranks map which, their number, and `RMA_FENCE_PACKETS`.
 //!
 //! * *Memory*: a count in shared memory (`control/meeting.rs`), where all ranks map each other.
-//! * *Words*: each rank tells each other one by a packet that it has come, and goes on when all have told it so (`state/arrivals.rs`). Of
-//!   two ranks nobody waits for acknowledgements before: the word is on the last packet of the epoch or on one of its own.
+//! * *Words*: each rank sends each other one a packet, its word that it has come, and goes on when all words
+//!   have come (`state/arrivals.rs`). Of two ranks neither waits for acknowledgements before: the word is on
+//!   the last packet of the epoch or on one of its own.
 //! * *Barrier*: the host's, behind the acknowledgements.
 //!
 //! A fence that nothing precedes waits for the ranks that are mapped, in shared memory, and lets the words or the host's barrier go on
@@ -30,14 +31,15 @@
 //!    rank 0                                    rank 1
 //!    put, put and fence ──────────╲   ╱─────── fence
 //!                                  ╲ ╱
-//!    everybody has come ◀───────────╳────────▶ carried out in order: everybody has come
+//!    all have come ◀────────────────╳────────▶ carried out in order: all have come
 //! ```
 //!
-//! Rank 0 may be out of its fence when its puts are not carried out yet. Nobody can tell: rank 1 is in its own fence until they
-//! are, and only the end of that one promises them at the target (MPI 3.1 §11.5.1). A third rank could tell: told by both, it might
-//! look at rank 1 before the put is there. So of more than two each waits for its acknowledgements before it tells. Where a put may be outside the window, which
-//! the origin does not know unless all ranks have equal windows, it asks for the acknowledgement besides, and waits for it, so
-//! that this fence raises the error.
+//! Rank 0 may be out of its fence when its puts are not carried out yet. Of two ranks that cannot be seen:
+//! rank 1 is in its own fence until they are, and only the end of that one promises them at the target (MPI
+//! 3.1 §11.5.1). A third rank could see it: with both words it might look at rank 1 before the put is there.
+//! So of more than two each waits for its acknowledgements before it sends its word. Where a put may be
+//! outside the window, which the origin does not know unless all ranks have equal windows, it asks for the
+//! acknowledgement besides, and waits for it, so that this fence raises the error.
 
 use super::fence_memory::{attends, ring_sleepers};
 use super::fence_words::{has_told, have_arrived, lost_rank, tell, tell_at_once};
@@ -50,7 +52,6 @@ use crate::origin::post::free_idle_far_targets;
 use crate::state::{FenceProtocol, Opening, State, WindowState};
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
-/// A fence under way.
 #[derive(Debug)]
 pub(crate) struct FenceSync {
     assert: Assert,
@@ -65,19 +66,18 @@ enum Phase {
     Completing,
     /// Waiting for the others, by the host's barrier.
     Meeting(HostRequest),
-    /// Waiting for this rank's operations, and for the packets that tell the others of fence `number`.
+    /// Waiting for this rank's operations, and for its words of fence `number` to leave.
     Telling(u64),
     /// Waiting for the packets of the others.
     MeetingByPackets(u64),
-    /// Waiting for the others in shared memory, for meeting `number`: all ranks of the window, or those that are mapped, when the rest may
-    /// come later.
+    /// Waiting in shared memory for meeting `number`: of all ranks, or of those that are mapped.
     MeetingInMemory { number: u64, is_watching: bool, later: Option<Opening> },
-    /// All of them are there; those who sleep are being rung.
+    /// All of them are there; the sleeping ones are being rung.
     Met { later: Option<Opening> },
 }
 
 impl FenceSync {
-    /// Begins: where ranks tell each other by packets, and nothing is before that, the packets leave now or with the next step.
+    /// Begins: where ranks meet by words, and nothing is before, the words leave now or with the next step.
     pub(crate) fn begin(
         assert: Assert,
         channel: &mut dyn Channel,
@@ -86,7 +86,7 @@ impl FenceSync {
     ) -> Self {
         // SYNC POINT F1
         fence(SeqCst);
-        // Of more ranks each has to be acknowledged before it tells.
+        // Of more than two ranks each needs its acknowledgements before it sends its word.
         let is_first = window.tells_one() && window.opening.is_none() && !window.has_lost;
         let phase = match is_first {
             true => match tell_at_once(assert, channel, state, window) {
@@ -131,7 +131,7 @@ impl FenceSync {
         }
     }
 
-    /// Whether the others are told by packets, and tell so themselves.
+    /// Whether the ranks meet by words.
     pub(crate) fn is_by_packets(&self) -> bool {
         matches!(self.phase, Phase::Telling(_) | Phase::MeetingByPackets(_))
     }
@@ -139,8 +139,8 @@ impl FenceSync {
     /// Advances; answers whether the fence is over.
     ///
     /// # Errors
-    /// When not everybody comes. What this rank has begun is complete then wherever a rank lives, so the epoch may be replaced like one that
-    /// nothing was done in.
+    /// When a rank cannot come. What this rank has begun is complete then wherever a rank lives, so the epoch
+    /// may be replaced like one that nothing was done in.
     pub(crate) fn poll(
         &mut self,
         state: &mut State,
@@ -160,7 +160,7 @@ impl FenceSync {
         }
         match &mut self.phase {
             Phase::Opening | Phase::Completing | Phase::Telling(_) => return Ok(false),
-            // Who sleeps must be rung before this rank goes on: it may compute for long.
+            // Sleeping ranks must be rung before this one goes on: it may compute for long.
             Phase::Met { .. } if !state.wake_ups.is_empty() => return Ok(false),
             Phase::Met { later } => {
                 let later = *later;
@@ -174,7 +174,7 @@ impl FenceSync {
             }
             Phase::MeetingByPackets(number) => {
                 let have_arrived = have_arrived(state, window, *number);
-                // What a step has noted of the same loss is told with it.
+                // The error that a step has noted of the same loss comes first.
                 if !have_arrived.map_err(|error| window.error.take().unwrap_or(error))? {
                     return Ok(false);
                 }
@@ -201,7 +201,7 @@ impl FenceSync {
     fn come(&mut self, state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<Option<bool>> {
         if matches!(self.phase, Phase::Opening) {
             let is_open = is_open(state, window, host);
-            // Elements of an epoch that never opened are free again, and no step tells it.
+            // Elements of an epoch that never opened are free again, and no step says so.
             state.told |= is_open.is_err();
             if !is_open? {
                 return Ok(Some(false));
@@ -228,7 +228,7 @@ impl FenceSync {
                     return self.arrive(state, window, None).map(Some);
                 }
                 FenceProtocol::Words => {
-                    // The operations on those who live are complete, so another epoch may follow.
+                    // The operations on live ranks are complete, so another epoch may follow.
                     if let Some(error) = lost_rank(state, window) {
                         return Err(window.error.take().unwrap_or(error));
                     }
@@ -249,7 +249,8 @@ impl FenceSync {
         Ok(None)
     }
 
-    /// Meets the others, who are told of this rank, in the way that `opening` says. Answers as [`FenceSync::come`].
+    /// Meets the others, which know of this rank, in the way that `opening` says. Answers as
+    /// [`FenceSync::come`].
     fn meet(
         &mut self,
         state: &mut State,
@@ -278,7 +279,7 @@ impl FenceSync {
     /// (MPI 3.1 §11.5.1).
     fn go_ahead(&self, window: &mut WindowState, opening: Opening) {
         window.opening = Some(opening);
-        // A fence that no epoch follows is waited for by the next one, or by nobody.
+        // A fence that no epoch follows is waited for by the next one, if there is one.
         window.on(if self.opens() { Event::FenceAhead } else { Event::FenceLast });
         self.open_direct(window);
     }
@@ -322,7 +323,7 @@ impl FenceSync {
         }
     }
 
-    /// Everybody is in the fence.
+    /// All ranks are in the fence.
     fn end(&self, window: &mut WindowState) {
         window.on(if self.opens() { Event::FenceMet } else { Event::FenceLast });
         self.open_direct(window);
@@ -340,8 +341,8 @@ impl FenceSync {
     }
 }
 
-/// Whether the barrier of an earlier fence is over; moves the window from issued to granted when it is. When it fails, not
-/// everybody has opened the epoch or ever will: it ends, with the operations that waited for it.
+/// Whether the barrier of an earlier fence is over; moves the window from issued to granted when it is. When
+/// it fails, some rank never opens the epoch: it ends, with the operations that waited for it.
 pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<bool> {
     let outcome = match window.opening {
         None => return Ok(true),

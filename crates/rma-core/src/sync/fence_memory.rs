@@ -7,8 +7,8 @@ use crate::state::{State, WindowState};
 use crate::target::locks;
 use std::sync::Arc;
 
-/// Whether everybody has come to a meeting in shared memory. While some have not, and this process may sleep, it says so, and
-/// watches the rank behind it: every rank is watched by another one, and whoever sees one die tells all.
+/// Whether all ranks have come to a meeting in shared memory. While some have not, and this process may
+/// sleep, it says so, and watches the rank behind it: each is watched by one, which reports its death.
 pub(super) fn attends(
     state: &mut State,
     window: &mut WindowState,
@@ -46,7 +46,7 @@ pub(super) fn attends(
     }
 }
 
-/// Makes those who sleep look again; answers whether there are any.
+/// Makes sleeping ranks look again; answers whether there are any.
 pub(super) fn ring_sleepers(state: &mut State, window: &WindowState) -> bool {
     let shared = &window.shared;
     for member in shared.members.iter().filter(|member| member.control.is_asleep(Sleep::Fence)) {

@@ -1,4 +1,4 @@
-//! Fences by words: each rank tells each other one by a packet that it has come ([`super::fence`] says when and why).
+//! Fences by words: each rank sends each other one a packet that it has come ([`super::fence`]).
 
 use crate::channel::Channel;
 use crate::epoch::{Assert, Epoch};
@@ -9,8 +9,8 @@ use crate::origin::lost::error_of;
 use crate::state::{AccessRound, Permission, State, WindowState};
 use crate::table::{Closing, Target};
 
-/// Tells the only other rank, of the same node, that this one has come, if nothing is under way to it but what is held back: that takes
-/// the word along. Gives the number of the fence, and whether the word has left.
+/// Sends this rank's word to the only other one, of the same node, if only held-back operations are under way
+/// to it: they take the word along. Gives the number of the fence, and whether the word has left.
 pub(super) fn tell_at_once(
     assert: Assert,
     channel: &mut dyn Channel,
@@ -35,8 +35,8 @@ pub(super) fn tell_at_once(
     Some((number, false))
 }
 
-/// Has every other rank told that this one has come, behind the last operation to it; gives the number of the fence. `None` when
-/// the ranks of the window meet otherwise.
+/// Has this rank's word sent to every other rank, behind the last operation to it; gives the number of the
+/// fence. `None` when the ranks of the window meet otherwise.
 pub(super) fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
     let number = window.target.arrivals.as_mut()?.enter();
     // Where nothing can be out of bounds unnoticed the fences of the others say all that an acknowledgement would. Of more than two
@@ -60,7 +60,7 @@ pub(super) fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
     Some(number)
 }
 
-/// Whether everybody has been told, and this rank's operations need nothing any more.
+/// Whether all words have left, and this rank's operations need nothing any more.
 pub(super) fn has_told(state: &State, window: &WindowState) -> bool {
     let is_over = |target: &Target| {
         target.is_locally_complete(&state.pools.ops, target.push_to)
@@ -73,8 +73,8 @@ pub(super) fn has_told(state: &State, window: &WindowState) -> bool {
     are_told && keys.into_iter().all(|key| is_over(&state.pools.targets[key]))
 }
 
-/// Whether every rank's word of fence `number` has come. While one has not, nobody may be lost: who is lost may have told this
-/// rank and not others, and those who know of it tell nobody any more.
+/// Whether every rank's word of fence `number` has come. While one has not, no rank may be lost: a lost rank
+/// may have sent its word to this one and not to others, and ranks that know of the loss send theirs no more.
 pub(super) fn have_arrived(state: &State, window: &WindowState, number: u64) -> Result<bool> {
     let Some(arrivals) = &window.target.arrivals else { return Ok(true) };
     if arrivals.are_complete(number) {

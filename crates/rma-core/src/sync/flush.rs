@@ -27,8 +27,8 @@ impl FlushSync {
     /// Begins; what there is leaves at once where nothing is due before it: where calls towards the rank are permitted
     /// ([`WindowState::permits_calls`]).
     ///
-    /// Direct operations are complete when they return; what is left for them is the order towards whoever this process
-    /// talks to next (design note, WIN_FLUSH's memory synchronization).
+    /// Direct operations are complete when they return; what is left for them is the order towards the next
+    /// rank that this process communicates with (design note, WIN_FLUSH's memory synchronization).
     pub(crate) fn begin(
         channel: &mut dyn Channel,
         state: &mut State,

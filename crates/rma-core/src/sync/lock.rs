@@ -5,14 +5,15 @@
 //! request. Here only when the fast path of `state/access` was not open. For any other target the call only makes a promise: the
 //! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
 //!
-//! **The order of locks.** A program that locks several targets in one global order never deadlocks, although locks are taken late: a
-//! caller's locks are *asked for* in the order of its calls, each when all that it called for earlier are held or given back. So
-//! whoever waits for a lock holds only such as it called for before, and along a chain of those who wait for one another the
-//! order ascends. What is in the way is asked for when a request is due that has to wait for it, without an operation and
-//! without an element if need be. So k locks, an operation each, and k unlocks in the order of the locks cost what k epochs
-//! one after the other do, and no call waits for a lock that it does not need. Between callers nothing is in order, and between
-//! windows the order is the lock call's to see to: locks that its caller has been promised on another window are held before it
-//! returns. Those of a node's ranks are taken in the call, so all promised ones come before them.
+//! **The order of locks.** A program that locks several targets in one global order never deadlocks, although
+//! locks are taken late: a caller's locks are *asked for* in the order of its calls, each when all earlier
+//! ones are held or given back. So a caller that waits for a lock holds only locks that it called for before,
+//! and along a chain of waiting callers the order ascends. What is in the way is asked for when a request is
+//! due that has to wait for it, without an operation or element if need be. So k locks, an operation each,
+//! and k unlocks in the same order cost what k epochs in a row do, and no call waits for a lock that it does
+//! not need. Between callers there is no order. Between windows the lock call sees to it: locks that its
+//! caller has been promised on another window are held before it returns. Those of a node's ranks are taken
+//! in the call, so all promised ones come before them.
 //!
 //! Requests of origins that hold nothing on the window are served first come, first served. A shared request whose origin
 //! holds another lock of the window passes the line when it has stood beside it for a time (lessons, decision 2): two readers
@@ -47,7 +48,6 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 /// Looks of the first in line: fewer than a change of process takes.
 const TURN_LOOKS: Counted = Counted::new(0, 60, 0);
 
-/// A lock call under way.
 #[derive(Debug)]
 pub(crate) struct LockSync {
     rank: Rank,
@@ -71,7 +71,6 @@ enum Phase {
     Held,
 }
 
-/// An unlock call under way.
 #[derive(Debug)]
 pub(crate) struct UnlockSync {
     rank: Rank,
@@ -128,7 +127,7 @@ impl LockSync {
         }
     }
 
-    /// Who waits for locks that were called for earlier.
+    /// The caller, if it waits for locks that it called for earlier.
     pub(super) fn waits_for_earlier(&self) -> Option<Caller> {
         (matches!(self.phase, Phase::Earlier) && !self.no_check).then_some(self.caller)
     }
@@ -221,8 +220,8 @@ impl LockSync {
     }
 }
 
-/// Tries a ticket. Where ranks outnumber cores the first in line looks on for a moment: it is who runs on another core that has the
-/// lock, for less time than it takes to give this core away and get it back.
+/// Tries a ticket. Where ranks outnumber cores the first in line polls for a moment: a thread that runs on
+/// another core has the lock, for less time than it takes to give this core away and get it back.
 fn look_for_turn(near: &Near, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
     if ticket.is_beside() {
         return near.try_pass(ticket, state.host.now());
@@ -244,7 +243,7 @@ fn look_for_turn(near: &Near, ticket: Ticket, state: &State) -> Result<Grant, Ti
     }
 }
 
-/// The error of a call that asks for the lock of a rank of the node that is dead: nobody has it or gives it back any more.
+/// The error of a call for the lock of a dead rank of the node: it is never granted or given back any more.
 pub(super) fn lost_near(state: &State, window: &WindowState, rank: Rank) -> Option<Error> {
     if state.lost.is_empty() || window.shared.near(rank).is_none() {
         return None;
@@ -253,8 +252,7 @@ pub(super) fn lost_near(state: &State, window: &WindowState, rank: Rank) -> Opti
     Some(error_of(rank, "lock", failure))
 }
 
-/// Asks for the locks that a caller has called for and does not hold, on other windows than the one that it locks now; answers whether
-/// all are held.
+/// Asks for the promised locks of a caller on other windows than `here`; answers whether all are held.
 pub(super) fn ask_elsewhere(
     windows: &mut Windows,
     state: &mut State,

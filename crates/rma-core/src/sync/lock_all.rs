@@ -6,10 +6,11 @@
 //!
 //! * **Per target** (`LockAllCalled`): the lock of a target is asked for with the first operation on it. Each such lock is a
 //!   fact of the epoch and has a target element, which is kept.
-//! * **Window** (`LockAllIssued`, then `LockAllGranted`): begins when an operation needs a target element and none is to be
-//!   had. Every packet target that has not been asked is asked for its lock, a bounded number at a time, without elements;
-//!   who has not answered is kept by rank (lessons, still there 7). Operations on targets without an element wait until all
-//!   locks are held. Then the facts are one word, and elements that owe nothing can be reclaimed.
+//! * **Window** (`LockAllIssued`, then `LockAllGranted`): begins when an operation needs a target element and
+//!   none is to be had. Every packet target that has not been asked is asked for its lock, a bounded number
+//!   at a time, without elements; those that have not answered are kept by rank (lessons, still there 7).
+//!   Operations on targets without an element wait until all locks are held. Then the facts are one word, and
+//!   elements that owe nothing can be reclaimed.
 //!
 //! The locks of packet targets have no order among themselves, nor beside the locks of other windows: a lock call sees to the
 //! single locks that its caller called for earlier, and so does lock_all, but nothing asks for all locks of a lock_all epoch
@@ -36,7 +37,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
-/// A lock_all call under way.
 #[derive(Debug)]
 pub(crate) struct LockAllSync {
     caller: Caller,
@@ -80,7 +80,7 @@ impl LockAllSync {
         Self { caller, are_others_held: false, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
     }
 
-    /// Who waits for locks that were called for earlier.
+    /// The caller, if it waits for locks that it called for earlier.
     pub(super) fn waits_for_earlier(&self) -> Option<Caller> {
         matches!(self.phase, Phase::Earlier).then_some(self.caller)
     }
@@ -194,7 +194,7 @@ pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) ->
     {
         return false;
     }
-    // Nobody will ever answer for a lost rank; operations on it say so.
+    // A lost rank never answers; operations on it say so.
     let is_missing = |rank: Rank| !lost.contains_key(&window.shared.group.peer(rank));
     if window.epoch.ungranted().any(is_missing) && !has(Bug::LateGrants) {
         return false;
@@ -204,7 +204,6 @@ pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) ->
     true
 }
 
-/// An unlock_all call under way.
 #[derive(Debug)]
 pub(crate) struct UnlockAllSync {
     is_closing: bool,

@@ -1,7 +1,7 @@
-//! What a synchronization call needs of whom, and which locks this process holds, as facts ([`crate::host::Need`]).
+//! The needs of synchronization calls, and the locks that this process holds ([`crate::host::Need`]).
 //!
-//! The twin of `window/waits.rs`, which says the same to people. Read off the window's state when somebody asks; nothing here is
-//! kept, and nothing decides by it. What cannot be told is left out, never guessed.
+//! The twin of `window/waits.rs`, which says the same to users. Read off the window's state on demand;
+//! nothing here is kept, and nothing decides by it. What is not known is left out, never guessed.
 
 use crate::control::{ControlBlock, LockKind};
 use crate::epoch::{Call, Caller, Epoch, LockState, Stage};
@@ -71,7 +71,7 @@ pub(crate) fn needs(
     (needs, holds)
 }
 
-/// What somebody awaits, with what its operations need.
+/// What a call awaits, with what its operations need.
 pub(crate) fn with_operations(windows: &Windows, observation: &Observation, mut awaited: Awaited) -> Awaited {
     let resolved = awaited.needs.into_iter().filter_map(|need| {
         let Need::Operation(window, rank) = need else { return Some(need) };
@@ -85,7 +85,7 @@ pub(crate) fn with_operations(windows: &Windows, observation: &Observation, mut 
     awaited
 }
 
-/// Which fence this rank is in, where that can be told to others: the number is counted alike by all that meet this way.
+/// Which fence this rank is in, where its number means the same to all that meet this way.
 fn fence_of(window: &WindowState) -> Option<Instance> {
     let shared = &window.shared;
     match &window.target.arrivals {
@@ -216,7 +216,7 @@ pub(crate) fn unfinished(state: &State, window: &WindowState) -> Vec<Rank> {
     ranks
 }
 
-/// Who is not in the fence that this rank is in, where that can be told.
+/// The ranks that are not in the fence that this rank is in, where that is known.
 pub(crate) fn absent(window: &WindowState) -> Option<Vec<Rank>> {
     let shared = &window.shared;
     match &window.target.arrivals {

@@ -1,8 +1,9 @@
 //! Windows that their ranks do not leave together: those whose release has failed because a rank is dead, and revoked ones.
 //!
-//! A rank that has left such a window keeps a *ghost* of it in the table: the window without the program. It goes on as a target,
-//! since ranks that have not left may still send to it: locks are granted and passed on, memory of the library is read and written,
-//! everything is answered. Memory of the program may be gone; who accesses it is told so. Calls of the program find no window.
+//! A rank that has left such a window keeps a *ghost* of it in the table: the window without the program. It
+//! goes on as a target, since ranks that have not left may still send to it: locks are granted and passed on,
+//! memory of the library is read and written, everything is answered. Memory of the program may be gone, and
+//! an access to it gets an error. Calls of the program find no window.
 //!
 //! A ghost ends when no rank that lives can use the window any more. The lowest rank that lives gathers that:
 //!
@@ -10,25 +11,27 @@
 //!   rank 0: has left                  rank 1: has left          rank 2: is in the window     rank 3: is dead
 //!            ◀──────────────── left ──
 //!            ── left ───────────────▶
-//!            ── left ─────────────────────────────────────────▶ notes who has told it
+//!            ── left ─────────────────────────────────────────▶ notes that rank 0 has left
 //!            ◀────────────────────────────────────────── left ── leaves the window
-//!   all who live have left: the ghost ends
+//!   all that live have left: the ghost ends
 //!            ── over ───────────────▶ ends
 //!            ── over ─────────────────────────────────────────▶ ends
 //! ```
 //!
-//! A rank that has no such window any more says "over" to whoever tells it: either all ranks came to the meeting in which it has freed
-//! the window, or all who live had left before, or it could not make its part, and nobody has got the window. One that dies is not
-//! waited for, and the next rank gathers in its place. So nothing is kept but who has told this rank, until it is over: two packets to
-//! each rank. An index is not free for other windows before its ghost has ended.
+//! A rank that has no such window any more answers "left" with "over": either all ranks came to the meeting
+//! in which it has freed the window, or all that live had left before, or it could not make its part, and no
+//! rank has got the window. One that dies is not waited for, and the next rank gathers in its place. So until
+//! it is over nothing is kept but the ranks that have said "left": two packets to each rank. An index is not
+//! free for other windows before its ghost has ended.
 //!
-//! Answers, and what asks for none, may come to a rank where the window is over: they went another way than "over", and are of no
-//! use to anybody ([`Windows::has_been`](crate::state::Windows::has_been)).
+//! Answers, and requests without an answer, may come to a rank where the window is over: they went another
+//! way than "over", and nothing waits for them ([`Windows::has_been`](crate::state::Windows::has_been)).
 //!
-//! **Revoked**: whoever hears of it tells all others first, then ends its operations, but for those whose buffers a channel has in hand.
-//! All calls fail from then on; locks that are held stay so until the window is freed, which is local: they go back, behind the
-//! word of the revocation, and so do those that are granted later. A call without the engine's lock that is under way when the word
-//! comes may open its epoch still; the call that ends that epoch fails.
+//! **Revoked**: a rank that learns of it notifies all others first, then ends its operations, but for those
+//! whose buffers a channel has in hand. All calls fail from then on; locks that are held stay so until the
+//! window is freed, which is local: they go back, behind the word of the revocation, and so do those that are
+//! granted later. A call without the engine's lock that is under way when the word comes may open its epoch
+//! still; the call that ends that epoch fails.
 
 use super::{StartSync, SyncStep};
 use crate::channel::{Channel, Failure, Lane, Source};
@@ -55,16 +58,16 @@ const MOST_EARLY: usize = 1 << 16;
 pub(crate) struct Came {
     /// Packets have left.
     pub(crate) moved: bool,
-    /// Nobody uses the window any more.
+    /// No rank uses the window any more.
     pub(crate) is_over: bool,
 }
 
 impl State {
-    /// The program has freed the window, and not together with all ranks: it becomes a ghost. Gives the error that nobody has raised.
+    /// The program has freed the window, but not together with all ranks. Gives the error not yet raised.
     pub(crate) fn leave_window(&mut self, windows: &mut Windows, id: WindowId) -> Option<Error> {
         let mut context = windows.borrow(self, id)?;
         let (state, window) = context.split();
-        // What there is of a revocation is no news to whoever frees the window.
+        // Revocation is no error to the call that frees the window.
         let late = window.error.take().filter(|_| !window.is_revoked());
         window.close(gone("window"));
         window.parting.get_or_insert_default().has_left = true;
@@ -75,13 +78,13 @@ impl State {
         late
     }
 
-    /// A ghost ends: those who have told this rank that they have left hear that it is over, but for the one that has told so.
+    /// A ghost ends: the ranks that have said "left" get "over", but for the one that has sent it.
     pub(crate) fn end_ghost(&mut self, windows: &mut Windows, id: WindowId, by: Option<Peer>) {
         self.tell_over(windows, id, by);
         let _ = self.remove_window(windows, id);
     }
 
-    /// Tells those who have left a window that is over before.
+    /// Sends "over" to the ranks that have said "left".
     pub(crate) fn tell_over(&mut self, windows: &mut Windows, id: WindowId, by: Option<Peer>) {
         let Some(window) = windows.get_mut(id) else { return };
         let Some(parting) = &mut window.parting else { return };
@@ -163,7 +166,7 @@ impl State {
             host.abandon(request);
         }
         window.rounds = Rounds::default();
-        // Whoever waits on the window looks again.
+        // Calls that wait on the window look again.
         (self.told, self.begun) = (true, true);
     }
 
@@ -185,7 +188,7 @@ impl State {
     }
 }
 
-/// Tells a process that all have left a window.
+/// Sends a process the word that all ranks have left a window.
 pub(crate) fn push_over(replies: &mut Replies, to: Peer, window: WindowId) {
     let (flags, kind) = (ResponseFlags::NOTE, ResponseKind::Over);
     let over = Response { window, flags, sequence: Sequence(0), kind };

@@ -1,6 +1,6 @@
 //! Waiting for a lock that a call has only promised: that of a rank elsewhere, which is asked for with the first operation on it.
 //!
-//! Who wants to know something of the lock itself, and not of an operation, asks for it without one.
+//! A call that needs the lock itself, and no operation, asks for it without one.
 
 use super::lock::want;
 use crate::error::Result;

@@ -1,9 +1,10 @@
 //! Start and complete: the origin's side of general active target synchronization (MPI 3.1 §11.5.2).
 //!
-//! Synchronization is as weak as the standard allows where that costs nothing: start returns at once for packet targets,
-//! whose operations leave as each has posted, and waits for the posts of mapped ranks, because direct accesses happen inside
-//! the calls. Complete tells every target once that this origin is done: on its last operation, or in a packet of its own;
-//! it does not wait for the targets to apply stores, which is what their wait calls are for.
+//! Synchronization is as weak as the standard allows where that costs nothing: start returns at once for
+//! packet targets, whose operations leave as each has posted, and waits for the posts of mapped ranks,
+//! because direct accesses happen inside the calls. Complete notifies every target once that this origin is
+//! done: on its last operation, or in a packet of its own; it does not wait for the targets to apply stores,
+//! which is what their wait calls are for.
 //!
 //! ```text
 //!    target                                    origin
@@ -34,7 +35,6 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
-/// A start call under way.
 #[derive(Debug)]
 pub(crate) struct StartSync {
     /// Contact with the targets has been made, so that their death is noticed.
@@ -104,7 +104,6 @@ impl StartSync {
     }
 }
 
-/// A complete call under way.
 #[derive(Debug)]
 pub(crate) struct CompleteSync {
     /// The epoch is closing: nothing waits alone any more.
@@ -199,13 +198,13 @@ impl CompleteSync {
             window.on(Event::Complete);
             return Some(true);
         }
-        // Those that the channel has no room for now are told by the steps to come.
+        // Targets that the channel has no room for now are notified by later steps.
         window.on(Event::Reach(Stage::Closing));
         (window.dirty, *begun, self.is_closing) = (true, true, true);
         Some(false)
     }
 
-    /// Answers whether every target has been told and this origin's buffers are its own again.
+    /// Answers whether every target has been notified and this origin's buffers are its own again.
     ///
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED` when a target is lost; the epoch is over then too.

@@ -12,7 +12,6 @@ use crate::ids::WindowId;
 use crate::state::{GivenUp, State, WindowState, Windows};
 use crate::sync::parting;
 
-/// The protocols.
 #[derive(Debug)]
 pub(crate) enum SyncStep {
     Fence(FenceSync),

@@ -1,9 +1,10 @@
-//! Who waits long for a lock of its node asks whether the processes there live.
+//! A long wait for a lock of the node asks whether the processes there live.
 //!
-//! A death is told by the launcher, or found by a channel that has contact; a lock in shared memory needs neither. So whoever stands in
-//! its line asks the host now and then ([`crate::host::Vitals`]), makes contact with those that have ended, so that its channel finds
-//! out, and rings the lock's owner. An owner that is rung while others hold its lock or wait for it asks too, and takes the lock from
-//! the dead ([`crate::target::recovery`]). So does one whose lock was frozen by a process that took it for dead, while it lives.
+//! A death is reported by the launcher, or found by a channel that has contact; a lock in shared memory needs
+//! neither. So a process in its line asks the host now and then ([`crate::host::Vitals`]), makes contact with
+//! those that have ended, so that its channel finds out, and rings the lock's owner. A rung owner asks too,
+//! while others hold its lock or wait for it, and takes the lock from the dead ([`crate::target::recovery`]).
+//! So does one whose lock was frozen by a process that took it for dead, while it lives.
 
 use crate::host::Vitals;
 use crate::ids::Rank;
@@ -44,7 +45,7 @@ impl Vigil {
 }
 
 impl State {
-    /// Asks after those who share the locks of this process, if it was rung and somebody holds them or waits for them.
+    /// If this process was rung, asks whether the other holders and waiters of its locks live.
     pub(crate) fn ask_if_rung(&mut self, windows: &mut Windows) {
         if !self.suspicion.is_rung {
             return;

@@ -110,7 +110,7 @@ pub(crate) fn answer(
         (Err(OutOfRange { start, len, size }), to) => {
             let mut error = response(ResponseKind::Error { to, start, len, size });
             if to.is_none() && !request.flags.has(RequestFlags::ACK) && !request.flags.locks() {
-                // Nobody waits for an answer; the origin may have ended the epoch when this one comes.
+                // The origin waits for no answer, and may have ended the epoch when this one comes.
                 error.flags = ResponseFlags::NOTE;
             }
             replies.push(from, Reply::Packet(error, ReplyBody::None));
@@ -125,7 +125,7 @@ pub(crate) fn answer(
         match window.target.begin_release(&window.shared, from) {
             Ok(kind) => replies.push(from, Reply::Release(request.window, kind)),
             Err(_) if bugs::has(bugs::Bug::UncheckedForgotten) => {
-                window.target.release_anybody(&window.shared);
+                window.target.release_any(&window.shared);
             }
             // A lock that goes back in any case may have gone back with an unlock that was on its way.
             Err(_) if window.is_revoked() => {}
@@ -184,8 +184,7 @@ pub(crate) fn posted(pools: &Pools, config: &EngineConfig, window: &mut WindowSt
     }
 }
 
-/// Most bytes of a piece of a streamed operation. Units are a setting of the whole job, so a longer piece is not one of
-/// ours.
+/// Most bytes of a piece of a streamed operation; units are a setting of the whole job.
 pub(crate) fn longest_piece(config: &EngineConfig) -> u64 {
     config.unit_bytes.max(config.lock_data_bytes).max(BasicType::MAX_SIZE as u64)
 }
@@ -305,7 +304,7 @@ pub(super) fn touch(
         RequestKind::GetAccumulate { place, kernel, len, .. } => {
             let target = own.locate_place(place, *len)?;
             let mut old = buffers.take(*len as usize);
-            // SAFETY: nobody else has the buffer before the kernel returns.
+            // SAFETY: no other code has the buffer before the kernel returns.
             let results = Scatter::span(unsafe { old.write_span() });
             kernel.fetch_scattered(target, Operands::Bytes(data), results, exclusion);
             Ok(Some(ReplyBody::Buffer(old)))

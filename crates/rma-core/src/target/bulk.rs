@@ -32,8 +32,8 @@ pub(crate) fn begin(
             match locate(window, place, len) {
                 Ok(_) => {
                     let mut buffer = state.replies.buffers.take(len as usize);
-                    // SAFETY: the buffer is kept in `Incoming`, and nobody looks at it, until the channel has reported the
-                    // body as received or the peer as failed (clause C4).
+                    // SAFETY: the buffer is kept in `Incoming`, and not accessed, until the channel has
+                    // reported the body as received or the peer as failed (clause C4).
                     let span = unsafe { buffer.write_span() };
                     (Scatter::span(span), Body::Staged(buffer))
                 }

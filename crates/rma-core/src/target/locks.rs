@@ -131,8 +131,7 @@ pub(crate) fn release(
     }
 }
 
-/// Takes a lost peer out of the line, and releases what it held as a packet origin, or begins to count anew what it held in shared
-/// memory.
+/// Takes a lost peer out of the line, and releases what it held by packets, or begins to recount.
 pub(crate) fn forget_peer(
     wake_ups: &mut Vec<Peer>,
     counters: &mut Counters,
@@ -150,7 +149,7 @@ pub(crate) fn forget_peer(
             }
         }
     }
-    // One of the node takes locks by itself, and who holds them is counted anew. What a hostile one has by packets goes back here.
+    // A process of the node takes locks by itself: it is recounted. Those of hostile packets go back here.
     let is_of_node = recovery::begin(window, peer);
     while !is_of_node || window.target.shared_holders.contains_key(&peer) {
         let Ok(kind) = window.target.begin_release(&window.shared, peer) else { break };

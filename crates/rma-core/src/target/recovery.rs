@@ -44,7 +44,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
     let living = Living { cells: &cells, ranks: shared.cells.len(), owner: shared.holder, is_dead: &is_dead };
     let control = &shared.own().control;
     let Some(voids) = control.recount(&living, &window.target.of_engine()) else {
-        // Perhaps another one has died, and nobody knows yet.
+        // Perhaps another one has died, and this is not known yet.
         state.suspicion.on_rung();
         state.look_again_by(Some(state.host.now() + PAUSE));
         return false;

@@ -1,7 +1,6 @@
 //! The window's calls of general active target synchronization (MPI 3.1 §11.5.2), blocking and as steps.
 //!
-//! Groups are lists of ranks of the window's group, in any order, without repetition; they may be empty and may contain the
-//! caller.
+//! Groups are lists of ranks, in any order, without repetition, also empty or with the caller among them.
 
 use super::Sync;
 use super::begun::Beginning;
@@ -75,8 +74,8 @@ impl Window {
         })
     }
 
-    /// `MPI_Win_complete` (MPI 3.1 §11.5.2): completes the epoch's operations at the origin, tells the targets, and closes the
-    /// epoch. The operations are complete at a target when its wait call has returned.
+    /// `MPI_Win_complete` (MPI 3.1 §11.5.2): completes the epoch's operations at the origin, notifies the
+    /// targets, and ends the epoch. The operations are complete at a target when its wait call returns.
     ///
     /// # Errors
     /// `MPI_ERR_RMA_SYNC` without an epoch of start; errors of operations that are known by then; `MPIX_ERR_PROC_FAILED` when

@@ -17,20 +17,22 @@
 //!                   Not all offered: line up in the same place.
 //! ```
 //!
-//! **Nothing hangs.** A creation in line waits for two things only. The one is a creation with an earlier place. The other is an
-//! offer under way, which all ranks of its group answer at once, with their set or with nothing: it has passed its barrier, so all of
-//! them are at it, and nobody waits before an answer. A creation without a place keeps nobody: all that it is promised are a few
-//! indices. So the creation with the earliest place of a job goes on, and by induction all do, in whatever order threads
-//! have begun them and whichever groups overlap.
+//! **Nothing hangs.** A creation in line waits for two things only. The one is a creation with an earlier
+//! place. The other is an offer under way, which all ranks of its group answer at once, with their set or
+//! with nothing: it has passed its barrier, so all of them are at it, and none waits before its answer. A
+//! creation without a place delays no other: all that it is promised are a few indices. So the creation with
+//! the earliest place of a job goes on, and by induction all do, in whatever order threads have begun them
+//! and whichever groups overlap.
 //!
-//! **The number of retries is bounded.** An offer is refused on a rank where an earlier creation has lined up between the barrier
-//! and the offer. That one had begun there before this one's time was known there, since the time of all that begin later is later; and once it
-//! has an index it is gone from the line everywhere. So each creation is refused at most once for each creation that was under
-//! way on its ranks when it lined up, and there are at most as many of those as threads that create windows. None of them can come again with an
-//! earlier place, so nobody starves.
+//! **The number of retries is bounded.** An offer is refused on a rank where an earlier creation has lined up
+//! between the barrier and the offer. That one had begun there before this one's time was known there, since
+//! the time of all that begin later is later; and once it has an index it is gone from the line everywhere.
+//! So each creation is refused at most once for each creation that was under way on its ranks when it lined
+//! up, and there are at most as many of those as threads that create windows. None of them can come again
+//! with an earlier place, so none starves.
 //!
-//! **What is used up.** At the second try every rank offers all that is neither in use nor promised to another creation. If no index is in all
-//! offers, there is none.
+//! **What is used up.** At the second try every rank offers all that is neither in use nor promised to
+//! another creation. Without a common one then, there is none.
 //!
 //! A rank of a group of its own finds an index with its first offer, without a word to others. When a rank is lost its groups' collectives fail,
 //! and with them the creations that are in the way of others.
@@ -43,7 +45,6 @@ use crate::state::indices::{Agreement, Indices, Place, Reach};
 /// The agreement of one creation, under way.
 pub(super) struct Agreeing {
     creation: u64,
-    /// The creation's part of the group.
     group: Group,
     reach: Reach,
     step: Step,
@@ -55,7 +56,6 @@ enum Step {
     Offering(HostRequest),
 }
 
-/// How it ends.
 pub(super) enum Agreed {
     Index(u16),
     /// No index is free on all ranks.

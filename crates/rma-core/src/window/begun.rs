@@ -19,9 +19,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// A synchronization call under way: what `begin_…` gives and [`Window::poll_sync`](crate::window::Window::poll_sync)
 /// advances.
 ///
-/// Dropped before it is over, a call that opens an epoch is undone, and one that ends an epoch, or a fence, goes on by itself
-/// (`window/dropped.rs`). Which of the two has happened [`Sync::is_over`] tells: a call that had nothing to wait for is over when
-/// it is begun, and dropping it undoes nothing.
+/// Dropped before it is over, a call that opens an epoch is undone, and one that ends an epoch, or a fence,
+/// goes on by itself (`window/dropped.rs`). [`Sync::is_over`] says which of the two applies: a call that had
+/// nothing to wait for is over when it is begun, and dropping it undoes nothing.
 #[derive(Debug)]
 #[must_use = "a synchronization call happens only while it is polled"]
 pub struct Sync(pub(crate) SyncStep, pub(crate) Call, pub(crate) Option<Guard>);
@@ -125,7 +125,7 @@ impl Window {
         }
     }
 
-    /// Whether a call is over that a look can tell this of; `None` where a poll has to find out, or something is to be raised.
+    /// Whether a call is over, by a look alone; `None` where it takes a poll, or something is to be raised.
     #[inline]
     fn look(&self, core: &Core, sync: &mut Sync) -> Option<bool> {
         let window = core.windows.get(self.id())?;
@@ -139,7 +139,7 @@ impl Window {
 
     fn poll_step(&self, core: &mut Core, sync: &mut Sync, name: &'static str) -> Result<bool> {
         if sync.1.rank() == Some(Rank::NULL) {
-            // Nobody's errors either: those of other ranks stay for a call that is about them.
+            // No rank's errors either: those of other ranks stay for a call that is about them.
             return Ok(true);
         }
         let Core { channel, state, windows, .. } = core;
@@ -156,7 +156,7 @@ impl Window {
             let Some(mut context) = windows.borrow(state, self.id()) else { return Err(gone(name)) };
             let (state, window) = context.split();
             if matches!(sync.0, SyncStep::Lock(_)) {
-                // It may have waited for locks of other windows with this one open: nobody slips in between its check and its lock.
+                // It may have waited for other locks with this window open: no call slips in between.
                 window.shared.access.own_settled();
             }
             if window.is_revoked() {
@@ -222,7 +222,7 @@ impl Window {
 #[inline]
 fn check_hints(window: &WindowState, call: Call, name: &'static str) -> Result<()> {
     if matches!(call, Call::Lock(_) | Call::LockAll) && window.shared.no_locks.load(Relaxed) {
-        let cause = "the window has the hint no_locks, which says that nobody locks it";
+        let cause = "the window has the hint no_locks, which says that it is never locked";
         return Err(Error::new(ErrorClass::RmaSync, name, cause));
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! What a process is told that gets a lock with which another one has died, and what that one has left half done.
+//! What the next holder of a dead process's lock learns, and what that process has left half done.
 //!
-//! The lock's word says so until somebody gets it (`control/state.rs`). Who maps the word reads it there, and others are told with
-//! the answer to their request; each keeps it until its program asks. What is half done stands in a list in the target's control block
-//! (`control/unfinished.rs`), which is read there, or asked for.
+//! The lock's word says so until the next grant (`control/state.rs`). Processes that map the word read it
+//! there, and others get it with the answer to their request; each keeps it until its program asks. What is
+//! half done is listed in the target's control block (`control/unfinished.rs`).
 
 use super::calls::Window;
 use crate::control::{REPORT_LEN, UnfinishedReport};
@@ -15,9 +15,9 @@ use crate::sync::{PromisedSync, SyncStep};
 use crate::table::{OpData, OpKind, Operation};
 
 impl Window {
-    /// Whether a process had died with the lock of a rank when this process got that: what it was changing may be half done. Told to
-    /// one who gets the lock behind it, and there once, to whoever asks first. A lock that a call has only promised is asked for,
-    /// and waited for.
+    /// Whether a process died with the lock of a rank before this process got it: what it was changing may be
+    /// half done. The next holder of the lock gets this notice, and its first call takes it. A lock that a
+    /// call has only promised is asked for, and waited for.
     ///
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` when the rank is not locked; `MPIX_ERR_PROC_FAILED` when it is dead itself.
@@ -37,9 +37,9 @@ impl Window {
         Ok(self.engine().with(took))
     }
 
-    /// The operations of dead processes that may be half done on the memory of a rank: those that were under way when their origins
-    /// died, and that nobody has acknowledged. Whatever else the dead had begun is there as a whole, or not at all. Who is told of a death
-    /// by [`Window::take_bequest`] finds all of that one's here.
+    /// The operations of dead processes that may be half done on the memory of a rank: those that were under
+    /// way when their origins died, and have not been acknowledged. Whatever else the dead had begun is there
+    /// as a whole, or not at all. After [`Window::take_bequest`] has reported a death, all of its are here.
     ///
     /// # Errors
     /// As [`Window::take_bequest`].
@@ -47,8 +47,8 @@ impl Window {
         self.ask_for_unfinished(target, 0, "get_owner_ops")
     }
 
-    /// The first `number` operations that [`Window::unfinished`] tells, or all if there are fewer, have been put right: nobody else is
-    /// told of them.
+    /// The first `number` operations that [`Window::unfinished`] lists, or all if there are fewer, have been
+    /// put right: they are not listed again.
     ///
     /// # Errors
     /// As [`Window::take_bequest`].

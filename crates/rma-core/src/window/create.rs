@@ -116,7 +116,6 @@ impl WindowCreation {
         &self.group
     }
 
-    /// The creation's number in this process.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -148,9 +147,10 @@ impl WindowCreation {
                 Phase::Together { mut compare, mut offer, mut segment } => {
                     // None of them moves unless it is polled.
                     let came = [compare.poll(host), offer.poll(host), segment.poll(host)];
-                    // A reduction fails because a rank is lost. Whoever then went on waiting for the rest could wait for a
-                    // rank that has failed in the rest and waits for this one. That of the offers may also fail because ranks
-                    // offer different numbers of windows, which the comparison, that all of them take part in, has to say.
+                    // A reduction fails because a rank is lost. A rank that then waited for the rest could
+                    // wait for one that has failed in the rest and waits for this one. That of the offers may
+                    // also fail because ranks offer different numbers of windows, which the comparison, that
+                    // all of them take part in, has to say.
                     let unlike = compare.success().and_then(|values| self.unlike(core, values));
                     let failed = compare.failure().or(offer.failure().filter(|_| came[0]));
                     if let Some(error) = unlike.or(failed) {
@@ -297,7 +297,7 @@ impl WindowCreation {
         Ok(shared)
     }
 
-    /// Tells the other ranks whether this one has made its part.
+    /// Lets the other ranks know whether this one has made its part.
     fn meet(&mut self, core: &mut Core, id: WindowId, made: Result<Arc<Shared>>) -> Result<()> {
         core.state.begun = true;
         let shared = made.map_err(|error| self.fault = Some(error)).ok();
@@ -375,7 +375,6 @@ impl WindowCreation {
         let siblings = Siblings::new(blocks, members[own].control, holder, host.barriers(), host.vitals());
         let members: Arc<[Member]> = members.into_vec().into();
         let first = members[0].rank;
-        // Tracing is on: every call takes a path that tells of it.
         let quick = if self.engine.observation().is_on() { Arc::default() } else { Arc::clone(&members) };
         let tally = self.engine.keeps_statistics().then(Box::default);
         let silent = if tally.is_some() { Arc::default() } else { Arc::clone(&quick) };
@@ -430,7 +429,7 @@ fn used_up(most: usize) -> Error {
     Error::new(ErrorClass::Other, CALL, cause)
 }
 
-/// Ends a meeting that has failed: others may have been told its end, and have the window.
+/// Ends a meeting that has failed: others may have seen it end, and have the window.
 fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
     if shared.is_some() {
         let _ = core.state.leave_window(&mut core.windows, id);

@@ -83,7 +83,7 @@ impl Guard {
             (state.told, state.begun) = (true, true);
             engine.observation().look_at_epochs(window, call);
         });
-        // Who waits for a lock that was given back hears of it now.
+        // A thread that waits for a lock that was given back is woken now.
         engine.poll();
     }
 }

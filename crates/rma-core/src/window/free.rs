@@ -1,11 +1,12 @@
-//! Freeing a window: collective (MPI 3.1 §11.2.5), own operations done, replies out, everybody met, every lock given back, then
-//! the memory.
+//! Freeing a window: collective (MPI 3.1 §11.2.5). Own operations done, replies out, all ranks met, every
+//! lock given back, then the memory.
 //!
 //! A release has no answer. It left its origin before that one came to the meeting, but what the ranks meet by may go round by
 //! others and overtake it; and it must not find the window gone.
 //!
-//! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this rank's memory
-//! without asking: then the window stays, as a ghost (`sync/parting.rs`). So it does when it was revoked, and nobody is waited for.
+//! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this
+//! rank's memory without asking: then the window stays, as a ghost (`sync/parting.rs`). So it does when it
+//! was revoked, and then no rank is waited for.
 
 use super::calls::Window;
 use super::waits::awaits_to_free;
@@ -30,7 +31,7 @@ enum Phase {
     Releasing,
     /// Over but for what others still do with the memory.
     Failing(Error),
-    /// The window was revoked: what is in a channel's hands is waited for, and nobody else.
+    /// The window was revoked: what is in a channel's hands is waited for, and nothing else.
     Leaving,
     Over,
 }
@@ -118,7 +119,7 @@ impl WindowFree {
                     }
                     return self.end(core, None);
                 }
-                // Nobody has met, so others may be in the middle of an access: the memory must be theirs until then.
+                // The ranks have not met, so others may be in an access: the memory stays until then.
                 Phase::Failing(error) => {
                     if is_accessed(core, &self.window) {
                         self.phase = Phase::Failing(error);
@@ -150,7 +151,7 @@ impl WindowFree {
             // No lock call gets past this any more, nor any other that needs no engine's lock.
             shared.access.own();
             shared.active.set_calls(QuickCalls::default());
-            // Those who could not come to the meeting's end have told so.
+            // Ranks that could not come to the meeting's end have said so.
             core.state.tell_over(&mut core.windows, shared.id, None);
             core.state.remove_window(&mut core.windows, shared.id)
         };

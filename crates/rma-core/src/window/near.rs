@@ -22,8 +22,7 @@ enum Found {
 }
 
 impl Window {
-    /// [`Window::unlock`] of a neighbor, if no more is to be done than to wait for its operations; `None`, and nothing done,
-    /// otherwise.
+    /// [`Window::unlock`] of a neighbor, if it only waits for operations; otherwise `None`, and nothing done.
     pub(super) fn unlock_neighbor(&self, target: Rank) -> Option<Result<()>> {
         let is_locked = |near: &&Near| matches!(near.gate.single(), Single::Held(_));
         let near = self.shared().quick_neighbor(target).filter(is_locked)?;

@@ -1,6 +1,7 @@
-//! What a caller tries first when every instruction counts: puts and gets that are nothing but a copy, accumulates and
-//! compare-and-swaps that are one atomic instruction or a run of elements side by side, small stores that join others in a pack
-//! which waits for more, flushes that are nothing but an order, locks that are free and unlocks of which nobody has to hear.
+//! What a caller tries first when every instruction counts: puts and gets that are nothing but a copy,
+//! accumulates and compare-and-swaps that are one atomic instruction or a run of elements side by side, small
+//! stores that join others in a pack which waits for more, flushes that are nothing but an order, locks that
+//! are free and unlocks that no other rank waits for.
 //!
 //! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
 //! no epoch is open to it, bytes lie outside of the window's one range, tracing is on, the rank has to be searched for, or it
@@ -49,7 +50,7 @@ impl Window {
     /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
     #[inline(always)]
     pub fn has_pack(&self) -> bool {
-        // Who misses one that another thread has just begun finds it on the slow path.
+        // One that another thread has just begun may be missed here, and is found on the slow path.
         self.shared().has_pack.load(Relaxed)
     }
 
@@ -116,7 +117,7 @@ impl<'w> DirectPath<'w> {
         target: Rank,
         disp: Disp,
     ) -> bool {
-        // It is a plain store, where nobody asks for what was there before.
+        // It is a plain store, where the old value is not wanted.
         if op == ReduceOp::Replace {
             self.shared.unordered.note();
         }
@@ -127,8 +128,8 @@ impl<'w> DirectPath<'w> {
         }
     }
 
-    /// [`Window::accumulate`] of any number of words, where the target is mapped and open and its words are aligned; says whether it has
-    /// been done.
+    /// [`Window::accumulate`] of words, where the target is mapped and open and they are aligned; says
+    /// whether it was done.
     #[inline(always)] // as above
     pub fn accumulate_words_now(&self, origin: ReadSpan, step: &RunStep, target: Rank, disp: Disp) -> bool {
         let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
@@ -162,8 +163,8 @@ impl<'w> DirectPath<'w> {
         true
     }
 
-    /// [`Window::accumulate`] of any number of elements without holes, where the target is mapped and open; says whether it has
-    /// been done.
+    /// [`Window::accumulate`] of elements without holes, where the target is mapped and open; says whether it
+    /// was done.
     #[inline(always)] // as above
     pub fn accumulate_run_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
         if !kernel.op().is_accumulate() || !is_run(kernel, origin.len()) {
@@ -233,15 +234,15 @@ impl<'w> DirectPath<'w> {
         }
     }
 
-    /// Whether a lock of the target is held here, so that calls with a request are legal; `false` also when that takes longer to find
-    /// out.
+    /// Whether a lock of the target is held here, so that requests are legal; `false` also when that takes
+    /// longer.
     #[inline(always)] // as above
     pub fn is_locked_now(&self, target: Rank) -> bool {
         self.member(target).is_some_and(|member| member.gate.is_locked())
     }
 
-    /// [`Window::flush`], where operations are complete when they return and only their order is left to see to; says whether it
-    /// has been done.
+    /// [`Window::flush`], where operations are complete at once and only order is left; says whether it was
+    /// done.
     #[inline(always)] // as above
     pub fn flush_now(&self, target: Rank) -> bool {
         self.is_locked_now(target) && self.order_stores_now()
@@ -270,7 +271,8 @@ impl<'w> DirectPath<'w> {
             .is_some_and(|member| self.quiet.pass() && self.shared.try_lock(member, kind, false))
     }
 
-    /// [`Window::unlock`], where nobody else holds the lock or waits for it and nothing else goes on; says whether it has been done.
+    /// [`Window::unlock`], where no other process holds the lock or waits for it and nothing else goes on;
+    /// says whether it has been done.
     #[inline(always)] // as above
     pub fn unlock_now(&self, target: Rank) -> bool {
         self.member(target).is_some_and(|member| self.quiet.pass() && self.shared.try_unlock_alone(member))

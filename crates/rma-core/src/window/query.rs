@@ -1,4 +1,4 @@
-//! What a window tells of itself and of the memory it maps, and the hints that it was given.
+//! What a window says of itself and of the memory it maps, and the hints that it was given.
 
 use super::calls::Window;
 use crate::error::{Error, ErrorClass, Result};

@@ -1,5 +1,4 @@
-//! Queuing one communication call: whether it joins others or waits alone, whether it is legal and inside the target's window, and into the
-//! table.
+//! Queuing one communication call: whether it joins others, whether it is legal, and into the table.
 
 use super::calls::Window;
 use crate::channel::Channel;
@@ -32,8 +31,7 @@ impl Window {
         })
     }
 
-    /// Whether the store joins others, or is held back for the next flush, or has left ahead of that: the fast path of one store and
-    /// its flush.
+    /// Whether the store joins others, waits for the next flush, or has left ahead of that: a fast path.
     #[inline]
     pub(super) fn goes_along(&self, target: Rank, small: &Small) -> bool {
         let may_join = self.has_pack();
@@ -91,7 +89,7 @@ impl Window {
         }
     }
 
-    /// Whether a store that somebody waits for alone has left, and so is complete.
+    /// Whether a store that a call waits for by itself has left, and so is complete.
     pub(super) fn leaves_at_once(&self, target: Rank, op: &Operation) -> bool {
         Small::of(op).is_some_and(|small| {
             let send = |core: &mut Core| {
@@ -103,7 +101,8 @@ impl Window {
         })
     }
 
-    /// Whether a store that somebody waits for alone has joined a stream of such stores, or `otherwise` has seen to it, and so is complete.
+    /// Whether a store that a call waits for by itself has joined a stream of such stores, or `otherwise` has
+    /// seen to it, and so is complete.
     fn joins_stream(&self, target: Rank, small: &Small, otherwise: impl FnOnce(&mut Core) -> bool) -> bool {
         let (has_joined, is_complete, is_pack_full) = self.engine().with(|core| {
             let has_joined = operations(self, core, |channel, state, window| {

@@ -2,11 +2,12 @@
 //! group without the own rank, lock_all and unlock_all. The latter two also where only the lock words of all ranks are mapped; then unlock_all asks the engine
 //! whether operations are complete.
 //!
-//! Such a call tells other ranks something in shared memory and looks there for what they have told; while nothing else goes
-//! on, the engine has no part in it. When that is so is decided when the borrow of a window ends under the engine's lock
-//! ([`WindowState::quick_calls`](crate::state::WindowState::quick_calls)) and noted in [`QuickCalls`](crate::state::QuickCalls). Each call first looks whether what it waits for is there, for about
-//! as long as another rank needs that is in its own call already, and changes nothing before it is. When it is not there, or
-//! not quick, the call takes the slow path: under the lock, where deaths are noticed and a process may sleep.
+//! Such a call signals other ranks in shared memory and looks there for their signals; while nothing else
+//! goes on, the engine has no part in it. Whether that is so is decided when the borrow of a window ends
+//! under the engine's lock ([`WindowState::quick_calls`](crate::state::WindowState::quick_calls)) and noted
+//! in [`QuickCalls`](crate::state::QuickCalls). Each call first looks for what it waits for, about as long as
+//! a rank needs that is in its own call already, and changes nothing before. If that does not come, it takes
+//! the slow path: under the lock, where deaths are noticed and a process may sleep.
 
 use super::Sync;
 use super::calls::Window;
@@ -36,7 +37,7 @@ impl Window {
         if absent.is_none() {
             if shared.members.iter().any(|member| member.control.is_asleep(Sleep::Fence)) {
                 self.ring(|_| true, Sleep::Fence);
-                // They are told before this call returns, since nobody else tells them.
+                // They are rung before this call returns, since no later step does it.
                 let describe = |_: &Core| "room to tell the ranks that sleep in a fence".into();
                 let told = &mut |core: &mut Core| Ok(core.state.wake_ups.is_empty().then_some(()));
                 if let Err(error) = self.engine().wait("fence", &describe, told) {
@@ -129,8 +130,8 @@ impl Window {
         self.release_all(ranks, usize::MAX);
     }
 
-    /// An unlock_all call without the engine's lock, or with no more than a look at the operations on neighbors; `false` when it has to
-    /// take the slow path.
+    /// An unlock_all call with at most a look at the operations on neighbors; `false` when it takes the slow
+    /// path.
     #[inline]
     pub(super) fn unlock_all_fast(&self) -> bool {
         let shared = &**self.shared();
@@ -143,7 +144,7 @@ impl Window {
             self.engine().with(|core| are_neighbors_done(core, shared) && shared.close_all_locked())
         };
         if is_closed {
-            // Nobody is rung before: that takes the engine's lock, whose holder may wait for the end of the change.
+            // No ring before: that takes the engine's lock, whose holder may wait for the end of the change.
             self.release_all(0, usize::MAX);
             self.poll_now_and_then();
         }
@@ -226,7 +227,7 @@ impl Window {
 #[must_use = "others wait for the locks"]
 pub struct HeldInVain(usize);
 
-/// How far an unlock_all call has come when somebody is to be rung.
+/// How far an unlock_all call has come when a rank has to be rung.
 #[derive(Debug)]
 #[must_use = "others wait for the locks"]
 pub struct Released {
@@ -236,8 +237,8 @@ pub struct Released {
 }
 
 impl DirectPath<'_> {
-    /// [`Window::lock_all`] without assertions, where all locks are free, or shared, and nothing else goes on; `None`, and nothing done,
-    /// when it is not so.
+    /// [`Window::lock_all`] without assertions, where all locks are free or shared; otherwise `None`, nothing
+    /// done.
     ///
     /// # Errors
     /// With locks that [`Window::give_back`] has to give back before the ordinary call is made.
@@ -272,7 +273,8 @@ impl DirectPath<'_> {
     }
 }
 
-/// Whether all operations on neighbors are complete at their targets. An error that is to be told has closed the quick way already.
+/// Whether all operations on neighbors are complete at their targets. An error that is to be raised has
+/// closed the fast path already.
 fn are_neighbors_done(core: &Core, shared: &Shared) -> bool {
     let (windows, pools) = (&core.windows, &core.state.pools);
     let Some(window) = windows.get(shared.id) else { return false };

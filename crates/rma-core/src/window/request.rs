@@ -1,9 +1,10 @@
 //! Request-based communication calls (MPI 3.1 §11.3.5): a call's own completion, apart from its epoch's.
 //!
-//! An operation with a request leaves at once, because who asks for a request asks for its end; a store in a stream of them is copied
-//! instead. The engine signals the end when the operation itself waits for nothing any more: a put or an accumulate has left the
-//! caller's buffer, a get or a get-accumulate has filled it. Looking at a request takes no lock and moves nothing, so it may be done
-//! anywhere, also in what [`crate::Engine::wait_until`] asks.
+//! An operation with a request leaves at once, because a request is for its end; a store in a stream of them
+//! is copied instead. The engine signals the end when the operation itself waits for nothing any more: a put
+//! or an accumulate has left the caller's buffer, a get or a get-accumulate has filled it. Looking at a
+//! request takes no lock and moves nothing, so it may be done anywhere, also in what
+//! [`crate::Engine::wait_until`] asks.
 
 use super::calls::Window;
 use super::scattered::{Mode, Outcome};
@@ -18,8 +19,7 @@ use crate::state::gone;
 use crate::table::{Operation, Signal};
 use std::sync::Arc;
 
-/// An operation under way that can be waited for. Dropping it forgets the operation's end, not the operation, which its
-/// epoch completes.
+/// An operation under way that can be waited for. Dropping it leaves the operation to its epoch.
 #[derive(Clone, Debug)]
 pub struct OperationRequest {
     engine: Engine,

@@ -4,9 +4,9 @@ use super::calls::Window;
 use crate::state::WindowState;
 
 impl Window {
-    /// Makes every call on the window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait, and those to come, but for
-    /// [`Window::free`], which waits for nobody then and succeeds. Returns at once, and cannot be taken back. The memory stays until
-    /// the window is freed.
+    /// Makes every call on the window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait,
+    /// and those to come, but for [`Window::free`], which then waits for no rank and succeeds. Returns at
+    /// once, and cannot be taken back. The memory stays until the window is freed.
     pub fn revoke(&self) {
         self.engine().with(|core| {
             let Some(mut context) = core.windows.borrow(&mut core.state, self.id()) else { return };

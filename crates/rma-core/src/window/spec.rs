@@ -22,11 +22,10 @@ pub enum WindowSpec {
         len: u64,
         /// Displacement unit in bytes.
         unit: u64,
-        /// Whether each rank's bytes follow those of the rank before it, or begin at a page of their own. The same on all
-        /// ranks.
+        /// Whether each rank's bytes follow those of the rank before, or begin at a page; as on all ranks.
         is_contiguous: bool,
     },
-    /// The user's memory (`MPI_Win_create`). Whoever made the span has promised that it outlives the window.
+    /// The user's memory (`MPI_Win_create`). The span's maker has promised that it outlives the window.
     Create {
         /// The memory on this rank; may be empty.
         memory: WriteSpan,

@@ -23,8 +23,8 @@ use crate::target::locks;
 use crate::trace::CallSpan;
 use crate::window::{WindowCreation, WindowSpec};
 
-/// Looks at a lock that another rank has before the call joins the line, and pauses after each: a few microseconds in all. More
-/// pauses leave the lock idle, fewer take its cache line from who holds it.
+/// Looks at a lock that another rank has before the call joins the line, and pauses after each: a few
+/// microseconds in all. More pauses leave the lock idle, fewer take its cache line from its holder.
 const LOCK_LOOKS: Counted = Counted::new(0, 19, 0);
 const LOCK_PAUSES: u32 = 3;
 
@@ -148,15 +148,16 @@ impl Window {
         self.finish("lock", &mut sync)
     }
 
-    /// Looks for the end of another rank's lock, which most programs hold for less than it costs to join the line; `false` when
-    /// the call has to take the slow path. Who stands in line already goes first, where ranks outnumber cores once it runs and has
-    /// claimed the lock; and who has looked in vain joins the line, so nobody is passed without end.
+    /// Looks for the end of another rank's lock, which most programs hold for less than it costs to join the
+    /// line; `false` when the call has to take the slow path. A request in line goes first, where ranks
+    /// outnumber cores once it runs and has claimed the lock; and a call that has looked in vain joins the
+    /// line, so none is passed without end.
     fn lock_soon(&self, kind: LockKind, target: Rank) -> bool {
         let shared = self.shared();
         let Some(near) = shared.quick_near(target) else { return false };
-        // Where ranks outnumber cores it is who runs on another core that has the lock, and giving this one away costs more.
+        // Where ranks outnumber cores, the lock's holder runs on another core, and yielding costs more.
         let is_crowded = self.engine().patience().0 == 0;
-        // Who wants no wait to spin or to yield gets none that does.
+        // Where waits are configured neither to spin nor to yield, this one does neither.
         if is_crowded && self.engine().config().yields == 0 {
             return false;
         }
@@ -231,14 +232,14 @@ impl Window {
         self.finish_release("unlock", begun)
     }
 
-    /// Ends a call that gives locks back; with what it began comes whether somebody else has to be told.
+    /// Ends a call that gives locks back; with what it began comes whether another rank has to be notified.
     pub(super) fn finish_release(
         &self,
         name: &'static str,
         (begun, owes): (Result<Sync>, bool),
     ) -> Result<()> {
         if owes {
-            // Whoever waits for a lock hears of it now: the caller may not come back for long.
+            // Waiting ranks get the lock now: the caller may not come back for long.
             self.engine().poll();
         }
         let mut sync = begun?;
@@ -246,14 +247,14 @@ impl Window {
             self.poll_now_and_then();
             return Ok(());
         }
-        // A release that nobody acknowledges is over when it has left, which it just has: no further step for that.
+        // A release without an acknowledgement is over when it has left: no further step for that.
         if owes && self.engine().with(|core| self.advance(core, &mut sync, name))? {
             return Ok(());
         }
         self.finish(name, &mut sync)
     }
 
-    /// Begins an unlock; says also whether somebody else has to be told of it.
+    /// Begins an unlock; says also whether another rank has to be notified of it.
     pub(super) fn begin_unlock_noting(&self, target: Rank) -> (Result<Sync>, bool) {
         if target == Rank::NULL {
             return (Ok(Sync(SyncStep::Done, Call::Unlock(target), None)), false);
@@ -346,13 +347,13 @@ impl Window {
         })
     }
 
-    /// A call on this window begins, for whoever looks; it ends when the answer is dropped.
+    /// A call on this window begins, for the observer; it ends when the answer is dropped.
     #[inline]
     pub(super) fn trace(&self, call: &'static str, target: Option<Rank>) -> CallSpan<'_> {
         self.engine().observation().call(call, Some(self.id()), target)
     }
 
-    /// [`Engine::poll_now_and_then`]; who holds a lock alone does not yield: then nobody would have the lock.
+    /// [`Engine::poll_now_and_then`], which does not yield while it holds a lock alone: others need that.
     #[inline]
     pub(super) fn poll_now_and_then(&self) {
         if !self.engine().pass_poll() {

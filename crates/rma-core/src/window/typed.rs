@@ -1,8 +1,9 @@
 //! Communication calls with datatypes on both sides (MPI 3.1 §11.3).
 //!
-//! These calls are for users who describe memory as C programs do: an address, a count and a type. What lies side by side
-//! takes the calls of [`super::calls`]; the rest is copied run by run where the target is mapped, and travels with the shape
-//! of the target's bytes where it is not. A datatype may be dropped as soon as the call has returned.
+//! These calls are for users that describe memory as C programs do: an address, a count and a type. What lies
+//! side by side takes the calls of [`super::calls`]; the rest is copied run by run where the target is
+//! mapped, and travels with the shape of the target's bytes where it is not. A datatype may be dropped as
+//! soon as the call has returned.
 //!
 //! Memory is given as raw addresses, so the calls are `unsafe`: the origin's bytes must be readable, and the result's
 //! writable, until a synchronization call has completed the operation, as [`ReadSpan::new`] and [`WriteSpan::new`] say. A

@@ -1,8 +1,8 @@
-//! For whom a synchronization call waits: a sentence for whoever asks why a rank does not go on.
+//! What a synchronization call waits for: a sentence that explains why a rank does not go on.
 //!
-//! Read off the window's state when a wait has lasted long; nothing here is kept, and nothing decides by it. Where a rank
-//! knows who is missing the sentence names them; a barrier of the host names those whose message it waits for next, who may
-//! be waiting themselves.
+//! Read off the window's state when a wait has lasted long; nothing here is kept, and nothing decides by it.
+//! Where a rank knows which ranks are missing the sentence names them; a barrier of the host names those
+//! whose message it waits for next, which may be waiting themselves.
 
 use crate::engine::Engine;
 use crate::epoch::{Call, Caller, Epoch};
@@ -17,7 +17,7 @@ use std::fmt::Write;
 /// Most ranks that a sentence names.
 const MOST_NAMED: usize = 8;
 
-/// Who has yet to come to a fence.
+/// The ranks that have yet to come to a fence.
 fn come(window: &WindowState) -> Option<String> {
     let absent = absent(window)?;
     (!absent.is_empty()).then(|| format!("{} to enter the fence", list(&absent)))
@@ -64,7 +64,7 @@ fn waits_for(core: &Core, window: &WindowState, call: Call, engine: &Engine) -> 
             format!("all {} ranks to enter the fence{}", shared.group.size(), behind(engine.host()))
         }),
         Call::Lock(rank) => {
-            // It is the thread that waits who asks.
+            // The asking thread is the one that waits.
             let is_near = shared.near(rank).is_some();
             let earlier = window.epoch.ungranted_of(Caller::thread()).filter(|_| is_near).collect::<Vec<_>>();
             match earlier_elsewhere(windows, shared.id, engine.observation()) {

@@ -4,7 +4,8 @@
 //! *Whether a mapped rank is locked by itself, and how*, is its gate alone, on every path; how many are is counted by
 //! [`AccessState`](super::AccessState), which alone writes them.
 //!
-//! They are read relaxed, since a thread that communicates has itself seen the synchronization call return, or was told by one that has.
+//! They are read relaxed: a thread that communicates has itself seen the synchronization call return, or was
+//! synchronized with by one that has.
 
 use super::Callers;
 use crate::control::LockKind;
@@ -72,7 +73,7 @@ const EXCLUSIVE: u8 = 8;
 const SHARED: u8 = 9;
 const UNCHECKED: u8 = 10;
 
-/// A single lock as a gate tells of it.
+/// A single lock as a gate shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Single {
     /// Neither held nor asked for.
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_door_notes_that_somebody_came_through() {
+    fn a_door_notes_that_a_call_came_through() {
         let door = Door::default();
         assert!(!door.passes() && !door.is_used());
         for _ in 0..2 {

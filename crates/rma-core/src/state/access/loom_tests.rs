@@ -1,7 +1,8 @@
 //! The access state under the model checker: transitions of calls beside the engine, which owns the state for its own.
 //!
-//! Run like `control/loom_tests.rs`. A cell stands for what the state protects, the epoch of the window: whoever changes it has to be
-//! alone by the state's word, so two at a time are a race that the checker reports.
+//! Run like `control/loom_tests.rs`. A cell stands for what the state protects, the epoch of the window: a
+//! thread that changes it has to be alone by the state's word, so two at a time are a race that the checker
+//! reports.
 
 use super::{AccessState, Callers, Gate};
 use crate::epoch::{AccessWord, Epoch, Event, FastEpoch};
@@ -25,12 +26,12 @@ impl World {
     }
 
     fn read(&self) -> u32 {
-        // SAFETY: the state lets nobody change it meanwhile; the checker verifies it.
+        // SAFETY: the state lets no other thread change it meanwhile; the checker verifies it.
         self.epoch.with(|epoch| unsafe { *epoch })
     }
 
     fn write(&self) {
-        // SAFETY: the state lets nobody else look meanwhile; the checker verifies it.
+        // SAFETY: the state lets no other thread look meanwhile; the checker verifies it.
         self.epoch.with_mut(|epoch| unsafe { *epoch += 1 });
     }
 
@@ -40,7 +41,7 @@ impl World {
         let is_in = self.access.try_enter(&gate).is_some();
         if is_in {
             let before = self.read();
-            assert_eq!(self.read(), before, "nobody else opens an epoch beside a lock");
+            assert_eq!(self.read(), before, "no other thread opens an epoch beside a lock");
             self.access.leave(&gate);
         }
         is_in
@@ -87,7 +88,7 @@ impl World {
                 assert!(self.access.enter(&gate).is_some());
                 self.access.leave(&gate);
             }
-            other => panic!("nobody has opened {other:?}"),
+            other => panic!("no thread has opened {other:?}"),
         }
         self.access.set_owned(false);
         found
@@ -132,7 +133,7 @@ fn an_epoch_is_ended_by_its_call_or_by_the_engine() {
 }
 
 #[test]
-fn what_one_caller_changes_and_who_owns_it_lose_nothing_of_each_other() {
+fn changes_of_one_caller_and_of_the_owner_lose_nothing_of_each_other() {
     loom::model(|| {
         let world = World::new(Callers::One);
         let engine = {

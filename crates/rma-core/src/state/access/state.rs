@@ -5,11 +5,12 @@
 //! rank's gate and this state, nothing of the engine. So do start, complete, lock_all and unlock_all where all ranks are mapped. The
 //! diagram of the states stands at [`crate::epoch::AccessWord`].
 //!
-//! **Who may change it.** While the engine owns the state, calls take the slow path, under the engine's lock. Who begins a change of the
-//! window's epoch there owns it first and reads the word in the same step, so no call slips between its check and its change. Whether the
-//! engine owns the state is found out again whenever the borrow of a window ends ([`crate::state::Windows`]): it does where the epoch, or a
-//! single lock, is one that calls past it know too little of. Other epochs stay what they are when the engine looks at them, and either
-//! path may end them.
+//! **Which thread may change it.** While the engine owns the state, calls take the slow path, under the
+//! engine's lock. A change of the window's epoch there owns the state first and reads the word in the same
+//! step, so no call slips between its check and its change. Whether the engine owns the state is found out
+//! again whenever the borrow of a window ends ([`crate::state::Windows`]): it does where the epoch, or a
+//! single lock, is one that calls on the fast path know too little of. Other epochs stay what they are when
+//! the engine looks at them, and either path may end them.
 //!
 //! **How.** The transition runs by compare-and-swap. Where threads take turns to call ([`Callers::One`]), no two calls meet: what calls
 //! change is changed by plain loads and stores, of which four take less than one atomic step. Whether the engine owns the state is then a
@@ -139,7 +140,7 @@ impl AccessState {
 
     /// Makes calls take the slow path until it is found out again whether they have to.
     pub(crate) fn own(&self) {
-        // Whoever changes this holds the engine's lock, so what is owned stays so.
+        // Changes of this are made under the engine's lock, so what is owned stays so.
         if !self.has_owner() {
             let _before = self.change_owner(Event::Own);
         }
@@ -218,7 +219,7 @@ impl AccessState {
     /// A transition by the only caller, or of what it leaves to the engine.
     #[inline(always)]
     fn change_by_one(&self, event: Event) -> Option<AccessWord> {
-        // The lock is given back whoever owns the state.
+        // The lock is given back whether or not the engine owns the state.
         let owner = if event == Event::Unlock { 0 } else { self.owner.load(Relaxed) };
         let before = AccessWord(self.word.load(Relaxed) | owner);
         let AccessWord(next) = before.after(event)?;
@@ -232,7 +233,7 @@ impl AccessState {
         step(&self.word, event)
     }
 
-    /// A change of who owns the state.
+    /// A change of the state's owner.
     fn change_owner(&self, event: Event) -> Option<AccessWord> {
         step(if self.callers == Callers::One { &self.owner } else { &self.word }, event)
     }
