@@ -1,9 +1,9 @@
 //! Arguments as C passes them: pointers that are null or good for what the standard says of the argument.
 //!
-//! The types here have no constructor: values come only from C callers, through the parameters of entry points. Calling
-//! one is `unsafe`, and its contract is the standard's: a pointer argument that is not null points to as many elements as
-//! the call's description says, which nobody else changes during the call. That contract is what the `unsafe` blocks of
-//! this file rest on; a null pointer is found out and named.
+//! The types here have no constructor: values come only from C callers, through the parameters of entry
+//! points. Calling one is `unsafe`, and its contract is the standard's: a pointer argument that is not null
+//! points to as many elements as the call's description says, which nothing else changes during the call.
+//! That contract is what the `unsafe` blocks of this file rest on; a null pointer is found out and named.
 
 use crate::abi::MPI_IN_PLACE;
 use rma::{Error, ErrorClass, Result};

@@ -149,8 +149,8 @@ impl<H: Handle, T: Send + Sync> Table<H, T> {
     /// The object of a handle, if it is one of this table.
     ///
     /// # Safety
-    /// Nobody removes the object while the reference is used. MPI makes that the program's duty: freeing an object while
-    /// another thread passes it to a call is erroneous.
+    /// No thread removes the object while the reference is used. MPI makes that the program's duty: freeing
+    /// an object while another thread passes it to a call is erroneous.
     #[inline]
     pub(crate) unsafe fn get(&self, handle: H) -> Option<&T> {
         let slot = self.slot_of(handle)?;
@@ -163,7 +163,7 @@ impl<H: Handle, T: Send + Sync> Table<H, T> {
     where
         T: Clone,
     {
-        // Held so that nobody removes the object before it is copied.
+        // Held so that the object is not removed before it is copied.
         let _removing = self.free.lock();
         // SAFETY: only `remove` takes objects out, and it needs the lock that is held here.
         unsafe { self.get(handle) }.cloned()

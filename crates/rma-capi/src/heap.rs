@@ -1,13 +1,14 @@
 //! Long blocks of the library's own memory, kept from one call for the next.
 //!
-//! A reduction of a mebibyte needs a few blocks as long, in each call. The C library gives such blocks back to the system at
-//! once, or soon, and the next call gets pages that have to be made and zeroed one by one, which costs more than the rest.
-//! So up to [`MOST_BYTES`] that were freed last are kept between `MPI_Init` and `MPI_Finalize`, and given to who asks for just
-//! as many bytes: programs call again and again with the same lengths.
+//! A reduction of a mebibyte needs a few blocks as long, in each call. The C library gives such blocks back
+//! to the system at once, or soon, and the next call gets pages that have to be made and zeroed one by one,
+//! which costs more than the rest. So up to [`MOST_BYTES`] that were freed last are kept between `MPI_Init`
+//! and `MPI_Finalize`, and reused for requests of just as many bytes: programs call again and again with the
+//! same lengths.
 //!
-//! Invariants: a block is with one owner, or kept, never both; outside MPI nothing is kept; whoever finds another thread at the
-//! kept blocks goes to the system instead of waiting. Memory that programs ask for (`MPI_Alloc_mem`) and what libraries in other languages
-//! use does not come by here.
+//! Invariants: a block is with one owner, or kept, never both; outside MPI nothing is kept; a thread that
+//! finds the kept blocks locked goes to the system instead of waiting. Memory that programs ask for
+//! (`MPI_Alloc_mem`) and what libraries in other languages use does not come by here.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
@@ -97,7 +98,7 @@ impl Heap {
         if !(SHORTEST..=MOST_BYTES).contains(&size) || !self.is_open.load(Relaxed) {
             return false;
         }
-        // Looked at again by who has the blocks: after the end nothing is kept.
+        // Looked at again under the lock of the blocks: after the end nothing is kept.
         let keep = |kept: &mut Kept| {
             let is_open = self.is_open.load(Relaxed);
             if is_open {
@@ -146,7 +147,7 @@ impl Kept {
 
     fn free_first(&mut self) {
         let Block { start, layout } = self.remove(0);
-        // SAFETY: the block came from the system with this layout, and nobody has it any more.
+        // SAFETY: the block came from the system with this layout, and has no owner any more.
         unsafe { System.dealloc(start, layout) }
     }
 
@@ -176,7 +177,7 @@ unsafe impl GlobalAlloc for Heap {
             // SAFETY: the caller's promise is the same.
             return unsafe { System.alloc_zeroed(layout) };
         }
-        // SAFETY: the block has this size, and nobody else has it.
+        // SAFETY: the block has this size and no other owner.
         unsafe { start.write_bytes(0, layout.size()) };
         start
     }

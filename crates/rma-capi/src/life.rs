@@ -21,7 +21,8 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     when_forked(leave_in_child);
     let written = tool::take_settings();
     let instead = |name: &str| written.get(name).cloned();
-    // A wrong value is told below. A program in other languages too may have a subscriber, which is left alone.
+    // A wrong value is reported below. A program in other languages too may have a subscriber, which is left
+    // alone.
     let _ = log_to_stderr(&|name| instead(name).or_else(|| Configuration::of_environment(name)));
     let mut builder = World::builder().settings(&instead);
     if let Some(given) = start::take().map_err(|error| error.in_call(call))? {
@@ -36,7 +37,7 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let process = Process::new(job, world, own, asked_level);
     let is_watched = process.world.inner.runtime().configuration().runtime.debug;
     noted::settle(is_watched);
-    // Who looks for faults wants each block to be a new one.
+    // Tools that look for faults need each block to be a new one.
     if !is_watched {
         heap::open();
     }

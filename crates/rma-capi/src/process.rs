@@ -87,8 +87,8 @@ impl Process {
         self.wait_for("wait", &|each| each(Sought::Any), ready)
     }
 
-    /// As [`Process::wait`], in this call, for all that `seek` tells. It is asked when somebody wants to know, and not while `ready`
-    /// looks.
+    /// As [`Process::wait`], in this call, for all that `seek` tells. It is asked only for a report, and not
+    /// while `ready` runs.
     ///
     /// # Errors
     /// What `ready` answers.
@@ -103,8 +103,8 @@ impl Process {
         runtime.wait_until(call, &|| self.describe(seek), &mut ready)
     }
 
-    /// Facts about what is sought. Of several things only messages and operations are told: what is owed for them is owed whatever
-    /// else is sought.
+    /// Facts about what is sought. Of several things only messages and operations are reported: what they
+    /// need does not depend on what else is sought.
     fn describe(&self, seek: &Seek<'_>) -> Awaited {
         let runtime = self.world.inner.runtime();
         let (mut messages, mut operations, mut collectives, mut others) = (Vec::new(), Vec::new(), 0, 0);
@@ -184,7 +184,7 @@ static WATCHED: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 /// The process after the end: kept here, so that checkers of memory see that nothing is lost.
 static FINALIZED: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 
-/// The process, while MPI runs, for the call of this name. Where nobody notes names, that is one look.
+/// The process, while MPI runs, for the call of this name. Where names are not noted, that is one load.
 #[inline]
 pub(crate) fn enter(call: &'static str) -> Option<&'static Process> {
     let process = PROCESS.load(Acquire);
@@ -195,7 +195,7 @@ pub(crate) fn enter(call: &'static str) -> Option<&'static Process> {
     }
 }
 
-/// Whether MPI runs and nobody notes names: what calls that try the shortest way first have to know.
+/// Whether MPI runs and names are not noted: the condition of calls that try the fast path first.
 #[inline(always)]
 pub(crate) fn is_unwatched() -> bool {
     !PROCESS.load(Acquire).is_null()
@@ -223,7 +223,7 @@ pub(crate) fn running() -> Option<&'static Process> {
     unsafe { PROCESS.load(Acquire).as_ref().or_else(|| WATCHED.load(Acquire).as_ref()) }
 }
 
-/// The process while MPI runs and after the end, for those who only look.
+/// The process while MPI runs and after the end, for reading only.
 pub(crate) fn of_life() -> Option<&'static Process> {
     // SAFETY: as in `running`.
     running().or_else(|| unsafe { FINALIZED.load(Acquire).as_ref() })
@@ -289,7 +289,7 @@ pub(crate) fn abort(code: i32) -> ! {
 pub(crate) fn abort_by_error(code: i32) -> ! {
     const OF_LOSSES: [ErrorClass; 3] =
         [ErrorClass::ProcAborted, ErrorClass::ProcFailed, ErrorClass::ProcFailedPending];
-    // Whoever revokes mostly does so because of a loss.
+    // A program mostly revokes because of a loss.
     let is_revoked = code == ErrorClass::Revoked as i32;
     if let Some(process) = running()
         && (OF_LOSSES.iter().any(|class| *class as i32 == code)

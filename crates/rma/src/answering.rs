@@ -1,6 +1,7 @@
 //! What this rank tells the launcher of itself when it is asked: what its threads wait for, and which locks are held.
 //!
-//! A thread of its own answers, and ends: whoever reads the question may hold the connection, and the engine.
+//! A thread of its own answers, and ends: the thread that reads the question may hold the connection and the
+//! engine.
 
 use crate::agent::with_signals_blocked;
 use crate::join::Start;

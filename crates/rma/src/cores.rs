@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn ranks_that_are_bound_one_by_one_share_the_cores_of_their_parent() {
         assert_eq!(choose(1, 1, 8), 8, "each on a core of its own");
-        assert_eq!(choose(8, 8, 8), 8, "nobody is bound");
+        assert_eq!(choose(8, 8, 8), 8, "no rank is bound");
         assert_eq!(choose(1, 1, 1), 1, "all are bound to one");
         assert_eq!(choose(2, 64, 64), 2, "a share of time");
         assert_eq!(choose(2, 4, 64), 2, "both");

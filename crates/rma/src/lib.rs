@@ -36,7 +36,7 @@ pub mod launch;
 mod log;
 pub mod message;
 mod network;
-mod nobody;
+mod no_peers;
 mod parting;
 mod paths;
 pub mod pmi;

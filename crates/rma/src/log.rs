@@ -1,5 +1,5 @@
-//! Events of the library on standard error (`RMA_LOG`): what a C program is told, and a program in Rust that has no subscriber
-//! of its own if it asks for that.
+//! Events of the library on standard error (`RMA_LOG`): for a C program, and for a program in Rust that has
+//! no subscriber of its own if it asks for that.
 //!
 //! Channels and engine tell through `tracing`, whose registry of subscribers is the process's, so this is set up once. A
 //! subscriber that writes lines needs no spans, no filters by module and no colours; that is what the packages which have all
@@ -62,7 +62,7 @@ impl Subscriber for Lines {
 
     fn event(&self, event: &Event<'_>) {
         let text = line(RANK.load(Relaxed), event);
-        // In one piece, so that lines of several threads stay whole. There is nobody to tell that it failed.
+        // In one piece, so that lines of several threads stay whole. A failure cannot be reported anywhere.
         let _ = rustix::io::write(std::io::stderr(), text.as_bytes());
     }
 

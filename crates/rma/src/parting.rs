@@ -1,8 +1,9 @@
 //! The last meeting of a job that goes on when ranks die: of those that live.
 //!
-//! A meeting by messages needs every rank that a message goes through, and nobody knows of all deaths. The launcher does: its
-//! barrier waits for neither a process that is gone nor one that has finalized. A thread waits there, since the engine has to
-//! move meanwhile: others may need this rank until they have come as well.
+//! A meeting by messages needs every rank that a message goes through, and no rank knows of all deaths. The
+//! launcher does: its barrier waits for neither a process that is gone nor one that has finalized. A thread
+//! waits there, since the engine has to move meanwhile: others may need this rank until they have come as
+//! well.
 
 use crate::agent::with_signals_blocked;
 use crate::join::Start;

@@ -1,7 +1,7 @@
 //! What the engine's steps drive of this runtime: messages, and the collectives made of them.
 //!
-//! The engine steps in every call that waits, tests or synchronizes, so a collective that was begun goes on while its rank
-//! receives a message, waits in a fence or polls, whoever of its threads does so.
+//! The engine steps in every call that waits, tests or synchronizes, so a collective that was begun goes on
+//! while its rank receives a message, waits in a fence or polls, in any of its threads.
 //!
 //! Invariants: collectives are stepped here and nowhere else, under the engine's lock, in the order in which they were begun.
 //! A machine waits for nothing but its messages, so that a step without an ended message, and without a collective begun,
@@ -42,7 +42,7 @@ impl Begun {
         self.is_some.store(true, Relaxed);
     }
 
-    /// Whether there are some. Whoever has begun one steps the engine afterwards, and sees it then.
+    /// Whether there are some. The thread that has begun one steps the engine afterwards, and sees it then.
     fn is_some(&self) -> bool {
         self.is_some.load(Relaxed)
     }
@@ -59,12 +59,13 @@ impl RuntimeUpper {
         Self { messages, begun, running: Vec::new(), seen: 0 }
     }
 
-    /// Steps the collectives, if one of them may find something new; says whether there was something new for anybody.
+    /// Steps the collectives, if one of them may find something new; says whether there was something new for
+    /// any of them.
     fn step_collectives(&mut self) -> bool {
         // Counted before the steps: a message that ends during them is news for the next time.
         let events = self.messages.events();
         let has_begun = self.begun.is_some();
-        // A step may call a function of the user, who expects that in a thread of the user.
+        // A step may call a function of the user, which must run in a thread of the user.
         if (events == self.seen && !has_begun) || is_agent() {
             return false;
         }

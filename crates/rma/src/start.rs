@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   configuration  the environment, read once
-//!   start          who has started this process, by the seam ([`Start`])
+//!   start          what has started this process, by the seam ([`Start`])
 //!   identity       rank, size, places, and the secret; what the start does not tell, ranks tell each other, and meet
-//!   channels       opened, and addresses published, before anybody is told to look for them
+//!   channels       opened, and addresses published, before any peer looks for them
 //!   meet           a fence of the start
 //!   engine         on the channels
 //! ```
@@ -16,7 +16,7 @@ use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
 use crate::join::{self, Notice, Start};
 use crate::message::Messenger;
 use crate::network::{Candidates, Choice};
-use crate::nobody::Nobody;
+use crate::no_peers::NoPeers;
 use crate::pmi::Secret;
 use crate::runtime::{Alarm, Parts, Runtime};
 use crate::{descriptors, log};
@@ -55,7 +55,7 @@ const NETWORKS_KEY: &str = "rma-networks";
 /// Under this key rank 0 publishes its plan of channels.
 const CHANNELS_KEY: &str = "rma-channels";
 
-/// Who this process is in the job, and where the others are.
+/// The rank of this process in the job, and where the others are.
 struct Identity {
     me: Peer,
     size: u32,
@@ -88,7 +88,7 @@ pub(crate) fn start(
     }
     let is_crowded = places.on_this_machine() > crate::cores::shared_by_ranks();
     if is_crowded {
-        // Whoever spins keeps the one that it waits for from running.
+        // A spinning rank may keep the awaited one from running.
         configuration.engine.spin_us = 0;
     }
     let plan = Plan::choose(&configuration.runtime.channel, look_up);
@@ -97,7 +97,7 @@ pub(crate) fn start(
     let messenger = Messenger::new(me, size, &configuration.message);
     tell_losses(&start, &messenger);
     if let Some(launcher) = start.overseer().filter(|_| configuration.runtime.on_failure == "continue") {
-        // Before the first meeting: behind it all ranks are told the same.
+        // Before the first meeting: after it all ranks get the same answer.
         launcher.outlive()?;
     }
     let is_summed = meet(&*start, &messenger, is_crowded, configuration.observer.stats)?;
@@ -207,7 +207,7 @@ fn identity(start: &dyn Start, configuration: &Configuration) -> Result<Identity
         join::announce(start)?;
     }
     if secret.is_none() || mapping.is_none() {
-        // Nobody looks before it is there.
+        // No rank looks before it is there.
         start.fence()?;
     }
     let secret = match secret {
@@ -248,7 +248,7 @@ fn open(
     (look_up, is_crowded): (LookUp<'_>, bool),
 ) -> Result<Box<dyn Channel>> {
     if identity.size == 1 {
-        return Ok(Box::new(Nobody));
+        return Ok(Box::new(NoPeers));
     }
     if identity.me == Peer(0) {
         start.put(CHANNELS_KEY, &plan.word())?;
@@ -302,7 +302,7 @@ fn channel(
     let node = needed(places.has_siblings(), Distance::Node)?;
     let remote = needed(places.has_remotes(), Distance::Remote)?;
     match (node, remote) {
-        (None, None) => Ok(Box::new(Nobody)),
+        (None, None) => Ok(Box::new(NoPeers)),
         (Some(node), Some(remote)) if node.name() != remote.name() => {
             let parts = vec![open(node)?, open(remote)?];
             let route = move |peer| usize::from(places.locality(peer) == Locality::Remote);
@@ -336,7 +336,7 @@ fn address(identity: &Identity, start: &dyn Start, listen: Listen) -> Result<IpA
         Listen::At(address) => Ok((address, None)),
         Listen::Auto if is_one_machine => Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), None)),
         Listen::Auto => Candidates::find(Choice::Order).map(|all| (all.first(), Some(all))),
-        // Refused only if somebody listens: most jobs of one machine need no address.
+        // Refused only if a channel listens: most jobs of one machine need no address.
         Listen::In(network) if is_one_machine => {
             let found = Candidates::find(Choice::In(network));
             Ok((found.map_or(network.address(), |all| all.first()), None))
@@ -420,8 +420,8 @@ mod tests {
     #[test]
     fn channels_are_opened_only_for_peers_that_need_them() {
         for (places, channel, expected, is_direct) in [
-            (places(1, 1, None), "auto", "nobody", true),
-            (places(1, 1, None), "tcp", "nobody", false),
+            (places(1, 1, None), "auto", "none", true),
+            (places(1, 1, None), "tcp", "none", false),
             (places(4, 1, None), "auto", "shm", true),
             (places(4, 1, None), "shm", "shm", false),
             (places(4, 1, None), "tcp", "tcp", false),

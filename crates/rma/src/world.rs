@@ -105,7 +105,7 @@ impl World {
     /// Ends the job at once, with this exit status, and does not return.
     pub fn abort(&self, code: i32) -> ! {
         fork::check("abort");
-        // Who cannot be told sees the exit.
+        // A launcher that cannot be reached sees the exit.
         let _ = self.start.abort(code);
         std::process::exit(code)
     }
@@ -127,7 +127,7 @@ impl World {
             return Ok(());
         }
         fork::check("finalize");
-        // From here on this thread serves until nobody needs anything.
+        // From here on this thread serves until no rank needs this one.
         self.agent = None;
         if let Some(summary) = &self.summary {
             summary.leave(&self.runtime().engine, &*self.start);
@@ -166,7 +166,7 @@ impl World {
     fn give_up(&self) {
         const PANIC: i32 = 101;
         let code = if std::thread::panicking() { PANIC } else { 1 };
-        // Who cannot be told sees the exit.
+        // A launcher that cannot be reached sees the exit.
         let _ = match self.start.overseer() {
             Some(launcher) => launcher
                 .fail(code, self.runtime().messenger.first_lost().map_or(launcher.rank(), |peer| peer.0)),
@@ -221,7 +221,7 @@ impl<'a> Builder<'a> {
         let mut world = World::new(Communicator::world(runtime), start, is_summed);
         let runtime = world.communicator.runtime();
         fork::watch(runtime.me.0);
-        // Alone there is nobody to serve.
+        // A job of one has no peer to serve.
         if agent && runtime.size > 1 {
             // When it cannot be started, the world that is dropped tells the others.
             world.agent = Some(Agent::start(&runtime.engine, agent_tick_us)?);

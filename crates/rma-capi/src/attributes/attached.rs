@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Type,
 }
 
-/// The object that attributes belong to, as the program's functions are told.
+/// The object that attributes belong to, as passed to the program's functions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
     pub(crate) kind: Kind,
@@ -27,8 +27,9 @@ pub(crate) struct Owner {
 
 /// The attributes of one object, in the order in which they were set first.
 ///
-/// Each value is deleted once, whichever threads set and delete under its key at the same time: who deletes a value claims
-/// it before the program's function is called. Until that has answered, the value is still to be seen.
+/// Each value is deleted once, whichever threads set and delete under its key at the same time: the deleting
+/// thread claims it before it calls the program's function. Until that has answered, the value is still
+/// visible.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes(Mutex<List>);
 
@@ -169,7 +170,7 @@ impl List {
         self.find(keyval).is_some_and(|attribute| !attribute.is_claimed)
     }
 
-    /// Claims the last that is wanted and that nobody has claimed.
+    /// Claims the last that is wanted and not claimed.
     fn claim(&mut self, is_wanted: impl Fn(&Attribute) -> bool) -> Option<Attribute> {
         let mut from_last = self.attributes.iter_mut().rev();
         let found = from_last.find(|attribute| !attribute.is_claimed && is_wanted(attribute))?;

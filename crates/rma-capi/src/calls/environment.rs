@@ -109,23 +109,23 @@ plain! {
 
 entry! {
     /// `MPI_Query_thread` (§11.6.2).
-    fn MPI_Query_thread(provided: Out<c_int>) raises Raiser::Nobody; |process| {
+    fn MPI_Query_thread(provided: Out<c_int>) raises Raiser::None; |process| {
         provided.set("provided", provided_level(process.asked_level))
     }
 
     /// `MPI_Is_thread_main` (§11.6.2).
-    fn MPI_Is_thread_main(flag: Out<c_int>) raises Raiser::Nobody; |process| {
+    fn MPI_Is_thread_main(flag: Out<c_int>) raises Raiser::None; |process| {
         flag.set("flag", (process.main_thread == std::thread::current().id()).into())
     }
 
     /// `MPI_Abort` (§9.7): ends all processes of the job, whatever the communicator.
-    fn MPI_Abort(_comm: MPI_Comm, errorcode: c_int) raises Raiser::Nobody; |process| {
+    fn MPI_Abort(_comm: MPI_Comm, errorcode: c_int) raises Raiser::None; |process| {
         say(&format!("rma: rank {}: MPI_Abort with error code {errorcode}", process.world.inner.rank()));
         abort(errorcode)
     }
 
     /// `MPI_Get_processor_name` (§9.1.2).
-    fn MPI_Get_processor_name(name: TextOut, resultlen: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Get_processor_name(name: TextOut, resultlen: Out<c_int>) raises Raiser::None; |_| {
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let len = name.set("name", &node, MPI_MAX_PROCESSOR_NAME as usize)?;
         resultlen.set("resultlen", len)

@@ -76,13 +76,13 @@ entry! {
     fn MPI_Comm_create_errhandler(
         comm_errhandler_fn: Option<ErrhandlerFunction>,
         errhandler: Out<MPI_Errhandler>,
-    ) raises Raiser::Nobody; |_| { create_into(Kind::Comm, comm_errhandler_fn, errhandler) }
+    ) raises Raiser::None; |_| { create_into(Kind::Comm, comm_errhandler_fn, errhandler) }
 
     /// `MPI_Win_create_errhandler` (§9.3.2).
     fn MPI_Win_create_errhandler(
         win_errhandler_fn: Option<ErrhandlerFunction>,
         errhandler: Out<MPI_Errhandler>,
-    ) raises Raiser::Nobody; |_| { create_into(Kind::Win, win_errhandler_fn, errhandler) }
+    ) raises Raiser::None; |_| { create_into(Kind::Win, win_errhandler_fn, errhandler) }
 
     /// `MPI_Comm_set_errhandler` (§9.3.1).
     fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) raises Raiser::Comm(comm); |process| {
@@ -123,7 +123,7 @@ entry! {
     }
 
     /// `MPI_Errhandler_free` (§9.3.4): the handler stays in force where it is attached.
-    fn MPI_Errhandler_free(errhandler: Out<MPI_Errhandler>) raises Raiser::Nobody; |_| {
+    fn MPI_Errhandler_free(errhandler: Out<MPI_Errhandler>) raises Raiser::None; |_| {
         free(errhandler.current().one("errhandler")?)?;
         errhandler.set("errhandler", MPI_ERRHANDLER_NULL)
     }

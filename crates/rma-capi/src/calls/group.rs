@@ -10,18 +10,18 @@ use std::ffi::c_int;
 
 entry! {
     /// `MPI_Group_size`.
-    fn MPI_Group_size(group: MPI_Group, size: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Group_size(group: MPI_Group, size: Out<c_int>) raises Raiser::None; |_| {
         size.set("size", get(group)?.size() as c_int)
     }
 
     /// `MPI_Group_rank`.
-    fn MPI_Group_rank(group: MPI_Group, rank: Out<c_int>) raises Raiser::Nobody; |process| {
+    fn MPI_Group_rank(group: MPI_Group, rank: Out<c_int>) raises Raiser::None; |process| {
         let me = process.world.inner.runtime().me();
         rank.set("rank", get(group)?.rank(me).map_or(MPI_UNDEFINED, |rank| rank as c_int))
     }
 
     /// `MPI_Group_compare`.
-    fn MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: Out<c_int>) raises Raiser::None; |_| {
         result.set("result", comparison(get(group1)?.compare(get(group2)?)))
     }
 
@@ -32,7 +32,7 @@ entry! {
         ranks1: In<c_int>,
         group2: MPI_Group,
         ranks2: Out<c_int>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         let (from, to) = (get(group1)?, get(group2)?);
         let ranks = ranks1.many("ranks1", number(n)?)?;
         let known = ranks.iter().copied().filter(|rank| *rank != MPI_PROC_NULL);
@@ -45,7 +45,7 @@ entry! {
     }
 
     /// `MPI_Group_union`.
-    fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: Out<MPI_Group>) raises Raiser::Nobody; |_| {
+    fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: Out<MPI_Group>) raises Raiser::None; |_| {
         enter_into(newgroup, || Ok(get(group1)?.union(get(group2)?)))
     }
 
@@ -54,14 +54,14 @@ entry! {
         group1: MPI_Group,
         group2: MPI_Group,
         newgroup: Out<MPI_Group>,
-    ) raises Raiser::Nobody; |_| { enter_into(newgroup, || Ok(get(group1)?.intersection(get(group2)?))) }
+    ) raises Raiser::None; |_| { enter_into(newgroup, || Ok(get(group1)?.intersection(get(group2)?))) }
 
     /// `MPI_Group_difference`.
     fn MPI_Group_difference(
         group1: MPI_Group,
         group2: MPI_Group,
         newgroup: Out<MPI_Group>,
-    ) raises Raiser::Nobody; |_| { enter_into(newgroup, || Ok(get(group1)?.difference(get(group2)?))) }
+    ) raises Raiser::None; |_| { enter_into(newgroup, || Ok(get(group1)?.difference(get(group2)?))) }
 
     /// `MPI_Group_incl`.
     fn MPI_Group_incl(
@@ -69,7 +69,7 @@ entry! {
         n: c_int,
         ranks: In<c_int>,
         newgroup: Out<MPI_Group>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         enter_into(newgroup, || get(group)?.incl(&unsigned(ranks.many("ranks", number(n)?)?)?))
     }
 
@@ -79,7 +79,7 @@ entry! {
         n: c_int,
         ranks: In<c_int>,
         newgroup: Out<MPI_Group>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         enter_into(newgroup, || get(group)?.excl(&unsigned(ranks.many("ranks", number(n)?)?)?))
     }
 
@@ -89,7 +89,7 @@ entry! {
         n: c_int,
         ranges: In<[c_int; 3]>,
         newgroup: Out<MPI_Group>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         enter_into(newgroup, || get(group)?.range_incl(&ranges.many("ranges", number(n)?)?))
     }
 
@@ -99,12 +99,12 @@ entry! {
         n: c_int,
         ranges: In<[c_int; 3]>,
         newgroup: Out<MPI_Group>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         enter_into(newgroup, || get(group)?.range_excl(&ranges.many("ranges", number(n)?)?))
     }
 
     /// `MPI_Group_free`. Freeing `MPI_GROUP_EMPTY` is allowed, since calls that make groups may answer it.
-    fn MPI_Group_free(group: Out<MPI_Group>) raises Raiser::Nobody; |_| {
+    fn MPI_Group_free(group: Out<MPI_Group>) raises Raiser::None; |_| {
         let handle = group.current().one("group")?;
         get(handle)?;
         if handle != MPI_GROUP_EMPTY {

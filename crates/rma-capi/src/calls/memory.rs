@@ -31,13 +31,13 @@ enum Memories {
 
 entry! {
     /// `MPI_Alloc_mem` (§9.2).
-    fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: Out<*mut c_void>) raises Raiser::Nobody; |process| {
+    fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: Out<*mut c_void>) raises Raiser::None; |process| {
         baseptr.check("baseptr")?;
         baseptr.set("baseptr", allocate(process, self::size("size", size)?, alignment(info)?)?)
     }
 
     /// `MPI_Free_mem` (§9.2).
-    fn MPI_Free_mem(base: Memory) raises Raiser::Nobody; |_| {
+    fn MPI_Free_mem(base: Memory) raises Raiser::None; |_| {
         let memory = BLOCKS.lock().remove(&base.address()).ok_or_else(|| {
             let cause = format!("base {:#x} is no memory of MPI_Alloc_mem, or was freed", base.address());
             Error::new(ErrorClass::Base, "", cause)
@@ -51,7 +51,7 @@ entry! {
     }
 
     /// `MPI_Get_address` (§5.1.5).
-    fn MPI_Get_address(location: Memory, address: Out<MPI_Aint>) raises Raiser::Nobody; |_| {
+    fn MPI_Get_address(location: Memory, address: Out<MPI_Aint>) raises Raiser::None; |_| {
         address.set("address", location.address() as MPI_Aint)
     }
 }

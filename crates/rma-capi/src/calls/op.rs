@@ -15,7 +15,7 @@ forms! {
     fn MPI_Reduce_local | MPI_Reduce_local_c(
         inbuf: Memory, inoutbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op,
     )
-    raises Raiser::Nobody; |_| { reduce_local(inbuf, inoutbuf, count, datatype, op) }
+    raises Raiser::None; |_| { reduce_local(inbuf, inoutbuf, count, datatype, op) }
 }
 
 entry! {
@@ -24,17 +24,17 @@ entry! {
         user_fn: Option<UserFunction>,
         commute: c_int,
         op: Out<MPI_Op>,
-    ) raises Raiser::Nobody; |_| { create(user_fn.map(Function::Small), commute, op) }
+    ) raises Raiser::None; |_| { create(user_fn.map(Function::Small), commute, op) }
 
     /// `MPI_Op_create_c` (§6.9.5).
     fn MPI_Op_create_c(
         user_fn: Option<UserFunctionLarge>,
         commute: c_int,
         op: Out<MPI_Op>,
-    ) raises Raiser::Nobody; |_| { create(user_fn.map(Function::Large), commute, op) }
+    ) raises Raiser::None; |_| { create(user_fn.map(Function::Large), commute, op) }
 
     /// `MPI_Op_free` (§6.9.5). Reductions under way are not affected.
-    fn MPI_Op_free(op: Out<MPI_Op>) raises Raiser::Nobody; |_| {
+    fn MPI_Op_free(op: Out<MPI_Op>) raises Raiser::None; |_| {
         let handle = op.current().one("op")?;
         if OPS.remove(handle).is_none() {
             return Err(match reduce_op(handle) {
@@ -46,7 +46,7 @@ entry! {
     }
 
     /// `MPI_Op_commutative` (§6.9.7).
-    fn MPI_Op_commutative(op: MPI_Op, commute: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Op_commutative(op: MPI_Op, commute: Out<c_int>) raises Raiser::None; |_| {
         let is_commutative = match (user(op), reduce_op(op)) {
             (Some(user), _) => user.is_commutative,
             // All but "the origin's value" are.

@@ -56,7 +56,7 @@ impl Call {
         Ok(Self { is_blocking: true, ..Self::new(name, process, comm)? })
     }
 
-    /// Who gets the errors of what it begins.
+    /// The object whose handler gets the errors of what it begins.
     pub(crate) fn raiser(self) -> Raiser {
         self.comm.raiser(self.handle)
     }

@@ -82,7 +82,7 @@ impl InterCall {
         let root = self.root(root)?;
         let (operation, values) = match root {
             Root::Remote(_) => values()?,
-            // Nobody in this group combines anything.
+            // No rank of this group combines anything.
             Root::Caller | Root::Neighbor => (op::combine(MPI_SUM, MPI_INT)?, Vec::new()),
         };
         let mut room = if root == Root::Caller { Some(recv()?.room()?) } else { None };

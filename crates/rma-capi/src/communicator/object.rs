@@ -82,7 +82,7 @@ impl Comm {
         }
     }
 
-    /// Who gets the errors of what outlives a call; `handle` is this communicator's.
+    /// The handler for errors of what outlives a call; `handle` is this communicator's.
     pub(crate) fn raiser(&self, handle: MPI_Comm) -> Raiser {
         Raiser::Known(Arc::clone(&self.handler), Subject::Comm(handle))
     }
@@ -133,7 +133,7 @@ pub(crate) fn disown(comm: &Communicator, inter: Option<&Intercommunicator>) {
     }
 }
 
-/// A communicator as the functions of its attributes are told.
+/// A communicator as passed to the functions of its attributes.
 pub(crate) fn owner(comm: MPI_Comm) -> Owner {
     Owner { kind: Kind::Comm, handle: comm.0 }
 }

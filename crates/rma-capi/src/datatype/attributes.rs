@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Attributes of predefined types; an entry stays once it is made.
 static PREDEFINED: Mutex<BTreeMap<MPI_Datatype, &'static Attributes>> = Mutex::new(BTreeMap::new());
 
-/// A datatype as the program's functions are told of it.
+/// A datatype as passed to the program's functions.
 pub(crate) fn owner(datatype: MPI_Datatype) -> Owner {
     Owner { kind: Kind::Type, handle: datatype.0 }
 }

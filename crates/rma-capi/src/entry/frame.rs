@@ -17,7 +17,7 @@ pub(crate) fn call(
     body: impl FnOnce(&'static Process) -> Result<()>,
 ) -> c_int {
     let _uncancelled = Uncancelled::begin();
-    let Some(process) = enter(name) else { return raise(not_running(name), Raiser::Nobody) };
+    let Some(process) = enter(name) else { return raise(not_running(name), Raiser::None) };
     // Asked for before the body, which may put another handle in the place of the one that the call was made with.
     let raiser = raiser();
     // State that a panic leaves half changed is found again by the checks of later calls, which do not trust it.
@@ -35,18 +35,18 @@ pub(crate) fn call_of_any(
     body: impl FnOnce(&'static Process) -> std::result::Result<(), Failure>,
 ) -> c_int {
     let _uncancelled = Uncancelled::begin();
-    let Some(process) = enter(name) else { return raise(not_running(name), Raiser::Nobody) };
+    let Some(process) = enter(name) else { return raise(not_running(name), Raiser::None) };
     // As in `call`.
     match catch_unwind(AssertUnwindSafe(|| body(process))) {
         Ok(Ok(())) => 0,
         Ok(Err(Failure { error, raiser })) => raise(error.in_call(name), raiser),
-        Err(_) => raise(panicked(name), Raiser::Nobody),
+        Err(_) => raise(panicked(name), Raiser::None),
     }
 }
 
 /// Runs the body of a call that is legal at any time; its errors are raised where no object is known.
 pub(crate) fn call_any_time(name: &'static str, body: impl FnOnce() -> Result<()>) -> c_int {
-    call_for(name, Raiser::Nobody, body)
+    call_for(name, Raiser::None, body)
 }
 
 /// As [`call_any_time`], with errors that belong to this object.

@@ -14,12 +14,12 @@ impl Raiser {
     pub(crate) fn comm_at(place: Out<MPI_Comm>) -> Self {
         let comm = place.current().one("comm").ok().and_then(|handle| Some((running()?, handle)));
         let found = comm.and_then(|(process, handle)| Some(process.find(handle)?.raiser(handle)));
-        found.unwrap_or(Self::Nobody)
+        found.unwrap_or(Self::None)
     }
 
     /// Where errors go that belong to no object, also when the process's part in the job ends meanwhile.
     pub(crate) fn of_the_process() -> Self {
-        running().map_or(Self::Nobody, |process| {
+        running().map_or(Self::None, |process| {
             let (handler, subject) = of_process(process);
             Self::Known(Arc::clone(handler), subject)
         })
@@ -28,7 +28,7 @@ impl Raiser {
     /// The window whose handle lies there, also when the call frees it.
     pub(crate) fn win_at(place: Out<MPI_Win>) -> Self {
         let win = place.current().one("win").ok();
-        win.and_then(|handle| Some(window::find(handle)?.raiser(handle))).unwrap_or(Self::Nobody)
+        win.and_then(|handle| Some(window::find(handle)?.raiser(handle))).unwrap_or(Self::None)
     }
 }
 
@@ -57,7 +57,7 @@ fn handler_of(raiser: Raiser) -> (Handler, Subject) {
     }
     let Some(process) = running() else { return (outside(), Subject::Comm(MPI_COMM_WORLD)) };
     let found = match raiser {
-        Raiser::Nobody | Raiser::Known(..) => None,
+        Raiser::None | Raiser::Known(..) => None,
         Raiser::Comm(comm) => process.find(comm).map(|c| (c.handler.get(), Subject::Comm(comm))),
         Raiser::Win(win) => window::find(win).map(|w| (w.handler.get(), Subject::Win(win))),
     };

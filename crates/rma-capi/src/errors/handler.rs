@@ -209,7 +209,7 @@ fn count_held(handle: MPI_Errhandler, by: isize) {
 }
 
 fn release(handle: MPI_Errhandler) {
-    // SAFETY: the caller gives up a use of the handle, so nobody else has removed it.
+    // SAFETY: the caller gives up a use of the handle, so it is not removed yet.
     if let Some(handler) = unsafe { HANDLERS.get(handle) }
         && handler.uses.fetch_sub(1, AcqRel) == 1
     {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// The object whose handler gets the errors of a call.
 #[derive(Clone)]
 pub(crate) enum Raiser {
-    /// None: the handler of `MPI_COMM_SELF` (MPI 4.1 §9.3), or that of `MPI_COMM_WORLD` (MPI 3.1 §8.3) when only that one
+    /// No object: the handler of `MPI_COMM_SELF` (MPI 4.1 §9.3), or that of `MPI_COMM_WORLD` (MPI 3.1 §8.3) when only that one
     /// was set.
-    Nobody,
+    None,
     Comm(MPI_Comm),
     Win(MPI_Win),
     /// One that may be freed before the error is raised: its handler, and what that is called for.
@@ -26,6 +26,6 @@ pub(crate) struct Failure {
 /// An error that belongs to no object.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error, raiser: Raiser::Nobody }
+        Self { error, raiser: Raiser::None }
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of errors: the last one of each thread, and lines on standard error.
+//! What is kept and printed of errors: the last one of each thread, and lines on standard error.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -21,6 +21,6 @@ pub(crate) fn note(code: c_int, text: String) {
 
 /// Prints a line in one piece, so that what others print at the same time does not get into it.
 pub(crate) fn say(line: &str) {
-    // There is nobody left to tell that the standard error stream is gone.
+    // A loss of the standard error stream cannot be reported anywhere.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -1,7 +1,7 @@
 //! The hint that the job is to go on when a rank dies: `rma_on_failure`, with the value `continue`, on any communicator or window.
 //!
-//! It is about the job, and stays when the object that it was given with is gone. So it is carried out when it is given, and told of
-//! every object in a job that goes on, whoever has asked for that.
+//! It is about the job, and stays when the object that it was given with is gone. So it is carried out when
+//! it is given, and every object of a job that goes on shows it, also those it was not given with.
 
 use super::Info;
 use crate::process::{Process, running};

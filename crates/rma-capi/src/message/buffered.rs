@@ -1,7 +1,8 @@
 //! Buffered sends, and the buffers that programs give for them (MPI 5.0 §3.4, §3.6).
 //!
-//! The messages lie in memory of the library, as much as they need, whatever has been attached: a buffer is kept to be given
-//! back. Who takes one away, or flushes it, waits until the messages that would have been in it have left.
+//! The messages lie in memory of the library, as much as they need, whatever has been attached: a buffer is
+//! kept to be given back. To detach or flush one is to wait until the messages that would have been in it
+//! have left.
 
 use super::envelope::Address;
 use super::send::{Elements, buffer};
@@ -18,7 +19,8 @@ use std::ffi::{c_int, c_void};
 /// Whose buffer: that of a communicator, or that of the process, which the other communicators share.
 pub(crate) type Owner = Option<MPI_Comm>;
 
-/// What is attached: address and size. Handles come only once, so what a freed communicator had is nobody's.
+/// What is attached: address and size. Handles come only once, so the entry of a freed communicator is never
+/// found again.
 static BUFFERS: Mutex<BTreeMap<Owner, (usize, i64)>> = Mutex::new(BTreeMap::new());
 
 /// The messages that have not left yet.

@@ -1,4 +1,5 @@
-//! Who a message is from or for: ranks and tags of the program, and what the runtime calls them (MPI 5.0 §3.2.3, §3.2.4).
+//! The source and destination of a message: ranks and tags of the program, and what the runtime calls them
+//! (MPI 5.0 §3.2.3, §3.2.4).
 
 use crate::abi::*;
 use crate::communicator::{Partners, TAG_UB};

@@ -25,7 +25,7 @@ impl Raiser {
     /// The communicator that a message is of.
     pub(crate) fn of_message(message: Out<MPI_Message>) -> Self {
         let found = message.current().one("message").ok().and_then(find);
-        found.map_or(Self::Nobody, |taken| taken.lock().raiser.clone())
+        found.map_or(Self::None, |taken| taken.lock().raiser.clone())
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn begin_matched<C: Wide>(
     let taken = take(handle)?;
     message.set("message", MPI_MESSAGE_NULL)?;
     match taken {
-        None => Ok((Receiving::Nothing, Raiser::Nobody)),
+        None => Ok((Receiving::Nothing, Raiser::None)),
         Some(taken) => Ok((begin_receive_of(taken.partners, taken.inner, buffer)?, taken.raiser)),
     }
 }

@@ -129,8 +129,8 @@ pub(crate) fn begin_send<C: Wide>(
     let Some(Address { scope, to, tag }) = address else { return Ok(Sending(None)) };
     let message = buffer.address.gather(buffer.name, elements, &datatype)?;
     let messenger = comm.inner.runtime().messenger();
-    // SAFETY: MPI forbids the program to change or free the buffer of a send before the send is complete (§3.7.2), which
-    // is told to it only when the request has ended.
+    // SAFETY: MPI forbids the program to change or free the buffer of a send before the send is complete
+    // (§3.7.2), which it learns only when the request has ended.
     let request = unsafe { messenger.begin_send_from(to, scope, tag, message, mode) }?;
     Ok(Sending(Some(request)))
 }
@@ -168,8 +168,8 @@ pub(crate) fn begin_receive<C: Wide>(
     };
     let memory = buffer.scatter()?;
     let messenger = comm.inner.runtime().messenger();
-    // SAFETY: MPI forbids the program to touch the buffer of a receive before the receive is complete (§3.7.2), which is
-    // told to it only when the request has ended.
+    // SAFETY: MPI forbids the program to touch the buffer of a receive before the receive is complete
+    // (§3.7.2), which it learns only when the request has ended.
     let request = unsafe { messenger.begin_receive_into(scope, source, tag, memory) }?;
     Ok(Receiving::Message { partners: comm.partners().clone(), request })
 }

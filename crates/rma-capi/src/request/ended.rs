@@ -1,9 +1,11 @@
 //! Requests of operations that were complete as their calls returned.
 //!
-//! A put with a request on memory that is mapped is over before anybody can ask for it, and nothing is left to be told but that.
-//! An object of the table for each would cost ten times what the put does, so these have slots of their own, which hold no
-//! more than whether somebody has the request: taken by one compare-and-swap and given back by another, or by a load and a store
-//! each where one thread at a time calls. When all are taken the rest go into the table, and so do all while calls note their names (`RMA_DEBUG`), so that what is left shows.
+//! A put with a request on mapped memory is over before the program can ask for it, and that is all there is
+//! to report. An object of the table for each would cost ten times what the put does, so these have slots of
+//! their own, which hold no more than whether the request is in use: taken by one compare-and-swap and given
+//! back by another, or by a load and a store each where one thread at a time calls. When all are taken the
+//! rest go into the table, and so do all while calls note their names (`RMA_DEBUG`), so that what is left
+//! shows.
 //!
 //! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
 //! odd while the program has its request; it grows by one with each change, so that a handle is good for one request.
@@ -53,8 +55,8 @@ impl Slot {
         (generation % 2 == 1 && bits(generation, handle.0 as u32 as usize) == handle.0).then_some(slot)
     }
 
-    /// Gives it back; the handle and its copies are stale from now on. `false`, and nothing done, when another thread has
-    /// completed the request meanwhile: then the slot may be somebody else's already.
+    /// Gives it back; the handle and its copies are stale from now on. `false`, and nothing done, when
+    /// another thread has completed the request meanwhile: then the slot may have another owner already.
     #[inline(always)]
     #[must_use]
     pub(crate) fn give_back(&self, handle: MPI_Request) -> bool {
@@ -81,7 +83,7 @@ impl Slot {
 
     pub(crate) fn request(&self) -> Arc<Request> {
         let end = || Mutex::new(State::Ended(End::done()));
-        let request = || Request { state: end(), raiser: Raiser::Nobody, listed: Listed::never() };
+        let request = || Request { state: end(), raiser: Raiser::None, listed: Listed::never() };
         Arc::clone(self.request.get_or_init(|| Arc::new(request())))
     }
 }
@@ -98,7 +100,7 @@ fn bits(generation: u32, index: usize) -> usize {
     KIND << KIND_SHIFT | (generation as usize) << GENERATION_SHIFT | index
 }
 
-/// A request that has ended well; `None` when the slot that is tried is taken, or somebody watches.
+/// A request that has ended well; `None` when the slot that is tried is taken, or names are noted.
 #[inline(always)]
 pub(crate) fn take_ended() -> Option<MPI_Request> {
     unwatched()?;
@@ -109,7 +111,7 @@ pub(crate) fn take_ended() -> Option<MPI_Request> {
     (!is_taken).then_some(MPI_Request(bits(next(generation), index)))
 }
 
-/// Gives a request back, if it is one of these and nobody has.
+/// Gives a request back, if it is one of these and still in use.
 #[inline(always)]
 pub(crate) fn give_back(request: MPI_Request) {
     let _is_mine = Slot::of(request).is_some_and(|slot| slot.give_back(request));
@@ -160,7 +162,7 @@ pub(crate) fn wait_all_now(count: c_int, requests: Out<MPI_Request>, statuses: S
     Some(())
 }
 
-/// Whether a call may go by without serving the channels. Who is told that it may not calls
+/// Whether a call may go by without serving the channels. A caller that gets `false` calls
 /// [`crate::process::Process::poll_now_and_then`], or no call will.
 #[inline(always)]
 fn may_pass() -> bool {

@@ -97,7 +97,7 @@ impl End {
         }
     }
 
-    /// Whether it is none: one that may be the source of a receive has failed, and somebody else may still send.
+    /// Whether it is none: a possible source of a receive has failed, and another one may still send.
     pub(crate) fn is_no_end(&self) -> bool {
         self.error.as_ref().is_some_and(|error| error.class() == ErrorClass::ProcFailedPending)
     }

@@ -81,8 +81,8 @@ impl Session {
         self.0.get_mut(&handle.0).ok_or(Fault(MPI_T_ERR_INVALID_HANDLE))
     }
 
-    /// Changes one meter, or with `MPI_T_PVAR_ALL_HANDLES` all that can be changed; the first failure is told when all
-    /// were tried.
+    /// Changes one meter, or with `MPI_T_PVAR_ALL_HANDLES` all that can be changed; the first failure is
+    /// returned when all were tried.
     pub(crate) fn change(
         &mut self,
         handle: MPI_T_pvar_handle,

@@ -3,9 +3,10 @@
 //! Each index that a window can have has a place, so all windows of a program are as fast as its first. Places that were never used are
 //! no memory: pages of zeros that the system has yet to give.
 //!
-//! The table of windows ([`super::WINDOWS`]) has the objects, and each call that finds nothing here goes there. A place here belongs
-//! to the slot of the same index there. Invariant: while a place has a handle, its window is in the table: entered after it, taken
-//! out before it; and MPI is running and notes no names of calls ([`crate::process::is_unwatched`]), so that nobody has to ask.
+//! The table of windows ([`super::WINDOWS`]) has the objects, and each call that finds nothing here goes
+//! there. A place here belongs to the slot of the same index there. Invariant: while a place has a handle,
+//! its window is in the table: entered after it, taken out before it; and MPI is running and notes no names
+//! of calls ([`crate::process::is_unwatched`]), so that no call has to ask.
 
 use super::object::{FIRST_INDEX, WINDOWS, Win, find};
 use crate::abi::MPI_Win;
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Rel
 const PLACES: usize = 1 << 15;
 
 /// No handle of any place, whose windows have indices from [`FIRST_INDEX`] on. A program may pass anything, a zero too.
-const NOBODY: usize = 0;
+const NO_HANDLE: usize = 0;
 
 /// The place of the lowest index is the first: index 0 has none.
 static NEAR: [Place; PLACES] = [const { Place::empty() }; PLACES];
@@ -38,14 +39,15 @@ struct Place {
 
 const _: () = assert!(size_of::<Place>() == 64);
 
-// SAFETY: the path is written only by who has entered or removes the window, under no handle; it is read by those who have found the
-// handle, which the release and the acquire of `handle` order behind the writing. That nobody uses a handle while another thread
-// frees its window is the program's duty (MPI 5.0 §12.2.6).
+// SAFETY: the path is written only by the thread that enters or removes the window, under no handle; it is
+// read by threads that have found the handle, which the release and the acquire of `handle` order behind the
+// writing. That no thread uses a handle while another one frees its window is the program's duty (MPI 5.0
+// §12.2.6).
 unsafe impl Sync for Place {}
 
 impl Place {
     const fn empty() -> Self {
-        Self { handle: AtomicUsize::new(NOBODY), path: UnsafeCell::new(MaybeUninit::uninit()) }
+        Self { handle: AtomicUsize::new(NO_HANDLE), path: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 }
 
@@ -56,8 +58,8 @@ pub(crate) fn find_near(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
     if place.handle.load(Acquire) != win.bits() {
         return None;
     }
-    // SAFETY: the place has the handle, so the path was written before, and the program does not free the window meanwhile, so
-    // nobody writes.
+    // SAFETY: the place has the handle, so the path was written before, and the program does not free the
+    // window meanwhile, so no thread writes.
     Some(unsafe { (*place.path.get()).assume_init_ref() })
 }
 
@@ -67,7 +69,8 @@ pub(super) fn enter(window: Win) -> Option<MPI_Win> {
     if is_unwatched()
         && let (Some(place), Some(window)) = (place_of(handle), find(handle))
     {
-        // SAFETY: the index is this window's, whose handle nobody has yet, and the one before has left the place.
+        // SAFETY: the index is this window's, whose handle no thread has yet, and the one before has left the
+        // place.
         unsafe { *place.path.get() = MaybeUninit::new(window.inner.direct_path()) };
         USED.fetch_max(handle.bits() as u32 - FIRST_INDEX + 1, Relaxed);
         place.handle.store(handle.bits(), Release);
@@ -80,7 +83,7 @@ pub(crate) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
     if let Some(place) = place_of(handle)
         && place.handle.load(Relaxed) == handle.bits()
     {
-        place.handle.store(NOBODY, Release);
+        place.handle.store(NO_HANDLE, Release);
     }
     WINDOWS.remove(handle)
 }
@@ -89,7 +92,7 @@ pub(crate) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
 pub(crate) fn close() {
     // Places behind these stay untouched: a store would have the system give their memory.
     let used = NEAR.iter().take(USED.load(Relaxed) as usize);
-    used.for_each(|place| place.handle.store(NOBODY, Release));
+    used.for_each(|place| place.handle.store(NO_HANDLE, Release));
 }
 
 #[inline(always)]

@@ -67,7 +67,7 @@ impl Win {
         given.chain([&self.inner]).cloned().collect()
     }
 
-    /// Who gets the errors of what outlives a call; `handle` is this window's.
+    /// The handler for errors of what outlives a call; `handle` is this window's.
     pub(crate) fn raiser(&self, handle: MPI_Win) -> Raiser {
         Raiser::Known(Arc::clone(&self.handler), Subject::Win(handle))
     }

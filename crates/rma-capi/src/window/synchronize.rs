@@ -41,7 +41,7 @@ pub(crate) fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Wi
     path.lock_now(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
-/// An unlock, where nobody else holds the lock or waits for it; `None` likewise.
+/// An unlock, where no other rank holds the lock or waits for it; `None` likewise.
 #[inline(always)]
 pub(crate) fn unlock_now(rank: c_int, win: MPI_Win) -> Option<()> {
     let path = find_near(win)?;

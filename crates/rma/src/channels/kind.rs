@@ -55,7 +55,7 @@ pub(crate) trait Exchange: Send + Sync {
     /// Leaves a word.
     ///
     /// # Errors
-    /// When whoever keeps the words does not answer.
+    /// When the keeper of the words does not answer.
     fn put(&self, key: &str, value: &str) -> Result<()>;
 
     /// The word that a process has left under this key.
@@ -78,7 +78,7 @@ pub struct Opening<'a> {
     pub secret: [u8; 32],
     /// The address of this machine that the others reach it by.
     pub listen: IpAddr,
-    /// Whether ranks outnumber the cores here: whoever spins keeps the one that it waits for from running.
+    /// Whether ranks outnumber the cores here: a spinning rank may keep the awaited one from running.
     pub is_crowded: bool,
     /// The environment.
     pub look_up: LookUp<'a>,

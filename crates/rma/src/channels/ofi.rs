@@ -18,7 +18,7 @@ impl ChannelKind for Ofi {
     }
 
     fn cost_ns(&self, distance: Distance, look_up: LookUp<'_>) -> Option<u32> {
-        // A network that somebody has named is faster than sockets; over sockets libfabric is not.
+        // A network that is named is faster than sockets; over sockets libfabric is not.
         let provider = look_up("RMA_OFI_PROVIDER").filter(|provider| provider.trim() != DEFAULT_PROVIDER);
         Some(match (provider.is_some(), distance) {
             (true, _) => 3_000,

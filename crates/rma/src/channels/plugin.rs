@@ -57,8 +57,8 @@ impl ChannelKind for Plugged {
 
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Channel>> {
         let meeting = Words { exchange: Arc::clone(&opening.exchange), key: key(&opening.scope) };
-        let (who, job) = ((opening.me, opening.size), (opening.job, opening.secret));
-        let opened = self.0.open(who, job, &opening.listen.to_string(), Box::new(meeting));
+        let (place, job) = ((opening.me, opening.size), (opening.job, opening.secret));
+        let opened = self.0.open(place, job, &opening.listen.to_string(), Box::new(meeting));
         opened.map_err(|cause| {
             Error::new(ErrorClass::Other, "init", format!("channel {} is refused: {cause}", self.name()))
         })

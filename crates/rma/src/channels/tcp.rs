@@ -27,7 +27,7 @@ impl ChannelKind for Tcp {
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Channel>> {
         let mut config = TcpConfig::read(opening.look_up)?;
         if opening.is_crowded {
-            // Whoever sleeps between polls is told what there is to read: it need not try.
+            // A rank that sleeps between polls learns what is readable as it wakes: it need not try.
             config.direct_reads = 0;
         }
         let listen = opening.listen;

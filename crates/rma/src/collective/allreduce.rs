@@ -6,8 +6,8 @@
 //!   unfold    the even ones give the result back
 //! ```
 //!
-//! A rank whose partner has another number of values tells the others by messages without values, to the last round, so that
-//! nobody waits for it, and every rank whose values come from one of the two gets an error.
+//! A rank whose partner has another number of values tells the others by messages without values, to the last
+//! round, so that no rank waits for it, and every rank whose values come from one of the two gets an error.
 //!
 //! Every rank's values always stand for consecutive ranks, and are combined with those of lower ranks on the left: the result
 //! is that of rank order, and every rank computes the same one, bit by bit, whatever arrives first.
@@ -165,7 +165,7 @@ impl Machine for AllReduce {
             return Ok(None);
         }
         self.lengths.end()?;
-        // Nobody else holds them now that all messages have left.
+        // All messages have left, so this is the only holder.
         let values = std::mem::take(&mut self.values);
         Ok(Some(Arc::try_unwrap(values).unwrap_or_else(|values| (*values).clone())))
     }

@@ -1,7 +1,7 @@
 //! Broadcast down a binomial tree: a rank hears from its parent, and tells its children.
 //!
-//! A message that is too long for a rank is that rank's error alone: it is passed on first, so nobody waits below it. A rank
-//! with nobody below it does not even store one.
+//! A message that is too long for a rank is that rank's error alone: it is passed on first, so no rank waits
+//! below it. A rank without ranks below it does not even store one.
 //!
 //! The message may come from the caller's memory and go to it ([`BroadcastInMemory`]), as [`super::given`] tells.
 
@@ -157,7 +157,7 @@ impl Machine for BroadcastInMemory {
 }
 
 impl Message {
-    /// The bytes, unless they are in the caller's memory. Nobody else holds them now that all messages have left.
+    /// The bytes, unless they are in the caller's memory. All messages have left, so this is the only holder.
     fn bytes(self) -> Option<Vec<u8>> {
         match self {
             Self::Bytes(bytes) => Some(Arc::try_unwrap(bytes).unwrap_or_else(|bytes| (*bytes).clone())),

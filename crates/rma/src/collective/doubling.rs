@@ -1,5 +1,5 @@
-//! Who is with whom when ranks double: those beyond a power of two fold into a neighbor, and the others, by their *places*,
-//! exchange across one bit of them at a time.
+//! Which ranks exchange when ranks double: those beyond a power of two fold into a neighbor, and the others,
+//! by their *places*, exchange across one bit of them at a time.
 
 /// The places of so many ranks.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Doubling {
         if place < self.extra() { 2 * place } else { place + self.extra() }
     }
 
-    /// All with whom a rank exchanges anything.
+    /// All partners of a rank.
     pub(super) fn partners(self, rank: u32) -> Vec<u32> {
         if self.folds(rank) {
             return vec![rank - 1];

@@ -2,13 +2,14 @@
 //! k after it and receives from the one k before it, where there is something. A few rounds are under way at a time, so that
 //! what is outstanding does not grow with the number of ranks. Blocks may have any lengths.
 //!
-//! An *even* exchange is one whose blocks should all have one length, by which ranks have chosen this way or that of
-//! [`super::short_alltoall`]. Ranks that were given different lengths, which is an error, may have chosen differently and would
-//! wait for messages that nobody sends. So its first rounds go by powers of two, one after the other, as they do there, with
-//! the same partners. The tags differ, and a rank waits for a message of either way: so it learns whether the partner has gone
-//! the other one, and, by the length of the message, whether it has the same lengths. Who finds a difference sends messages
-//! without bytes from then on. After these rounds every rank has heard, through others, from all: if lengths differ,
-//! all know, and end; if not, nothing can go wrong in the other rounds.
+//! An *even* exchange is one whose blocks should all have one length, by which ranks have chosen this way or
+//! that of [`super::short_alltoall`]. Ranks that were given different lengths, which is an error, may have
+//! chosen differently and would wait for messages that are never sent. So its first rounds go by powers of
+//! two, one after the other, as they do there, with the same partners. The tags differ, and a rank waits for
+//! a message of either way: so it learns whether the partner has gone the other one, and, by the length of
+//! the message, whether it has the same lengths. A rank that finds a difference sends messages without bytes
+//! from then on. After these rounds word of every rank has reached all: if lengths differ, all know, and end;
+//! if not, nothing can go wrong in the other rounds.
 
 use super::given::{Given, is_in_place};
 use super::link::{Link, Machine, Sends};
@@ -75,8 +76,8 @@ pub(super) const LONG_TAG: u32 = 64;
 const ROUNDS_AT_ONCE: usize = 8;
 
 impl Exchange {
-    /// Begins with what this rank gives to each rank and takes from each; the first step sends. Who gives something to a rank
-    /// must be taken from there.
+    /// Begins with what this rank gives to each rank and takes from each; the first step sends. What one rank
+    /// gives another must be taken there.
     ///
     /// # Errors
     /// When there are not as many of them as ranks.
@@ -254,7 +255,7 @@ impl Stray {
         Ok(Self { from, receive: link.receive(from, tag, 0)? })
     }
 
-    /// Whether it has come, which is told once; its bytes are dropped.
+    /// Whether it has come, answered once; its bytes are dropped.
     pub(super) fn has_come(&mut self) -> Result<bool> {
         match self.receive.test() {
             None => Ok(false),

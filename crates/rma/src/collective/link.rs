@@ -21,7 +21,8 @@ pub trait Machine {
     /// When a rank that it depends on is lost, or sends what no rank of this collective sends.
     fn step(&mut self) -> Result<Option<Self::Output>>;
 
-    /// Its way to the other ranks, if it has any: whoever has driven it to its end says so there ([`Link::quit`], [`Link::leave`]).
+    /// Its way to the other ranks, if it has any. The code that has driven the machine to its end says so
+    /// there ([`Link::quit`], [`Link::leave`]).
     fn link(&self) -> Option<&Link>;
 }
 
@@ -189,7 +190,7 @@ impl Link {
         Self { group, root: 0, ..self.clone() }
     }
 
-    /// As [`Link::within`], for a collective that concerns nobody but that group.
+    /// As [`Link::within`], for a collective that concerns only that group.
     #[must_use]
     pub fn apart(&self, group: Group) -> Self {
         Self { whole: group.clone(), ..self.within(group) }

@@ -1,7 +1,7 @@
 //! That all ranks of a reduction give as many values.
 //!
-//! A rank that finds another number goes on with the messages of its machine, but has no values in them any more: so nobody
-//! waits for it, and whoever would get a result that its values are part of gets an error as well.
+//! A rank that finds another number goes on with the messages of its machine, but has no values in them any
+//! more: so no rank waits for it, and each rank whose result would contain its values gets an error as well.
 
 use super::link::Sends;
 use crate::message::{ReceiveRequest, Received};

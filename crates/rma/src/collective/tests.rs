@@ -25,7 +25,7 @@ pub(crate) fn link(net: &Net, rank: u32, number: u64) -> Link {
     Link::new(net.messengers[rank as usize].clone(), group, SCOPE, number)
 }
 
-/// Runs one machine per rank; each is stepped when the dice say so. `seen` is told of every end.
+/// Runs one machine per rank; each is stepped when the dice say so. `seen` is called with every end.
 pub(crate) fn run<M: Machine>(net: &mut Net, mut machines: Vec<M>, dice: &mut Dice) -> Vec<M::Output> {
     let mut outputs: Vec<Option<M::Output>> = machines.iter().map(|_| None).collect();
     for _ in 0..2_000_000 {
@@ -242,7 +242,7 @@ fn a_rank_with_another_number_of_values_keeps_nobody_waiting() {
                     ends(net, dice, |net, rank| AllReduce::new(way(net, rank, 0), xor(true), values(rank)));
                 let root = dice.below(size as usize) as u32;
                 let found = all.into_iter().filter_map(Result::err).map(is_truncated).count() as u32;
-                // Who reduces nothing does not tell no values from none.
+                // A rank that reduces nothing cannot tell missing values from its own.
                 let is_seen = size > 1 && other > 0;
                 assert!(!is_seen || found == size, "{found} of {size}, {odd} has {other} and not {usual}");
                 for is_commutative in [true, false] {

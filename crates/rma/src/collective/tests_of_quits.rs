@@ -1,4 +1,5 @@
-//! Ranks that leave a collective with an error: nobody waits for them, and the collectives that follow go on.
+//! Ranks that leave a collective with an error: no rank waits for them, and the collectives that follow go
+//! on.
 
 use super::tests::link;
 use super::*;
@@ -38,7 +39,7 @@ fn ends_without<M: Machine>(
             link(net, quitter, number).quit(ErrorClass::Size);
         }
         if (0..size).all(|rank| rank == quitter || ends[rank as usize].is_some()) {
-            assert!(at >= leaves_after, "nobody can be through");
+            assert!(at >= leaves_after, "no rank can be through");
             return ends.into_iter().flatten().collect();
         }
         let rank = dice.below(size as usize);
@@ -56,7 +57,7 @@ fn ends_without<M: Machine>(
     }
     let waiting: Vec<_> =
         (0..size).filter(|rank| *rank != quitter && ends[*rank as usize].is_none()).collect();
-    panic!("ranks {waiting:?} of {size} wait for rank {quitter}, who has left");
+    panic!("ranks {waiting:?} of {size} wait for rank {quitter}, which has left");
 }
 
 fn xor(is_commutative: bool) -> Arc<dyn Combine> {
@@ -131,7 +132,7 @@ fn whoever_leaves_keeps_nobody_waiting_and_the_next_collective_goes_on() {
     }
 }
 
-/// More ranks than are told one by one.
+/// More ranks than are notified one by one.
 #[test]
 fn of_many_ranks_those_are_told_that_may_wait() {
     const SIZE: u32 = 75;

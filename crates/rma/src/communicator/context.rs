@@ -1,4 +1,4 @@
-//! How the ranks of a new communicator agree on its context, without a table that anybody would have to keep.
+//! How the ranks of a new communicator agree on its context, without a table kept anywhere.
 //!
 //! A context is the process number of the new communicator's rank 0 and a number that this process has not used before, so
 //! it is never used twice in a job: late messages of a communicator that is gone find nothing, nothing has to be given back,
@@ -14,15 +14,15 @@ use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
 
-/// The making of a communicator, under way: of what the ranks have told each other, a function makes it, on each rank from the same
-/// words and so with the same success. Whoever is not told, because another rank has died or left, says so to those who may be
-/// ([`Making`]).
+/// The making of a communicator, under way: of what the ranks have told each other, a function makes it, on
+/// each rank from the same words and so with the same success. A rank that misses a word, because another
+/// rank has died or left, says so to those that may have all ([`Making`]).
 pub(crate) struct Creation<M, F> {
     words: M,
     function: F,
     link: Link,
     making: Making,
-    /// One beyond the ranks of the link who may be told, by a way of its own.
+    /// One beyond the ranks of the link that may have all words, by a way of its own.
     partner: Option<Peer>,
     /// Whether the ranks have told each other: what is wrong from then on is so on all.
     is_told: bool,

@@ -75,8 +75,8 @@ impl Communicator {
         }
     }
 
-    /// Makes a communicator of a group's members, who alone call it, with the same `tag`. Several may be under way in
-    /// different threads, if their tags differ (MPI 4.1 §7.4.2).
+    /// Makes a communicator of a group's members. Only they call it, with the same `tag`. Several may be
+    /// under way in different threads, if their tags differ (MPI 4.1 §7.4.2).
     ///
     /// # Errors
     /// `MPI_ERR_GROUP` when a member is not one of this communicator's ranks, or the caller is not a member; when a rank is

@@ -1,5 +1,5 @@
-//! What survivors do with a communicator whose members have died: ask who has, revoke it, agree, and make one of those who
-//! live. Names and meaning are those of the MPI Forum's fault chapter to be, and of ULFM.
+//! What survivors do with a communicator whose members have died: find the dead, revoke it, agree, and make
+//! one of the living. Names and meaning are those of the MPI Forum's fault chapter to be, and of ULFM.
 //!
 //! Invariant: the number of an agreement is the same on all ranks, because they begin them in the same order; one of more than 64
 //! ranks is made of several, with the numbers that follow.
@@ -34,7 +34,7 @@ pub(crate) struct Agreeing {
     ballots: Vec<Option<Ballot>>,
 }
 
-/// The making of a communicator of those who live, under way.
+/// The making of a communicator of the living ranks, under way.
 #[derive(Debug)]
 struct Shrinking {
     /// As for other communicators that are made.
@@ -73,8 +73,8 @@ impl Communicator {
         self.runtime().messenger().is_revoked(self.context())
     }
 
-    /// Agrees with all ranks that live on the flags that all have given, and on who has failed. Works on a revoked communicator,
-    /// and whoever dies meanwhile.
+    /// Agrees with all living ranks on the flags that all have given, and on which ranks have failed. Works
+    /// on a revoked communicator, and while ranks die.
     ///
     /// # Errors
     /// Of this process alone.
@@ -88,8 +88,8 @@ impl Communicator {
         self.runtime().begin("comm_agree", Flags(agreeing))
     }
 
-    /// Makes a communicator of the ranks that live, in their order here. Works on a revoked communicator, and whoever dies
-    /// meanwhile: all get the same one, which nobody is in whose failure one of them knew before.
+    /// Makes a communicator of the ranks that live, in their order here. Works on a revoked communicator, and
+    /// while ranks die. All get the same one, without each rank whose failure one of them knew before.
     ///
     /// # Errors
     /// When the process that was to name it has no name left.

@@ -159,7 +159,8 @@ impl Communicator {
         Scope { context: self.context(), plane }
     }
 
-    /// Meets all ranks for the last time, after which nobody waits for this one any more. Who still does gets an error.
+    /// Meets all ranks for the last time. No rank waits for this one any more then, or gets an error if it
+    /// does.
     pub(crate) fn meet_last(&self) -> Result<()> {
         const CALL: &str = "finalize";
         let told = self.say_farewell();

@@ -7,11 +7,11 @@ use rma_core::{Error, ErrorClass, Result};
 
 /// Color of a rank that wants to be in no communicator; no color that a caller gives is so high.
 const NO_COLOR: u64 = u64::MAX;
-/// Color of a rank that takes part only so that nobody waits for it.
+/// Color of a rank that takes part only so that no rank waits for it.
 const REFUSED: u64 = u64::MAX - 1;
 
-/// A color, a place among those who give the same one, and a context: that of the first rank of each new communicator is
-/// taken.
+/// A color, a place among the ranks that give the same one, and a context: that of the first rank of each new
+/// communicator is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
     color: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// To be with those who give the same color, or with nobody.
+    /// To be with the ranks that give the same color, or with none.
     pub(crate) fn of(runtime: &Runtime, color: Option<u32>, key: i64) -> Self {
         Self { color: color.map_or(NO_COLOR, u64::from), key, context: propose(runtime) }
     }

@@ -4,9 +4,9 @@
 //! needs no system call, and a created window over such a block can be reached directly. Very long blocks get an arena of
 //! their own, which goes with the block.
 //!
-//! Invariants: a block is zeroed when it is taken, because it is cleared when it is given back: long ones by giving their
-//! pages back to the system, so that a page which nobody touches stays untouched. An arena lives as long as any block of it,
-//! the kept ones as long as the process.
+//! Invariants: a block is zeroed when it is taken, because it is cleared when it is given back: long ones by
+//! giving their pages back to the system, so that an unused page stays untouched. An arena lives as long as
+//! any block of it, the kept ones as long as the process.
 
 use super::memory::Bytes;
 use super::space::{GRAIN, Space};
@@ -19,7 +19,7 @@ use rma_core::mem::WriteSpan;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Bytes of an arena, or more when a block needs more: address space until somebody writes.
+/// Bytes of an arena, or more when a block needs more: address space until it is written.
 const ARENA: u64 = 64 << 20;
 /// Longer blocks get an arena of their own.
 const LONGEST: u64 = 4 << 30;

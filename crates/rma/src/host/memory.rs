@@ -1,7 +1,7 @@
 //! Memory of segments, private and shared. The one file of the host with `unsafe`.
 //!
-//! Invariant: a [`SegmentSet`] owns the mapping that its spans point into, so they are valid as long as it lives; nobody
-//! forms a reference to mapped bytes.
+//! Invariant: a [`SegmentSet`] owns the mapping that its spans point into, so they are valid as long as it
+//! lives; no reference to mapped bytes is formed.
 
 use super::arena::Block;
 use super::layout::{Range, SegmentLayout};
@@ -22,7 +22,8 @@ pub(super) fn private(rank: Rank, layout: &SegmentLayout) -> Result<SegmentSet> 
     let len = usize::try_from(layout.len).map_err(|_| no_memory(std::io::ErrorKind::OutOfMemory.into()))?;
     let map = MmapRaw::from(MmapMut::map_anon(len).map_err(no_memory)?);
     let start = map.as_mut_ptr();
-    // SAFETY: all of the anonymous mapping is readable and writable until `map` is dropped, and nobody has a reference.
+    // SAFETY: all of the anonymous mapping is readable and writable until `map` is dropped, and no reference
+    // to it exists.
     let span =
         |range: Range| unsafe { WriteSpan::new(start, len) }.part(range.offset as usize, range.len as usize);
     let part = layout.parts[0];
@@ -31,8 +32,8 @@ pub(super) fn private(rank: Rank, layout: &SegmentLayout) -> Result<SegmentSet> 
     Ok(unsafe { SegmentSet::new(vec![member], Box::new(map)) })
 }
 
-/// The bytes of a mapping of shared memory. Spans of it are made without `unsafe` within the host, where whoever keeps a
-/// span keeps the bytes with it: a block its arena, a segment the bytes of its members.
+/// The bytes of a mapping of shared memory. Spans of it are made without `unsafe` within the host, where each
+/// owner of a span keeps the bytes with it: a block its arena, a segment the bytes of its members.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes(Arc<Mapping>);
 
@@ -56,11 +57,12 @@ impl Bytes {
     /// # Panics
     /// When they do not lie within the mapping.
     pub(super) fn part(&self, offset: u64, len: u64) -> WriteSpan {
-        // SAFETY: whoever keeps the span keeps these bytes with it, and nobody forms references (see the type).
+        // SAFETY: each owner of the span keeps these bytes with it, and no references are formed (see the
+        // type).
         unsafe { self.0.span(offset as usize, len as usize) }
     }
 
-    /// Sets bytes to zero that nobody uses.
+    /// Sets unused bytes to zero.
     pub(super) fn clear(&self, offset: u64, len: u64) {
         self.part(offset, len).clear();
     }

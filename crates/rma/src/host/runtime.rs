@@ -31,7 +31,8 @@ pub struct HostSettings {
     pub siblings: Option<Arc<Siblings>>,
     /// Whether windows may be shared where they need not be.
     pub direct: bool,
-    /// Tells whoever watches the whole job that a wait lasts long; `false` when nobody does. Without it this process says it by itself.
+    /// Tells the launcher, if it watches the whole job, that a wait lasts long; `false` when none does.
+    /// Without it this process reports the wait itself.
     pub tell_stuck: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
@@ -181,7 +182,7 @@ impl Host for RuntimeHost {
     fn begin_segment(&self, group: &Group, request: SegmentRequest) -> Result<HostRequest> {
         let ranks = self.node_ranks(group);
         self.begin(|running| {
-            // The number is used up on every rank, whoever its neighbours are.
+            // The number is used up on every rank, whatever its neighbours.
             let link = self.link(running, group);
             if ranks.len() == 1 {
                 if request.kind.must_be_shared() && group.size() > 1 {

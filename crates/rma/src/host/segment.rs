@@ -72,7 +72,7 @@ type Next = Result<Option<SegmentSet>>;
 /// Parcels put into a mailbox in a round. Its owner may still be in the barrier of the round before, so there are twice as
 /// many at most, and systems keep about ten.
 const AT_ONCE: usize = 4;
-/// Attempts to give descriptors. One is enough unless somebody fills mailboxes, and then each has a chance.
+/// Attempts to give descriptors. One is enough unless mailboxes are kept full, and then each has a chance.
 const ATTEMPTS: u32 = 64;
 /// What ranks say when they agree; the least is what counts.
 const NOT_MAPPED: u64 = 0;
@@ -147,7 +147,7 @@ impl SegmentMachine {
                 (wish.offer, wish.control, wish.data) = (Offer::Ready, Some(control), data);
                 wish.is_news = self.has_news();
             }
-            // Nobody has been promised that memory of this kind is shared.
+            // It is not promised that memory of this kind is shared.
             Err(_) if wish.keeps_data() => {}
             Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why.into())),
         }
@@ -270,7 +270,7 @@ impl SegmentMachine {
         }
     }
 
-    /// Makes room for those who still give.
+    /// Makes room for ranks that still give.
     fn look(&mut self) {
         if let Some(Err(why)) = self.siblings.as_ref().map(|siblings| siblings.look()) {
             self.on_trouble(why);

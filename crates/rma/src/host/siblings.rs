@@ -1,7 +1,8 @@
 //! Memory that this process and the others of its node share: its own arenas, and those of the others that are mapped here.
 //!
-//! A descriptor is put into the sibling's mailbox before the message is sent upon which the sibling looks for it, so it is
-//! there: nobody waits for a mailbox. A mailbox that others keep full is [`Trouble::Passing`]: it is worth another attempt.
+//! A descriptor is put into the sibling's mailbox before the message is sent upon which the sibling looks for
+//! it, so it is there: no wait is for a mailbox. A mailbox that others keep full is [`Trouble::Passing`]: it
+//! is worth another attempt.
 
 use super::arena::{Arena, Arenas, Block};
 use super::memory::Bytes;
@@ -45,10 +46,10 @@ pub(super) enum Trouble {
 /// Times that a full mailbox is tried in one call, with room made in one's own in between.
 const TRIES: usize = 8;
 
-/// Most parcels kept for nobody; the job's processes never come near.
+/// Most parcels kept that were not asked for; the job's processes never come near.
 const ARRIVED_MAX: usize = 4096;
 
-/// A process's arena, as its siblings are told of it.
+/// A process's arena, as sent to its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ArenaName {
     pub(super) number: u64,

@@ -367,7 +367,7 @@ fn without_shared_memory_all_fall_back_or_all_get_an_error() {
         let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
         check_shared(&made, &[vec![0], vec![1], vec![2]], |_| 100);
     }
-    // The first one that has none has said so, and nobody else.
+    // The first one that has none has said so, and no other.
     let is_silent = |host: &RuntimeHost| host.siblings.as_ref().is_some_and(|it| it.is_first_complaint());
     assert_eq!(hosts.iter().map(is_silent).collect::<Vec<_>>(), [false, true, true]);
     let made = segments(&mut net, &hosts, SegmentKind::Contiguous, |_| 100, &mut dice);

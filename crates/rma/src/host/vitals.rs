@@ -1,8 +1,9 @@
 //! Whether a process of this node has ended, asked by its number with the signal that is not sent (kill(2)).
 //!
-//! A number means something only to who counts processes alike, so the namespace of the numbers is a part of what is told:
-//! who is in another one is not asked after. A process that nobody has waited for yet still has its number, but its descriptor
-//! is readable (pidfd_open(2)). A number may have been given to a new process; that counts as alive.
+//! A process number has a meaning only within its namespace, so the namespace is published with it: a process
+//! in another one is not asked after. A process that ended and was not waited for still has its number, but
+//! its descriptor is readable (pidfd_open(2)). A number may have been given to a new process; that counts as
+//! alive.
 
 use rma_core::host::Vitals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -27,14 +28,14 @@ fn has_ended(told: u64) -> bool {
             .is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH) || is_unwaited(process))
 }
 
-/// Whether a process has ended and nobody has waited for it. One that cannot be looked at counts as alive.
+/// Whether a process has ended and was not waited for. One that cannot be looked at counts as alive.
 fn is_unwaited(process: Pid) -> bool {
     let Ok(descriptor) = pidfd_open(process, PidfdFlags::empty()) else { return false };
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&now)).is_ok_and(|readable| readable > 0)
 }
 
-/// In which this process has its number.
+/// The namespace of this process's number.
 fn namespace() -> Option<u32> {
     static SPACE: OnceLock<Option<u32>> = OnceLock::new();
     *SPACE.get_or_init(|| {

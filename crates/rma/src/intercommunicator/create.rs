@@ -87,10 +87,10 @@ impl Communicator {
         fault.in_call(call)
     }
 
-    /// Takes part, as the leader, in the making of an intercommunicator with arguments that the caller has found wrong, so
-    /// that the other ranks of this group get an error and do not wait. The other group's leader is told where `bridge` says
-    /// who that is, and cannot be told elsewhere. Gives the error to report here: `fault`, or what kept this rank from taking
-    /// part.
+    /// Takes part, as the leader, in the making of an intercommunicator with arguments that the caller has
+    /// found wrong, so that the other ranks of this group get an error and do not wait. The other group's
+    /// leader is notified if `bridge` names it, and cannot be otherwise. Gives the error to report here:
+    /// `fault`, or what kept this rank from taking part.
     pub fn refuse_inter(&self, fault: Error, bridge: Option<(&Self, u32)>, tag: u32) -> Error {
         const CALL: &str = "intercomm_create";
         let nothing = Broadcast::new(self.link(), self.rank(), Some(Vec::new()), u64::MAX);
@@ -105,7 +105,7 @@ impl Communicator {
         told.map_or_else(|error| error, |()| fault.in_call(CALL))
     }
 
-    /// The way from leader to leader, which concerns nobody else of the communicator that both are in.
+    /// The way from leader to leader, which concerns no other rank of the communicator that both are in.
     fn link_of_bridge(&self, bridge: &Self, partner: Peer, tag: u32) -> Link {
         let scope = bridge.scope(Plane::Creation);
         let both = host::Group::of(bridge.context(), Rank(0), &[self.runtime().me, partner]);
@@ -188,7 +188,7 @@ impl Intercommunicator {
     }
 }
 
-/// The leaders, who have a partner, exchange proposals through `bridge`, and tell their groups both.
+/// The leaders, which have a partner, exchange proposals through `bridge`, and pass both on to their groups.
 fn exchange(
     runtime: &Runtime,
     bridge: Link,

@@ -20,7 +20,7 @@ struct Flags {
     remote: usize,
 }
 
-/// The making of an intercommunicator of those who live, under way.
+/// The making of an intercommunicator of the living ranks, under way.
 struct Shrinking {
     runtime: Weak<Runtime>,
     agreeing: Agreeing,
@@ -28,8 +28,8 @@ struct Shrinking {
 }
 
 impl Intercommunicator {
-    /// Agrees with all ranks of both groups that live on who has failed, and on the flags that all of the remote group have given.
-    /// Works when it is revoked, and whoever dies meanwhile.
+    /// Agrees with all living ranks of both groups on which ranks have failed, and on the flags that all of
+    /// the remote group have given. Works when it is revoked, and while ranks die.
     ///
     /// # Errors
     /// Of this process alone.
@@ -44,8 +44,8 @@ impl Intercommunicator {
         self.runtime().begin("comm_agree", Flags { agreeing, remote: usize::from(self.is_first()) })
     }
 
-    /// Makes an intercommunicator of the ranks of both groups that live, in their order here; `None` when nobody is left in one of
-    /// the groups. Works when this one is revoked, and whoever dies meanwhile.
+    /// Makes an intercommunicator of the living ranks of both groups, in their order here; `None` when one of
+    /// the groups has none left. Works when this one is revoked, and while ranks die.
     ///
     /// # Errors
     /// When the process that was to name it has no name left.
@@ -53,7 +53,7 @@ impl Intercommunicator {
         self.begin_shrink().wait()
     }
 
-    /// Begins to make an intercommunicator of those who live; see [`Intercommunicator::shrink`].
+    /// Begins to make an intercommunicator of the living ranks; see [`Intercommunicator::shrink`].
     pub fn begin_shrink(&self) -> CollectiveRequest<Option<Self>> {
         let agreeing = self.vote(|_| 0, propose(self.runtime()));
         let runtime = Arc::downgrade(self.runtime());

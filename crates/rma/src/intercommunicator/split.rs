@@ -14,8 +14,9 @@ use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
 
 impl Intercommunicator {
-    /// Makes an intercommunicator for each color that ranks of both groups give, of these ranks, ordered by `key` and then by
-    /// rank. A rank that gives `None`, or a color that nobody in the other group gives, is in none of them.
+    /// Makes an intercommunicator for each color that ranks of both groups give, of these ranks, ordered by
+    /// `key` and then by rank. A rank that gives `None`, or a color that no rank of the other group gives, is
+    /// in none of them.
     ///
     /// # Errors
     /// `MPI_ERR_OTHER` when a rank has refused ([`Intercommunicator::refuse_split`]); when a rank is lost.

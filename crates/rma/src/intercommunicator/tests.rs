@@ -108,7 +108,7 @@ fn parts_of_both_groups_become_intercommunicators() {
             assert_eq!(pair.begin_allgather(vec![u8::from(is_one)]).wait()?, [[u8::from(!is_one)]]);
         }
         assert!(inter.create(&if is_one { first } else { Group::empty() })?.is_none());
-        // Who is called with a wrong argument takes part, so the others get an error.
+        // A rank that is called with a wrong argument takes part, so the others get an error.
         let is_wrong = world.rank() == 0;
         let error = match is_wrong {
             true => inter.refuse_split(rma_core::Error::new(ErrorClass::Arg, "", "a wrong color")),
@@ -236,7 +236,7 @@ fn each_group_agrees_on_what_the_other_one_gives() {
             assert_eq!(background.wait()?.flags, !0);
         }
         inter.runtime().revoke(inter.context());
-        let shrunk = inter.shrink()?.expect("nobody has died");
+        let shrunk = inter.shrink()?.expect("no rank has died");
         assert_eq!(shrunk.compare(inter), Comparison::Congruent);
         assert_eq!(shrunk.merge(is_one)?.size(), world.size());
         Ok(())

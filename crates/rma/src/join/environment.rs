@@ -16,7 +16,8 @@ const LAUNCHERS: [(&str, &str, &str, &str); 4] = [
     ("PMI_SIZE", "PALS_RANKID", "PALS", "start it with Hydra's mpiexec inside the allocation"),
 ];
 
-/// What has started this process, as the environment says through `look_up`: a launcher, which is given up after `limit`, or nobody.
+/// What has started this process, as the environment says through `look_up`: a launcher, which is given up
+/// after `limit`, or none.
 ///
 /// # Errors
 /// When the environment names a launcher incompletely, or it does not answer as it should.
@@ -41,8 +42,8 @@ pub(crate) fn from_environment(
     Ok(Arc::new(Allgather::alone()))
 }
 
-/// What to say in a process that was started together with others by a launcher that cannot be spoken to: one of them says it.
-/// Otherwise each would be a job of its own, and nobody would know why.
+/// What to print in a process that was started together with others by a launcher of unknown protocol: one of
+/// them prints it. Otherwise each would be a job of its own without a visible reason.
 fn one_of_many(look_up: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| look_up(name)?.parse::<u32>().ok();
     LAUNCHERS.iter().find_map(|(size, rank, name, advice)| {

@@ -11,7 +11,8 @@ pub type OnNotice = Box<dyn Fn(Notice) + Send + Sync>;
 
 /// What starts this process as a rank of a job: a launcher, or another runtime.
 ///
-/// * S1: Ranks are numbered from 0, each has one number, and all are told the same size and the same name of the job.
+/// * S1: Ranks are numbered from 0, each has one number, and all get the same size and the same name of the
+///   job.
 /// * S2: A rank finds what any rank, itself too, has put before the last [`fence`](Self::fence) of both.
 /// * S3: What no rank has put is not found, and asking for it does not wait for it.
 /// * S4: A fence ends when every rank has entered it. Every rank enters as many.
@@ -50,7 +51,7 @@ pub trait Start: Send + Sync + fmt::Debug {
     /// Asks that all ranks end now, and the job with this status. It may return: this process exits with the status then.
     ///
     /// # Errors
-    /// When nobody can be asked.
+    /// When there is no launcher to ask.
     fn abort(&self, code: i32) -> Result<()>;
 
     /// This rank ends its part in the job in order: its exit is no failure from now on.
@@ -67,7 +68,8 @@ pub trait Start: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Which ranks share a machine. All ranks are told, or none. Otherwise each publishes what its machine is.
+    /// Which ranks share a machine. All ranks get an answer, or none. Otherwise each publishes what its
+    /// machine is.
     ///
     /// # Errors
     /// When there is no answer, or one that is none.
@@ -75,8 +77,8 @@ pub trait Start: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// From now on tells `on_notice` what nobody has asked for, from any thread. Says whether all ranks are told of every death;
-    /// otherwise ranks tell each other of those that their channels see.
+    /// From now on calls `on_notice` with what comes unasked, from any thread. Says whether every death is
+    /// reported to all ranks; otherwise ranks report to each other those that their channels see.
     ///
     /// # Errors
     /// When there is no answer.

@@ -10,7 +10,7 @@
 use super::outcome::Failure;
 use std::time::{Duration, Instant};
 
-/// How long a failure that nobody else is known to have caused waits for one that may have.
+/// How long a failure of no known cause waits for one that may be its cause.
 const SETTLE: Duration = Duration::from_millis(100);
 /// How long a rank that another one has found lost, and that shows no sign of its end, may take to end.
 const SUSPECT_LIMIT: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub(super) struct Blame {
 /// What is known of one rank.
 #[derive(Clone, Debug, Default)]
 struct Record {
-    /// Whom it has found lost, in order.
+    /// The ranks that it has found lost, in order.
     lost: Vec<usize>,
     failure: Option<Failure>,
     /// Whether it has said that it fails because of itself and has not ended yet: how it ends is the better message.
@@ -44,8 +44,8 @@ struct Record {
 /// Whose failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nobody has failed.
-    Nobody,
+    /// No rank has failed.
+    NoFailure,
     /// It is found out at this moment at the latest.
     Later(Instant),
     /// This rank's.
@@ -109,7 +109,8 @@ impl Blame {
         &self.order
     }
 
-    /// One line about a job that has gone on: who has failed, `first` before the others, and how many ranks have not.
+    /// One line about a job that has gone on: the ranks that failed, `first` before the others, and how many
+    /// ranks have not.
     pub(super) fn summary(&self, first: usize) -> String {
         /// A line names no more ranks than these.
         const NAMED: usize = 8;
@@ -131,12 +132,12 @@ impl Blame {
     /// Whose failure it is as far as is known now. `is_dying` says whether a rank has closed its connection, did not finalize
     /// and is still there.
     pub(super) fn verdict(&self, now: Instant, is_dying: &mut dyn FnMut(usize) -> bool) -> Verdict {
-        let (Some(first), Some(since)) = (self.order.first(), self.since) else { return Verdict::Nobody };
+        let (Some(first), Some(since)) = (self.order.first(), self.since) else { return Verdict::NoFailure };
         let mut seen = vec![*first];
         loop {
             let rank = *seen.last().expect("it starts with one");
             let suspects = self.suspects(rank).filter(|rank| !seen.contains(rank));
-            // Whoever has ended well has caused nothing.
+            // A rank that has ended well has caused nothing.
             let known = suspects.clone().find(|rank| self.ranks[**rank].failure.is_some());
             if let Some(next) = known {
                 seen.push(*next);
@@ -161,7 +162,7 @@ impl Blame {
             .filter(move |other| **other != rank)
     }
 
-    /// The verdict on a rank that has named nobody else who may be the cause.
+    /// The verdict on a rank that has named no other as a possible cause.
     fn without_suspects(
         &self,
         rank: usize,
@@ -265,7 +266,7 @@ mod tests {
     fn what_comes_from_outside_is_named_at_once_and_an_exit_settles() {
         let now = Instant::now();
         let mut blame = Blame::new(3);
-        assert_eq!(at_once(&blame, now), Verdict::Nobody);
+        assert_eq!(at_once(&blame, now), Verdict::NoFailure);
         blame.ended(1, Some(Failure::Exited(3)), now);
         assert_eq!(at_once(&blame, now), Verdict::Later(now + SETTLE));
         assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(1));

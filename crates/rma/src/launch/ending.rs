@@ -1,7 +1,7 @@
 //! How a job ends: because of a failure, which is named once, of a signal to the launcher, or of itself.
 //!
-//! The ranks are asked to end, have the grace time, and are killed then. What ranks do because the launcher was asked to end
-//! the job is nobody's failure.
+//! The ranks are asked to end, have the grace time, and are killed then. What ranks do because the launcher
+//! was asked to end the job is no failure.
 
 use super::blame::Verdict;
 use super::frames::Frame;
@@ -75,12 +75,12 @@ impl Job {
             return self.ask_to_end();
         }
         match self.verdict(now) {
-            Verdict::Nobody => {}
+            Verdict::NoFailure => {}
             Verdict::Later(at) => self.judge_at = Some(at),
             Verdict::Rank(rank) => {
                 self.report(rank);
                 if self.options.on_failure == OnFailure::Continue {
-                    // Who has asked for the end is not the one who has died before.
+                    // The rank that asked for the end is not the one that died before.
                     self.blame.failed_ranks().to_vec().into_iter().for_each(|rank| self.report(rank));
                 }
                 self.ask_to_end();
@@ -91,7 +91,7 @@ impl Job {
     /// Whose failure it is.
     fn verdict(&mut self, now: Instant) -> Verdict {
         if self.blame.failed_ranks().is_empty() {
-            return Verdict::Nobody;
+            return Verdict::NoFailure;
         }
         let running: Vec<usize> = (0..self.ranks.len())
             .filter(|rank| {
@@ -104,7 +104,7 @@ impl Job {
         self.blame.verdict(now, &mut |rank| running.contains(&rank) && ranks[rank].has_hung_up())
     }
 
-    /// All ranks have ended: names who has failed, if that is still to be told.
+    /// All ranks have ended: names those that failed, if that is still to be reported.
     pub(super) fn conclude(&mut self) {
         let failed = self.blame.failed_ranks();
         if failed.is_empty() || [TIMED_OUT, DEADLOCKED, CANNOT_WRITE].contains(&self.exit_code) {
@@ -143,8 +143,8 @@ impl Job {
         }
     }
 
-    /// Whether output of the job cannot be written, other than because nobody reads it. Says so once, and makes it the status of
-    /// a job that has not failed before.
+    /// Whether output of the job cannot be written, other than because its reader is gone. Says so once, and
+    /// makes it the status of a job that has not failed before.
     pub(super) fn has_lost_output(&mut self) -> bool {
         let streams = [("standard output", &self.stdout), ("standard error", &self.stderr)];
         let lost = streams.into_iter().find_map(|(name, output)| Some((name, output.failure()?)));

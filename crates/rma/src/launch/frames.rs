@@ -38,7 +38,7 @@ pub(super) enum Frame {
     InputEnd,
     /// So many bytes of an output stream are passed on, and as many may come.
     Took { source: Source, bytes: u32 },
-    /// Nobody reads this stream of the rank any more.
+    /// This stream of the rank has no reader any more.
     Close { rank: u32, source: Source },
     /// A signal for all ranks.
     Signal(u32),

@@ -23,7 +23,7 @@ impl Guard {
     pub(super) fn start(mark: Option<&Mark>) -> io::Result<Self> {
         let (reader, alive) = pipe_with(PipeFlags::CLOEXEC)?;
         let group = fork_guard(reader.as_raw_fd(), mark)?;
-        // Both sides do this: whoever comes first, the group exists before a rank is to join it.
+        // Both sides do this: whichever comes first, the group exists before a rank is to join it.
         let _ = setpgid(Some(group), Some(group));
         Ok(Self { group, _alive: alive })
     }
@@ -35,7 +35,7 @@ impl Guard {
 
     /// Sends a signal to everything in the group. The guard itself blocks what can be blocked.
     pub(super) fn signal(&self, signal: Signal) {
-        // It fails only when the group is empty, and then there is nobody to tell.
+        // It fails only when the group is empty, and then there is no process to signal.
         let _ = kill_process_group(self.group, signal);
     }
 }

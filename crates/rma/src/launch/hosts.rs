@@ -51,7 +51,7 @@ impl Hosts {
                 for word in words {
                     host.slots = match word.split_once('=') {
                         Some(("slots", number)) => count(number)?,
-                        // More ranks than slots are an error of nobody here, so this says nothing.
+                        // More ranks than slots are no error here, so this limits nothing.
                         Some(("max_slots" | "max-slots", number)) => count(number).map(|_| host.slots)?,
                         _ => return Err(format!("{word:?} is not of the form slots=N")),
                     };

@@ -63,9 +63,9 @@ pub(super) struct Job {
     pub(super) state: State,
     ends_at: Option<Instant>,
     pub(super) blame: Blame,
-    /// When it is known at the latest who has failed.
+    /// When it is known at the latest which rank has failed.
     pub(super) judge_at: Option<Instant>,
-    /// Ranks whose failure has been told.
+    /// Ranks whose failure has been reported.
     pub(super) told: Vec<usize>,
     /// A rank has asked for the end of the job, or cannot be served.
     pub(super) must_end: bool,
@@ -118,7 +118,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Prints lines for whoever reads them.
+/// Prints lines to standard output.
 fn print(lines: &[String]) -> ExitCode {
     let mut text = lines.join("\n");
     text.push('\n');
@@ -333,7 +333,7 @@ impl Job {
         self.ranks[rank].pass_on_rest(Source::Stdout, &mut self.stdout);
         self.ranks[rank].pass_on_rest(Source::Stderr, &mut self.stderr);
         let answers = self.server.gone(rank as u32);
-        // A rank that does not read its answers is told off when it asks again.
+        // A rank that does not read its answers is refused when it asks again.
         let _ = self.answer(answers);
         let has_failed = failure.is_some();
         self.blame.ended(rank, failure, Instant::now());

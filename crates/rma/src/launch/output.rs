@@ -1,9 +1,9 @@
 //! From the ranks' output to the launcher's own: whole lines, any bytes, and never a blocking write while the job runs.
 //!
-//! [`Lines`] holds back what is not yet a whole line, one per rank and stream. [`Output`] is a standard stream of the
-//! launcher with a bounded queue: while it is full the ranks are not read, so a slow reader slows them down as it would
-//! without a launcher. A stream that nobody reads any more is closed for the ranks too; one that cannot be written for another
-//! reason, as when the disk is full, keeps that reason.
+//! [`Lines`] holds back what is not yet a whole line, one per rank and stream. [`Output`] is a standard
+//! stream of the launcher with a bounded queue: while it is full the ranks are not read, so a slow reader
+//! slows them down as it would without a launcher. A stream whose reader is gone is closed for the ranks too;
+//! one that cannot be written for another reason, as when the disk is full, keeps that reason.
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
@@ -119,12 +119,12 @@ impl Output {
         self.queue.len() - self.written >= QUEUE_MAX
     }
 
-    /// Whether nobody reads the stream any more.
+    /// Whether the reader of the stream is gone.
     pub(super) fn is_broken(&self) -> bool {
         self.error == Some(Errno::PIPE)
     }
 
-    /// Why the stream has failed, if not because nobody reads it.
+    /// Why the stream has failed, if not because its reader is gone.
     pub(super) fn failure(&self) -> Option<io::Error> {
         self.error.filter(|error| *error != Errno::PIPE).map(io::Error::from)
     }
@@ -158,7 +158,8 @@ impl Output {
             Ok(count) => self.written += count,
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
-                // Somebody else made the stream nonblocking. Wait for room here: the end of the job comes this way too.
+                // Another process made the stream nonblocking. Wait for room here: the end of the job comes
+                // this way too.
                 let _ = poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], None);
             }
             Err(error) => {

@@ -413,7 +413,7 @@ impl Proxy {
                 stragglers::end_marked_and_adopted(&self.mark, &self.spared);
             }
         };
-        // What is killed next is the guard too, which is there until then if somebody kills this process now.
+        // What is killed next is the guard too: until then it is there in case this process is killed.
         end_stragglers();
         self.signal(Signal::KILL.as_raw() as u32);
         end_stragglers();

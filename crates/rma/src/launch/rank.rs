@@ -327,7 +327,8 @@ impl Rank {
 
     /// Passes on what is there of a stream whose writers are gone, its last line included.
     pub(super) fn pass_on_rest(&mut self, source: Source, output: &mut Output) {
-        /// A pipe holds no more than this (`fs.pipe-max-size`); whoever still writes more is not waited for.
+        /// A pipe holds no more than this (`fs.pipe-max-size`); a process that still writes more is not
+        /// waited for.
         pub(super) const TURNS: usize = (1 << 20) / TURN + 1;
         for _ in 0..TURNS {
             if self.pass_on(source, output) != More::Now {

@@ -325,7 +325,7 @@ impl Job {
         self.remotes.iter().for_each(|remote| remote.send(&Frame::Silent));
     }
 
-    /// It goes on, and has heard from nobody meanwhile.
+    /// It goes on after a stop, in which it has heard from no remote.
     pub(super) fn speak_again(&mut self) {
         let now = Instant::now();
         self.remotes.iter_mut().for_each(|remote| (remote.heard, remote.beat_at) = (now, now));

@@ -16,7 +16,8 @@ use std::time::Duration;
 /// The variable that holds the mark.
 pub(super) const MARK: &str = "RMA_JOB";
 
-/// Looks at all processes, until one look finds nobody. Who is killed may have started another one just before.
+/// Looks at all processes, until one look finds none left. A process may have started another one just before
+/// it was killed.
 const LOOKS: u32 = 200;
 /// Time for what was killed to disappear.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(super) const DEADLOCKED: u8 = 125;
 
 impl Job {
-    /// Somebody wants to know what the job waits for. A job that is ending tells no more.
+    /// A report of what the job waits for is wanted. A job that is ending gives none.
     pub(super) fn want_report(&mut self, reason: Reason, now: Instant) {
         if matches!(self.state, State::Running) {
             let step = self.reports.want(reason, now);
@@ -57,11 +57,11 @@ impl Job {
         self.remotes.iter().for_each(|remote| remote.send(&Frame::Look));
         let questions = self.server.ask_for_report(number);
         let is_stopped = |rank: u32| self.ranks[rank as usize].activity() == Process::Stopped;
-        // Who is stopped is asked as well, and not waited for.
+        // A stopped rank is asked as well, and not waited for.
         let asked: Vec<u32> =
             questions.iter().map(|(rank, _)| *rank).filter(|rank| !is_stopped(*rank)).collect();
         self.reports.asked(asked.into_iter());
-        // A rank that does not read is told off when it asks.
+        // A rank that does not read is refused when it asks.
         let _ = self.answer(questions);
     }
 

@@ -142,7 +142,7 @@ impl Ward {
             .map(|source| (0..TURNS).map_while(|_| self.pass_on(source, TURN, outbox)).sum())
     }
 
-    /// Nobody reads an output stream any more.
+    /// An output stream has no reader any more.
     pub(super) fn close(&mut self, source: Source) {
         self.streams[usize::from(source == Source::Stderr)] = None;
     }

@@ -1,27 +1,30 @@
 //! Communicators that some of their ranks have, and others have not.
 //!
-//! A rank whose part in the making of a communicator fails, mostly because another one has died, does not get it, though others may
-//! have it by then. It will never join what they begin there, and by itself nobody would know. So it tells the members, and they take
-//! it for *absent* on that communicator: agreements and shrinking go on without it, as without one who has died; collectives, and
-//! messages to and from it, end in error. So they do on what is made of that communicator: who lacks the one cannot have the other.
+//! A rank whose part in the making of a communicator fails, mostly because another one has died, does not get
+//! the communicator, though others may have it by then. It will never join what they begin there, and they
+//! cannot see that by themselves. So it tells the members, which mark it as *absent* on that communicator:
+//! agreements and shrinking go on without it, as without a dead rank; collectives, and messages to and from
+//! it, end in error. The same holds on every communicator made of that one, as a rank without the parent
+//! cannot have the child.
 //!
 //! ```text
 //!   rank whose making fails                    rank that has the communicator, or will
-//!            ── absent: making, who ──────────▶ looks for what it has made then; else keeps the word until it has
+//!            ── absent: making, peer ─────────▶ looks for what it has made then; else keeps the word until it has
 //! ```
 //!
-//! Two groups that make a communicator between them do so in a making of each group, and who fails in one may not know the other
-//! group. So whoever has the communicator passes the word on to all of its ranks; and whoever hears there of a death, which may have
-//! kept a group from hearing of the other one, asks:
+//! Two groups that make a communicator between them do so in a making of each group, and a rank that fails in
+//! one may not know the other group. So each rank that has the communicator passes the notice on to all of
+//! its ranks. A death there may have kept a group from hearing of the other one; so a rank that learns of one
+//! asks:
 //!
 //! ```text
 //!   rank that has it                           rank of the other group
 //!            ── ask: making of that group ────▶ has failed in it: absent. Has it too: asks likewise. Else answers when it fails
 //! ```
 //!
-//! Invariants: a making has the same name on all ranks: the parent's context, and the number of the collective there, or what stands
-//! for it where only some of the parent's ranks take part; who is absent stays so. What is kept of a communicator goes with it and
-//! all that was made of it.
+//! Invariants: a making has the same name on all ranks: the parent's context, and the number of the
+//! collective there, or what stands for it where only some of the parent's ranks take part; an absent rank
+//! stays absent. What is kept of a communicator goes with it and all that was made of it.
 
 use super::messenger::Messenger;
 use super::notice::Notice;
@@ -48,13 +51,13 @@ pub(super) struct Absences {
     /// What this process has made, by the making and by the context.
     made: FxHashMap<Making, u64>,
     communicators: FxHashMap<u64, Made>,
-    /// Who has failed in makings that this process has not ended.
+    /// Ranks that have failed in makings that this process has not ended.
     failed: FxHashMap<Making, Vec<Peer>>,
     /// The makings in which this process has failed. They are few, and others may ask for long.
     own: FxHashSet<Making>,
-    /// Who has asked after a making that this process has not ended.
+    /// Ranks that have asked after a making that this process has not ended.
     askers: FxHashMap<Making, Vec<Peer>>,
-    /// Who is absent on a communicator.
+    /// Absent ranks of a communicator.
     of: FxHashMap<u64, Vec<Peer>>,
     /// How many makings of parts of a parent's ranks there were with a tag.
     counts: FxHashMap<u64, FxHashMap<(u32, u64), u32>>,
@@ -114,16 +117,16 @@ impl Absences {
 
 impl State {
     /// A peer has failed in a making.
-    pub(super) fn on_absent(&mut self, who: Peer, making: Making) {
-        if who == self.me || self.absences.own.contains(&making) {
+    pub(super) fn on_absent(&mut self, peer: Peer, making: Making) {
+        if peer == self.me || self.absences.own.contains(&making) {
             return;
         }
         match self.absences.made.get(&making).copied() {
-            Some(context) => self.note_absent(context, &[who]),
+            Some(context) => self.note_absent(context, &[peer]),
             None => {
                 let failed = self.absences.failed.entry(making).or_default();
-                if !failed.contains(&who) {
-                    failed.push(who);
+                if !failed.contains(&peer) {
+                    failed.push(peer);
                 }
             }
         }
@@ -132,7 +135,7 @@ impl State {
     /// A peer has the communicator of a making, and doubts that this process has it.
     pub(super) fn on_ask(&mut self, from: Peer, making: Making) {
         if self.absences.own.contains(&making) {
-            self.tell(from, Notice::Absent { making, who: self.me });
+            self.tell(from, Notice::Absent { making, peer: self.me });
         } else if let Some(context) = self.absences.made.get(&making).copied() {
             self.ask_other_group(context);
         } else {
@@ -143,7 +146,8 @@ impl State {
         }
     }
 
-    /// Those who are none of its members, since one collective may make several, were in the making of another one.
+    /// One collective may make several communicators: an absent rank that is no member was in the making of
+    /// another one.
     fn note_absent(&mut self, context: u64, absent: &[Peer]) {
         let Some(made) = self.absences.communicators.get(&context) else { return };
         let known = self.absences.of.entry(context).or_default();
@@ -155,15 +159,15 @@ impl State {
         known.extend(&news);
         let (making, members) = (made.makings.0, made.members.clone());
         if made.makings.1.is_some() {
-            for who in &news {
-                self.tell_all(&members, Notice::Absent { making, who: *who });
+            for peer in &news {
+                self.tell_all(&members, Notice::Absent { making, peer: *peer });
             }
             self.ask_other_group(context);
         }
         self.signs.has_losses.store(true, Relaxed);
         self.move_lent(&|pattern, _| pattern.scope.context == context);
         self.review_agreements();
-        // Whoever waits there looks again.
+        // Waits there look again.
         self.note_event();
         let is_child = |(_, made): &(&u64, &Made)| made.makings.0.parent == context;
         let children: Vec<_> =
@@ -171,7 +175,7 @@ impl State {
         children.into_iter().for_each(|child| self.note_absent(child, &news));
     }
 
-    /// Asks the other group of a communicator, once, who has not got it.
+    /// Asks the other group of a communicator, once, which of its ranks have not got it.
     fn ask_other_group(&mut self, context: u64) {
         let Some(made) = self.absences.communicators.get_mut(&context) else { return };
         let (_, Some(making)) = made.makings else { return };
@@ -181,7 +185,7 @@ impl State {
         }
     }
 
-    /// Who has died may have kept others from getting a communicator.
+    /// A rank that died may have kept others from getting a communicator.
     pub(super) fn ask_groups_of(&mut self, dead: Peer) {
         let made = self.absences.communicators.iter();
         let of_it = made.filter(|(_, made)| made.makings.1.is_some() && made.members.rank(dead).is_some());
@@ -207,8 +211,8 @@ impl State {
 }
 
 impl Messenger {
-    /// The name of the next making of this part of a communicator's ranks with a tag: the same on all of them, who call for such in
-    /// the same order.
+    /// The name of the next making of this part of a communicator's ranks with a tag: the same on all of
+    /// them, as they make such communicators in the same order.
     pub(crate) fn next_making(&self, parts: &Group, tag: u32) -> Making {
         let mut hasher = FxHasher::default();
         (0..parts.size()).for_each(|rank| hasher.write_u32(parts.peer(Rank(rank)).0));
@@ -229,7 +233,7 @@ impl Messenger {
         let (me, mut told) = (state.me, FxHashSet::default());
         for peer in members.chain(askers) {
             if told.insert(peer) {
-                state.tell(peer, Notice::Absent { making, who: me });
+                state.tell(peer, Notice::Absent { making, peer: me });
             }
         }
     }
@@ -270,7 +274,7 @@ impl Messenger {
         }
     }
 
-    /// This process has made the communicator of this context, and lets go of it: it counts as one who has not got it.
+    /// This process has made the communicator of this context, and lets go of it: it counts as absent there.
     pub(crate) fn disown(&self, context: u64) {
         let made = {
             let state = self.state.lock();

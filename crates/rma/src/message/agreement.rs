@@ -1,8 +1,8 @@
-//! Agreements among the processes of a communicator that live, whoever dies meanwhile.
+//! Agreements among the living processes of a communicator, whichever of them die meanwhile.
 //!
-//! Each process gives a vote when it calls. The *leader* is the lowest rank that lives, as far as a process knows. It
-//! gathers the votes of all who live, makes one value of them, has all who live store it, and only then says that it is
-//! decided:
+//! Each process gives a vote when it calls. The *leader* is the lowest rank that lives, as far as a process
+//! knows. It gathers the votes of all living ranks, makes one value of them, has all living ranks store it,
+//! and only then says that it is decided:
 //!
 //! ```text
 //!   leader                                        another rank
@@ -10,18 +10,20 @@
 //!   all votes of the living are here:
 //!   value    ── propose ────────────────────────▶ stores the value, unless it has one of a later leader
 //!            ◀───────────────────────── accept ──
-//!   all who live have it:
+//!   all the living have it:
 //!   decided  ── decided ────────────────────────▶ decided
 //! ```
 //!
-//! A leader that dies is followed by the next rank that lives. If that one has a value stored, it proposes that one again;
-//! otherwise it gathers the votes. So all decide alike: what anybody has decided, all who lived then have stored, the next
-//! leader among them, and proposes nothing else. That rests on channels and launcher: who is said to be dead says nothing
-//! any more. One that has ended its part in order counts like the dead.
+//! A leader that dies is followed by the next rank that lives. If that one has a value stored, it proposes
+//! that one again; otherwise it gathers the votes. So all decide alike: a value that any process has decided
+//! is stored by all that lived then. The next leader is one of them, and proposes nothing else. That rests on
+//! channels and launcher: a process that is reported dead sends nothing any more. One that has ended its part
+//! in order counts as dead.
 //!
-//! Who has decided and returned still answers ([`State::on_word`] needs no call of the program), until all are known to have
-//! decided: each vote tells the lowest number that is not decided at its process (*floor*), and what is below all floors is
-//! forgotten. Of communicators on which no further agreement is made, the last ones stay, a few hundred bytes each.
+//! A process that has decided and returned still answers ([`State::on_word`] needs no call of the program),
+//! until all are known to have decided: each vote carries the lowest number that is not decided at its
+//! process (*floor*), and what is below all floors is forgotten. Of communicators on which no further
+//! agreement is made, the last ones stay, a few hundred bytes each.
 //!
 //! Invariant: a decided ballot never changes, and is the same at all processes.
 
@@ -46,11 +48,11 @@ pub(crate) struct Ballot {
     pub(crate) flags: u32,
     /// Failures that all have acknowledged, among 64 ranks: a bit for each.
     pub(crate) acknowledged: u64,
-    /// Failures that anybody knows, of the same ranks.
+    /// Failures that any process knows, of the same ranks.
     pub(crate) failed: u64,
     /// The highest of the contexts that they have named.
     pub(crate) context: u64,
-    /// The lowest number of an agreement that somebody has not decided.
+    /// The lowest number of an agreement that some process has not decided.
     pub(super) floor: u64,
 }
 
@@ -86,7 +88,7 @@ struct Agreement {
     votes: FxHashMap<Peer, Ballot>,
     /// The value of the last leader that has proposed one.
     stored: Option<(u32, Ballot)>,
-    /// Those who have stored the value of this process.
+    /// Processes that have stored the value of this one.
     accepted: FxHashSet<Peer>,
     decided: Option<Ballot>,
 }
@@ -103,7 +105,7 @@ struct Own {
     proposed: Option<Ballot>,
     /// Whether it has, as the leader, told all what is decided.
     has_announced: bool,
-    /// Whether its caller has been told.
+    /// Whether its caller has the result.
     is_taken: bool,
 }
 
@@ -128,8 +130,8 @@ impl Ballot {
 }
 
 impl Agreement {
-    /// Does what can be done now; `is_gone` says who does not take part any more, and `out` takes what is to be told. Says
-    /// whether this process is the leader.
+    /// Does what can be done now; `is_gone` says which peers take no part any more, and `out` takes the words
+    /// to send. Says whether this process is the leader.
     fn advance(&mut self, is_gone: &dyn Fn(Peer) -> bool, out: &mut Vec<(Peer, Word)>) -> bool {
         let Self { own: Some(own), votes, stored, accepted, decided } = self else { return false };
         let me = own.group.me();
@@ -192,7 +194,7 @@ impl Agreement {
         }
     }
 
-    /// Whether nobody here waits for it.
+    /// Whether no call of this process waits for it.
     fn is_over(&self) -> bool {
         self.decided.is_some() && self.own.as_ref().is_none_or(|own| own.is_taken)
     }
@@ -252,7 +254,7 @@ impl State {
         self.agreements.of.insert(name, one);
         if let Some(ballot) = decided {
             self.agreements.forget(name.context, ballot.floor);
-            // Whoever waits for it looks again.
+            // A wait for it looks again.
             self.note_event();
         }
         awaited.into_iter().for_each(|peer| self.ask_after(peer));
@@ -268,7 +270,7 @@ impl State {
         }
     }
 
-    /// Somebody takes no part any more.
+    /// Some peer takes no part any more.
     pub(super) fn review_agreements(&mut self) {
         let open = self.agreements.of.iter().filter(|(_, one)| one.own.is_some() && one.decided.is_none());
         let names: Vec<_> = open.map(|(name, _)| *name).collect();

@@ -1,21 +1,24 @@
 //! Which processes have ended without a word, as far as this one knows, and what that does: the one owner of the fact.
 //!
-//! | who tells | what is done besides noting it |
+//! | source | what is done besides noting it |
 //! | --- | --- |
 //! | a channel that has lost the peer | what waits for that peer ends |
 //! | the launcher ([`Messenger::hear_of_death`]) | contact is made with the dead |
 //! | another process, by packet or a collective slot ([`Messenger::hear_of_loss`]) | contact is made with the dead |
 //!
-//! Messages and windows of the dead end when the channel says so, behind everything that the dead had sent; so contact is made
-//! with one that this process has only been told of. Where the launcher does not tell all of a death, each process passes it on
-//! once, to those that are powers of two away: all hear of it while fewer have died than each has such neighbors.
+//! Messages and windows of the dead end when the channel says so, behind everything that the dead had sent.
+//! So contact is made with a process that is only reported dead. Where the launcher does not report a death
+//! to all, each process passes it on once, to those that are powers of two away: all learn of it while fewer
+//! have died than each has such neighbors.
 //!
-//! Collectives are more than their messages. A rank that depends on the dead leaves with an error, and those that wait for that
-//! rank would wait in vain. So each message of a collective belongs to a *circle*, the processes of the collective, and is given
-//! up when one of them is known to be dead, whoever it comes from or goes to. All members hear of it, so all leave.
+//! Collectives are more than their messages. A rank that depends on the dead leaves with an error, and those
+//! that wait for that rank would wait in vain. So each message of a collective belongs to a *circle*, the
+//! processes of the collective, and is given up when one of them is known to be dead, whatever its source and
+//! destination. All members learn of it, so all leave.
 //!
-//! A receive from any source may wait for the dead in vain, if those are of its communicator. It says so whenever it is looked at,
-//! until the program has acknowledged these failures there, and is not over: somebody who lives may still send.
+//! A receive from any source may wait for the dead in vain, if those are of its communicator. Each test of it
+//! says so until the program has acknowledged these failures there. It is not over: a living member may still
+//! send.
 //!
 //! Invariant: a message that has ended before its circle is looked at keeps its end; a collective may succeed on some ranks and
 //! fail on others, but ends on all.
@@ -34,7 +37,7 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Those who have died, as far as is known, and what is still to be done about it.
+/// The processes known to have died, and what is still to be done about it.
 #[derive(Debug, Default)]
 pub(super) struct Deaths {
     /// In the order in which this process has heard of them.
@@ -49,7 +52,7 @@ pub(super) struct Deaths {
     acknowledged: FxHashMap<u64, usize>,
 }
 
-/// Who has told of a death.
+/// The source of the report of a death.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Teller {
     Channel,
@@ -98,7 +101,7 @@ impl State {
         });
         self.ask_groups_of(peer);
         self.review_agreements();
-        // Whoever waits in a collective, or for anybody, looks again.
+        // Waits in a collective, and for any source, look again.
         self.note_event();
     }
 
@@ -127,8 +130,8 @@ impl State {
         }
     }
 
-    /// Takes over what was told since the last step, and makes contact with those that are said to be dead; says whether there
-    /// were any.
+    /// Takes over the deaths reported since the last step, and makes contact with those processes; says
+    /// whether there were any.
     pub(super) fn look_after_dead(&mut self, channel: &mut dyn Channel) -> bool {
         self.hear();
         if self.deaths.to_ask.is_empty() {
@@ -232,8 +235,9 @@ impl State {
 }
 
 impl Messenger {
-    /// The launcher tells that a process has died. Whoever calls this makes the engine step afterwards, and may hold any lock:
-    /// a step that makes contact asks the launcher for an address, with the state's lock held, and may read of a death then.
+    /// The launcher reports that a process has died. The caller makes the engine step afterwards, and may
+    /// hold any lock: a step that makes contact asks the launcher for an address, with the state's lock held,
+    /// and may read of a death then.
     pub(crate) fn hear_of_death(&self, peer: Peer) {
         self.signs.told.lock().push(peer);
         // The step that takes this back looks into the list afterwards.
@@ -282,7 +286,7 @@ impl Messenger {
         self.failed_of(&|peer| group.rank(peer).is_some())
     }
 
-    /// As [`Messenger::failed`], of those of whom this is true.
+    /// As [`Messenger::failed`], of the peers for which this is true.
     pub(crate) fn failed_of(&self, is_of: &dyn Fn(Peer) -> bool) -> Vec<Peer> {
         if !self.signs.has_losses.load(Relaxed) {
             return Vec::new();

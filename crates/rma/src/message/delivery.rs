@@ -189,7 +189,7 @@ impl State {
         }
     }
 
-    /// Keeps a message that nobody has asked for, unless nobody ever will.
+    /// Keeps a message that no receive has asked for, unless none ever will.
     fn keep(&mut self, source: Peer, label: Label, content: Content) {
         let arrived = Arrived { source, tag: label.tag, content };
         match self.is_revoked(label.scope) {
@@ -224,7 +224,7 @@ impl State {
         Ok(())
     }
 
-    /// Whoever waits for a message of this peer that has not come yet waits in vain: they come in order.
+    /// Messages come in order: one of this peer that has not come yet never will, so waits for it end.
     fn on_farewell(&mut self, from: Peer) {
         self.peer(from).has_left = true;
         self.review_agreements();

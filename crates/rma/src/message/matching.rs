@@ -22,7 +22,7 @@ pub(super) struct Pattern {
     pub(super) tag: Option<u64>,
 }
 
-/// A message that nobody has asked for yet.
+/// A message that no receive has asked for yet.
 #[derive(Debug)]
 pub(super) struct Arrived {
     pub(super) source: Peer,
@@ -215,8 +215,8 @@ impl Matcher {
         self.forget_if_empty(scope);
     }
 
-    /// The peer is lost: what it announced never comes, and who waits for it waits in vain. Answers the receives that are not
-    /// posted any more.
+    /// The peer is lost: what it announced never comes, and waits for it are in vain. Answers the receives
+    /// that are not posted any more.
     pub(super) fn on_lost(&mut self, peer: Peer) -> Vec<RequestId> {
         let mut in_vain = Vec::new();
         for queues in self.all_queues() {
@@ -233,7 +233,7 @@ impl Matcher {
         in_vain
     }
 
-    /// The peer sends nothing more, but for the last meeting: who waits for it waits in vain. Answers as
+    /// The peer sends nothing more, but for the last meeting: waits for it are in vain. Answers as
     /// [`Matcher::on_lost`].
     pub(super) fn on_left(&mut self, peer: Peer) -> Vec<RequestId> {
         let mut in_vain = Vec::new();

@@ -68,10 +68,10 @@ impl Payload {
     /// The payload must be kept, not moved out of and not changed, until the channel is done with the body.
     pub(super) unsafe fn body(&self) -> Gather {
         match self {
-            // SAFETY: the vector's memory stays where it is as long as the payload is kept, which the caller promises;
-            // nobody forms a `&mut` to it meanwhile.
+            // SAFETY: the vector's memory stays where it is as long as the payload is kept, which the caller
+            // promises; no `&mut` to it is formed meanwhile.
             Self::Owned(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
-            // SAFETY: as above; whoever shares the vector cannot change it while the payload is kept.
+            // SAFETY: as above; no holder of the shared vector can change it while the payload is kept.
             Self::Shared(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
             Self::Memory(gather) => gather.clone(),
         }
@@ -192,8 +192,8 @@ fn allocate(len: usize) -> Result<Vec<u8>> {
     if start.is_null() {
         return Err(no_memory(len));
     }
-    // SAFETY: the global allocator, which vectors use, has just given these `len` bytes with a vector's alignment; they are
-    // zeroed, and nobody else has them.
+    // SAFETY: the global allocator, which vectors use, has just given these `len` bytes with a vector's
+    // alignment; they are zeroed, and nothing else refers to them.
     Ok(unsafe { Vec::from_raw_parts(start, len, len) })
 }
 

@@ -201,8 +201,8 @@ impl Messenger {
     /// As for [`Messenger::begin_receive`].
     ///
     /// # Safety
-    /// The memory must stay writable, and nobody may form a reference to it, until the request has ended, which
-    /// [`ReceiveRequest::test`] tells; dropping the request earlier does not end it.
+    /// The memory must stay writable, and no reference to it may be formed, until the request has ended,
+    /// which [`ReceiveRequest::test`] says; dropping the request earlier does not end it.
     pub unsafe fn begin_receive_into(
         &self,
         scope: Scope,
@@ -314,7 +314,7 @@ impl Messenger {
 }
 
 impl MatchedMessage {
-    /// Who sent it, its tag and its length.
+    /// Its sender, its tag and its length.
     pub fn waiting(&self) -> Waiting {
         self.waiting
     }
@@ -393,8 +393,8 @@ impl ReceiveRequest {
         self.refused
     }
 
-    /// How the receive ended, once, if it has. An error of class `MPIX_ERR_PROC_FAILED_PENDING` is no end: one that may be the
-    /// source has failed, which is told each time until it is acknowledged.
+    /// How the receive ended, once, if it has. An error of class `MPIX_ERR_PROC_FAILED_PENDING` is no end: a
+    /// possible source has failed, and each call says so until the failure is acknowledged.
     pub fn test(&mut self) -> Option<Result<Received>> {
         let end = self.state.lock().end_of(self.id, self.circle.as_ref())?;
         self.is_over = !matches!(&end, Err(error) if error.class() == ErrorClass::ProcFailedPending);
@@ -436,7 +436,7 @@ impl Drop for Lent<'_> {
 }
 
 impl Drop for MatchedMessage {
-    /// A message that nobody wants is received and dropped, so that its sender does not wait for ever.
+    /// A message that is not wanted is received and dropped, so that its sender does not wait for ever.
     fn drop(&mut self) {
         if let Some(arrived) = self.arrived.take() {
             let mut state = self.state.lock();

@@ -4,10 +4,10 @@
 //! that callers use; [`MessageUpper`] is the same thing as the engine sees it, and does all the sending when the engine
 //! advances. Both share one state behind a lock of its own that is held for bookkeeping only, never while waiting.
 //!
-//! A small message travels at once, as long as the receiver has granted room to keep it (credit); every other one is
-//! announced, and its bytes move from the sender's buffer to the receiver's when the receiver asks for them. So the memory
-//! for messages nobody has asked for yet is bounded per contacted peer, except for one small entry per announced message,
-//! which the sender pays for as well.
+//! A small message travels at once, as long as the receiver has granted room to keep it (credit); every other
+//! one is announced, and its bytes move from the sender's buffer to the receiver's when the receiver asks for
+//! them. So the memory for messages that no receive has asked for yet is bounded per contacted peer, except
+//! for one small entry per announced message, which the sender pays for as well.
 
 mod absent;
 mod agreement;

@@ -1,4 +1,4 @@
-//! What waits for messages need of whom, as facts ([`rma_core::host::Need`]).
+//! What waits for messages need of which process, as facts ([`rma_core::host::Need`]).
 
 use super::messenger::{Messenger, ReceiveRequest, SendRequest};
 use super::packet::{Plane, Scope};
@@ -9,7 +9,7 @@ use rma_core::host::{Instance, Need, Place, Way};
 use rma_core::ids::Peer;
 use std::collections::BTreeSet;
 
-/// A message under way, or waited for, as those name it who only ask what it needs. It may be over.
+/// Names a message under way, or waited for, to ask what it needs. It may be over.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageId(RequestId);
 

@@ -10,7 +10,7 @@
 //! | vote, decided | context u64, number u64, ballot |
 //! | propose | context u64, number u64, ballot, leader u32 |
 //! | accept | context u64, number u64, leader u32 |
-//! | absent | making (parent u64, number u64, part u64), who u32 |
+//! | absent | making (parent u64, number u64, part u64), peer u32 |
 //! | ask | making |
 //!
 //! A ballot is flags u32, acknowledged u64, failed u64, context u64, floor u64 ([`super::agreement`]).
@@ -30,9 +30,9 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) enum Notice {
     /// A communicator was revoked.
     Revoked { context: u64 },
-    /// Somebody has failed in the making of a communicator ([`super::absent`]).
-    Absent { making: Making, who: Peer },
-    /// The sender has the communicator of a making, and asks who has not.
+    /// A peer has failed in the making of a communicator ([`super::absent`]).
+    Absent { making: Making, peer: Peer },
+    /// The sender has the communicator of a making, and asks which ranks have not.
     Ask(Making),
     /// A word of an agreement.
     Agreement { name: Name, word: Word },
@@ -55,10 +55,10 @@ impl Notice {
                 bytes.push(1);
                 bytes.extend_from_slice(&context.to_le_bytes());
             }
-            Self::Absent { making, who } => {
+            Self::Absent { making, peer } => {
                 bytes.push(6);
                 put_making(&mut bytes, making);
-                bytes.extend_from_slice(&who.0.to_le_bytes());
+                bytes.extend_from_slice(&peer.0.to_le_bytes());
             }
             Self::Ask(making) => {
                 bytes.push(7);
@@ -103,7 +103,7 @@ impl Notice {
                 };
                 Self::Agreement { name, word }
             }
-            6 => Self::Absent { making: fields.making()?, who: Peer(fields.number()?) },
+            6 => Self::Absent { making: fields.making()?, peer: Peer(fields.number()?) },
             7 => Self::Ask(fields.making()?),
             _ => return Err("unknown kind of notice"),
         };
@@ -172,14 +172,14 @@ impl State {
     pub(super) fn on_notice(&mut self, from: Peer, bytes: &[u8]) -> Result<(), &'static str> {
         match Notice::parse(bytes)? {
             Notice::Revoked { context } => self.revoke(context),
-            Notice::Absent { making, who } => self.on_absent(who, making),
+            Notice::Absent { making, peer } => self.on_absent(peer, making),
             Notice::Ask(making) => self.on_ask(from, making),
             Notice::Agreement { name, word } => self.on_word(from, name, word),
         }
         Ok(())
     }
 
-    /// Sends what is to be told and has room, in order to each peer; says whether anything left.
+    /// Sends the notices that have room, in order to each peer; says whether anything left.
     pub(super) fn send_notices(&mut self, channel: &mut dyn Channel) -> bool {
         if self.notices.is_empty() {
             return false;
@@ -242,7 +242,7 @@ mod tests {
             samples.extend(words.map(|word| Notice::Agreement { name, word }));
             samples.push(Notice::Revoked { context: number });
             let making = Making { parent: number, number: !number, part: number ^ 9 };
-            samples.push(Notice::Absent { making, who: Peer(leader) });
+            samples.push(Notice::Absent { making, peer: Peer(leader) });
             samples.push(Notice::Ask(making));
         }
         samples

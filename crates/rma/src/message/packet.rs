@@ -32,13 +32,14 @@ pub(super) const NOTICE: u8 = 16;
 pub(super) const HEAD_MAX: usize = 40;
 
 /// No process has so high a number.
-const NOBODY: u32 = u32::MAX;
+const NO_PROCESS: u32 = u32::MAX;
 
 const KIND: usize = HEADER_LEN;
 const PLANE: usize = KIND + 1;
 const FIELDS: usize = PLANE + 1;
 
-/// Who a message is for, beyond its communicator: users and the library do not meet.
+/// Which kind of receive a message is for, beyond its communicator: messages of users and of the library do
+/// not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Plane {
@@ -100,7 +101,7 @@ pub(super) enum Packet {
     /// The receiver has left the collective of an announced message with an error of this class, perhaps because a process has
     /// died.
     Decline { sender: RequestId, dead: Option<Peer>, why: ErrorClass },
-    /// A process has died, as the sender has found or was told.
+    /// A process has died, as the sender has found or learned.
     Death { peer: Peer },
     /// The sender has left a collective with an error of this class.
     Quit { scope: Scope, number: u64, why: ErrorClass },
@@ -140,7 +141,7 @@ impl Packet {
             6 => Self::Farewell,
             7 => Self::Decline {
                 sender: RequestId::from_bits(fields.long()?),
-                dead: Some(fields.number()?).filter(|dead| *dead != NOBODY).map(Peer),
+                dead: Some(fields.number()?).filter(|dead| *dead != NO_PROCESS).map(Peer),
                 why: fields.class()?,
             },
             8 => {
@@ -195,7 +196,7 @@ impl Packet {
             Self::Farewell | Self::Notice => {}
             Self::Decline { sender, dead, why } => {
                 head.put(&sender.to_bits().to_le_bytes());
-                head.put(&dead.map_or(NOBODY, |dead| dead.0).to_le_bytes());
+                head.put(&dead.map_or(NO_PROCESS, |dead| dead.0).to_le_bytes());
                 head.put(&(why as i32).to_le_bytes());
             }
             Self::Death { peer } => head.put(&peer.0.to_le_bytes()),

@@ -1,21 +1,22 @@
 //! Collectives that a rank has left with an error, and what becomes of their messages.
 //!
-//! A rank that leaves sends no more messages of the collective and takes none. So it says so to the ranks that may wait for it
-//! (*quit*), behind all that it has sent; what they wait for ends in error, and they leave as well. One that has not come to the
-//! collective yet finds it quit. Where a member has died nobody need be told: all hear of the death, and leave because of it
-//! ([`super::deaths`]).
+//! A rank that leaves sends no more messages of the collective and takes none. So it says so to the ranks
+//! that may wait for it (*quit*), behind all that it has sent; what they wait for ends in error, and they
+//! leave as well. One that has not come to the collective yet finds it quit. Where a member has died no
+//! *quit* is needed: all learn of the death, and leave because of it ([`super::deaths`]).
 //!
 //! ```text
-//!   rank that leaves                            rank that is told
+//!   rank that leaves                            rank that may wait
 //!   messages that lie here are dropped,         receives from it end in error, now and when they are posted
 //!   their credit is given back                  (messages that it had sent before are still received)
 //!   announced ones are declined ──────────────▶ the send ends in error
 //!   so are those that come later
 //! ```
 //!
-//! Invariants: a collective is named by its scope and its number, which its messages have in their tags; every rank counts one that
-//! has failed like others, so the numbers of those that follow stay the same on all. A rank quits a collective once. Sends that
-//! were announced in a collective that is quit here keep nobody from ending its part: whoever has them may be gone.
+//! Invariants: a collective is named by its scope and its number, which its messages have in their tags;
+//! every rank counts one that has failed like others, so the numbers of those that follow stay the same on
+//! all. A rank quits a collective once. Sends that were announced in a collective that is quit here keep no
+//! rank from ending its part: their receiver may be gone.
 
 use super::matching::{Arrived, Content};
 use super::messenger::Messenger;
@@ -224,7 +225,7 @@ impl State {
         Ok(())
     }
 
-    /// A peer has left a collective: who waits for a message of it waits in vain.
+    /// A peer has left a collective: waits for a message of it are in vain.
     pub(super) fn on_quit(
         &mut self,
         from: Peer,

@@ -1,7 +1,7 @@
 //! Communicators that were revoked: calls on them end in error everywhere, for good.
 //!
-//! Whoever hears of it first, from the program or from another process, tells all members, and does so once. So all who live
-//! hear of it as soon as one who lives has, also when the one that revoked died after its first word.
+//! Each process that learns of it, from the program or from another process, tells all members once. So all
+//! living members learn of it as soon as one has, also when the revoking process died after its first packet.
 //!
 //! What is pending ends when it is looked at ([`super::deaths`]): its scope tells the communicator. What lies here for receives is
 //! dropped, and so is what comes later; messages that are announced are declined, as those of collectives that were left are.

@@ -327,7 +327,7 @@ impl State {
         }
     }
 
-    /// A peer is lost. The launcher hears of it before anybody here does.
+    /// A peer is lost. The launcher hears of it before anything ends here because of it.
     pub(super) fn note_loss(&mut self, peer: Peer) {
         self.first_lost.get_or_insert(peer);
         if !self.told_lost.contains(&peer) {

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// A message that has been received.
 #[derive(Debug)]
 pub struct Received {
-    /// Who sent it.
+    /// Its sender.
     pub source: Peer,
     /// Its tag.
     pub tag: u64,
@@ -43,7 +43,7 @@ pub struct Received {
 /// A message that waits for its receiver; see [`super::Messenger::probe`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Who sent it.
+    /// Its sender.
     pub source: Peer,
     /// Its tag.
     pub tag: u64,
@@ -51,7 +51,7 @@ pub struct Waiting {
     pub len: u64,
 }
 
-/// Who is told of losses.
+/// Takes the losses.
 pub(super) struct Herald(pub(super) Box<dyn Fn(Peer) + std::marker::Send>);
 
 #[derive(Debug)]
@@ -71,9 +71,9 @@ pub(super) struct State {
     pub(super) turn: Vec<Peer>,
     /// The peer that was lost first, as a channel or another process has told.
     pub(super) first_lost: Option<Peer>,
-    /// Who is told of each peer that is found lost, before anything ends because of it.
+    /// Takes each peer that is found lost, before anything ends because of it.
     pub(super) herald: Option<Herald>,
-    /// Peers of which it was told.
+    /// Peers that it has taken.
     pub(super) told_lost: Vec<Peer>,
     /// Those of whose end this process knows.
     pub(super) deaths: Deaths,
@@ -98,17 +98,18 @@ pub(super) struct State {
 /// What a step of the engine has to know of the state, and most steps is all of it: without the state's lock.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
-    /// How often something has happened that somebody may wait for: the end of a request, or a message to oneself.
+    /// How often something has happened that may be waited for: the end of a request, or a message to
+    /// oneself.
     pub(super) events: AtomicU64,
-    /// Whether there is something to send to somebody. Whoever begins a message steps the engine afterwards, and sees it
-    /// then.
+    /// Whether there is something to send. The thread that begins a message steps the engine afterwards, and
+    /// sees it then.
     pub(super) is_active: AtomicBool,
     /// Whether some of it came after the last step.
     pub(super) is_due: AtomicBool,
-    /// Whether the lent receive is not posted any more: who waits for it asks the state only then. Written under the state's
-    /// lock; of use to nobody while there is no such receive.
+    /// Whether the lent receive is not posted any more: a wait for it asks the state only then. Written under
+    /// the state's lock; without meaning while there is no such receive.
     pub(super) lent_has_moved: AtomicBool,
-    /// Those who have died, as no step has seen yet. Its lock is held for no longer than to add or take them.
+    /// Dead processes that no step has seen yet. Its lock is held for no longer than to add or take them.
     pub(super) told: Mutex<Vec<Peer>>,
     /// Whether any process is known to be dead or lost, or any communicator revoked.
     pub(super) has_losses: AtomicBool,
@@ -149,7 +150,7 @@ pub(super) enum Outgoing {
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) kind: Kind,
-    /// Nobody will ask how it ended.
+    /// No call will ask how it ended.
     pub(super) is_abandoned: bool,
 }
 
@@ -201,7 +202,7 @@ pub(super) enum SendStage {
 pub(super) enum Receive {
     /// In the matching tables.
     Posted { pattern: Pattern, sink: Sink },
-    /// The sender has been told to send.
+    /// The sender has been asked to send.
     Awaiting { from: Peer, tag: u64, len: u64, sink: Sink },
     /// A channel stores it.
     Arriving { from: Peer, tag: u64, len: u64, landing: Landing },
@@ -378,9 +379,9 @@ impl State {
         true
     }
 
-    /// Something has happened that somebody may wait for.
+    /// Something has happened that may be waited for.
     pub(super) fn note_event(&self) {
-        // Only who has the state's lock writes it, so no step is lost between the two.
+        // It is written under the state's lock alone, so no step is lost between the two.
         self.signs.events.store(self.signs.events.load(Relaxed) + 1, Relaxed);
     }
 
@@ -388,7 +389,7 @@ impl State {
     pub(super) fn has_sent_all(&mut self) -> bool {
         let Self { me, quits, requests, active, notices, revoked, .. } = self;
         let is_under_way = |request: &Request| match &request.kind {
-            // Nobody asks for it any more.
+            // No receive asks for it any more.
             Kind::Send(Send { stage: SendStage::Announced, label, .. })
                 if quits.are_of(*label) || are_of(revoked, label.scope) =>
             {

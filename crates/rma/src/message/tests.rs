@@ -233,7 +233,7 @@ fn a_lost_peer_ends_what_depends_on_it_and_nothing_else() {
         let error = finish(&mut net, || from_it.test()).unwrap_err();
         assert_eq!(error.class(), ErrorClass::ProcFailed);
         assert!(error.to_string().contains("process 2 is lost"), "{error}");
-        // Somebody else may still send: that is told until the failure is acknowledged.
+        // Another peer may still send: each test says so until the failure is acknowledged.
         let mut from_any = from_any;
         for _ in 0..2 {
             let error = from_any.test().unwrap().unwrap_err();
@@ -337,29 +337,29 @@ fn wrong_processes_are_named() {
 #[test]
 fn packets_that_no_messenger_sends_are_refused() {
     let mut net = Net::new(3, &config(64, 1000), 1, MIN_PACKET, 10);
-    let nobody = RequestId { index: 0, generation: 0 };
+    let unknown = RequestId { index: 0, generation: 0 };
     let label = Label { scope: SCOPE, tag: 0 };
     let refused = |net: &mut Net, from, lane, packet: Packet| {
         let delivery = net.inject(from, 0, lane, packet.emit().as_ref());
         assert!(matches!(delivery, Delivery::Refused(_)), "{packet:?}");
     };
-    refused(&mut net, 1, Lane::Response, Packet::Accept { sender: nobody, receiver: nobody });
-    refused(&mut net, 1, Lane::Request, Packet::Body { receiver: nobody });
+    refused(&mut net, 1, Lane::Response, Packet::Accept { sender: unknown, receiver: unknown });
+    refused(&mut net, 1, Lane::Request, Packet::Body { receiver: unknown });
     refused(&mut net, 1, Lane::Response, Packet::Credit { credit: 1 });
     refused(&mut net, 1, Lane::Response, Packet::Eager { label, credit: 0 });
     refused(&mut net, 1, Lane::Request, Packet::Eager { label, credit: 1 });
     let too_much = [Packet::Eager { label, credit: 0 }.emit().as_ref(), &[0; 937]].concat();
     assert!(matches!(net.inject(1, 0, Lane::Request, &too_much), Delivery::Refused(_)));
 
-    // Names of live requests, used by somebody else or with another length.
+    // Names of live requests, used by another peer or with another length.
     let announced = net.messengers[0].begin_send(Peer(1), SCOPE, 0, bytes(0, 500)).unwrap();
     net.run_until(|net| net.messengers[1].probe(SCOPE, None, None).is_some());
-    let (sender, receiver) = (announced.id(), nobody);
+    let (sender, receiver) = (announced.id(), unknown);
     refused(&mut net, 2, Lane::Response, Packet::Accept { sender, receiver });
     let awaiting = net.messengers[0].begin_receive(SCOPE, Some(Peer(1)), None, NO_LIMIT).unwrap();
     let body = Packet::Body { receiver: awaiting.id() }.emit();
     assert!(matches!(net.inject_bulk(1, 0, body.as_ref(), 500), Placement::Refused(_)), "not announced");
-    let announce = Packet::Announce { label, credit: 0, sender: nobody, len: 500 };
+    let announce = Packet::Announce { label, credit: 0, sender: unknown, len: 500 };
     assert_eq!(net.inject(1, 0, Lane::Request, announce.emit().as_ref()), Delivery::Accepted);
     for (from, len) in [(2, 500), (1, 499), (1, u64::MAX)] {
         assert!(matches!(net.inject_bulk(from, 0, body.as_ref(), len), Placement::Refused(_)));

@@ -1,5 +1,5 @@
-//! A rank that has not got a communicator, on a network that delivers in any order: whoever has it goes on without that rank, whether
-//! the word comes before the communicator is made or behind.
+//! A rank that has not got a communicator, on a network that delivers in any order: the ranks that have it go
+//! on without that rank, whether the notice comes before the communicator is made or after.
 
 use super::tests::{configs, finish};
 use super::{Ballot, Making, Messenger, Plane, Scope};
@@ -110,10 +110,10 @@ impl Between {
     }
 
     /// These decide, without those.
-    fn decide(&mut self, who: &[usize], without: u64, what: &str) {
-        let mut ballots = vec![None; who.len()];
+    fn decide(&mut self, ranks: &[usize], without: u64, what: &str) {
+        let mut ballots = vec![None; ranks.len()];
         self.net.run_until(|net| {
-            for (ballot, me) in ballots.iter_mut().zip(who) {
+            for (ballot, me) in ballots.iter_mut().zip(ranks) {
                 *ballot = ballot.or_else(|| decided(&net.messengers[*me]));
             }
             ballots.iter().all(Option::is_some)
@@ -160,9 +160,10 @@ fn who_hears_of_a_death_asks_the_group_that_may_not_have_heard_of_this_one() {
     }
 }
 
-/// What is made of a communicator has not got those who lack that, also when their word comes when it is closed.
+/// A rank that lacks a communicator is absent on what is made of it, also when its notice comes after the
+/// close.
 #[test]
-fn who_lacks_a_communicator_lacks_what_is_made_of_it() {
+fn a_rank_without_a_communicator_lacks_what_is_made_of_it() {
     for seed in 0..60 {
         let mut dice = Dice::new(seed);
         let mut net = Net::new(3, &configs()[0], 2, MIN_PACKET, seed);
@@ -200,9 +201,9 @@ fn who_lacks_a_communicator_lacks_what_is_made_of_it() {
     }
 }
 
-/// Whoever has let go of it counts as one that has not got it.
+/// A rank that has let go of it counts as absent.
 #[test]
-fn who_disowns_a_communicator_keeps_nobody_waiting_on_it() {
+fn a_disowned_communicator_keeps_no_rank_waiting() {
     let mut net = Net::new(3, &configs()[0], 2, MIN_PACKET, 1);
     for me in 0..3 {
         let group = of(MADE, me, &[0, 1, 2]);

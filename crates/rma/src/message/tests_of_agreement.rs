@@ -83,7 +83,7 @@ impl World {
             self.vote(me);
             return true;
         }
-        // A death is told before or behind what the dead has said last.
+        // A death is reported before or after the last word of the dead.
         let hears_of_death = self.is_dead[other] && !self.knows[me][other] && self.dice.below(2) == 0;
         match self.under_way[other][me].front().copied().filter(|_| !hears_of_death) {
             Some(word) => {
@@ -117,7 +117,7 @@ fn all_who_live_decide_and_nobody_has_decided_otherwise() {
                 break;
             }
         }
-        // Those who have died after they had decided count as well: their callers may have gone on.
+        // Processes that died after they had decided count as well: their callers may have gone on.
         let decided: Vec<_> = world.ones.iter().filter_map(|one| one.decided).collect();
         let living: Vec<_> = (0..SIZE).filter(|me| !world.is_dead[*me]).collect();
         assert!(decided.iter().all(|ballot| *ballot == decided[0]), "seed {seed}: {decided:?}");

@@ -1,4 +1,4 @@
-//! Collectives whose members die: nobody waits for one who has left because of it.
+//! Collectives whose members die: no rank waits for one that has left because of it.
 
 use super::MessageConfig;
 use super::messenger::Messenger;
@@ -82,6 +82,6 @@ fn receives_from_anybody_fail_where_the_dead_might_have_sent_and_nowhere_else() 
     messenger.close(LIVING);
     assert!(
         messenger.check_source(scope(LIVING), None).is_err(),
-        "of an unknown communicator anybody may be one"
+        "of an unknown communicator any process may be one"
     );
 }

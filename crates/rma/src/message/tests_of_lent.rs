@@ -68,7 +68,7 @@ fn a_short_message_is_stored_without_a_request_whenever_it_comes() {
     send(&mut net, 3, b"another");
     assert!(lent.test().is_none() && !lent.has_moved(), "it has another tag");
     send(&mut net, 4, b"waited");
-    assert!(lent.has_moved(), "who waits looks at this alone");
+    assert!(lent.has_moved(), "a wait looks at this alone");
     assert!(state(&net).contains("requests: 0"), "{}", state(&net));
     assert_eq!(message(lent.test()), Waiting { tag: 4, ..waiting });
     assert!(lent.test().is_none(), "it ends once");
@@ -150,7 +150,7 @@ fn a_farewell_ends_it() {
     while net.step() {}
     let Some(ReceivedNow::Request(mut request)) = lent.test() else { panic!("it goes on as a request") };
     assert_eq!(request.test().unwrap().unwrap_err().class(), ErrorClass::ProcAborted);
-    assert!(lend(&messenger, Some(0), None, &mut memory).is_none(), "who has left sends nothing");
+    assert!(lend(&messenger, Some(0), None, &mut memory).is_none(), "a peer that has left sends nothing");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_synchronous_send_ends_when_a_receive_has_taken_it() {
                 let mut send = sender.begin_synchronous_send(Peer(peer), SCOPE, 2, bytes(2, len)).unwrap();
                 for _ in 0..200 {
                     net.step();
-                    assert!(send.test().is_none(), "nobody has asked for it");
+                    assert!(send.test().is_none(), "no receive has asked for it");
                 }
                 // It keeps its place between the others.
                 for (tag, len) in [(1, 10), (2, len)] {

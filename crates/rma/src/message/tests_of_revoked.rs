@@ -25,7 +25,7 @@ fn what_is_pending_ends_and_what_begins_fails_and_other_communicators_go_on() {
         for steps in 0..30 {
             let mut net = Net::new(4, &config, 2, MIN_PACKET, steps);
             (0..4).for_each(|me| net.messengers[me].open(&all(me)));
-            // Long and short messages under way, kept by nobody's wish, and receives of what never comes.
+            // Long and short messages under way, which no call waits for, and receives of what never comes.
             let mut sends: Vec<_> = [0, 50, 5000]
                 .map(|len| net.messengers[1].begin_send(Peer(2), SCOPE, 1, bytes(1, len)).unwrap())
                 .into();

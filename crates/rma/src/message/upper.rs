@@ -21,13 +21,14 @@ impl MessageUpper {
         Self { state, signs }
     }
 
-    /// How often something has happened that somebody may wait for: a message has ended at either end, or one to this very
-    /// process has come. It changes under the engine's lock, or by calls whose caller steps the engine afterwards.
+    /// How often something has happened that may be waited for: a message has ended at either end, or one to
+    /// this very process has come. It changes under the engine's lock, or by calls whose caller steps the
+    /// engine afterwards.
     pub fn events(&self) -> u64 {
         self.signs.events.load(Relaxed)
     }
 
-    /// Whether there is something to send to somebody.
+    /// Whether there is something to send.
     pub(crate) fn is_active(&self) -> bool {
         self.signs.is_active.load(Relaxed)
     }

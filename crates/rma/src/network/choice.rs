@@ -1,8 +1,9 @@
-//! Which address of this machine other machines are told.
+//! Which address of this machine is published to other machines.
 //!
-//! Candidates are ordered: the address that the machine's own name stands for, then the others in the system's order, IPv4 before
-//! IPv6, and bridges last. Where machines have several networks, ranks listen in the first of rank 0's that they are in: an address
-//! is of use to those only who are in its network, or have a route there.
+//! Candidates are ordered: the address that the machine's own name stands for, then the others in the
+//! system's order, IPv4 before IPv6, and bridges last. Where machines have several networks, ranks listen in
+//! the first of rank 0's that they are in: an address is of use only to machines that are in its network, or
+//! have a route there.
 
 use super::Network;
 use super::interfaces::{self, Interface};
@@ -58,7 +59,7 @@ impl Candidates {
     /// Where to listen, given the candidates of rank 0, which runs on this machine or on another one.
     pub(crate) fn choose(&self, of_rank_0: &Self, is_here: bool) -> IpAddr {
         let shares = |theirs: &&Network| {
-            // Who has the same address on another machine is in another network of the same name.
+            // The same address on another machine is in another network of the same name.
             self.0
                 .iter()
                 .find(|own| theirs.contains(own.address()) && (is_here || own.address() != theirs.address()))

@@ -158,7 +158,7 @@ impl Client {
         }
     }
 
-    /// Looks a value up; `None` when nobody has published it.
+    /// Looks a value up; `None` when it was not published.
     ///
     /// # Errors
     /// When the launcher does not answer in time, or not as PMI-1 says.
@@ -187,7 +187,8 @@ impl Client {
         self.wire.lock().beside = Beside::Entered;
         self.say(&Line::new("barrier_in"))?;
         while !self.wire.lock().is_barrier_over()? {
-            // Whoever asks meanwhile may read the end of the barrier, so the wait is a short one, however it ends.
+            // A thread that asks meanwhile may read the end of the barrier, so the wait is short, however it
+            // ends.
             let _ = self.voice.wait(PollFlags::IN, Some(Instant::now() + LOOK), "barrier_out");
         }
         Ok(())
@@ -202,7 +203,8 @@ impl Client {
     }
 
     /// Whether the launcher is this project's own, which takes more than PMI-1 has: [`Client::tell_lost`],
-    /// [`Client::abort_after_loss`], [`Client::fail`], [`Client::outlive`], [`Client::tell_stuck`]. Others are told nothing of that.
+    /// [`Client::abort_after_loss`], [`Client::fail`], [`Client::outlive`], [`Client::tell_stuck`]. Others
+    /// get none of that.
     pub fn is_own(&self) -> bool {
         self.kvsname.starts_with(JOB_PREFIX)
     }
@@ -216,9 +218,9 @@ impl Client {
         self.say(&Line::new("lost").with("rank", rank))
     }
 
-    /// Asks the launcher to end the job with this exit status. It does not answer, but ends this process too: that is waited
-    /// for, because a process that ends by itself is seen by the other ranks, who fail because of it, and the launcher may hear
-    /// of their failures first. Returns when it leaves this process alive, or is gone.
+    /// Asks the launcher to end the job with this exit status. It does not answer, but ends this process too.
+    /// That is waited for: the other ranks fail when they see a process end by itself, and the launcher may
+    /// hear of their failures first. Returns when it leaves this process alive, or is gone.
     ///
     /// # Errors
     /// When the launcher is gone already.
@@ -257,8 +259,9 @@ impl Client {
         self.ask_what_then("outlive", "outliving")
     }
 
-    /// Tells the launcher that this rank is about to meet the others for the last time; says whether it does so as one of those who
-    /// live, in a job that goes on when a rank dies. All ranks of a job are told the same.
+    /// Tells the launcher that this rank is about to meet the others for the last time; says whether it does
+    /// so as one of the living, in a job that goes on when a rank dies. All ranks of a job get the same
+    /// answer.
     ///
     /// # Errors
     /// As for [`Client::outlive`].
@@ -270,14 +273,15 @@ impl Client {
         Ok(self.ask(&Line::new(question), answer)?.get("then") == Some("continue"))
     }
 
-    /// Tells the launcher that a thread of this rank has waited for long: it asks all ranks what for. Says whether it is told.
+    /// Tells the launcher that a thread of this rank has waited for long: it asks all ranks what for. Says
+    /// whether that was sent.
     pub fn tell_stuck(&self) -> bool {
         /// The engine waits meanwhile, and a launcher that lives reads at once.
         const LIMIT: Duration = Duration::from_millis(100);
         self.voice.send(&Line::new("stuck"), Instant::now() + LIMIT).is_ok()
     }
 
-    /// Says a line without waiting for whoever waits for an answer.
+    /// Sends a line without waiting for a thread that waits for an answer.
     pub(crate) fn say(&self, line: &Line) -> Result<()> {
         self.voice.send(line, Instant::now() + self.limit)
     }
@@ -429,7 +433,7 @@ mod tests {
                 let asks = scope.spawn(|| client.get("x"));
                 let mut said = BufReader::new(theirs.try_clone().unwrap()).lines();
                 said.find(|line| line.as_ref().unwrap().starts_with("cmd=get ")).unwrap().unwrap();
-                // All in one piece, so that whoever reads one has the other.
+                // All in one piece, so that the reader of one has the other.
                 theirs.write_all(answers.as_bytes()).unwrap();
                 assert_eq!(asks.join().unwrap().unwrap().as_deref(), Some("v"));
                 waits.join().unwrap().unwrap();

@@ -62,7 +62,7 @@ pub(crate) struct Want {
     pub(crate) name: String,
     /// Which of the calls of many there.
     pub(crate) instance: Option<Instance>,
-    /// Whose lock, or who has to do something.
+    /// The owner of the lock, or the ranks that have to do something.
     pub(crate) ranks: Ranks,
     /// Whether that is all that is known of it.
     pub(crate) is_whole: bool,
@@ -134,7 +134,7 @@ impl What {
 
     fn parse(word: &str) -> Result<Self, LineError> {
         let found = Self::ALL.iter().find(|(_, known)| *known == word);
-        found.map(|(what, _)| *what).ok_or_else(|| LineError::new(format!("nobody needs {word:?}")))
+        found.map(|(what, _)| *what).ok_or_else(|| LineError::new(format!("unknown need {word:?}")))
     }
 
     pub(crate) fn is_lock(self) -> bool {

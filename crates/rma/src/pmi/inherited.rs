@@ -31,7 +31,7 @@ pub(super) fn adopt(number: u32) -> Result<OwnedFd, String> {
     }
     fcntl_setfd(claimed, FdFlags::CLOEXEC).map_err(closed)?;
     taken.push(raw);
-    // SAFETY: the descriptor is open, and its owner is nobody in this process: it was inherited under a number that the
-    // launcher gave to this library alone, and `taken` keeps a second call from owning it too.
+    // SAFETY: the descriptor is open, and nothing in this process owns it: it was inherited under a number
+    // that the launcher gave to this library alone, and `taken` keeps a second call from owning it too.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }

@@ -1,14 +1,16 @@
-//! What the launcher tells a rank without being asked: who has died, and that it wants to know what the rank waits for.
+//! What the launcher sends a rank unasked: deaths, and the question what the rank waits for.
 //!
-//! Notices and answers share one connection. Whoever reads it under its lock, for an answer or for notices, hands the notices on
-//! ([`Client::listen`]); a thread reads while nobody asks. Only `rmarun` tells; of deaths in jobs that go on when a rank dies, which a job may be asked to do at any time.
+//! Notices and answers share one connection. The thread that reads it under its lock, for an answer or for
+//! notices, hands the notices on ([`Client::listen`]); a thread reads while no question is open. Only
+//! `rmarun` sends them; deaths in jobs that go on when a rank dies, which a job may be asked to do at any
+//! time.
 
 use super::agreed::{DEATH, REPORT};
 use super::client::Client;
 use super::line::Line;
 use rma_core::Result;
 
-/// Something that nobody has asked for.
+/// Something that comes unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// This rank has died.

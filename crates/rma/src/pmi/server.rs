@@ -34,7 +34,7 @@ pub enum Event {
         code: i32,
         /// Whose failure it is, in the eyes of a rank that fails itself now; an extension of this project.
         because: Option<u32>,
-        /// Whether it says that it does so because another rank is lost, whoever that is; likewise.
+        /// Whether it says that it does so because another rank is lost, whichever it is; likewise.
         follows_a_loss: bool,
     },
     /// The rank has found this one lost; likewise.
@@ -56,7 +56,7 @@ pub struct Server {
     stored_bytes: usize,
     phases: Vec<Phase>,
     waiting: Vec<bool>,
-    /// Ranks that want to be told who dies.
+    /// Ranks that want to learn of deaths.
     watching: Vec<bool>,
     /// Ranks that answer when they are asked what they wait for.
     listening: Vec<bool>,
@@ -184,7 +184,7 @@ impl Server {
         self.end_barrier()
     }
 
-    /// Takes note that a rank has died, and tells those who want to know.
+    /// Takes note that a rank has died, and notifies the ranks that watch.
     pub fn died(&mut self, rank: u32) -> Answers {
         self.dead.push(rank);
         let is_told = |other: &u32| self.watching[*other as usize] && self.phase(*other) == Phase::Running;
@@ -208,7 +208,7 @@ impl Server {
         self.listening.contains(&true)
     }
 
-    /// A rank wants to be told who dies, and who has died; an extension of this project.
+    /// A rank wants to learn of deaths, past and to come; an extension of this project.
     fn watch(&mut self, rank: u32) -> Answers {
         self.watching[rank as usize] = true;
         let known = self.dead.iter().map(|dead| (rank, death(*dead)));
@@ -280,7 +280,7 @@ impl Server {
         Ok(self.end_barrier())
     }
 
-    /// Answers everybody in the barrier, if nobody is missing.
+    /// Answers all ranks in the barrier, if none is missing.
     fn end_barrier(&mut self) -> Answers {
         let missing =
             |(phase, waiting): (&Phase, &bool)| !waiting && matches!(phase, Phase::Started | Phase::Running);

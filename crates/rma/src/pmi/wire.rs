@@ -1,7 +1,8 @@
 //! The conversation with a launcher: whole lines either way, answers to questions, and notices between them.
 //!
-//! Invariants: one question is open at a time, which the holder of the [`Wire`] sees to; whoever reads hands on what it has not
-//! asked for. Several threads may speak at once ([`Voice`]), a whole line each. Knows no command but those that come unasked.
+//! Invariants: one question is open at a time, which the holder of the [`Wire`] sees to; the reader hands on
+//! what it has not asked for. Several threads may speak at once ([`Voice`]), a whole line each. Knows no
+//! command but those that come unasked.
 
 use super::line::{Line, LineError, LineReader};
 use super::notices::{Notice, OnNotice};
@@ -97,7 +98,7 @@ impl Wire {
         }
     }
 
-    /// Hands a line on if nobody has asked for it.
+    /// Hands a line on if it came unasked.
     pub(super) fn takes_notice(&mut self, line: &Line) -> bool {
         if self.beside == Beside::Entered && line.command() == "barrier_out" {
             self.beside = Beside::Over;
@@ -108,7 +109,7 @@ impl Wire {
         true
     }
 
-    /// Hands on what has been read, for which nobody has asked.
+    /// Hands on what has been read unasked.
     fn take_notices(&mut self) -> Result<()> {
         while let Some(bytes) = self.lines.next_line().map_err(malformed)? {
             let line = Line::parse(&bytes).map_err(malformed)?;
@@ -119,12 +120,12 @@ impl Wire {
         Ok(())
     }
 
-    /// Reads what has come, for which nobody has asked: nobody has a question open while the wire is held. Does not wait.
+    /// Reads what has come unasked: no question is open while the wire is held. Does not wait.
     pub(super) fn drain(&mut self) -> Result<()> {
         let mut buffer = [0u8; 512];
         loop {
             self.take_notices()?;
-            // Who asked may have read all.
+            // An earlier question may have read all.
             if !self.is_readable() {
                 return Ok(());
             }

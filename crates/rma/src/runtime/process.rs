@@ -6,7 +6,7 @@ use crate::collective::Machine;
 use crate::config::Configuration;
 use crate::host::{Block, Siblings};
 use crate::message::{MessageId, MessageUpper, Messenger, Plane, ReceivedNow, Scope};
-use crate::nobody::Nobody;
+use crate::no_peers::NoPeers;
 use crate::progress::{Begun, RuntimeUpper};
 use crate::trace::Recorder;
 use parking_lot::Mutex;
@@ -42,7 +42,7 @@ pub struct Runtime {
     pub(crate) alarm: Arc<Alarm>,
     /// What users call communicators, by context.
     names: Mutex<HashMap<u64, Names>>,
-    /// Who writes the timeline of this process.
+    /// Writes the timeline of this process.
     pub(crate) recorder: Option<Arc<Recorder>>,
     /// Whether the last collective failed here: then the ranks are out of step.
     pub(crate) is_out_of_step: AtomicBool,
@@ -198,7 +198,7 @@ impl Runtime {
                     // Of a wait that failed too: a message that was found for it has come, or will.
                     (Some(received), _) => Ok(received),
                     (None, Err(error)) => Err(error),
-                    (None, Ok(())) => unreachable!("only who lends takes what becomes of it"),
+                    (None, Ok(())) => unreachable!("the lender alone takes the result"),
                 })
             }
         }
@@ -215,8 +215,9 @@ impl Runtime {
         self.engine.tell();
     }
 
-    /// Zeroed memory at a multiple of `align`, a power of two up to a page, that the other processes of the node can map:
-    /// windows over it are reached directly (`MPI_Alloc_mem`). `None` when there is nobody to share with, or no such memory.
+    /// Zeroed memory at a multiple of `align`, a power of two up to a page, that the other processes of the
+    /// node can map: windows over it are reached directly (`MPI_Alloc_mem`). `None` when there is no process
+    /// to share with, or no such memory.
     pub fn allocate(&self, len: u64, align: u64) -> Option<Block> {
         self.siblings.as_ref()?.allocate(len, align).ok()
     }
@@ -249,8 +250,8 @@ impl Runtime {
         })
     }
 
-    /// As [`Runtime::wait_until`], for what other processes write into shared memory: `ready` is told whether this process may
-    /// sleep after the look ([`Engine::wait_in_memory`]).
+    /// As [`Runtime::wait_until`], for what other processes write into shared memory: `ready` receives
+    /// whether this process may sleep after the look ([`Engine::wait_in_memory`]).
     pub(crate) fn wait_in_memory<T>(
         &self,
         call: &'static str,
@@ -331,9 +332,10 @@ impl Runtime {
         self.engine.close()
     }
 
-    /// Gives back what only a process of a job needs, sockets above all. Whoever keeps the runtime finds it alone.
+    /// Gives back what only a process of a job needs, sockets above all. A runtime that is kept longer has no
+    /// peers.
     pub(crate) fn release(&self) {
-        self.engine.replace_channel(Box::new(Nobody));
+        self.engine.replace_channel(Box::new(NoPeers));
         if let Some(siblings) = &self.siblings {
             siblings.close();
         }
@@ -413,14 +415,14 @@ impl Names {
 }
 
 impl Alarm {
-    /// Adds somebody to be woken.
+    /// Adds a sleeper to wake.
     pub(crate) fn add(&self, sleeper: WakeHandle) {
         self.sleepers.lock().push(sleeper);
     }
 
     /// Ends all waits.
     pub(crate) fn raise(&self) {
-        // Whoever checks before this store is woken by what follows, and checks again.
+        // A thread that checks before this store is woken by what follows, and checks again.
         self.is_raised.store(true, Ordering::SeqCst);
         self.sleepers.lock().iter().for_each(WakeHandle::wake);
     }

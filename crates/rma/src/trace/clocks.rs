@@ -1,10 +1,11 @@
 //! One time for all machines of a job, from the packets themselves.
 //!
-//! Ranks of one machine share its clock. Between two machines the difference of the clocks hides in the packets that went
-//! both ways: with `a` the shortest time from a send on the one to its arrival on the other, each by its own clock, and `b`
-//! the shortest time back, the clocks differ by about `(a - b) / 2`, wrong by at most half of the shortest round trip. So
-//! nothing has to be measured while the job runs, and nobody waits for anybody because of it. The barrier at the end of a
-//! job alone gives packets between enough pairs of machines to reach all of them.
+//! Ranks of one machine share its clock. Between two machines the difference of the clocks hides in the
+//! packets that went both ways: with `a` the shortest time from a send on the one to its arrival on the
+//! other, each by its own clock, and `b` the shortest time back, the clocks differ by about `(a - b) / 2`,
+//! wrong by at most half of the shortest round trip. So nothing has to be measured while the job runs, and no
+//! rank waits because of it. The barrier at the end of a job alone gives packets between enough pairs of
+//! machines to reach all of them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -16,6 +16,6 @@ rma_core::variables! {
         /// Whether rank 0 prints counters at the end.
         stats: bool = false, "RMA_STATS", Switch, (),
             "1: at its end the job prints what its ranks have counted, in all, least and most, to rank 0's standard error",
-            "nobody reads what comes unasked";
+            "unasked output goes unread";
     }
 }

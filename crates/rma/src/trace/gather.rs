@@ -1,8 +1,8 @@
 //! One file of the files of all ranks.
 //!
-//! Reads line by line, so that memory does not grow with the trace. Whoever gathers claims it first, by a file that can be
-//! made once, and writes beside the final name, so that what bears that name is whole. A line that was cut off, because its
-//! rank was killed, ends that rank's part.
+//! Reads line by line, so that memory does not grow with the trace. The gathering rank claims the work first,
+//! by a file that can be made once, and writes beside the final name, so that the file of that name is whole.
+//! A line that was cut off, because its rank was killed, ends that rank's part.
 
 use super::chrome::Timeline;
 use super::clocks::{Clocks, Direction};
@@ -19,7 +19,7 @@ struct Source {
     head: Head,
 }
 
-/// Makes one file of all, if every rank of the job has ended its part and nobody else is at it.
+/// Makes one file of all, if every rank of the job has ended its part and no other rank is at it.
 pub(super) fn gather_all(path: &Path, size: u32, job: &str) -> io::Result<()> {
     let paths: Vec<_> = (0..size).map(|rank| done_path(path, rank)).collect();
     if !paths.iter().all(|path| path.exists()) {
@@ -29,7 +29,7 @@ pub(super) fn gather_all(path: &Path, size: u32, job: &str) -> io::Result<()> {
     if !claimed(&claim)? {
         return Ok(());
     }
-    // Whoever had the claim before may have gathered all, and given it back.
+    // The last holder of the claim may have gathered all, and given it back.
     let gathered = match paths.iter().all(|path| path.exists()) {
         true => gather(path, paths, Some(job)).map(drop),
         false => Ok(()),

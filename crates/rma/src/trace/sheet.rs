@@ -52,8 +52,8 @@ impl Sheet {
     pub(super) fn append(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         loop {
             let fits = bytes.len().min(STRIDE - self.used);
-            // SAFETY: `fits` bytes from `used` on lie within the mapping of `STRIDE` bytes, which is writable and which
-            // nobody in this process has a reference to; `bytes` is memory of the caller's.
+            // SAFETY: `fits` bytes from `used` on lie within the mapping of `STRIDE` bytes, which is writable
+            // and to which this process has no reference; `bytes` is memory of the caller's.
             unsafe { self.map.as_mut_ptr().add(self.used).copy_from_nonoverlapping(bytes.as_ptr(), fits) };
             self.used += fits;
             bytes = &bytes[fits..];

@@ -72,7 +72,7 @@ impl Summary {
         for rank in 1..start.size() {
             let found: Result<(Option<String>, Option<String>)> =
                 start.get(rank, KEY).and_then(|counts| Ok((counts, start.get(rank, WAITS_KEY)?)));
-            // Who answers no more keeps the rest from nobody but this table.
+            // A launcher that answers no more costs only the rest of this table.
             let Ok((counts, waits)) = found else { break };
             let waits = waits.and_then(|text| Waits::parse(&text)).unwrap_or_default();
             all.extend(counts.and_then(|text| Counts::parse(rank, &text, waits)));

@@ -28,7 +28,7 @@ impl<T: Element> Window<'_, T> {
     /// ```
     /// rma::World::run_threads(3, |world| {
     ///     let mut window = world.allocate::<f64>(1)?;
-    ///     // Read, compute, write: nobody else is in between.
+    ///     // Read, compute, write: no other rank is in between.
     ///     window.exclusive(0, |rank0| {
     ///         let old = rank0.load(0)?;
     ///         rank0.store(0, old.mul_add(2.0, 1.0))
@@ -128,14 +128,15 @@ impl<'scope, T: Element> Locked<'scope, T> {
         self.target
     }
 
-    /// Whether a rank had died with this lock when this one got it: what it was changing may be half done. As with a poisoned mutex,
-    /// but the lock is held all the same, and it is told once: to one who gets the lock, who asks for it here.
+    /// Whether a rank had died with this lock when this one got it: what it was changing may be half done. As
+    /// with a poisoned mutex, but the lock is held all the same. One holder learns of it: the first that asks
+    /// here.
     ///
     /// ```no_run
     /// # fn main() -> rma::Result<()> {
     /// # let world = rma::World::init()?;
     /// # let mut window = world.allocate::<u64>(2)?;
-    /// // The second number is the square of the first, when nobody is in between.
+    /// // The second number is the square of the first, when no rank is in between.
     /// window.exclusive(0, |rank0| {
     ///     if rank0.is_poisoned()? {
     ///         let root = rank0.load(0)?;
@@ -152,8 +153,8 @@ impl<'scope, T: Element> Locked<'scope, T> {
         self.access.window().take_bequest(Rank(self.target))
     }
 
-    /// What ranks that have died may have left half done in this rank's memory, so that whoever finds the lock poisoned knows what to put
-    /// right: the same at each call, until it is acknowledged.
+    /// What ranks that have died may have left half done in this rank's memory, so that the holder of a
+    /// poisoned lock knows what to put right: the same at each call, until it is acknowledged.
     ///
     /// ```no_run
     /// # fn main() -> rma::Result<()> {

@@ -82,8 +82,9 @@ impl<T: Element> Window<'_, T> {
         self.core.free()
     }
 
-    /// Makes every call on this window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait, and those to come, but for
-    /// [`Window::free`], which waits for nobody then, and succeeds. Returns at once, and cannot be taken back.
+    /// Makes every call on this window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait,
+    /// and those to come, but for [`Window::free`], which then succeeds without waiting. Returns at once, and
+    /// cannot be taken back.
     pub fn revoke(&self) {
         self.core.revoke();
     }

@@ -7,9 +7,9 @@ use rma_core::window::Window;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Window memory as elements, without a reference to it: other processes may write it at any time (MPI 3.1 §11.4, unified
-/// model). Single elements of 1, 2, 4 or 8 bytes are read and written in one relaxed atomic access; longer ones and ranges
-/// by a copy that may show a mix of old and new when somebody writes meanwhile.
+/// Window memory as elements, without a reference to it: other processes may write it at any time (MPI 3.1
+/// §11.4, unified model). Single elements of 1, 2, 4 or 8 bytes are read and written in one relaxed atomic
+/// access; longer ones and ranges by a copy that may show a mix of old and new during a write.
 pub struct View<'w, T> {
     span: WriteSpan,
     window: PhantomData<(&'w (), T)>,

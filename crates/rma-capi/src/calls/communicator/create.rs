@@ -37,7 +37,7 @@ entry! {
         }
     }
 
-    /// `MPI_Comm_create_group`: who is not a member of the group gets `MPI_COMM_NULL` at once.
+    /// `MPI_Comm_create_group`: a rank outside the group gets `MPI_COMM_NULL` at once.
     fn MPI_Comm_create_group(
         comm: MPI_Comm,
         group: MPI_Group,
@@ -116,8 +116,8 @@ entry! {
     }
 }
 
-/// Makes a communicator of the same ranks, and lets the functions of the attributes decide what it gets of them. A rank whose
-/// arguments are wrong takes part, so that nobody waits for it.
+/// Makes a communicator of the same ranks, and lets the functions of the attributes decide what it gets of
+/// them. A rank whose arguments are wrong takes part, so that no rank waits for it.
 fn duplicate(
     process: &'static Process,
     comm: MPI_Comm,

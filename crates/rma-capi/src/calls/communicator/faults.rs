@@ -70,8 +70,8 @@ entry! {
         failedgrp.set("failedgrp", group::enter(acknowledged)?)
     }
 
-    /// `MPIX_Comm_agree`: the flag is that of all who live also where the call answers `MPIX_ERR_PROC_FAILED`, which it does on all
-    /// of them or on none.
+    /// `MPIX_Comm_agree`: the flag is that of all living ranks also where the call answers
+    /// `MPIX_ERR_PROC_FAILED`, which it does on all of them or on none.
     fn MPIX_Comm_agree(comm: MPI_Comm, flag: Out<c_int>) raises Raiser::Comm(comm); |process| {
         let comm = process.comm(comm)?;
         let given = flag.current().one("flag")?;

@@ -25,8 +25,8 @@ entry! {
         status.set("status", MPI_UNDEFINED)
     }
 
-    /// `MPI_Comm_get_parent` (§11.8.2): nobody has spawned these processes, since the library has no calls that do.
-    fn MPI_Comm_get_parent(parent: Out<MPI_Comm>) raises Raiser::Nobody; |_| {
+    /// `MPI_Comm_get_parent` (§11.8.2): always null, since the library has no calls that spawn processes.
+    fn MPI_Comm_get_parent(parent: Out<MPI_Comm>) raises Raiser::None; |_| {
         parent.set("parent", MPI_COMM_NULL)
     }
 

@@ -15,7 +15,7 @@ entry! {
         type_keyval: c_int,
         attribute_val: Out<Opaque>,
         flag: Out<c_int>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         let value = of(datatype)?.get(Kind::Type, type_keyval)?;
         flag.set("flag", value.is_some().into())?;
         value.map_or(Ok(()), |value| attribute_val.set("attribute_val", value))
@@ -26,10 +26,10 @@ entry! {
         datatype: MPI_Datatype,
         type_keyval: c_int,
         attribute_val: Opaque,
-    ) raises Raiser::Nobody; |_| { of(datatype)?.set(owner(datatype), type_keyval, attribute_val) }
+    ) raises Raiser::None; |_| { of(datatype)?.set(owner(datatype), type_keyval, attribute_val) }
 
     /// `MPI_Type_delete_attr` (§7.7.4).
-    fn MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) raises Raiser::Nobody; |_| {
+    fn MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) raises Raiser::None; |_| {
         of(datatype)?.delete(owner(datatype), type_keyval)
     }
 
@@ -39,8 +39,8 @@ entry! {
         type_delete_attr_fn: DeleteFunction,
         type_keyval: Out<c_int>,
         extra_state: Opaque,
-    ) raises Raiser::Nobody; |_| { create(Kind::Type, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state) }
+    ) raises Raiser::None; |_| { create(Kind::Type, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state) }
 
     /// `MPI_Type_free_keyval` (§7.7.4).
-    fn MPI_Type_free_keyval(type_keyval: Out<c_int>) raises Raiser::Nobody; |_| { free(Kind::Type, type_keyval) }
+    fn MPI_Type_free_keyval(type_keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Type, type_keyval) }
 }

@@ -13,26 +13,26 @@ use std::sync::atomic::Ordering::Relaxed;
 forms! {
     /// `MPI_Type_contiguous` (§5.1.2).
     fn MPI_Type_contiguous | MPI_Type_contiguous_c(count: Number, oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>)
-    raises Raiser::Nobody; |_| { construct::contiguous(count, oldtype, newtype) }
+    raises Raiser::None; |_| { construct::contiguous(count, oldtype, newtype) }
 
     /// `MPI_Type_vector` (§5.1.2).
     fn MPI_Type_vector | MPI_Type_vector_c(
         count: Number, blocklength: Number, stride: Number, oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| { construct::vector(count, blocklength, stride, oldtype, newtype) }
+    raises Raiser::None; |_| { construct::vector(count, blocklength, stride, oldtype, newtype) }
 
     /// `MPI_Type_create_hvector` (§5.1.2).
     fn MPI_Type_create_hvector | MPI_Type_create_hvector_c(
         count: Number, blocklength: Number, stride: Offset, oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| { construct::hvector(count, blocklength, stride, oldtype, newtype) }
+    raises Raiser::None; |_| { construct::hvector(count, blocklength, stride, oldtype, newtype) }
 
     /// `MPI_Type_indexed` (§5.1.2).
     fn MPI_Type_indexed | MPI_Type_indexed_c(
         count: Number, array_of_blocklengths: In<Number>, array_of_displacements: In<Number>, oldtype: MPI_Datatype,
         newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         construct::indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
     }
 
@@ -41,7 +41,7 @@ forms! {
         count: Number, array_of_blocklengths: In<Number>, array_of_displacements: In<Offset>, oldtype: MPI_Datatype,
         newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         construct::hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
     }
 
@@ -50,7 +50,7 @@ forms! {
         count: Number, blocklength: Number, array_of_displacements: In<Number>, oldtype: MPI_Datatype,
         newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         construct::indexed_block(count, blocklength, array_of_displacements, oldtype, newtype)
     }
 
@@ -59,7 +59,7 @@ forms! {
         count: Number, blocklength: Number, array_of_displacements: In<Offset>, oldtype: MPI_Datatype,
         newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         construct::hindexed_block(count, blocklength, array_of_displacements, oldtype, newtype)
     }
 
@@ -68,7 +68,7 @@ forms! {
         count: Number, array_of_blocklengths: In<Number>, array_of_displacements: In<Offset>,
         array_of_types: In<MPI_Datatype>, newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         construct::structure(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
     }
 
@@ -77,7 +77,7 @@ forms! {
         ndims: c_int, array_of_sizes: In<Number>, array_of_subsizes: In<Number>, array_of_starts: In<Number>,
         order: c_int, oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         construct::subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype)
     }
 
@@ -87,7 +87,7 @@ forms! {
         array_of_dargs: In<c_int>, array_of_psizes: In<c_int>, order: c_int, oldtype: MPI_Datatype,
         newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         construct::darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype)
     }
 
@@ -95,12 +95,12 @@ forms! {
     fn MPI_Type_create_resized | MPI_Type_create_resized_c(
         oldtype: MPI_Datatype, lb: Offset, extent: Offset, newtype: Out<MPI_Datatype>,
     )
-    raises Raiser::Nobody; |_| { construct::resized::<Number>(oldtype, lb, extent, newtype) }
+    raises Raiser::None; |_| { construct::resized::<Number>(oldtype, lb, extent, newtype) }
 }
 
 entry! {
     /// `MPI_Type_dup` (§5.1.10): the copy is committed if the original is.
-    fn MPI_Type_dup(oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>) raises Raiser::Nobody; |_| {
+    fn MPI_Type_dup(oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>) raises Raiser::None; |_| {
         newtype.check("newtype")?;
         let handle = enter(get("oldtype", oldtype)?.dup(), Recipe::new(MPI_COMBINER_DUP, &[oldtype]))?;
         let is_committed = derived(oldtype).is_none_or(|old| old.is_committed.load(Relaxed));
@@ -117,7 +117,7 @@ entry! {
     }
 
     /// `MPI_Type_commit` (§5.1.9). Layouts are ready to be used when they are made, so this only remembers it.
-    fn MPI_Type_commit(datatype: Out<MPI_Datatype>) raises Raiser::Nobody; |_| {
+    fn MPI_Type_commit(datatype: Out<MPI_Datatype>) raises Raiser::None; |_| {
         let handle = datatype.current().one("datatype")?;
         get("datatype", handle)?;
         if let Some(derived) = derived(handle) {
@@ -127,7 +127,7 @@ entry! {
     }
 
     /// `MPI_Type_free` (§5.1.9). Operations under way, and types made from it, are not affected.
-    fn MPI_Type_free(datatype: Out<MPI_Datatype>) raises Raiser::Nobody; |_| {
+    fn MPI_Type_free(datatype: Out<MPI_Datatype>) raises Raiser::None; |_| {
         let handle = datatype.current().one("datatype")?;
         get("datatype", handle)?;
         let Some(derived) = derived(handle) else {

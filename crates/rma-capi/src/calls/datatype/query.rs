@@ -13,7 +13,7 @@ use std::sync::Arc;
 forms! {
     /// `MPI_Type_get_extent` (§5.1.8).
     fn MPI_Type_get_extent | MPI_Type_get_extent_c(datatype: MPI_Datatype, lb: Out<Offset>, extent: Out<Offset>)
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         extent_of(datatype, lb, extent)
     }
 
@@ -21,28 +21,28 @@ forms! {
     fn MPI_Type_get_true_extent | MPI_Type_get_true_extent_c(
         datatype: MPI_Datatype, true_lb: Out<Offset>, true_extent: Out<Offset>,
     )
-    raises Raiser::Nobody; |_| { true_extent_of(datatype, true_lb, true_extent) }
+    raises Raiser::None; |_| { true_extent_of(datatype, true_lb, true_extent) }
 }
 
 entry! {
     /// `MPI_Type_size` (§5.1.5): `MPI_UNDEFINED` when it does not fit.
-    fn MPI_Type_size(datatype: MPI_Datatype, size: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Type_size(datatype: MPI_Datatype, size: Out<c_int>) raises Raiser::None; |_| {
         let bytes = get("datatype", datatype)?.size();
         size.set("size", c_int::try_from(bytes).unwrap_or(MPI_UNDEFINED))
     }
 
     /// `MPI_Type_size_c` (§5.1.5).
-    fn MPI_Type_size_c(datatype: MPI_Datatype, size: Out<MPI_Count>) raises Raiser::Nobody; |_| {
+    fn MPI_Type_size_c(datatype: MPI_Datatype, size: Out<MPI_Count>) raises Raiser::None; |_| {
         size.set("size", get("datatype", datatype)?.size() as MPI_Count)
     }
 
     /// `MPI_Type_set_name` (§7.8).
-    fn MPI_Type_set_name(datatype: MPI_Datatype, type_name: Text) raises Raiser::Nobody; |_| {
+    fn MPI_Type_set_name(datatype: MPI_Datatype, type_name: Text) raises Raiser::None; |_| {
         name_of(datatype)?.set("type_name", type_name)
     }
 
     /// `MPI_Type_get_name` (§7.8).
-    fn MPI_Type_get_name(datatype: MPI_Datatype, type_name: TextOut, resultlen: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Type_get_name(datatype: MPI_Datatype, type_name: TextOut, resultlen: Out<c_int>) raises Raiser::None; |_| {
         match datatype {
             MPI_DATATYPE_NULL => name::of_null("MPI_DATATYPE_NULL", "type_name", type_name, resultlen),
             datatype => name_of(datatype)?.get("type_name", type_name, resultlen),
@@ -56,7 +56,7 @@ entry! {
         num_addresses: Out<c_int>,
         num_datatypes: Out<c_int>,
         combiner: Out<c_int>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         let recipe = envelope(datatype)?;
         let is_made = recipe.combiner != MPI_COMBINER_NAMED;
         if is_made {
@@ -76,7 +76,7 @@ entry! {
         num_large_counts: Out<MPI_Count>,
         num_datatypes: Out<MPI_Count>,
         combiner: Out<c_int>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         let recipe = envelope(datatype)?;
         num_integers.set("num_integers", recipe.integers.len() as MPI_Count)?;
         num_addresses.set("num_addresses", recipe.addresses.len() as MPI_Count)?;
@@ -94,7 +94,7 @@ entry! {
         array_of_integers: Out<c_int>,
         array_of_addresses: Out<MPI_Aint>,
         array_of_datatypes: Out<MPI_Datatype>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         let recipe = contents(datatype)?;
         check_small(&recipe)?;
         check_room("max_integers", max_integers, recipe.integers.len())?;
@@ -115,7 +115,7 @@ entry! {
         array_of_addresses: Out<MPI_Aint>,
         array_of_large_counts: Out<MPI_Count>,
         array_of_datatypes: Out<MPI_Datatype>,
-    ) raises Raiser::Nobody; |_| {
+    ) raises Raiser::None; |_| {
         let recipe = contents(datatype)?;
         check_room("max_integers", max_integers, recipe.integers.len())?;
         check_room("max_addresses", max_addresses, recipe.addresses.len())?;
@@ -127,7 +127,7 @@ entry! {
     }
 
     /// `MPI_Type_match_size` (§19.1.8). For sizes that no Fortran type here has, a type of C.
-    fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: Out<MPI_Datatype>) raises Raiser::Nobody; |_| {
+    fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: Out<MPI_Datatype>) raises Raiser::None; |_| {
         let found = match (typeclass, size) {
             (MPI_TYPECLASS_INTEGER, 1) => MPI_INTEGER1,
             (MPI_TYPECLASS_INTEGER, 2) => MPI_INTEGER2,

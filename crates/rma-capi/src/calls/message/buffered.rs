@@ -24,12 +24,12 @@ forms! {
     }
 
     /// `MPI_Buffer_attach` (§3.6).
-    fn MPI_Buffer_attach | MPI_Buffer_attach_c(buffer: Memory, size: Number) raises Raiser::Nobody; |_| {
+    fn MPI_Buffer_attach | MPI_Buffer_attach_c(buffer: Memory, size: Number) raises Raiser::None; |_| {
         attach(None, buffer, size)
     }
 
     /// `MPI_Buffer_detach` (§3.6).
-    fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>) raises Raiser::Nobody; |process| {
+    fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>) raises Raiser::None; |process| {
         detach(process, None, buffer_addr, size)
     }
 
@@ -50,12 +50,12 @@ forms! {
 
 entry! {
     /// `MPI_Buffer_flush` (§3.6).
-    fn MPI_Buffer_flush() raises Raiser::Nobody; |process| { wait_for(process, &mut Flush(None), None) }
+    fn MPI_Buffer_flush() raises Raiser::None; |process| { wait_for(process, &mut Flush(None), None) }
 
     /// `MPI_Buffer_iflush` (§3.6).
-    fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::Nobody; |_| {
+    fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::None; |_| {
         request.check("request")?;
-        request.set("request", enter(Box::new(Flush(None)), Raiser::Nobody)?)
+        request.set("request", enter(Box::new(Flush(None)), Raiser::None)?)
     }
 
     /// `MPI_Comm_flush_buffer` (§3.6).

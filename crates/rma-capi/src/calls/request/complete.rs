@@ -50,7 +50,7 @@ entry! {
         request: MPI_Request,
         flag: Out<c_int>,
         status: StatusOut,
-    ) raises Raiser::Nobody; |process| {
+    ) raises Raiser::None; |process| {
         process.poll();
         if request == MPI_REQUEST_NULL {
             flag.set("flag", 1)?;
@@ -66,13 +66,13 @@ entry! {
     }
 
     /// `MPI_Request_free` (§3.7.3): the operation goes on.
-    fn MPI_Request_free(request: Out<MPI_Request>) raises Raiser::Nobody; |_| {
+    fn MPI_Request_free(request: Out<MPI_Request>) raises Raiser::None; |_| {
         free(request.current().one("request")?)?;
         request.set("request", MPI_REQUEST_NULL)
     }
 
     /// `MPI_Cancel` (§3.8.4): of receives that nothing has matched. Everything else ends by itself.
-    fn MPI_Cancel(request: Out<MPI_Request>) raises Raiser::Nobody; |process| {
+    fn MPI_Cancel(request: Out<MPI_Request>) raises Raiser::None; |process| {
         get(request.current().one("request")?)?.cancel();
         // A thread that waits for the receive hears of its end by this step.
         process.poll();
@@ -88,10 +88,10 @@ fn complete(
     status: StatusOut,
 ) -> Result<(), Failure> {
     if end.is_no_end() {
-        let raiser = get(handle).map_or(Raiser::Nobody, |request| request.raiser.clone());
+        let raiser = get(handle).map_or(Raiser::None, |request| request.raiser.clone());
         return end.into_result().map(drop).map_err(|error| Failure { error, raiser });
     }
-    let raiser = remove(handle).map_or(Raiser::Nobody, |request| request.raiser.clone());
+    let raiser = remove(handle).map_or(Raiser::None, |request| request.raiser.clone());
     request.set("request", MPI_REQUEST_NULL)?;
     end.status.store(status);
     end.into_result().map(drop).map_err(|error| Failure { error, raiser })

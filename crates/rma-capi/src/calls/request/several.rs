@@ -1,8 +1,9 @@
 //! The calls that take several requests (MPI 5.0 §3.7.5, §3.7.6).
 //!
-//! An error of one request is told in its status; the call then answers `MPI_ERR_IN_STATUS`, with the handler of the first
-//! request that failed. [`MPI_Waitall`] returns as soon as one has failed, since others may depend on what the program does
-//! about it: what has not ended stays, and has `MPI_ERR_PENDING` in its status.
+//! An error of one request stands in its status; the call then answers `MPI_ERR_IN_STATUS`, with the handler
+//! of the first request that failed. [`MPI_Waitall`] returns as soon as one has failed, since others may
+//! depend on what the program does about it: what has not ended stays, and has `MPI_ERR_PENDING` in its
+//! status.
 
 use crate::abi::*;
 use crate::arguments::{In, Out, len};
@@ -132,7 +133,7 @@ entry! {
         array_of_requests: In<MPI_Request>,
         flag: Out<c_int>,
         array_of_statuses: StatusOut,
-    ) raises Raiser::Nobody; |process| {
+    ) raises Raiser::None; |process| {
         let list = List::of(count, array_of_requests)?;
         process.poll();
         let ends: Vec<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
@@ -152,7 +153,7 @@ entry! {
         indx: Out<c_int>,
         flag: Out<c_int>,
         status: StatusOut,
-    ) raises Raiser::Nobody; |process| {
+    ) raises Raiser::None; |process| {
         let list = List::of(count, array_of_requests)?;
         process.poll();
         let active = list.active();
@@ -174,7 +175,7 @@ entry! {
         outcount: Out<c_int>,
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
-    ) raises Raiser::Nobody; |process| {
+    ) raises Raiser::None; |process| {
         let list = List::of(incount, array_of_requests)?;
         process.poll();
         let active = list.active();
@@ -244,12 +245,12 @@ impl List {
     /// Takes a request out that has ended, in the program's array too; one that may wait in vain stays.
     fn remove(&self, index: usize, requests: Out<MPI_Request>, end: End) -> Result<(), Failure> {
         if end.is_no_end() {
-            let raiser = self.0[index].as_ref().map_or(Raiser::Nobody, |(_, request)| request.raiser.clone());
+            let raiser = self.0[index].as_ref().map_or(Raiser::None, |(_, request)| request.raiser.clone());
             return end.into_result().map(drop).map_err(|error| Failure { error, raiser });
         }
         let removed = self.0[index].as_ref().and_then(|(handle, _)| remove(*handle));
         requests.set_at("array_of_requests", index, MPI_REQUEST_NULL)?;
-        let raiser = removed.map_or(Raiser::Nobody, |request| request.raiser.clone());
+        let raiser = removed.map_or(Raiser::None, |request| request.raiser.clone());
         end.into_result().map(drop).map_err(|error| Failure { error, raiser })
     }
 

@@ -12,57 +12,57 @@ use std::ffi::c_int;
 forms! {
     /// `MPI_Get_count` (§3.2.5).
     fn MPI_Get_count | MPI_Get_count_c(status: In<MPI_Status>, datatype: MPI_Datatype, count: Out<Number>)
-    raises Raiser::Nobody; |_| {
+    raises Raiser::None; |_| {
         get_count(status, datatype, count)
     }
 
     /// `MPI_Get_elements` (§5.1.11).
     fn MPI_Get_elements | MPI_Get_elements_c(status: In<MPI_Status>, datatype: MPI_Datatype, count: Out<Number>)
-    raises Raiser::Nobody; |_| { get_elements(status, datatype, count) }
+    raises Raiser::None; |_| { get_elements(status, datatype, count) }
 
     /// `MPI_Status_set_elements` (§13.3).
     fn MPI_Status_set_elements | MPI_Status_set_elements_c(status: StatusOut, datatype: MPI_Datatype, count: Number)
-    raises Raiser::Nobody; |_| { set_elements(status, datatype, count) }
+    raises Raiser::None; |_| { set_elements(status, datatype, count) }
 }
 
 entry! {
     /// `MPI_Test_cancelled` (§3.8.5).
-    fn MPI_Test_cancelled(status: In<MPI_Status>, flag: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Test_cancelled(status: In<MPI_Status>, flag: Out<c_int>) raises Raiser::None; |_| {
         flag.set("flag", status.one("status")?.MPI_internal[IS_CANCELLED])
     }
 
     /// `MPI_Status_get_source` (§3.2.5).
-    fn MPI_Status_get_source(status: In<MPI_Status>, source: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Status_get_source(status: In<MPI_Status>, source: Out<c_int>) raises Raiser::None; |_| {
         source.set("source", status.one("status")?.MPI_SOURCE)
     }
 
     /// `MPI_Status_get_tag` (§3.2.5).
-    fn MPI_Status_get_tag(status: In<MPI_Status>, tag: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Status_get_tag(status: In<MPI_Status>, tag: Out<c_int>) raises Raiser::None; |_| {
         tag.set("tag", status.one("status")?.MPI_TAG)
     }
 
     /// `MPI_Status_get_error` (§3.2.5).
-    fn MPI_Status_get_error(status: In<MPI_Status>, error: Out<c_int>) raises Raiser::Nobody; |_| {
+    fn MPI_Status_get_error(status: In<MPI_Status>, error: Out<c_int>) raises Raiser::None; |_| {
         error.set("error", status.one("status")?.MPI_ERROR)
     }
 
     /// `MPI_Status_set_error` (§13.3).
-    fn MPI_Status_set_error(status: StatusOut, error: c_int) raises Raiser::Nobody; |_| {
+    fn MPI_Status_set_error(status: StatusOut, error: c_int) raises Raiser::None; |_| {
         change(status, |status| status.MPI_ERROR = error)
     }
 
     /// `MPI_Status_set_source` (§13.3).
-    fn MPI_Status_set_source(status: StatusOut, source: c_int) raises Raiser::Nobody; |_| {
+    fn MPI_Status_set_source(status: StatusOut, source: c_int) raises Raiser::None; |_| {
         change(status, |status| status.MPI_SOURCE = source)
     }
 
     /// `MPI_Status_set_tag` (§13.3).
-    fn MPI_Status_set_tag(status: StatusOut, tag: c_int) raises Raiser::Nobody; |_| {
+    fn MPI_Status_set_tag(status: StatusOut, tag: c_int) raises Raiser::None; |_| {
         change(status, |status| status.MPI_TAG = tag)
     }
 
     /// `MPI_Status_set_cancelled` (§13.3).
-    fn MPI_Status_set_cancelled(status: StatusOut, flag: c_int) raises Raiser::Nobody; |_| {
+    fn MPI_Status_set_cancelled(status: StatusOut, flag: c_int) raises Raiser::None; |_| {
         change(status, |status| status.MPI_internal[IS_CANCELLED] = c_int::from(flag != 0))
     }
 }

@@ -34,5 +34,5 @@ pub(super) use unsupported;
 #[cold]
 pub(super) fn refuse(call: &'static str) -> c_int {
     let cause = "this library does not have the function; the program was built with another one";
-    raise(Error::new(ErrorClass::UnsupportedOperation, call, cause), Raiser::Nobody)
+    raise(Error::new(ErrorClass::UnsupportedOperation, call, cause), Raiser::None)
 }

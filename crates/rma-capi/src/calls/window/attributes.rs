@@ -47,10 +47,10 @@ entry! {
         win_delete_attr_fn: DeleteFunction,
         win_keyval: Out<c_int>,
         extra_state: Opaque,
-    ) raises Raiser::Nobody; |_| { create(Kind::Win, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state) }
+    ) raises Raiser::None; |_| { create(Kind::Win, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state) }
 
     /// `MPI_Win_free_keyval` (§7.7.3).
-    fn MPI_Win_free_keyval(win_keyval: Out<c_int>) raises Raiser::Nobody; |_| { free(Kind::Win, win_keyval) }
+    fn MPI_Win_free_keyval(win_keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Win, win_keyval) }
 
     /// `MPI_Win_get_group` (§12.2.7).
     fn MPI_Win_get_group(win: MPI_Win, group: Out<MPI_Group>) raises Raiser::Win(win); |_| {
@@ -75,7 +75,7 @@ entry! {
     }
 }
 
-/// A window as the program's functions are told of it.
+/// A window as passed to the program's functions.
 pub(super) fn owner(win: MPI_Win) -> Owner {
     Owner { kind: Kind::Win, handle: win.0 }
 }

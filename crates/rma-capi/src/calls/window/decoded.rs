@@ -183,7 +183,7 @@ pub(super) fn lock_all<N: Named>(held: HeldInVain, win: MPI_Win) -> c_int {
     )
 }
 
-/// The rest of `MPI_Win_unlock_all`, when somebody waits for a lock.
+/// The rest of `MPI_Win_unlock_all`, when a rank waits for a lock.
 #[cold]
 #[inline(never)]
 pub(super) fn unlock_all<N: Named>(released: Released, win: MPI_Win) -> c_int {

@@ -71,7 +71,7 @@ entry! {
         count.set("count", c_int::try_from(report.number).unwrap_or(c_int::MAX))
     }
 
-    /// `MPIX_Win_ack_owner_ops`: the first `number` of them have been put right, and nobody else is told of them.
+    /// `MPIX_Win_ack_owner_ops`: the first `number` of them have been put right, and are not reported again.
     fn MPIX_Win_ack_owner_ops(win: MPI_Win, rank: c_int, number: c_int) raises Raiser::Win(win); |_| {
         let (win, number) = (get(win)?, crate::arguments::count("number", number)?);
         target(rank)?.map_or(Ok(()), |rank| win.inner.acknowledge_unfinished(rank, number))

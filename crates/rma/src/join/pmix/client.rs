@@ -1,7 +1,8 @@
 //! A start over PMIx.
 //!
-//! PMIx cannot say of a key at once that nobody has put it: a launcher waits for it, and told not to wait it does not look on other
-//! machines. So what a rank puts is one value per fence, which every rank puts, under a key with the fence's number.
+//! PMIx cannot say at once that a key was not put: a launcher waits for it, and with the directive not to
+//! wait it does not look on other machines. So what a rank puts is one value per fence, which every rank
+//! puts, under a key with the fence's number.
 
 use super::layout::{
     COLLECT_DATA, DEATHS, ERR_NOT_FOUND, JOB_SIZE, LOCAL_PEERS, OPTIONAL, RANK_WILDCARD, SCOPE_GLOBAL,
@@ -160,7 +161,8 @@ fn draft_key(number: u32) -> String {
     format!("rma-put-{number}")
 }
 
-/// The ranks of this machine, as the launcher writes them, against all others: who shares a machine among those is their matter.
+/// The ranks of this machine, as the launcher writes them, against all others: which of those share a machine
+/// is not needed here.
 fn around(me: u32, size: u32, peers: &str) -> Result<ProcessMapping> {
     let refuse =
         || error(format!("the launcher says that the ranks {peers:?} of {size} are on rank {me}'s machine"));

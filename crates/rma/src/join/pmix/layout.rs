@@ -71,7 +71,7 @@ pub(super) const JOB_SIZE: &str = "pmix.job.size";
 pub(super) const LOCAL_PEERS: &str = "pmix.lpeers";
 /// A fence hands on what was put.
 pub(super) const COLLECT_DATA: &str = "pmix.collect";
-/// Nobody but this process is asked.
+/// Only this process is asked.
 pub(super) const OPTIONAL: &str = "pmix.optional";
 /// Seconds.
 pub(super) const TIMEOUT: &str = "pmix.timeout";

@@ -56,7 +56,7 @@ pub(super) enum Found {
     Number(u32),
 }
 
-/// What a call is told.
+/// An option of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Directive {
     Flag(&'static str),
@@ -72,7 +72,7 @@ pub(super) struct Name {
 
 type OnEvent = Box<dyn Fn(Name) + Send + Sync>;
 
-/// What is told of processes that have died. The library hands events to a function, not to a closure.
+/// Takes the processes that have died. The library hands events to a function, not to a closure.
 static ON_DEATH: Mutex<Option<OnEvent>> = Mutex::new(None);
 
 /// A call that failed: what the library says of it.
@@ -110,7 +110,7 @@ impl Library {
         }
     }
 
-    /// Connects to the launcher; says who this process is.
+    /// Connects to the launcher; gives the name of this process.
     pub(super) fn init(&self) -> Result<Name, Failure> {
         let mut me = Proc { nspace: [0; NSPACE_LEN], rank: 0 };
         // SAFETY: the library writes one process.
@@ -344,7 +344,7 @@ mod tests {
                 on_event(0, DEATHS[0], source, facts, count, null_mut(), 0, None, null_mut());
             }
         }
-        // SAFETY: an event about nobody is legal.
+        // SAFETY: an event without a process is legal.
         unsafe { on_event(0, DEATHS[0], null(), null_mut(), 0, null_mut(), 0, None, null_mut()) };
         let name = |nspace: &CStr, rank| Name { nspace: nspace.to_owned(), rank };
         assert_eq!(*told.lock(), [name(c"job", 3), name(c"server", 0)]);

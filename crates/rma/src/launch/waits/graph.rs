@@ -1,12 +1,14 @@
-//! Who waits for whom in a job, and why nobody goes on: circles, and ranks that have not come.
+//! Which rank waits for which in a job, and why none goes on: circles, and ranks that have not come.
 //!
-//! Pure: from what two gatherings have told to findings. An edge leads from a rank that waits to one whose program has to do
-//! something for that wait to end. It counts only when both gatherings show it, in the same wait: then it was there all the time between
-//! them, also at the moment between the last answer of the first and the first answer of the second, and so all edges of a finding
-//! were there at once. What ranks give without a call of theirs (answers to operations) makes no edge.
+//! Pure: from the answers of two gatherings to findings. An edge leads from a rank that waits to one whose
+//! program has to do something for that wait to end. It counts only when both gatherings show it, in the same
+//! wait. Then it was there all the time between the last answer of the first and the first answer of the
+//! second, so all edges of a finding were there at once. What ranks give without a call of theirs (answers to
+//! operations) makes no edge.
 //!
-//! A circle is *closed* when, besides, no thread of its ranks can do anything but wait: then nothing but a signal or another
-//! process can open it. Whoever may get what it waits for from any of several has no edge.
+//! A circle is *closed* when, besides, no thread of its ranks can do anything but wait: then nothing but a
+//! signal or another process can open it. A rank that may get what it waits for from any of several has no
+//! edge.
 
 use super::processes::Process;
 use crate::pmi::Ranks;
@@ -14,7 +16,7 @@ use crate::pmi::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want,
 use rma_core::host::{Instance, Way};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// Ranks that a call of many names as missing: enough to see who, and few enough for large jobs.
+/// Ranks that a call of many names as missing: enough for a search, and few enough for large jobs.
 const MOST_MISSING: usize = 64;
 
 /// What is known of one rank.
@@ -74,7 +76,7 @@ pub(super) struct Edge {
     nth: Option<(Way, u64)>,
 }
 
-/// Why nobody goes on.
+/// Why no rank goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     /// Each waits for the next, and the last one for the first.
@@ -271,14 +273,14 @@ fn missing(edges: &[Edge], now: &[Seen]) -> Vec<Finding> {
     calls.into_iter().map(finding).collect()
 }
 
-/// Ranks that others wait for and that wait for nobody themselves, as far as is known.
+/// Ranks that others wait for and that wait for no rank themselves, as far as is known.
 fn idle(edges: &[Edge], waiting: &BTreeSet<u32>, now: &[Seen]) -> Vec<Finding> {
     let mut owed: BTreeMap<Debt, Vec<(u32, &str)>> = BTreeMap::new();
     for edge in edges.iter().filter(|edge| !edge.what.is_collective() && !waiting.contains(&edge.to)) {
         let key = (edge.to, edge.what, edge.site, edge.target);
         owed.entry(key).or_default().push((edge.from, &edge.name));
     }
-    // Who is stopped gives no answers either, which are nobody's call.
+    // A stopped rank does not answer operations either, which need no call of its program.
     let is_away = |rank: u32| {
         now.get(rank as usize).is_some_and(|seen| {
             seen.part == Part::Running && (seen.process == Process::Stopped || seen.answer.is_none())
@@ -322,7 +324,7 @@ fn circles(edges: &[Edge]) -> Vec<Vec<Edge>> {
     }
 }
 
-/// Takes out ranks that wait for nobody who waits: they are on no circle.
+/// Takes out ranks that wait for no waiting rank: they are on no circle.
 fn prune(by_rank: &mut BTreeMap<u32, Vec<&Edge>>) {
     loop {
         let waits: BTreeSet<u32> = by_rank.keys().copied().collect();

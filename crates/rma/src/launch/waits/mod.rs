@@ -1,7 +1,7 @@
 //! What a job waits for: what follows from the facts that ranks tell the launcher ([`crate::pmi::facts`]).
 //!
-//! [`graph`] finds circles and who is missing, [`words`] says it. [`report`] asks, collects and decides
-//! when a job is told of, [`processes`] looks at ranks from outside.
+//! [`graph`] finds circles and missing ranks, [`words`] prints them. [`report`] asks, collects and decides
+//! when to report, [`processes`] looks at ranks from outside.
 
 pub(super) mod graph;
 pub(super) mod processes;

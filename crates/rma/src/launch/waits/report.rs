@@ -1,4 +1,4 @@
-//! When a job is told of, and what: asks the ranks, collects, asks again, and says once what follows.
+//! When a job is reported on, and what: asks the ranks, collects, asks again, and prints once what follows.
 //!
 //! ```text
 //!            a rank waits too long, a signal, the time is over
@@ -8,8 +8,9 @@
 //!     └──────────── told, or nothing new ◀── the second time     └────────── Pausing
 //! ```
 //!
-//! Two gatherings, because a finding has to be in both ([`super::graph`]). What ranks do by themselves is told again only when it is
-//! something else, or has lasted twice as long. No I/O and no clock: [`super::super::job`] feeds it.
+//! Two gatherings, because a finding has to be in both ([`super::graph`]). A report that a rank has caused is
+//! repeated only when it differs, or the wait has lasted twice as long. No I/O and no clock:
+//! [`super::super::job`] feeds it.
 
 use super::graph::{Answer, Finding, Seen, findings};
 use super::words;
@@ -25,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 const LONGEST_GAP: Duration = Duration::from_secs(10);
 const SHORTEST_GAP: Duration = Duration::from_millis(500);
 
-/// Why a job is told of; who asks comes before who only waits.
+/// Why a job is reported on; a request of the user comes before a rank that only waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Reason {
     /// A rank has waited too long.
@@ -94,7 +95,7 @@ impl Reports {
         Self { size, number: 0, stage: Stage::Quiet, told: None, not_before: None, is_due: false }
     }
 
-    /// Somebody wants a report.
+    /// A report is wanted.
     pub(in super::super) fn want(&mut self, reason: Reason, now: Instant) -> Step {
         match &mut self.stage {
             Stage::Quiet if reason == Reason::Wait && self.not_before.is_some_and(|at| now < at) => {
@@ -205,7 +206,7 @@ impl Reports {
             .told
             .as_ref()
             .is_none_or(|before| before.waits != told.waits || told.longest >= 2 * before.longest.max(1));
-        // A wait that has ended meanwhile is nobody's business.
+        // A wait that has ended meanwhile is not reported.
         let is_worth = reason != Reason::Wait || is_new && !told.waits.is_empty();
         let lines = if is_worth { words::lines(seen, &findings) } else { Vec::new() };
         if is_worth {

@@ -95,7 +95,7 @@ fn circles_of_locks_of_any_length_are_found() {
         );
         assert_eq!(said(&seen), [expected]);
         assert_eq!(closed(&seen), 1);
-        // Whoever waits for one of the circle is not on it.
+        // A rank that waits for one of the circle is not on it.
         let mut more = seen;
         more.push(locker(size, 0));
         assert_eq!(said(&more).len(), 1);
@@ -216,7 +216,7 @@ fn several_that_are_missing_are_told_by_what_they_do() {
         format!("rank 3 {never} it is stopped (SIGSTOP)"),
     ];
     assert_eq!(said(&seen), expected);
-    // Who takes part without waiting is not missing.
+    // A rank that takes part without waiting is not missing.
     let mut joined = away();
     joined.answer.as_mut().unwrap().summary.joined = vec![0];
     let seen = [barrier(), joined, away(), outside(Part::Running, Process::Stopped), barrier()];
@@ -322,7 +322,7 @@ fn equal_lines_are_one_line() {
     assert_eq!(lines(&[wordy], &[]), ["rank 0 has waited 3 s in MPI_Win_detach for transfers to end"]);
 }
 
-/// Feeds a report with the same answers twice; gives what is told.
+/// Feeds a report with the same answers twice; gives the last step.
 fn run(reports: &mut Reports, first: Step, now: &mut Instant, facts: &dyn Fn(u32) -> Vec<Fact>) -> Step {
     let look = |_| outside(Part::Running, Process::Sleeps);
     let mut step = first;

@@ -294,7 +294,7 @@ fn circle(edges: &[Edge], is_closed: bool) -> String {
         return format!("ranks {way} wait in a circle for locks of {names}{end}");
     }
     if edges.iter().any(|edge| edge.what.is_collective()) {
-        // What each waits for is said beside it: who is missing, and why.
+        // What each waits for is said beside it: the missing rank, and why.
         return format!("ranks {way} wait in a circle{end}");
     }
     let each = |edge: &Edge| format!("rank {} for rank {}, {}", edge.from, edge.to, edge_clause(edge));

@@ -81,7 +81,8 @@ impl CollectiveSlots {
         if root as usize != self.own && !is_long {
             return Ok(Way::Done(None));
         }
-        // Those whose values are short have left, and have no part in packets: nobody sends any before all are known to.
+        // Ranks whose values are short have left, and have no part in packets: no rank sends any before it
+        // knows that all will.
         let mut other = None;
         self.meet(caller, number, KIND, |rank, said| {
             if said.is_long != is_long || said.len != if is_long { 0 } else { own.len() } {
@@ -117,7 +118,7 @@ impl CollectiveSlots {
         let mut are_equal = true;
         self.meet(caller, number, KIND, |_, said| are_equal &= !said.is_long && said.len == own.len())?;
         if !are_equal {
-            // Packets tell who has how many.
+            // Packets find out which rank has how many.
             return Ok(Way::Packets);
         }
         let mut values = self.values(number, own);
@@ -125,8 +126,7 @@ impl CollectiveSlots {
         Ok(Way::Done(values.take(at)))
     }
 
-    /// Gives the root the blocks of all. Those that are long are missing: their ranks, and the root, are told to go on by
-    /// packets.
+    /// Gives the root the blocks of all. Long ones are missing: their ranks, and the root, go on by packets.
     pub(crate) fn gather(&self, caller: Caller<'_>, root: u32, own: &[u8]) -> Result<Way<Gathered>> {
         const KIND: Kind = Kind::Gather;
         let (number, is_long) = self.join_with(caller, KIND, own)?;

@@ -50,7 +50,7 @@ impl Departures {
     /// As `Engine::ring`.
     pub(crate) fn say_left(&self, caller: Caller<'_>) -> Result<()> {
         let in_use = self.in_use.lock();
-        // All are told, whatever becomes of one.
+        // All are notified, even after one fails.
         let outcomes: Vec<_> = in_use.iter().map(|members| members.say_left(caller)).collect();
         outcomes.into_iter().collect()
     }

@@ -48,7 +48,8 @@ type Watches = Vec<(usize, ReceiveRequest)>;
 
 /// Every rank looks at the slots of all others: with more ranks, packets are fewer than these looks.
 const MOST_RANKS: u32 = 64;
-/// Looks between two at who has ended, of a wait that never finds its process idle.
+/// Looks at the slots between two checks for ranks that have ended, in a wait that never finds its process
+/// idle.
 const LOOKS_BETWEEN_WATCHES: u32 = 1 << 14;
 /// No collective has so high a number, so no message has this tag.
 const WATCH_TAG: u64 = u64::MAX;
@@ -239,7 +240,7 @@ impl CollectiveSlots {
         }
     }
 
-    /// What such a wait awaits: those who have not come.
+    /// What such a wait awaits: the ranks that have not come.
     fn awaited(&self, want: Want) -> Awaited {
         let wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
         let absent = wanted.filter(|rank| !self.ranks[*rank].has_joined(want.number));
@@ -368,7 +369,7 @@ impl Drop for CollectiveSlots {
         self.departures.leave(&self.members);
         // Slots that were abandoned are not left: others may not have learnt to use them.
         let Some(segment) = self.segment.take() else { return };
-        // In a forked child they are the parent's, who has not left them.
+        // In a forked child they belong to the parent, which has not left them.
         if fork::is_child() {
             return segment.leave();
         }

@@ -137,7 +137,7 @@ impl Number {
 }
 
 impl Kind {
-    /// What other ranks are told of it.
+    /// Its name in errors on other ranks.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Barrier => "barrier",
@@ -199,7 +199,7 @@ impl RankSlots {
         // SYNC POINT joined: the data are there before the head says so.
         fence(Release);
         self.word(slot).store(number.in_word() | notice.emit());
-        // SYNC POINT asleep: the head is there before a look at who sleeps.
+        // SYNC POINT asleep: the head is there before the look for sleepers.
         fence(SeqCst);
     }
 

@@ -1,4 +1,4 @@
-//! The channel of a job of one process: it reaches nobody.
+//! The channel of a job of one process: it has no peers.
 
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, FailureKind, Lane, MIN_PACKET, Polled,
@@ -9,9 +9,9 @@ use rma_core::ids::Peer;
 use rma_core::poller::Registrar;
 use std::io;
 
-/// Reaches nobody.
+/// Refuses every peer.
 #[derive(Debug)]
-pub(crate) struct Nobody;
+pub(crate) struct NoPeers;
 
 fn unreachable(peer: Peer) -> Failure {
     let detail = format!("there is no process {peer} in a job of one");
@@ -19,9 +19,9 @@ fn unreachable(peer: Peer) -> Failure {
 }
 
 // SAFETY: no memory is touched.
-unsafe impl Channel for Nobody {
+unsafe impl Channel for NoPeers {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "nobody", max_packet: MIN_PACKET, bulk_from: MIN_PACKET }
+        Capabilities { name: "none", max_packet: MIN_PACKET, bulk_from: MIN_PACKET }
     }
 
     fn register(&mut self, _: &Registrar) -> io::Result<()> {
