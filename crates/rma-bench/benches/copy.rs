@@ -25,7 +25,7 @@ fn copy(criterion: &mut Criterion) {
             group.bench_function(BenchmarkId::new("memcpy", len), |b| {
                 b.iter(|| {
                     let (to, from) = black_box((target.as_mut_ptr(), source.as_ptr()));
-                    // SAFETY: both spans have `len` bytes, do not overlap, and nobody else uses them.
+                    // SAFETY: both spans have `len` bytes, do not overlap, and have no other user.
                     unsafe { std::ptr::copy_nonoverlapping(from, to, black_box(len)) }
                 });
             });

@@ -27,7 +27,7 @@ impl Sink for Counter {
     }
 
     fn bulk(&mut self, _: Peer, _: Lane, _: &[u8], _: u64) -> Placement {
-        panic!("nobody sends bodies");
+        panic!("no bodies are sent");
     }
 
     fn bulk_received(&mut self, _: Peer, _: Lane) {}

@@ -70,7 +70,7 @@ pub struct ChannelTable {
     pub(crate) destroy: Optional<unsafe extern "C" fn(*mut c_void)>,
 }
 
-// SAFETY: a table is constants: a name and functions, which nobody changes.
+// SAFETY: a table is constants: a name and functions, which never change.
 unsafe impl Sync for ChannelTable {}
 // SAFETY: as above.
 unsafe impl Send for ChannelTable {}

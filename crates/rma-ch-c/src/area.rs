@@ -1,6 +1,7 @@
 //! Memory in pieces as C sees it: the walk over a body that is sent, and over the place of one that arrives.
 //!
-//! An area is an allocation of its own, because C keeps its address: it is made here, lent, and freed by whoever lent it.
+//! An area is an allocation of its own, because C keeps its address: it is made here, lent, and freed by the
+//! lender.
 
 use crate::abi::Area;
 use rma_core::datatype::{Gather, Scatter};

@@ -139,7 +139,7 @@ impl ForeignChannel {
     }
 }
 
-// SAFETY: the promise of whoever made the channel.
+// SAFETY: promised by the maker of the channel.
 unsafe impl Channel for ForeignChannel {
     fn capabilities(&self) -> Capabilities {
         self.capabilities

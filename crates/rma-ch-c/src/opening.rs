@@ -31,7 +31,7 @@ pub(crate) struct Lent {
     secret: [u8; 32],
 }
 
-// SAFETY: the pointers of the head are to this value's own allocations, which nobody changes.
+// SAFETY: the pointers of the head are to this value's own allocations, which never change.
 unsafe impl Send for Lent {}
 
 const DONE: c_int = 0;

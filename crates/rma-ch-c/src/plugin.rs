@@ -29,7 +29,7 @@ pub struct Plugin {
     open: unsafe extern "C" fn(*const Opening, *mut *mut c_void, *mut c_char, usize) -> c_int,
 }
 
-// SAFETY: a table is constants, which nobody changes; the object is never unloaded.
+// SAFETY: a table is constants, which never change; the object is never unloaded.
 unsafe impl Send for Plugin {}
 // SAFETY: as above.
 unsafe impl Sync for Plugin {}
@@ -107,12 +107,12 @@ impl Plugin {
     /// What the object says.
     pub fn open(
         &self,
-        who: (Peer, u32),
+        place: (Peer, u32),
         job: (&str, [u8; 32]),
         listen: &str,
         meeting: Box<dyn Meeting>,
     ) -> Result<Box<dyn Channel>, String> {
-        let lent = Lent::new(who, job, listen, meeting);
+        let lent = Lent::new(place, job, listen, meeting);
         let mut context = std::ptr::null_mut();
         let (answer, said) = telling(|to, len| {
             // SAFETY: a function of the table, with an opening that lives as long as the channel, and places for what it stores.
@@ -121,7 +121,8 @@ impl Plugin {
         if answer != 0 {
             return Err(self.refusal("open", answer, &said));
         }
-        // SAFETY: the promise of whoever named the object: its functions keep the contract with what `open` has made.
+        // SAFETY: the user that named the object promises it: its functions keep the contract with what
+        // `open` has made.
         let channel = unsafe { ForeignChannel::new(&self.channel, context) };
         let channel = channel.map_err(|error| self.refusal("table", 0, error.cause()))?;
         channel.owner().store(true, Relaxed);
@@ -144,7 +145,8 @@ impl fmt::Debug for Plugin {
 /// The table that the object has, whatever is in it; not null.
 fn symbol(path: &Path) -> Result<*const PluginTable, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "a path has no zero byte".to_owned())?;
-    // SAFETY: the name ends. What runs when the object is loaded is its own; whoever has named it wants it to run.
+    // SAFETY: the name ends. What runs when the object is loaded is its own, and the user that named it wants
+    // it to run.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
         // SAFETY: after a failure this is a string until the next call of the loader on this thread.

@@ -169,7 +169,7 @@ fn lane(number: c_int) -> Option<Lane> {
 /// Bytes that the channel has for itself.
 fn bytes<'a>(start: *const c_void, len: usize) -> Option<&'a [u8]> {
     let is_there = !start.is_null() && len > 0 && len <= isize::MAX as usize;
-    // SAFETY: C's promise that so many bytes are there, and nobody changes them while the sink is called.
+    // SAFETY: C's promise that so many bytes are there, and that they do not change while the sink is called.
     is_there.then(|| unsafe { std::slice::from_raw_parts(start.cast(), len) })
 }
 

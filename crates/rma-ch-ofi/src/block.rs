@@ -1,8 +1,8 @@
 //! Memory that packets leave from and arrive in, in slots of one length.
 //!
-//! A slot belongs to the provider from the call that hands it over to the completion of that call, and to this crate
-//! otherwise; who may touch it is known by the owner of the slot's number. The bytes are this process's own: no window and no
-//! buffer of a user lies here.
+//! A slot belongs to the provider from the call that hands it over to the completion of that call, and to
+//! this crate otherwise; the holder of the slot's number knows which of the two. The bytes are this process's
+//! own: no window and no buffer of a user lies here.
 
 use crate::abi::FidMr;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};

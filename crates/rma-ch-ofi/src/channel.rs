@@ -75,7 +75,7 @@ pub struct OfiChannel {
 struct Reservation {
     place: usize,
     lane: Lane,
-    /// None where nobody reads it any more.
+    /// None where it has no reader any more.
     slot: Option<u32>,
     len: usize,
     filled: usize,

@@ -90,8 +90,8 @@ pub struct OfiSettings {
     pub listen: Option<IpAddr>,
     /// Sizes and names.
     pub config: OfiConfig,
-    /// What authenticates the peers, carries their addresses and notices their end: an ordered channel between the same
-    /// processes that nobody else uses.
+    /// What authenticates the peers, carries their addresses and notices their end: an ordered channel
+    /// between the same processes, with no other user.
     pub lower: Box<dyn Channel>,
 }
 

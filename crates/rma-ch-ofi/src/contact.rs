@@ -134,7 +134,7 @@ impl OfiChannel {
     }
 
     fn read_letter(&mut self, peer: Peer, letter: Letter) {
-        // One who writes first is contacted in turn.
+        // A peer that writes first is contacted in turn.
         let Ok(place) = self.contact(peer) else { return };
         match letter {
             Letter::Greeting { packet, credits, token, address } => {

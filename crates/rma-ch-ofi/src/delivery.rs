@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 enum Verdict {
     /// It spent a credit, which goes back.
     Used,
-    /// It spent none, or comes from nobody.
+    /// It spent none, or has no known sender.
     Free,
     Wrong(&'static str),
 }

@@ -220,7 +220,7 @@ impl Fabric {
         self.longest_read
     }
 
-    /// Lets peers that are told the key read memory.
+    /// Lets peers that have the key read memory.
     ///
     /// # Safety
     /// The memory stays until [`Fabric::withdraw`] has returned, or this value is dropped.
@@ -254,7 +254,8 @@ impl Fabric {
     pub(crate) fn read(&self, place: SlotName, len: usize) -> &[u8] {
         let block = &self.blocks[place.block as usize];
         assert!(len <= block.slot_len(), "{len} bytes of a slot of {}", block.slot_len());
-        // SAFETY: a slot of a block that lives; the provider has given it back, and nobody writes it while this is borrowed.
+        // SAFETY: a slot of a block that lives; the provider has given it back, and it is not written while
+        // this is borrowed.
         unsafe { std::slice::from_raw_parts(block.slot(place.slot), len) }
     }
 

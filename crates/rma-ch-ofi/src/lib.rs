@@ -6,9 +6,10 @@
 //!
 //! * **The library** is found by `dlopen` when a channel is made (`library`); nothing is linked, so a program runs where it is
 //!   missing. `abi` declares the structures of version 1.17, which later versions keep; a test compares them with the headers.
-//! * **The lower channel.** Reliable datagrams tell nobody that a peer has died, authenticate nobody and say no goodbye. So an
-//!   [`OfiChannel`] lies on another channel that does all of that (`life`): through it peers exchange addresses and tokens,
-//!   and learn of each other's end (`contact`). In jobs it is TCP; this crate knows only the trait.
+//! * **The lower channel.** Reliable datagrams report no death, authenticate no peer and have no goodbye. So
+//!   an [`OfiChannel`] lies on another channel that does all of that (`life`): through it peers exchange
+//!   addresses and tokens, and learn of each other's end (`contact`). In jobs it is TCP; this crate knows
+//!   only the trait.
 //! * **Authentication.** Each side draws a token that the peer has to put into every packet. Tokens travel through the lower
 //!   channel only, which has proven the job's secret; what has another token is dropped.
 //! * **Lanes and order.** The provider keeps the order of a pair (`FI_ORDER_SAS`). Per peer and lane a fixed number of
@@ -19,8 +20,9 @@
 //!   from where they lie and to where they belong; the packets behind one wait until its last piece has left.
 //! * **Ends.** A goodbye says how many packets were sent; the peer answers when it has them all, and only then the endpoint may
 //!   go. A death is what the lower channel calls one, reported behind the last packet that had arrived.
-//! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`. Both sides of a new contact
-//!   send a packet at once and do not sleep until the other's is here: providers may connect without waking anybody.
+//! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`. Both
+//!   sides of a new contact send a packet at once and do not sleep until the other's is here: providers may
+//!   connect without waking any thread.
 //!
 //! Invariants: a buffer belongs either to the provider or to this crate; a credit is spent by a commit and comes back when the
 //! receiver has handed that packet over; nothing of a peer is handed over behind its failure. `docs/wire.md` is not

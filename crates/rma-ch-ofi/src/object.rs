@@ -23,6 +23,6 @@ pub(crate) fn close(object: *mut Fid) {
     if object.is_null() {
         return;
     }
-    // An object that does not close stays: there is nobody to tell.
+    // An object that does not close stays: the failure cannot be reported anywhere.
     let _ = call!(object, ops.close());
 }

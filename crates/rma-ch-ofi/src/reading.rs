@@ -64,7 +64,7 @@ impl OfiChannel {
         let lane = lane_of(done.place.slot);
         let state = &mut self.peers[place];
         let receive = &mut state.receiving[lane as usize];
-        // Of a peer that was given up, nobody waits for it.
+        // Nothing waits for a body of a peer that was given up.
         let Some(Arriving::Pull(pull)) = &mut receive.body else { return };
         if !pull.on_here(done.place, |name, len| self.fabric.read(name, len)) {
             self.pull(place, lane);

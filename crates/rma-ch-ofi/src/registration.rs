@@ -81,7 +81,7 @@ impl Registrations {
         unsafe { self.register(start.cast(), len, access, self.next_key) }.map(Some)
     }
 
-    /// Registers a body under a key that nobody guesses: a provider asks for nothing else.
+    /// Registers a body under a key that cannot be guessed: a provider asks for nothing else.
     ///
     /// # Safety
     /// The memory stays until it is withdrawn.

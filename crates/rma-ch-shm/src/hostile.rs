@@ -83,8 +83,8 @@ impl Victim {
     }
 
     fn the_failure_of(&self, peer: u32) -> &Failure {
-        let [(who, failure)] = &self.seen.failed[..] else { panic!("failures: {:?}", self.seen.failed) };
-        assert_eq!(*who, Peer(peer));
+        let [(failed, failure)] = &self.seen.failed[..] else { panic!("failures: {:?}", self.seen.failed) };
+        assert_eq!(*failed, Peer(peer));
         failure
     }
 }
@@ -427,7 +427,7 @@ fn a_false_welcome_fails_the_peer() {
         let villain = Villain::at_the_door(&victim);
         let addresses = villain.introduction.identity().addresses(Service::Channel, Peer(1));
         let listener = sockets::listen_at(addresses, 1).unwrap();
-        send(&mut victim.channel, 1, b"who are you?");
+        send(&mut victim.channel, 1, b"which one are you?");
         let connection = sockets::accept_own(&listener, &mut 0).unwrap();
         let hello = sockets::receive::<LONGEST>(&connection).unwrap();
         assert_eq!(villain.introduction.read(hello.bytes()), Ok(Message::Hello(Peer(0))));

@@ -1,8 +1,9 @@
-//! Who this process is to its siblings: the names of its sockets, and proofs that it belongs to the job.
+//! The identity of this process among its siblings: the names of its sockets, and proofs that it belongs to
+//! the job.
 //!
-//! Invariants: the secret leaves this file only as the key of a keyed hash. Names are in no file system, so nothing is left
-//! behind by a process that is killed. Everything that tells two names apart is inside the hash: whoever sees some names of a
-//! job (`/proc/net/unix` shows them to everybody) can work out no other.
+//! Invariants: the secret leaves this file only as the key of a keyed hash. Names are in no file system, so
+//! nothing is left behind by a process that is killed. Everything that tells two names apart is inside the
+//! hash: some names of a job, which `/proc/net/unix` shows to all, give no clue to the others.
 
 use hmac::{Hmac, KeyInit, Mac};
 use rma_core::ids::Peer;
@@ -26,7 +27,7 @@ pub(crate) enum Service {
     Mailbox = 1,
 }
 
-/// A job, as those know it who belong to it.
+/// A job, as its own processes know it.
 #[derive(Clone)]
 pub(crate) struct Identity {
     job: String,

@@ -42,9 +42,11 @@ pub(crate) struct Geometry {
 pub(crate) struct RingPlace {
     /// Word: lines consumed since the start. Written by the consumer.
     pub(crate) consumed: usize,
-    /// Word: not zero when the consumer sleeps until a record comes. Set by the consumer, cleared by who rings.
+    /// Word: not zero when the consumer sleeps until a record comes. Set by the consumer, cleared by the
+    /// ringing process.
     pub(crate) consumer_alarm: usize,
-    /// Word: not zero when the producer sleeps until there is room. Set by the producer, cleared by who rings.
+    /// Word: not zero when the producer sleeps until there is room. Set by the producer, cleared by the
+    /// ringing process.
     pub(crate) producer_alarm: usize,
     /// First byte of the data.
     pub(crate) data: usize,

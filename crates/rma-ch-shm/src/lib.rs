@@ -4,9 +4,9 @@
 //! name is in no file system; first contact hands over the memory with the rings, and a doorbell. After that no system
 //! call is made but to wake a process that sleeps. [`segment`] makes memory that windows lie in, and hands it to siblings.
 //!
-//! What a process of another user, or of another job, can reach are the sockets' names: whoever does not know the job's
-//! secret is turned away before anything of his is looked at. A process of this job may write anything into the memory it
-//! shares with this one: that costs it the connection, never this process.
+//! What a process of another user, or of another job, can reach are the sockets' names: a process that does
+//! not know the job's secret is turned away before anything of it is looked at. A process of this job may
+//! write anything into the memory it shares with this one: that costs it the connection, never this process.
 //!
 //! `docs/wire-shm.md` has the shared bytes and messages.
 //!

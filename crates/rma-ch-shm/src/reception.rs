@@ -78,9 +78,9 @@ impl Reception {
     pub(crate) fn look<const N: usize>(&mut self, news: &mut Vec<News<N>>) -> io::Result<bool> {
         let mut space = [libc::epoll_event { events: 0, u64: 0 }; NEWS_AT_ONCE];
         let no_signals = std::ptr::null::<libc::sigset_t>();
-        // SAFETY: the descriptor lives as long as `self`, and there is room for as many events as the call is told. Not
-        // rustix: its call leaves an argument unset that the system ignores here, which memory checkers take for an error.
-        // Nor the C library's function, in which a thread can be cancelled.
+        // SAFETY: the descriptor lives as long as `self`, and there is room for as many events as the call is
+        // given. Not rustix: its call leaves an argument unset that the system ignores here, which memory
+        // checkers take for an error. Nor the C library's function, in which a thread can be cancelled.
         let found = unsafe {
             let (watch, events) = (self.watch.as_raw_fd(), space.as_mut_ptr());
             libc::syscall(

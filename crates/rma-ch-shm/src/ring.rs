@@ -24,8 +24,9 @@
 //!
 //! # Sleeping without a lost wake-up
 //!
-//! Each direction of waiting has an alarm word: whoever is to sleep sets it and looks again; whoever makes the awaited
-//! change looks at the alarm afterwards and, if it is set, clears it and rings the doorbell.
+//! Each direction of waiting has an alarm word: the side that is to sleep sets it and looks again; the side
+//! that makes the awaited change looks at the alarm afterwards and, if it is set, clears it and rings the
+//! doorbell.
 //!
 //! ```text
 //!   SYNC POINT ring/packet                      SYNC POINT ring/room
@@ -38,9 +39,10 @@
 //! it either the reading of the left column comes after `alarm := 1`, and the doorbell is rung; or it comes before, then
 //! so does the change above it, and the reading of the right column sees it: no sleep. Both may happen, never neither.
 //!
-//! One doorbell serves all rings of a consumer, and what it was rung for before must not end the next sleep. So a consumer whose alarms
-//! were cleared empties it, but before it sets the first alarm again ([`arm_all`]): the producer of a record that was taken long ago may
-//! clear an alarm that was set after that, and whoever emptied the doorbell then would sleep with an alarm that is not set.
+//! One doorbell serves all rings of a consumer, and what it was rung for before must not end the next sleep.
+//! So a consumer whose alarms were cleared empties it, but before it sets the first alarm again
+//! ([`arm_all`]): the producer of a record that was taken long ago may clear an alarm that was set after
+//! that, and a consumer that emptied the doorbell then would sleep with an alarm that is not set.
 //!
 //! The order of all four costs a consumer more than all else, for its processor has to own the lines that it has just cleared first. So
 //! it leaves out `consumed := n` in that order, and the look at the alarm, while no producer can sleep for want of room. A
@@ -284,8 +286,8 @@ impl Consumer {
 pub(crate) fn arm_all(mut each: impl FnMut(&mut dyn FnMut(&mut Consumer)), clear: impl FnOnce()) {
     let mut was_rung = false;
     each(&mut |consumer| was_rung |= consumer.was_rung());
-    // Before the first alarm is set: a producer that is slow to look may clear the new one for a record that was taken long ago,
-    // and nobody would ring for the next record if the doorbell were emptied after that.
+    // Before the first alarm is set: a producer that is slow to look may clear the new one for a record that
+    // was taken long ago, and the next record would not ring if the doorbell were emptied after that.
     if was_rung {
         clear();
     }

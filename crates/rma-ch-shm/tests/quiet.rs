@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const BUDGET: Budget = Budget { packets: 64, bytes: 1 << 20 };
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Who has sent what.
+/// The senders of the packets that came.
 #[derive(Default)]
 struct Seen(Vec<Peer>);
 
@@ -55,7 +55,7 @@ fn who_only_sends_looks_at_its_sockets_now_and_then() {
     assert_eq!(third.send(Peer(0), Lane::Request, b"hello").unwrap(), Room::Granted);
     let mut sends = 0;
     while sender.is_quiet() {
-        assert!(sends < interval, "{sends} packets have left, and nobody looks whether there is news");
+        assert!(sends < interval, "{sends} packets have left, and the sender does not look for news");
         assert_eq!(sender.send(Peer(1), Lane::Request, b"more").unwrap(), Room::Granted);
         let _ = receiver.poll(&mut at_receiver, BUDGET);
         sends += 1;

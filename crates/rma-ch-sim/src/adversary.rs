@@ -1,4 +1,4 @@
-//! Who decides in virtual time which runnable rank steps next, and how long packets are under way.
+//! Decides in virtual time which runnable rank steps next, and how long packets are under way.
 //!
 //! Even draws reach every order in the end, but most of them are alike: each rank gets its share, and packets overtake each
 //! other by little. An adversary keeps to one kind of unfairness for a whole run, which reaches orders that even draws hardly
@@ -19,8 +19,8 @@ pub enum Adversary {
     /// All is drawn evenly.
     #[default]
     Even,
-    /// For some hundred steps at a time one rank, or none, steps only when nobody else can, and all that goes to it or comes from it
-    /// takes 4 or 16 times as long.
+    /// For some hundred steps at a time one rank, or none, steps only when no other can, and all that goes to
+    /// it or comes from it takes 4 or 16 times as long.
     Starve,
     /// The rank that was woken last steps first, and of the packets of some time the newest arrives first.
     NewestFirst,
@@ -233,7 +233,7 @@ mod tests {
         let drawn_evenly = 2 * (100_000 / EVENLY_EVERY as usize + 1);
         assert!(changes <= drawn_evenly + 40, "{changes} changes, {drawn_evenly} of them for even draws");
         let kinds = steps.iter().collect::<std::collections::BTreeSet<_>>();
-        assert_eq!(kinds.len(), 8, "nobody is left out for ever");
+        assert_eq!(kinds.len(), 8, "no rank is left out for ever");
         let sent = [(0, packet(0, 1)), (5, packet(0, 1))];
         let mood = Picker::new(Adversary::Priorities, 4, 1).mood();
         let [first, second] = arrivals(mood, &sent)[..] else { unreachable!() };

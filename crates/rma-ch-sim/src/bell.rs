@@ -1,8 +1,8 @@
 //! How a rank that sleeps in its poller is woken, in real time, without a system call per packet.
 //!
-//! Invariant (no lost wake-up): whoever gives a rank something to look at does so first and rings then; a rank that wants
-//! to sleep says so first and looks then. Both "then"s are read-modify-writes of one flag, so one of the two comes second
-//! and sees what the other did before.
+//! Invariant (no lost wake-up): a thread that gives a rank something to look at does so first and rings then;
+//! a rank that wants to sleep says so first and looks then. Both "then"s are read-modify-writes of one flag,
+//! so one of the two comes second and sees what the other did before.
 
 use parking_lot::Mutex;
 use rma_core::poller::WakeHandle;

@@ -312,7 +312,7 @@ unsafe impl Channel for SimChannel {
         self.hear();
         let mut polled = Polled { moved: self.accept(), ..Polled::default() };
         self.break_off();
-        // Whoever has not looked everywhere has to poll again.
+        // A poll that has not looked everywhere has to be repeated.
         polled.moved |= self.choose();
         for index in &self.lively.looks {
             polled.moved |= self.connections[*index].poll_sent(sink);
@@ -321,7 +321,7 @@ unsafe impl Channel for SimChannel {
         let mut left = budget;
         polled.packets = self.receive(sink, &mut left);
         if let Some(last) = self.lively.looks.last().filter(|_| budget.packets > 0) {
-            // Whoever has not been heard for want of budget comes next.
+            // A connection that was left out for want of budget comes next.
             self.look_from = if is_used_up(left) { self.packet_turn / 2 } else { last + 1 };
         }
         polled.moved |= self.place_bodies(sink, budget.bytes);

@@ -1,8 +1,9 @@
 //! Collectives without messages: ranks meet at counters in shared memory.
 //!
-//! A meeting is named by the group's context and part, and the number of the call in it. Invariants: each member arrives once and
-//! takes the outcome once; the last to take it removes the meeting; a meeting that has failed fails for all its members.
-//! Cost: O(1) per rank and meeting, besides one bit per rank, and a walk over the members by whoever arrives last.
+//! A meeting is named by the group's context and part, and the number of the call in it. Invariants: each
+//! member arrives once and takes the outcome once; the last to take it removes the meeting; a meeting that
+//! has failed fails for all its members. Cost: O(1) per rank and meeting, besides one bit per rank, and a
+//! walk over the members by the last to arrive.
 
 use crate::memory::Region;
 use parking_lot::Mutex;
@@ -29,7 +30,7 @@ pub(crate) enum Call {
     Segment(SegmentRequest),
 }
 
-/// All meetings of a job that somebody has come to and somebody has not left.
+/// All meetings of a job that a rank has come to and a rank has not left.
 #[derive(Debug, Default)]
 pub(crate) struct Collectives(Mutex<HashMap<Key, Meeting>>);
 
@@ -57,7 +58,7 @@ struct Part {
 }
 
 impl Collectives {
-    /// A rank comes to a meeting. Says who is to be woken: all members, if it was the last.
+    /// A rank comes to a meeting. Answers the ranks to wake: all members, if it was the last.
     pub(crate) fn arrive(&self, key: Key, group: &Group, call: Call, ranks_per_node: u32) -> Option<Group> {
         let mut meetings = self.0.lock();
         let meeting = meetings.entry(key).or_insert_with(|| Meeting::new(group, &call));
@@ -247,7 +248,8 @@ impl Meeting {
             SegmentNeighbor { rank: *rank, control: part.control.span(0, part.control_len) }
         });
         let neighbors = neighbors.collect();
-        // SAFETY: the spans lie in `regions`, which live until the set is dropped; nobody forms references to them.
+        // SAFETY: the spans lie in `regions`, which live until the set is dropped; no references to them are
+        // formed.
         let set = unsafe { SegmentSet::new(members, Box::new(regions)).with_neighbors(neighbors) };
         Outcome::Segment(set.counted())
     }

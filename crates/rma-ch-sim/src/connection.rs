@@ -161,7 +161,7 @@ impl Connection {
         if !matches!(self.phase, Phase::Live) || self.transfers.len() == 0 {
             return false;
         }
-        // The state after the memory: whoever leaves says so before it withdraws what it has exposed.
+        // The state after the memory: a leaving side says so before it withdraws what it has exposed.
         let is_leaving = || self.pair.state(1 - self.side) > SideState::Closed;
         self.transfers.poll(&hub.exposed, &hub.time, self.peer, is_leaving, sink)
     }

@@ -1,8 +1,9 @@
 //! Memory that ranks have exposed to each other, and the transfers of one rank to and from that of one peer.
 //!
-//! Invariants: an exposure's memory is touched only under the lock under which it is withdrawn, so that no access comes after
-//! that (clause R6); a transfer is carried out in one piece, and then answered, when it is due, in an order apart from that of
-//! its beginning (R5). Until then nothing of it has happened: whoever does not wait for the answer finds old bytes.
+//! Invariants: an exposure's memory is touched only under the lock under which it is withdrawn, so that no
+//! access comes after that (clause R6); a transfer is carried out in one piece, and then answered, when it is
+//! due, in an order apart from that of its beginning (R5). Until then nothing of it has happened: an origin
+//! that does not wait for the answer finds old bytes.
 
 use crate::dice::Moment;
 use crate::time::Time;

@@ -34,7 +34,7 @@ pub(crate) struct Hub {
     /// Pairs whose connection has broken.
     cuts: Mutex<Vec<[Peer; 2]>>,
     has_cuts: AtomicBool,
-    /// The world is being dropped: nobody looks any more.
+    /// The world is being dropped: no rank looks any more.
     is_over: AtomicBool,
 }
 
@@ -145,7 +145,7 @@ impl Hub {
             return Err(broken(to));
         }
         let mut half_made = self.half_made.lock();
-        // Made by the other one, who may have left its packets in it and gone since: they come first.
+        // Made by the other rank, which may have left its packets in it and gone since: they come first.
         if let Some(pair) = half_made.remove(&ends) {
             return Ok(pair);
         }
@@ -217,7 +217,7 @@ impl Hub {
         }
     }
 
-    /// The peers that a rank has lost the connection to; costs nothing while nobody has.
+    /// The peers that a rank has lost the connection to; costs nothing while none has.
     pub(crate) fn cut_from(&self, me: Peer) -> Vec<Peer> {
         if !self.has_cuts.load(Acquire) {
             return Vec::new();

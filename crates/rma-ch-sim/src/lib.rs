@@ -5,9 +5,10 @@
 //! straight from the sender's memory by the receiver's poll, segments are shared heap memory, and collectives are counters.
 //!
 //! * In **real time** ([`SimNet::real_time`]) ranks are threads, which sleep in the engine's poller like processes do.
-//! * In **virtual time** ([`SimNet::virtual_time`]) one thread runs all ranks as step scripts ([`SimWorld`]). Every choice
-//!   (latencies, who runs next) follows from a seed, so a failing run is replayed by its seed: drawn evenly, or made by an
-//!   [`Adversary`]. Deadlocks are found and reported with what each rank waits for.
+//! * In **virtual time** ([`SimNet::virtual_time`]) one thread runs all ranks as step scripts ([`SimWorld`]).
+//!   Every choice (latencies, which rank runs next) follows from a seed, so a failing run is replayed by its
+//!   seed: drawn evenly, or made by an [`Adversary`]. Deadlocks are found and reported with what each rank
+//!   waits for.
 //!
 //! Memory: O(1) per rank, plus per pair in contact. The crate knows no window, lock or datatype.
 

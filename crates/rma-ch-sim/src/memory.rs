@@ -33,7 +33,8 @@ impl Region {
     /// # Panics
     /// When they do not lie in the region.
     pub(crate) fn span(&self, offset: u64, len: u64) -> WriteSpan {
-        // SAFETY: the allocation has that many bytes, and whoever uses the span holds the region (the file's invariant).
+        // SAFETY: the allocation has that many bytes, and each user of the span holds the region (the file's
+        // invariant).
         let all = unsafe { WriteSpan::new(self.start.as_ptr(), self.layout.size()) };
         all.part(offset as usize, len as usize)
     }

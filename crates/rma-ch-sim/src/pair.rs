@@ -108,8 +108,8 @@ impl Pair {
         }
     }
 
-    /// Moves a side's state forward; a later state is never overwritten by an earlier one. Everything the side pushed
-    /// before is visible to whoever sees the new state.
+    /// Moves a side's state forward; a later state is never overwritten by an earlier one. Everything the
+    /// side pushed before is visible to a thread that sees the new state.
     pub(crate) fn advance(&self, side: usize, state: SideState) {
         self.state[side].fetch_max(state as u8, AcqRel);
     }
@@ -152,7 +152,7 @@ impl Wire {
         self.last_due.store(parcel.due.0, Relaxed);
         self.unread_bytes.fetch_add(parcel.bytes.len(), Relaxed);
         let before = self.unread.fetch_add(1, AcqRel);
-        assert!(before < self.capacity, "the sender has seen room, and nobody else pushes");
+        assert!(before < self.capacity, "the sender has seen room, and is the only one that pushes");
         self.parcels.lock().push_back(parcel);
     }
 

@@ -74,7 +74,7 @@ impl Context<'_> {
 pub enum Fault {
     /// A rank is stopped for a while; it is alive, but takes no step.
     Pause {
-        /// Who.
+        /// The rank.
         rank: Peer,
         /// From when.
         at: Duration,
@@ -90,7 +90,7 @@ pub enum Fault {
     },
     /// A rank dies: its actor is dropped, and with it its channel.
     Death {
-        /// Who.
+        /// The rank.
         rank: Peer,
         /// When.
         at: Duration,
@@ -113,7 +113,7 @@ pub struct Stuck {
     pub seed: u64,
     /// Where it stopped.
     pub report: WorldReport,
-    /// `true`: nobody can move any more. `false`: the bound of steps was reached.
+    /// `true`: no rank can move any more. `false`: the bound of steps was reached.
     pub is_deadlock: bool,
     /// What each rank that has not ended waits for.
     pub waiting: Vec<(Peer, Cow<'static, str>)>,
@@ -169,7 +169,7 @@ impl<'a> SimWorld<'a> {
         }
     }
 
-    /// The same job, with an adversary who decides.
+    /// The same job, with an adversary that decides.
     #[must_use]
     pub fn against(mut self, adversary: Adversary) -> Self {
         self.picker = Picker::new(adversary, self.net.ranks(), self.seed);
@@ -208,7 +208,7 @@ impl<'a> SimWorld<'a> {
     /// Runs until every rank has ended, in at most `most_steps` steps.
     ///
     /// # Errors
-    /// When nobody can move any more, or the steps were not enough.
+    /// When no rank can move any more, or the steps were not enough.
     pub fn run(&mut self, most_steps: u64) -> Result<WorldReport, Stuck> {
         let end = self.steps.saturating_add(most_steps);
         loop {

@@ -1,4 +1,5 @@
-//! A crowd that sends to one rank: every packet arrives, in turn, and a poll takes its budget whoever waits.
+//! A crowd that sends to one rank: every packet arrives, in turn, and a poll takes its budget however many
+//! wait.
 
 use rma_ch_sim::{Latency, SimChannel, SimConfig, SimNet};
 use rma_core::channel::{Budget, BulkToken, Channel, Delivery, Failure, Lane, Placement, Room, Sink, Source};
@@ -21,7 +22,7 @@ impl Sink for Heard {
     }
 
     fn bulk(&mut self, _: Peer, _: Lane, _: &[u8], _: u64) -> Placement {
-        unreachable!("nobody sends a body")
+        unreachable!("no bodies are sent")
     }
 
     fn bulk_received(&mut self, _: Peer, _: Lane) {}
@@ -55,7 +56,7 @@ fn a_crowd_is_heard_in_turn_and_no_poll_is_idle_before_the_last() {
     let mut polls = 0;
     loop {
         let polled = one.poll(&mut heard, BUDGET);
-        // As the engine does between two polls: it takes nobody's turn.
+        // As the engine does between two polls: it takes no rank's turn.
         let sent = one.poll(&mut heard, Budget { packets: 0, ..BUDGET });
         assert_eq!(sent.packets, 0);
         if polled.is_idle() {

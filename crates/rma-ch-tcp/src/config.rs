@@ -1,4 +1,5 @@
-//! What a TCP channel is told: the job's settings, and the table of variables with the limits that follow from them.
+//! The settings of a TCP channel: those of the job, and the table of variables with the limits that follow
+//! from them.
 //!
 //! Invariant: every limit of [`Limits`] is large enough for one packet, whatever the variables say. Knows no connection.
 
@@ -52,11 +53,11 @@ rma_core::variables! {
         connect_timeout_s: u64 = 30u64, "RMA_TCP_CONNECT_TIMEOUT", Seconds, 1..=86_400,
             "a peer whose system does not answer for so long is unreachable; a busy peer is not",
             "several repeated connection requests, yet shorter than the system's own two minutes";
-        /// How long an incoming connection may take to say who it is.
+        /// How long an incoming connection may take to authenticate.
         handshake_timeout_s: u64 = 10u64, "RMA_TCP_HANDSHAKE_TIMEOUT", Seconds, 1..=86_400,
             "an incoming connection that does not authenticate in so long is dropped",
             "far more than a peer needs, yet unauthenticated connections soon make room";
-        /// Incoming connections that have not said who they are.
+        /// Incoming connections that have not authenticated.
         unauthenticated: u64 = 64u64, "RMA_TCP_STRANGERS", Count, 1..=1 << 16,
             "incoming connections that may be authenticating at one time; for more, those that are silent make way",
             "a whole node of peers at once, at a cost of a few hundred bytes each";

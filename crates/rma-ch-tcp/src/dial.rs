@@ -252,7 +252,7 @@ impl Dial {
     }
 }
 
-/// Says who this process is, on a connection that was made.
+/// Introduces this process on a connection that was made.
 fn greet(peer: Peer, identity: &Identity, exchange: Exchange) -> io::Result<Stage> {
     let (dialer, hello) = identity.dial(peer, nonce()?);
     exchange.send(&hello)?;

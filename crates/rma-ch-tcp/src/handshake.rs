@@ -1,4 +1,5 @@
-//! The handshake as messages: who may say what, and what follows from it. No connection, no time, no choice of numbers.
+//! The handshake as messages: which side may send what, and what follows from it. No connection, no time, no
+//! choice of numbers.
 //!
 //! The side that connects (dialer) and the side that is connected to (answerer) prove to each other that they know the
 //! job's secret, without saying it: each sends a fresh random number, and each answers with a keyed hash (HMAC-SHA-256)
@@ -6,7 +7,7 @@
 //!
 //! ```text
 //!   dialer                                  answerer
-//!     hello: who, to whom, job, number ───▶   checks what needs no secret
+//!     hello: from, to, job, number ───────▶   checks what needs no secret
 //!     checks the proof  ◀─── answer: go on (or why not), number, proof
 //!     proof ──────────────────────────────▶   checks it: now the dialer is known
 //!     ◀────────────────────────────── verdict: accepted, mine instead, or refused
@@ -154,8 +155,8 @@ impl Identity {
     /// Reads a hello: the state and the answer to send.
     ///
     /// # Errors
-    /// When the handshake is over: the reason, and what to send before closing (nothing to who does not speak this
-    /// protocol at all).
+    /// When the handshake is over: the reason, and what to send before closing (nothing to a dialer of
+    /// another protocol).
     pub(crate) fn answer(
         &self,
         hello: &[u8; HELLO],
@@ -191,7 +192,7 @@ impl Identity {
         Ok(self.mac(DIALER_LABEL, &[&dialer.hello, answer]).finalize().into_bytes().into())
     }
 
-    /// Reads a proof: who the dialer is.
+    /// Reads a proof: which process the dialer is.
     ///
     /// # Errors
     /// When it does not know the secret.
@@ -260,7 +261,8 @@ impl Identity {
         Ok(from)
     }
 
-    /// What a code in an answer means to the dialer, who knows what it said; the answerer has said what its processor is.
+    /// What a code in an answer means to the dialer, which knows what it said; the answerer has said what its
+    /// processor is.
     fn refused(&self, dialer: &Dialer, code: u32, processor: Processor) -> Reason {
         let all = [
             Reason::Version(VERSION),
@@ -287,8 +289,8 @@ impl Identity {
     }
 }
 
-/// Whether these first [`PREFIX`] bytes, or fewer, can start a hello of this version. Asked before all of it is there,
-/// so that who speaks something else is not waited for.
+/// Whether these first [`PREFIX`] bytes, or fewer, can start a hello of this version. Asked before all of it
+/// is there, so that a speaker of another protocol is not waited for.
 ///
 /// # Errors
 /// When they cannot.
@@ -367,7 +369,7 @@ impl fmt::Display for Reason {
                 write!(f, "RMA_TCP_AUTHENTICATE is {} and not as on the other side", u8::from(*switch))
             }
             Self::Proof => f.write_str("it does not know the job's secret"),
-            Self::Reserved => f.write_str("a handshake message with a value that nobody sends"),
+            Self::Reserved => f.write_str("a handshake message with a value that is never sent"),
             Self::Files => f.write_str("its limit of open files is reached (RLIMIT_NOFILE, ulimit -n)"),
         }
     }
@@ -446,7 +448,7 @@ impl fmt::Debug for Dialer {
 
 impl fmt::Debug for Answerer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Answerer of who says to be process {}", self.from)
+        write!(f, "Answerer of a claimed process {}", self.from)
     }
 }
 
@@ -551,10 +553,10 @@ mod tests {
     fn who_is_wrong_is_told_why_and_who_speaks_something_else_nothing() {
         let b = identity(3);
         let with = |me: u32, size: u32, job: &str, terms: Terms, to: u32| {
-            let who = Identity::new(Peer(me), size, job, [7; 32], terms);
-            let (dialer, hello) = who.dial(Peer(to), [1; 32]);
+            let dialing = Identity::new(Peer(me), size, job, [7; 32], terms);
+            let (dialer, hello) = dialing.dial(Peer(to), [1; 32]);
             let Refusal { reason, answer } = b.answer(&hello, [2; 32]).expect_err("refused");
-            (reason, who.prove(&dialer, &answer.unwrap()).unwrap_err())
+            (reason, dialing.prove(&dialer, &answer.unwrap()).unwrap_err())
         };
         assert_eq!(with(0, 4, "jab", TERMS, 3), (Reason::Job, Reason::Job));
         assert_eq!(with(0, 5, "job", TERMS, 3), (Reason::Size(5), Reason::Size(5)));

@@ -160,7 +160,7 @@ impl Inbox {
                 Err(Unread::Forged(forged)) => {
                     return Err(Broken {
                         kind: FailureKind::Protocol,
-                        cause: format!("cannot be told from somebody else: {forged}"),
+                        cause: format!("cannot be told from a forgery: {forged}"),
                     });
                 }
                 Err(Unread::Failed(error)) if error.kind() == io::ErrorKind::WouldBlock => {

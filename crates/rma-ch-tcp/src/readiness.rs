@@ -23,7 +23,7 @@ const EVENTS_AT_ONCE: usize = 64;
 pub(crate) enum Source {
     Listener,
     Timer,
-    /// An incoming connection that has not said who it is.
+    /// An incoming connection that has not authenticated.
     Unauthenticated(usize),
     /// The connection with a peer, or the way to it.
     Peer(usize),
@@ -70,8 +70,9 @@ impl Readiness {
         registrar.add_readable(self.poll.registry().as_fd())
     }
 
-    /// Watches a socket until it is closed or removed. What it is by now is reported too. (If a forked child holds a copy, a closed
-    /// socket may be reported once more; whoever then has the name looks for nothing.)
+    /// Watches a socket until it is closed or removed. What it is by now is reported too. (If a forked child
+    /// holds a copy, a closed socket may be reported once more; its successor under that name then looks in
+    /// vain.)
     pub(crate) fn add(&self, socket: BorrowedFd<'_>, source: Source) -> io::Result<()> {
         self.poll.registry().register(&mut SourceFd(&socket.as_raw_fd()), source.token(), BOTH)
     }

@@ -73,8 +73,8 @@ pub(crate) fn connected(socket: BorrowedFd<'_>, address: &SocketAddr) -> io::Res
         Err(Errno::NOTCONN) => return Ok(false),
         Err(error) => return Err(error.into()),
     }
-    // A system that looks for a free port may take the very one that nobody listens on any more, and connect the socket
-    // with itself.
+    // A system that looks for a free port may take the very one that has no listener any more, and connect
+    // the socket with itself.
     let own: SocketAddr = rustix::net::getsockname(socket)?.try_into()?;
     if own == *address { Err(Errno::CONNREFUSED.into()) } else { Ok(true) }
 }

@@ -121,7 +121,7 @@ impl Unauthenticated {
             Err(Leaving::Ended) => {
                 let incoming = self.slots.remove(index);
                 // Also what a peer does that has found another way.
-                tracing::debug!(from = ?incoming.from, "an incoming connection ended before it said who it is");
+                tracing::debug!(from = ?incoming.from, "an incoming connection ended before it authenticated");
                 Heard::Dropped
             }
             Err(Leaving::Wrong(cause)) => {
@@ -134,7 +134,7 @@ impl Unauthenticated {
     /// Drops one whose time is over by `now`.
     pub(crate) fn expire(&mut self, index: usize, now: Instant) {
         if self.slots.get(index).is_some_and(|incoming| incoming.deadline <= now) {
-            self.drop_with(index, "it did not say in time who it is");
+            self.drop_with(index, "it did not authenticate in time");
         }
     }
 

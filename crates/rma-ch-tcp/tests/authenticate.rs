@@ -1,4 +1,4 @@
-//! `RMA_TCP_AUTHENTICATE`: what somebody on the way does to a connection is found, and nothing of it is handed over.
+//! `RMA_TCP_AUTHENTICATE`: tampering on the way is found, and nothing of it is handed over.
 
 mod common;
 
@@ -10,19 +10,19 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
-/// Hello and proof, before the first record of who connects.
+/// Hello and proof, before the first record of the dialer.
 const HANDSHAKE: [usize; 2] = [104, 32];
 /// The record of one packet of five bytes: its header, the frame, its tag.
 const RECORD: usize = 20 + (8 + 5) + 16;
 const PACKETS: [&[u8; 5]; 2] = [b"first", b"other"];
 
-/// The two ends of a relay: towards who connects, and towards who is connected to.
+/// The two ends of a relay: towards the dialer, and towards the answerer.
 struct Ends {
     back: TcpStream,
     there: TcpStream,
 }
 
-/// Passes on what comes to it, but for the first two records of who connects, which `tamper` does something with. Answers its
+/// Passes on what comes to it, but for the first two records of the dialer, which go to `tamper`. Answers its
 /// address.
 fn relay(to: String, tamper: impl FnOnce([Vec<u8>; 2], &mut Ends) + Send + 'static) -> String {
     let listener = TcpListener::bind((LOOPBACK, 0)).unwrap();
@@ -88,7 +88,8 @@ fn send_both(
     ranks.try_into().unwrap()
 }
 
-/// [`send_both`] with these bytes in the place of the records, up to a failure at who is connected to; answers that one.
+/// [`send_both`] with these bytes in the place of the records, up to a failure at the answerer; answers that
+/// one.
 fn replace(tamper: impl FnOnce([Vec<u8>; 2]) -> Vec<u8> + Send + 'static) -> Rank {
     let tamper = |records, ends: &mut Ends| ends.there.write_all(&tamper(records)).unwrap();
     let [_, rank] = send_both(tamper, |ranks| !ranks[1].log.failed.is_empty());

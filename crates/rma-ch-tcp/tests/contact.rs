@@ -128,7 +128,7 @@ fn all_pairs_connect_at_once() {
     }
 }
 
-/// Nobody listens there: that peer fails, at once, and the others are reached.
+/// Without a listener there, that peer fails at once, and the others are reached.
 #[test]
 fn a_refused_connection_fails_that_peer_only() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

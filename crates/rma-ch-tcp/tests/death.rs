@@ -14,7 +14,7 @@ use std::time::Instant;
 
 static BODY: [u8; 32 << 20] = [7; 32 << 20];
 
-/// Not a test: the process that is killed, as peer 1. Says its address, then does as it is told.
+/// Not a test: the process that is killed, as peer 1. Prints its address, then obeys commands.
 #[test]
 #[ignore = "the other tests of this file run it, as a process of its own: cargo test -p rma-ch-tcp --test death"]
 fn victim() {

@@ -66,7 +66,7 @@ fn random_bytes_to_the_port_disturb_no_peer() {
     assert_eq!(ranks[0].channel.usage().peers, 1);
 }
 
-/// Someone who knows everything but the secret (or the job's name) fails there and is dropped here.
+/// A dialer that knows everything but the secret (or the job's name) fails there and is dropped here.
 #[test]
 fn the_wrong_secret_or_job_is_dropped_and_told() {
     for (wrong, word) in [(false, "secret"), (true, "job")] {
@@ -94,7 +94,7 @@ fn the_wrong_secret_or_job_is_dropped_and_told() {
     }
 }
 
-/// A server that is not of the job, at the address of a peer, cannot play the peer: it fails for who connects there.
+/// A server that is not of the job, at the address of a peer, cannot play the peer: it fails for the dialer.
 #[test]
 fn another_server_at_a_peers_address_is_not_the_peer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -116,7 +116,8 @@ fn another_server_at_a_peers_address_is_not_the_peer() {
     assert!(ranks[0].channel.reserve(Peer(1), Lane::Request, 8).is_err());
 }
 
-/// Silent connections fill all places; their time ends, also that of one who drips, and a peer that comes meanwhile gets in.
+/// Silent connections fill all places; their time ends, also that of one that drips, and a peer that comes
+/// meanwhile gets in.
 #[test]
 fn silent_connections_make_room_in_time() {
     let config = TcpConfig { unauthenticated: 2, handshake_timeout_s: 1, ..TcpConfig::default() };
@@ -146,7 +147,7 @@ fn silent_connections_make_room_in_time() {
     check(&mut ranks[..]);
 }
 
-/// A hello of process 0 to process 1, as anybody can make it who knows the job's name.
+/// A hello of process 0 to process 1, as anyone can make it with the job's name.
 fn hello() -> [u8; 104] {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let book = Book::default();
@@ -192,7 +193,7 @@ fn a_handshake_survives_a_receiver_that_computes() {
     let mut ranks = ranks(2, &config);
     ranks[0].send(1, Lane::Request, b"when you have time");
     for (polled, away) in [(0, 1300), (1, 1300), (0, 10), (1, 1300), (0, 10)] {
-        // Time passes in which nobody polls, which is what is tested here.
+        // Time passes without a poll, which is what is tested here.
         std::thread::sleep(Duration::from_millis(away));
         for _ in 0..20 {
             let _ = ranks[polled].poll();

@@ -106,7 +106,7 @@ fn a_connection_that_others_have_displaced_is_heard() {
         while ranks[2].log.packets.len() == before {
             let _ = ranks[2].poll();
             polls += 1;
-            assert!(polls < 100_000, "a packet of who is not read directly is not seen");
+            assert!(polls < 100_000, "a packet of a peer that is not read directly is not seen");
         }
     }
 }
@@ -166,7 +166,7 @@ fn the_end_of_a_peer_is_noticed_on_a_connection_that_is_read() {
     let end = std::time::Instant::now() + common::LIMIT;
     while ranks[0].log.failed.is_empty() {
         let _ = ranks[0].poll();
-        assert!(std::time::Instant::now() < end, "nobody noticed");
+        assert!(std::time::Instant::now() < end, "the end was not noticed");
     }
     assert_eq!(ranks[0].log.failed[0].0, Peer(0));
     assert!(!matches!(ranks[0].channel.reserve(Peer(0), Lane::Request, 1), Ok(Room::Granted)));

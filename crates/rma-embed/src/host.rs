@@ -47,7 +47,7 @@ enum Call {
     Barrier(u64),
     Reduce(u64, usize),
     Segment(u64, Rank, SegmentRequest),
-    /// Private memory, which takes nobody else.
+    /// Private memory, which needs no other process.
     Ready(SegmentSet),
 }
 

@@ -99,6 +99,6 @@ impl<T> From<*const T> for In<T> {
 
 /// The text of a C string; `None` for null.
 pub(crate) fn text(pointer: *const c_char) -> Option<String> {
-    // SAFETY: whoever gave it has promised a string that ends.
+    // SAFETY: its giver has promised a string that ends.
     unsafe { rma_ch_c::text_of(pointer) }
 }

@@ -1,4 +1,4 @@
-//! A segment that a host in C hands over: filled part by part, checked, and released when nobody uses it any more.
+//! A segment that a host in C hands over: filled part by part, checked, and released after its last use.
 
 use crate::abi::{Segment, SegmentPart};
 use rma_ch_c::outside;
@@ -85,7 +85,7 @@ impl Making {
             control: span(part.control, part.control_len),
             data: span(part.data, part.data_len),
         });
-        // SAFETY: as above; and nobody forms references to it, by the same promise.
+        // SAFETY: as above; and no references to it are formed, by the same promise.
         Ok(unsafe { SegmentSet::new(members.collect(), Box::new(release)) })
     }
 }

@@ -8,7 +8,7 @@ use common::paths::messages;
 use common::{Running, rmarun};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One job at a time: what a process uses depends on who else wants the cores.
+/// One job at a time: what a process uses depends on what else wants the cores.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs that may use more, because of what else the machine does: what is ours is there each time.

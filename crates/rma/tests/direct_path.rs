@@ -56,7 +56,7 @@ fn allocations(mut work: impl FnMut()) -> u64 {
 /// More than the calls between two polls of the channels, so that polls are counted too.
 const CALLS: usize = 100;
 
-/// Behind it nobody sends, and what has been sent has come.
+/// After it neither rank sends, and what has been sent has come.
 fn settle(both: &std::sync::Barrier, world: &World) {
     both.wait();
     while world.engine().poll() {}
@@ -70,7 +70,7 @@ fn allocations_are_counted() {
 
 #[test]
 fn calls_of_the_engine_on_mapped_memory_allocate_nothing() {
-    // As below: nobody sends while somebody counts.
+    // As below: no rank sends while one counts.
     let both = std::sync::Barrier::new(2);
     World::run_threads(2, |world| {
         let settle = || settle(&both, world);
@@ -121,8 +121,8 @@ fn calls_of_the_engine_on_mapped_memory_allocate_nothing() {
 
 #[test]
 fn calls_of_typed_windows_on_mapped_memory_allocate_nothing() {
-    // A flush polls now and then, and what it may find there (the other rank's messages) is not the call's own: nobody sends
-    // while somebody counts.
+    // A flush polls now and then, and what it may find there (the other rank's messages) is not the call's
+    // own: no rank sends while one counts.
     let both = std::sync::Barrier::new(2);
     World::run_threads(2, |world| {
         let settle = || settle(&both, world);

@@ -172,7 +172,7 @@ fn of_two_ranks_that_store_and_flush_one_sees_the_other() {
     .unwrap();
 }
 
-/// Waits for the other; who waits too long says so.
+/// Waits for the other thread; a wait that is too long panics.
 fn meet(turns: &[AtomicU64; 2], me: usize, turn: u64, end: Instant) {
     turns[me].store(turn, Release);
     let mut looks = 0u32;

@@ -1,4 +1,4 @@
-//! Jobs that hang are told of once, by the launcher: who waits for what, and why nobody goes on.
+//! The launcher reports a job that hangs, once: what each rank waits for, and why none goes on.
 
 #![allow(missing_docs)]
 

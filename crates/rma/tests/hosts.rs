@@ -194,7 +194,7 @@ fn a_side_that_is_silent_is_lost_to_the_other() {
         running.wait_for(1, "sleep");
         (agent, running)
     };
-    // Who stops a job by hand has said so before.
+    // A job that is stopped by hand has said so before.
     let (_one, paused) = start();
     send(paused.child.id() as i32, Signal::TSTP);
     let (_two, host) = start();
@@ -279,7 +279,7 @@ fn an_allocation_of_pbs_is_where_ranks_run() {
     let expected: Vec<_> =
         (0..3).map(|rank| format!("rank {rank} of 3, 64 secret digits, (vector,(0,1,2),(1,1,1))")).collect();
     assert_eq!(run.sorted_lines(), expected);
-    // Whoever names hosts means them.
+    // Hosts that are named are taken.
     let run = pbs(&["--hosts", "c", "--dry-run", "-n", "1", "true"]);
     assert_eq!(run.text(), "rank 0: c\n");
     std::fs::remove_file(&file).unwrap();

@@ -380,7 +380,8 @@ fn what_ranks_leave_running_ends_with_the_job() {
     assert!(run.took < FIVE_SECONDS);
 }
 
-/// A time that nobody else sleeps for: not another test, and not what a run of these tests has left that was cut off.
+/// A time that no other process sleeps for: not another test, and not what a run of these tests has left that
+/// was cut off.
 fn marked_seconds(test: u32) -> u32 {
     test * 100_000_000 + std::process::id()
 }

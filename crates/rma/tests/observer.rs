@@ -97,7 +97,7 @@ fn assert_packets_arrive(events: &[Value]) -> usize {
     };
     let (sent, received) = (ids("sent", "flow_out"), ids("received", "flow_in"));
     for (id, arrival) in &received {
-        let departure = sent.get(id).unwrap_or_else(|| panic!("nobody sent {arrival}"));
+        let departure = sent.get(id).unwrap_or_else(|| panic!("{arrival} was not sent"));
         let (to, from) = (&departure["args"]["to"], &arrival["args"]["from"]);
         assert_eq!((to, from), (&arrival["pid"], &departure["pid"]));
         assert_eq!(departure["args"]["bytes"], arrival["args"]["bytes"], "{departure} {arrival}");
@@ -108,7 +108,7 @@ fn assert_packets_arrive(events: &[Value]) -> usize {
             "{departure} {arrival}"
         );
     }
-    // Nobody receives any more what says goodbye.
+    // A goodbye has no receiver any more.
     assert!(sent.len() >= received.len());
     received.len()
 }
@@ -163,7 +163,7 @@ fn the_timeline_has_every_call_epoch_and_packet_over_every_path() {
                     begun(call)
                 );
             }
-            // In mapped memory, or as a packet: an operation is told of once.
+            // In mapped memory, or as a packet: an operation is recorded once.
             let put = begun("put") + count(&events, rank, "i", "put");
             let get = begun("get") + count(&events, rank, "i", "get");
             assert_eq!((put, get), (6, 3), "{path:?}: rank {rank}");
@@ -270,8 +270,8 @@ fn a_job_that_fails_leaves_what_there_is() {
     output.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
     let ranks = running.wait_for(3, OBSERVED);
-    // Until they are asleep in the fence, their parts say less. Rank 0 may hear of the death, and end its fence, before it is
-    // ended itself; who is killed cannot.
+    // Until they are asleep in the fence, their parts say less. Rank 0 may hear of the death, and end its
+    // fence, before it is ended itself; a killed rank cannot.
     for rank in [0, 2] {
         let part = directory.path().join(format!("trace.json.{rank}.part"));
         let until = std::time::Instant::now() + LIMIT;
@@ -323,7 +323,7 @@ fn leaves_a_timeline((kind, waits_in, path): (&str, &str, Variables), ended: End
     let file = directory.path().join("trace.json");
     let limit = if matches!(ended, Ended::ByTimeout) { "5" } else { "50" };
     let mut command = rmarun(["--timeout", limit, "-n", "2", OBSERVED, "late", kind]);
-    // Nobody serves in place of the late rank, and nobody lets it go on.
+    // No agent serves in place of the late rank, and nothing lets it go on.
     command.env("RMA_AGENT", "0").env("RMA_TEST_GO", directory.path().join("never")).env("RMA_TRACE", &file);
     let running = Running::start({
         command.envs(path.iter().copied());
@@ -404,7 +404,7 @@ fn waits_are_timed_by_call_and_by_the_rank_that_is_late() {
         let engine = world.engine();
         engine.keep_statistics();
         let window = engine.create_window(world.group(), WindowSpec::Allocate { len: 8, unit: 8 })?;
-        // Whoever is kept from its core is not in the fence first.
+        // A rank that is kept from its core is not in the fence first.
         for _ in 0..100 {
             world.barrier()?;
             if world.rank() == 1 {
@@ -432,7 +432,7 @@ fn reports(kind: &str, variables: Variables, reports: usize) -> (Vec<String>, bo
     let go = directory.path().join("go");
     let mut job = Foreign::start(2, || {
         let mut command = Command::new(OBSERVED);
-        // Nobody serves in place of the late rank.
+        // No agent serves in place of the late rank.
         command
             .args(["late", kind])
             .env("RMA_AGENT", "0")

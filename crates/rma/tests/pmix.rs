@@ -131,7 +131,7 @@ fn stub(program: &[&str], variables: &[(&str, &str)]) -> Vec<Output> {
     ranks.into_iter().map(|rank| rank.wait_with_output().unwrap()).collect()
 }
 
-/// Nothing is asked for that nobody has put: the library that stands in ends a rank that does.
+/// No key is asked for that was not put: the library that stands in ends a rank that does so.
 #[test]
 fn a_library_of_pmix_is_enough_to_start() {
     for (variables, direct) in [

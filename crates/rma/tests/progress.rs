@@ -107,7 +107,7 @@ fn a_collective_whose_handle_is_dropped_goes_on_for_the_others() {
         let barrier = world.begin_barrier();
         if world.rank() == 2 {
             drop(barrier);
-            // Waits for the end of all others, who need this rank in their barrier.
+            // Waits for the end of all others, which need this rank in their barrier.
             return world.barrier();
         }
         barrier.wait()?;
@@ -115,7 +115,7 @@ fn a_collective_whose_handle_is_dropped_goes_on_for_the_others() {
     });
 }
 
-/// A message from one thread of a process to another moves no packet, and still wakes who waits for it.
+/// A message from one thread of a process to another moves no packet, and still wakes the waiting thread.
 #[test]
 fn a_thread_that_waits_hears_of_its_own_process() {
     run(1, |world| {
@@ -163,11 +163,7 @@ fn threads_synchronize_windows_of_their_own() {
                     for round in 1..=ROUNDS {
                         let mine = [round];
                         window.fence_epoch(|epoch| epoch.put(&mine, (rank + 1) % 3, 0))?;
-                        assert_eq!(
-                            window.local().get(0),
-                            round,
-                            "after the fence, before anybody writes again"
-                        );
+                        assert_eq!(window.local().get(0), round, "after the fence, before the next write");
                         window.fence_epoch(|_| Ok(()))?;
                     }
                     Ok(window)

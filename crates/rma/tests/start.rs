@@ -52,7 +52,7 @@ fn processes_with_an_allgather_are_a_job() {
     }
 }
 
-/// Nobody tells them which ranks share a machine.
+/// The launcher does not tell them which ranks share a machine.
 #[test]
 fn they_find_out_that_they_share_memory() {
     let outputs = gathered(3, &["window"], &[]);

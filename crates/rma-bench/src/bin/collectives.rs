@@ -12,7 +12,7 @@ const WARM_UP: u32 = 20;
 /// Collectives of one sample: as many on every rank, known to all without another collective.
 const SAMPLE: u32 = 200;
 const SAMPLES: usize = 5;
-/// Who is slow does fewer: the samples end after the one in which this has passed.
+/// A slow collective gets fewer samples: they end after the one in which this has passed.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 type Collective = fn(&World) -> Result<()>;

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     world.finalize()
 }
 
-/// Who does what in a case.
+/// The parts of the ranks in a case.
 struct Shape<'w> {
     world: &'w World,
     measures: bool,

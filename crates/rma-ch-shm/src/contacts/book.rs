@@ -186,8 +186,8 @@ impl Contacts {
         is_quiet
     }
 
-    /// Takes back what [`Contacts::arm`] did: whoever armed last is awake. Only a waiter may say so, not every poll, since
-    /// another thread may poll while the waiter sleeps.
+    /// Takes back what [`Contacts::arm`] did: the thread that armed last is awake. Only a waiter may say so,
+    /// not every poll, since another thread may poll while the waiter sleeps.
     pub(crate) fn disarm(&mut self) {
         if std::mem::take(&mut self.is_awaited) {
             self.links().for_each(Link::disarm);

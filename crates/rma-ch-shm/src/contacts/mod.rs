@@ -1,4 +1,4 @@
-//! All peers that this process has to do with: who was contacted or has made contact, and how contact is made.
+//! All peers that were contacted or have made contact, and how contact is made.
 
 mod book;
 mod contact;

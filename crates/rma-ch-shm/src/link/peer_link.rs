@@ -1,9 +1,10 @@
 //! The state of one peer in contact, and what a poll does for it.
 //!
-//! Both processes of a pair may contact each other at the same time. Nothing is lost or sent twice, because each decides
-//! once, before it sends anything, where it sends: on the block that it made, if it contacted the other before it heard of
-//! the other's block, else on the other's. Whoever made a block and then hears of the other's knows by that where the
-//! other sends, and that nothing was written to the other direction of its own.
+//! Both processes of a pair may contact each other at the same time. Nothing is lost or sent twice, because
+//! each decides once, before it sends anything, where it sends: on the block that it made, if it contacted
+//! the other before it heard of the other's block, else on the other's. A process that made a block and then
+//! hears of the other's knows by that where the other sends, and that nothing was written to the other
+//! direction of its own.
 //!
 //! Invariants: the end of a peer is final and decided once; what the peer wrote before its end is handed over first, but
 //! for a peer that breaks the rules, which is not listened to any more.
@@ -276,7 +277,7 @@ impl Link {
     /// Stops listening to the peer, and tells it why if it still listens.
     pub(crate) fn break_off(&mut self, reason: Refusal, failure: Failure) {
         for connection in &self.connections {
-            // It is told as far as it can be.
+            // A refusal that cannot be sent is lost.
             let _ = sockets::send(&connection.socket, &handshake::refusal(reason), &[]);
         }
         if !matches!(self.ending, Ending::Broken(_)) {

@@ -135,9 +135,9 @@ fn arm(consumer: &mut Consumer) -> bool {
 fn alarms_ring_once_for_what_was_asked() {
     let (mut producer, mut consumer, ..) = ring(4);
     send(&mut producer, Kind::Packet, &[1]);
-    assert!(!producer.must_ring(), "nobody asked");
+    assert!(!producer.must_ring(), "no alarm is set");
     assert!(!arm(&mut consumer));
-    assert!(consumer.has_record(), "who asks must look again");
+    assert!(consumer.has_record(), "the armed side must look again");
     consumer.disarm();
     assert!(!producer.must_ring());
     receive(&mut consumer);

@@ -43,7 +43,7 @@ pub struct Mailbox {
 /// A descriptor that arrived.
 #[derive(Debug)]
 pub struct Parcel {
-    /// Who sent it.
+    /// Its sender.
     pub from: Peer,
     /// What the sender calls it.
     pub tag: u64,
@@ -240,7 +240,7 @@ mod tests {
     fn a_name_that_is_taken_is_not_waited_for_and_silent_connections_keep_nothing_out() {
         let job = job("mailbox-taken");
         let sibling = Mailbox::open(Peer(1), &job, [3; 32]).unwrap();
-        // Somebody has guessed the first two names.
+        // Another process has guessed the first two names.
         let squat = |attempt: usize, kind| {
             let address = sibling.identity.addresses(Service::Mailbox, Peer(0)).nth(attempt).unwrap();
             let socket = socket(AddressFamily::UNIX, kind, None).unwrap();

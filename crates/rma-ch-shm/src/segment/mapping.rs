@@ -1,8 +1,9 @@
 //! A mapping of shared memory into this process. One of the files of this crate with `unsafe`.
 //!
-//! Invariants: the whole of the memory is mapped, readable and writable, from construction to drop; nobody is handed a
-//! reference into it, only spans and atomics. Other processes may change any byte at any time. What is mapped cannot
-//! shrink: its size was sealed, or it is a file without a name that only this job's processes have.
+//! Invariants: the whole of the memory is mapped, readable and writable, from construction to drop; only
+//! spans of it and atomics in it are handed out, no references. Other processes may change any byte at any
+//! time. What is mapped cannot shrink: its size was sealed, or it is a file without a name that only this
+//! job's processes have.
 
 use super::memory::SharedMemory;
 use memmap2::{MmapOptions, MmapRaw};

@@ -24,7 +24,7 @@
 //! assert_eq!((parcel.from, parcel.tag), (Peer(0), 42));
 //! let theirs = Mapping::new(&SharedMemory::received(parcel.descriptor, 4096, &config)?)?;
 //!
-//! // SAFETY: the spans are not kept, and nobody forms a reference to the memory.
+//! // SAFETY: the spans are not kept, and no reference to the memory is formed.
 //! let (here, there) = unsafe { (own.span(0, 4096), theirs.span(0, 4096)) };
 //! here.write(b"hello");
 //! let mut bytes = [0; 5];

@@ -1,4 +1,4 @@
-//! Death by SIGKILL, at any moment: noticed at once also by who sleeps, and nothing is left behind.
+//! Death by SIGKILL, at any moment: noticed at once also by a sleeping peer, and nothing is left behind.
 
 use crate::family::{Part, Place, Relative, listen, say};
 use crate::station::Station;

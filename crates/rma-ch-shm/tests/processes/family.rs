@@ -39,7 +39,7 @@ macro_rules! parts {
 }
 parts!(Meet Stream Linger Exchange Tiny);
 
-/// A job's place in the world: its name, and who this process is in it.
+/// A job's place in the world: its name, and this process's number in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) job: String,

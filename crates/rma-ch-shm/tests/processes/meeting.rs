@@ -1,4 +1,4 @@
-//! Contact from all sides at once: no packet is lost, sent twice or out of order, whoever was first.
+//! Contact from all sides at once: no packet is lost, sent twice or out of order, whichever side was first.
 
 use crate::family::{Part, Place, Relative, listen, say};
 use crate::station::Station;

@@ -85,7 +85,7 @@ fn two_processes_share_segments_that_outlive_their_maker() {
         let mut mailbox = Mailbox::open(Peer(0), &place.job, Place::SECRET).unwrap();
         let (memory, own) = create();
         fill(&own, 100);
-        // Memory made of a file is taken only by who was told to expect that.
+        // Memory made of a file is taken only by a process that was told to expect it.
         let is_same = backing == "memfd";
         let mut child = Relative::start(Part::Exchange, &place, 1, &[]);
         child.hear("ready");
@@ -106,7 +106,7 @@ fn two_processes_share_segments_that_outlive_their_maker() {
         child.tell();
         child.hear("seen");
         child.kill();
-        assert!(is_filled(&childs, 9), "memory lives as long as anybody has it");
+        assert!(is_filled(&childs, 9), "memory lives as long as a process has it");
         fill(&childs, 1);
         assert!(is_filled(&childs, 1));
     }

@@ -242,9 +242,9 @@ impl TcpChannel {
         }
     }
 
-    /// Reads what is in the list, and what is read directly: each connection once, since a second read right behind the
-    /// first finds nothing. Those that the turn was too short for come first in the next: a peer with much to say keeps out
-    /// nobody whom the system does not report.
+    /// Reads what is in the list, and what is read directly: each connection once, since a second read right
+    /// behind the first finds nothing. Those that the turn was too short for come first in the next: a peer
+    /// with much to say keeps out no connection that the system does not report.
     fn read_all(&mut self, turn: &mut Turn<'_>) {
         let mut direct = self.work_lists.direct.list();
         for _ in 0..self.work_lists.read.len() {

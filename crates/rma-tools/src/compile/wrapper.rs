@@ -65,7 +65,7 @@ const QUESTIONS: &[(&str, Question)] = &[
     ("--showme:libs", Question::Library),
 ];
 
-/// The library as the linker is told.
+/// The library's name for the linker.
 const LIBRARY: &str = "mpi_abi";
 
 /// The program: answers a question, or becomes the compiler.
@@ -87,7 +87,7 @@ fn run(language: &Language, arguments: Vec<OsString>) -> Result<ExitCode, (u8, S
     if let Some(question) = wrapper.question {
         let mut line = wrapper.answer(question);
         line.push("\n");
-        // Whoever asked and went away does not want to know.
+        // A reader that is gone needs no answer.
         let _ = std::io::stdout().write_all(line.as_encoded_bytes());
         return Ok(ExitCode::SUCCESS);
     }

@@ -54,14 +54,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         (false, true) => text::show_channels(&report, width()),
         (false, false) => text::show(&report, width()),
     };
-    // Whoever reads only the beginning, as `head` does, has enough.
+    // A reader of only the beginning, as `head` is, has enough.
     let _ = std::io::stdout().write_all(text.as_bytes());
     report.warnings.iter().for_each(|line| eprintln!("rma-info: warning: {line}"));
     report.errors.iter().for_each(|line| eprintln!("rma-info: {line}"));
     if report.errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Columns of the terminal; COLUMNS says it for those who are none.
+/// Columns of the terminal; COLUMNS says it where there is none.
 fn width() -> usize {
     let stdout = std::io::stdout();
     let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// Narrower than this nothing is wrapped any more.
 const NARROWEST: usize = 40;
-/// Wider than this nobody reads prose.
+/// Wider prose is hard to read.
 const WIDEST: usize = 110;
 
 /// The whole report.

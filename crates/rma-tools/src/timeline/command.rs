@@ -37,7 +37,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match run(&options) {
         Ok(text) => {
-            // Whoever reads only the beginning, as `head` does, has enough.
+            // A reader of only the beginning, as `head` is, has enough.
             let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }

@@ -1,7 +1,7 @@
 //! How a demo starts and ends: what keeps any rank from working is known to all before the first step, and told once.
 //!
-//! Every rank reads the command line and looks at its files. When one of them cannot go on, all end together, so nobody
-//! complains of ranks that are gone, and rank 0 says each reason once however many ranks have it.
+//! Every rank reads the command line and looks at its files. When one of them cannot go on, all end together,
+//! so no rank complains of ranks that are gone, and rank 0 says each reason once however many ranks have it.
 
 use clap::Parser;
 use rma::{ReduceOp, Result, World};
@@ -24,7 +24,7 @@ pub(crate) struct Refusal {
 struct Told(u8);
 
 impl Refusal {
-    /// What people are told; the demo fails.
+    /// The message to the user; the demo fails.
     pub(crate) fn new(text: impl Display) -> Self {
         Self { text: format!("{text}\n"), status: 1 }
     }

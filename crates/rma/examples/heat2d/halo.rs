@@ -1,9 +1,10 @@
 //! Halo exchange of `heat2d`: each rank's edge rows, put into its neighbours' windows.
 //!
-//! A rank's window holds two rows from each neighbour, for even and odd steps. With fences the two epochs of a step keep
-//! writers and readers apart. With locks nobody waits for everybody: a counter per neighbour and parity says for which step
-//! a row is. A row of step *k* + 2 cannot overwrite one of step *k* that is still to be read, because its writer has had
-//! this rank's row of step *k* + 1, which leaves only after step *k* was computed.
+//! A rank's window holds two rows from each neighbour, for even and odd steps. With fences the two epochs of
+//! a step keep writers and readers apart. With locks no rank waits for all others: a counter per neighbour
+//! and parity says for which step a row is. A row of step *k* + 2 cannot overwrite one of step *k* that is
+//! still to be read, because its writer has had this rank's row of step *k* + 1, which leaves only after step
+//! *k* was computed.
 
 use super::heat::{Block, Side};
 use rma::{Communicator, ReduceOp, Result, Window, World};
@@ -102,7 +103,7 @@ impl<'world> Halo<'world> {
             let Some(row) = block.edge(side) else { continue };
             let there = place(parity, side.opposite());
             self.rows.exclusive(target, |rank| rank.put(row, there * self.cols))?;
-            // The unlock has completed the row at the target, so whoever sees the stamp sees the row.
+            // The unlock has completed the row at the target, so a rank that sees the stamp sees the row.
             self.steps.shared(target, |rank| rank.accumulate(&stamp, ReduceOp::Replace, there))?;
         }
         Ok(())

@@ -65,7 +65,7 @@ impl PictureFile {
 impl Drop for PictureFile {
     fn drop(&mut self) {
         if self.is_new {
-            // It holds nothing, or a part of a picture; there is nobody to tell that it stays.
+            // It holds nothing, or a part of a picture; a failure to remove it cannot be reported.
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -5,7 +5,7 @@
 //!
 //! | element | 0 while free | then |
 //! |---|---|---|
-//! | tag | free | the word's hash; set by compare-and-swap, which decides who brings the word |
+//! | tag | free | the word's hash; set by compare-and-swap, which decides which rank brings the word |
 //! | text | not there yet | length and place of the word's bytes, which fetch-and-add took from the rank's heap |
 //! | count | | occurrences; grows by accumulate |
 //!
@@ -112,7 +112,7 @@ impl<'world> WordTable<'world> {
     }
 }
 
-/// Rank and slot of a word, which is put there if nobody has yet.
+/// Rank and slot of a word, which is put there if it is new.
 fn find_or_insert(locks: &LockSet<'_, u64>, shape: Shape, word: &str) -> Result<(u32, usize)> {
     let hash = hash_of(word);
     let owner = (hash % u64::from(shape.ranks)) as u32;
@@ -149,7 +149,7 @@ fn bring(rank: &Locked<'_, u64>, shape: Shape, at: usize, word: &str) -> Result<
     Ok(())
 }
 
-/// The text of a slot that somebody has won; waits until it is there.
+/// The text of a slot that is taken; waits until it is there.
 fn text_at(rank: &Locked<'_, u64>, shape: Shape, at: usize) -> Result<String> {
     loop {
         match rank.fetch_op(at + TEXT, 0, ReduceOp::NoOp)? {

@@ -65,7 +65,8 @@ impl Running {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         static SIGNALS: Once = Once::new();
-        // Whoever runs the tests may ignore some, as nohup does: a process that is started inherits that, but no handler.
+        // The runner of the tests may ignore some, as nohup does: a process that is started inherits that,
+        // but no handler.
         SIGNALS.call_once(|| {
             for signal in [SIGHUP, SIGINT, SIGTERM] {
                 let always = Arc::new(AtomicBool::new(true));

@@ -176,7 +176,7 @@ impl Epochs {
         drop(duplicate);
         let word = |window: &Window, disp: Disp| {
             let mut word = [0; 8];
-            // SAFETY: nobody else uses it any more.
+            // SAFETY: it has no other user any more.
             unsafe { window.local() }.as_read().part(8 * disp.0 as usize, 8).read(&mut word);
             word
         };
@@ -185,7 +185,7 @@ impl Epochs {
             ([7; 8], [7; 8]),
             "what was put, and no sum"
         );
-        // Nobody stores in another's memory but by a mapping.
+        // No rank stores in another's memory but by a mapping.
         assert_eq!(word(&locked, STORED), if is_direct { [7; 8] } else { [0; 8] });
         let mut bytes = [7; MEMORY];
         self.memory.iter().for_each(|memory| in_memory(memory).as_read().read(&mut bytes));

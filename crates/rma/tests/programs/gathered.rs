@@ -19,7 +19,7 @@ pub(crate) fn world() -> Result<World> {
         let round = round.fetch_add(1, Relaxed);
         let file = |rank: u32| folder.join(format!("{round}-{rank}"));
         fs::write(folder.join(format!("draft-{rank}")), mine)?;
-        // All at once, for whoever looks.
+        // All at once for every reader.
         fs::rename(folder.join(format!("draft-{rank}")), file(rank))?;
         (0..size).map(|other| wait_for(&file(other))).collect()
     };

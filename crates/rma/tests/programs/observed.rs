@@ -166,7 +166,7 @@ fn go() -> PathBuf {
     std::env::var_os("RMA_TEST_GO").expect("the test names a file").into()
 }
 
-/// Returns when the test lets it. Whoever waits for that knows that this rank is away from the library.
+/// Returns when the test lets it. The file tells the test that this rank is away from the library.
 fn be_late() {
     std::fs::write(go().with_extension("away"), "").expect("a file beside that of the test");
     until_there(&go());

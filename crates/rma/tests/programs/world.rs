@@ -117,7 +117,7 @@ fn main() -> rma::Result<()> {
             }
             world.barrier()?;
         }
-        // Rounds for ever, until somebody is killed.
+        // Rounds for ever, until a rank is killed.
         "rounds" => loop {
             let sum = world.allreduce(ReduceOp::Sum, &[1u64])?;
             assert_eq!(sum, [u64::from(world.size())]);
