@@ -30,7 +30,7 @@ pub enum Adversary {
     Priorities,
 }
 
-/// Where a packet or notice goes: from whom and in which lane, if it is a packet.
+/// Where a packet or notice goes, with sender and lane if it is a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub(crate) from: Option<(Peer, Lane)>,

@@ -107,7 +107,7 @@ impl Meeting {
     fn new(group: &Group, call: &Call) -> Self {
         Self {
             call: match call {
-                // The first to arrive adds its values like everybody else.
+                // The first to arrive adds its values like all others.
                 Call::Reduce(combine, _) => Call::Reduce(*combine, SmallVec::new()),
                 other => other.clone(),
             },
@@ -177,7 +177,7 @@ impl Meeting {
         }
     }
 
-    /// Everybody is here: what has to be done once.
+    /// All are here: what has to be done once.
     fn complete(&mut self, ranks_per_node: u32) {
         let Call::Segment(SegmentRequest { kind, .. }) = self.call else { return };
         if self.failure.is_some() || kind == SegmentKind::Private {

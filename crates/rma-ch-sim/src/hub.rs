@@ -163,7 +163,7 @@ impl Hub {
         Ok(pair)
     }
 
-    /// Whether someone has made contact with a rank since it accepted last.
+    /// Whether a peer has made contact with a rank since it accepted last.
     pub(crate) fn has_incoming(&self, me: Peer) -> bool {
         !self.ports[me.0 as usize].incoming.lock().is_empty()
     }

@@ -17,9 +17,9 @@ const BACKLOG: i32 = i32::MAX;
 /// The system counts its own records of each segment against the receive buffer, and drops what does not fit; under this
 /// size it drops most of what comes, and each time waits for a timer.
 const LEAST_RECEIVE: usize = 4096;
-/// How the system paces what it sends, where the job's processes are on one machine. There is no path to be found out about,
-/// so what the system may do elsewhere (BBR measures and spaces all packets) only takes time. Every Linux system has this one
-/// and lets everybody choose it.
+/// How the system paces what it sends, where the job's processes are on one machine. There is no path to be
+/// found out about, so what the system may do elsewhere (BBR measures and spaces all packets) only takes
+/// time. Every Linux system has this one and lets every user choose it.
 const LOOPBACK_CONGESTION: &str = "reno";
 /// Probes without an answer after which the system gives a connection up.
 const KEEPALIVE_PROBES: u32 = 4;

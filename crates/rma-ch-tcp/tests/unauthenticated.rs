@@ -29,7 +29,7 @@ fn connect(rank: &Rank) -> TcpStream {
 }
 
 #[test]
-fn who_speaks_something_else_is_dropped_at_once() {
+fn a_speaker_of_another_protocol_is_dropped_at_once() {
     let mut ranks = ranks(2, &TcpConfig::default());
     let words: [&[u8]; 4] = [b"G", b"GET / HTTP/1.1\r\n\r\n", &[0; 500], b"\x89rmatcp\r"];
     let begin = Instant::now();
@@ -147,7 +147,7 @@ fn silent_connections_make_room_in_time() {
     check(&mut ranks[..]);
 }
 
-/// A hello of process 0 to process 1, as anyone can make it with the job's name.
+/// A hello of process 0 to process 1, which takes only the job's name to make.
 fn hello() -> [u8; 104] {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let book = Book::default();

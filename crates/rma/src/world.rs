@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    /// Tells the launcher that this rank fails, and because of whom as far as it knows.
+    /// Tells the launcher that this rank fails, and because of which rank as far as it knows.
     fn give_up(&self) {
         const PANIC: i32 = 101;
         let code = if std::thread::panicking() { PANIC } else { 1 };

@@ -91,7 +91,7 @@ fn a_panic_closes_the_epoch_and_goes_on() {
             })
         }));
         assert!(panic.is_err());
-        // The lock is free again: everybody gets it.
+        // The lock is free again: every rank gets it.
         world.barrier()?;
         let sums = window.exclusive(0, |rank0| Ok([rank0.load(2)?, rank0.load(3)?]))?;
         assert_eq!(sums, [2, 4]);

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memfd_cannot_be_resized_by_anybody() {
+    fn a_memfd_cannot_be_resized() {
         let memory = SharedMemory::create(8192, 8192, &config("memfd", "/")).unwrap();
         for len in [0, 4096, 8193] {
             assert_eq!(ftruncate(&memory, len), Err(Errno::PERM), "{len}");

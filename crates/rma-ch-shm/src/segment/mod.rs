@@ -1,8 +1,8 @@
 //! Memory of windows that the processes of a node share: making it, mapping it, and handing it to siblings.
 //!
-//! Building blocks for a host of the engine. One process creates [`SharedMemory`], sends its descriptor to its siblings
-//! through its [`Mailbox`], and everybody maps it ([`Mapping`]). Nothing of it has a name in a file system: when the last
-//! process that has it ends, in whatever way, the memory is gone.
+//! Building blocks for a host of the engine. One process creates [`SharedMemory`], sends its descriptor to
+//! its siblings through its [`Mailbox`], and all map it ([`Mapping`]). Nothing of it has a name in a file
+//! system: when the last process that has it ends, in whatever way, the memory is gone.
 //!
 //! ```
 //! use rma_ch_shm::ShmConfig;

@@ -143,7 +143,7 @@ fn bring(rank: &Locked<'_, u64>, shape: Shape, at: usize, word: &str) -> Result<
         let cause = format!("the {} bytes for texts on rank {} are taken", shape.heap * 8, rank.rank());
         return Err(Error::new(ErrorClass::NoMem, "wordcount", cause));
     }
-    // The batch completes the bytes before anyone can learn where they are.
+    // The batch completes the bytes before any rank can learn where they are.
     rank.batch(|batch| batch.put(&elements, heap + heap_at))?;
     rank.fetch_op(at + TEXT, pack(heap_at, word.len()), ReduceOp::Replace)?;
     Ok(())

@@ -57,7 +57,7 @@ pub(crate) struct Mapped<M, F> {
 pub struct Link {
     messenger: Messenger,
     group: Group,
-    /// All whom the collective may concern.
+    /// All that the collective may concern.
     whole: Group,
     scope: Scope,
     number: u64,
@@ -128,7 +128,7 @@ impl Link {
         Making { parent: self.scope.context, number: self.number, part: 0 }
     }
 
-    /// All whom the collective may concern.
+    /// All that the collective may concern.
     pub(crate) fn everybody(&self) -> impl Iterator<Item = Peer> + '_ {
         (0..self.whole.size()).map(|rank| self.whole.peer(Rank(rank)))
     }
@@ -154,7 +154,7 @@ impl Link {
         self
     }
 
-    /// With whom rounds and trees have this rank talk, among all or among the ranks of a part.
+    /// The partners of this rank in rounds and trees, among all or among the ranks of a part.
     fn partners(&self) -> Vec<Peer> {
         let mut partners = vec![self.group.peer(Rank(self.root))];
         for group in [&self.whole, &self.group] {

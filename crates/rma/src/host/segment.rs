@@ -4,7 +4,7 @@
 //!   ask       every rank tells the others what it asks for, and where its part lies in an arena of its own
 //!   make      only for contiguous data: the lowest rank takes a block for all, and tells where it lies
 //!   give      only if a rank has not mapped an arena of another: descriptors go through mailboxes, a few to each at a time
-//!   agree     only after that: everybody says whether it could map all; all use it, or none does, or, where a mailbox was
+//!   agree     only after that: each rank says whether it could map all; all use it, or none does, or, where a mailbox was
 //!             full or a descriptor has not arrived, all give once more
 //! ```
 //!

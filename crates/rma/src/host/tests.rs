@@ -121,7 +121,7 @@ fn barriers_and_reductions_of_the_engine() {
     }
 }
 
-/// Every rank writes its own data and control; everybody sees everything of its node.
+/// Every rank writes its own data and control, and sees everything of its node.
 fn check_shared(segments: &[SegmentSet], nodes: &[Vec<u32>], data_len: impl Fn(u32) -> u64) {
     for (rank, segment) in segments.iter().enumerate() {
         let node = nodes.iter().find(|node| node.contains(&(rank as u32))).unwrap();
@@ -342,7 +342,7 @@ fn control_memory_is_shared_without_data() {
 }
 
 #[test]
-fn private_memory_is_shared_with_nobody() {
+fn private_memory_is_not_shared() {
     for (kind, direct) in [(SegmentKind::Private, true), (SegmentKind::Separate, false)] {
         let (mut net, mut dice) = (net(3), Dice::new(4));
         let hosts = hosts(&net, None, direct, &ShmConfig::default());

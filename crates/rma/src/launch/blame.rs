@@ -153,7 +153,7 @@ impl Blame {
         }
     }
 
-    /// Whom a rank has found lost; if it cannot say whom, those that others have found lost.
+    /// The ranks that a rank has found lost; if it cannot name any, those that others have found lost.
     fn suspects(&self, rank: usize) -> impl Iterator<Item = &usize> + Clone {
         let Record { lost, follows_a_loss, .. } = &self.ranks[rank];
         let of_others = if lost.is_empty() && *follows_a_loss { &self.ranks[..] } else { &[] };
@@ -207,7 +207,7 @@ mod tests {
 
     /// However the two messages come: rank 1 is named.
     #[test]
-    fn whoever_has_lost_another_one_is_not_the_cause() {
+    fn a_rank_that_has_lost_another_one_is_not_the_cause() {
         let now = Instant::now();
         for end in [Failure::Exited(3), ASSERTED, Failure::Vanished, KILLED] {
             for survivor in [Failure::Aborted(58), Failure::Exited(1), KILLED] {

@@ -381,7 +381,7 @@ impl Runtime {
         awaited
     }
 
-    /// For whom messages and collectives of this process wait, as the end of a sentence.
+    /// The ranks that messages and collectives of this process wait for, as the end of a sentence.
     fn behind(&self) -> String {
         self.messenger
             .waits_for(&Plane::OF_USERS)

@@ -77,8 +77,9 @@ entry! {
         target(rank)?.map_or(Ok(()), |rank| win.inner.acknowledge_unfinished(rank, number))
     }
 
-    /// `MPIX_Win_remake`: a window over the memory that this rank has in another one, among the ranks of `comm`, all of whom call
-    /// it. Nothing is copied; the old window stays, and the memory as long as either of them.
+    /// `MPIX_Win_remake`: a window over the memory that this rank has in another one, among the ranks of
+    /// `comm`, which all call it. Nothing is copied; the old window stays, and the memory as long as either
+    /// of them.
     fn MPIX_Win_remake(win: MPI_Win, comm: MPI_Comm, newwin: Out<MPI_Win>) raises Raiser::Comm(comm); |process| {
         let wish = || {
             newwin.check("newwin")?;

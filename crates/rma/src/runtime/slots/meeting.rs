@@ -43,7 +43,7 @@ pub(crate) struct Caller<'a> {
     pub(crate) call: &'static str,
 }
 
-/// The receives by which a rank that may sleep learns of the end of those for whom it waits, by rank.
+/// The receives by which a rank that may sleep learns of the end of awaited ranks, by rank.
 type Watches = Vec<(usize, ReceiveRequest)>;
 
 /// Every rank looks at the slots of all others: with more ranks, packets are fewer than these looks.

@@ -12,7 +12,7 @@
 //!   +----------------------------------+----+---------+---------------+
 //!   |  number of the collective        |long|  kind   |    length     |
 //!   +----------------------------------+----+---------+---------------+
-//!   |  number                          |    whom it waits for, + 1    |
+//!   |  number                          |     the awaited rank, + 1    |
 //!   +----------------------------------+------------------------------+
 //! ```
 //!
@@ -66,7 +66,8 @@ pub(super) struct RankSlots {
     span: WriteSpan,
 }
 
-/// As far as a root may be ahead of those to whom it broadcasts: where ranks outnumber cores each of them needs a turn to follow.
+/// As far as a root may be ahead of the receivers of its broadcasts: where ranks outnumber cores each of them
+/// needs a turn to follow.
 pub(super) const SLOTS: u64 = 16;
 /// Short data are a few numbers for each rank; all slots together are about a page.
 pub(super) const SLOT_LEN: usize = 256;
