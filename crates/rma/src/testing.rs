@@ -32,7 +32,7 @@ impl Dice {
     }
 }
 
-type QueueName = (u32, u32, Lane);
+pub(crate) type QueueName = (u32, u32, Lane);
 
 enum Item {
     Small(Vec<u8>),
@@ -62,6 +62,10 @@ struct Wire {
     depth: usize,
     max_packet: usize,
     lost: HashSet<u32>,
+    /// Processes that were killed, heard of or not: what is sent to them goes nowhere.
+    killed: HashSet<u32>,
+    /// Pairs of a process and a killed one that its channel has found gone.
+    cut: HashSet<(u32, u32)>,
 }
 
 /// One process's end, for the time of one call.
@@ -79,7 +83,14 @@ impl Net {
             uppers: messengers.iter().map(Messenger::upper).collect(),
             packets: vec![0; size as usize],
             messengers,
-            wire: Wire { queues: HashMap::new(), depth, max_packet, lost: HashSet::new() },
+            wire: Wire {
+                queues: HashMap::new(),
+                depth,
+                max_packet,
+                lost: HashSet::new(),
+                killed: HashSet::new(),
+                cut: HashSet::new(),
+            },
             dice: Dice::new(seed),
             lost: HashSet::new(),
         }
@@ -93,15 +104,52 @@ impl Net {
         for i in 0..1 + self.dice.below(size) {
             moved |= self.advance(((first + i) % size) as u32);
         }
-        let mut names: Vec<_> =
-            self.wire.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(name, _)| *name).collect();
-        names.sort_unstable_by_key(|(from, to, lane)| (*from, *to, *lane as u8));
+        let names = self.pending();
         if !names.is_empty() {
             let name = names[self.dice.below(names.len())];
             self.deliver(name);
             moved = true;
         }
         moved || (0..size as u32).any(|rank| self.advance(rank))
+    }
+
+    /// The queues that hold something.
+    pub(crate) fn pending(&self) -> Vec<QueueName> {
+        let held = self.wire.queues.iter().filter(|(_, queue)| !queue.is_empty());
+        let mut names: Vec<_> = held.map(|(name, _)| *name).collect();
+        names.sort_unstable_by_key(|(from, to, lane)| (*from, *to, *lane as u8));
+        names
+    }
+
+    /// How often something has happened at a process that its collectives may wait for.
+    pub(crate) fn events(&self, me: u32) -> u64 {
+        self.uppers[me as usize].events()
+    }
+
+    /// Whether a process has something to send, or to do at its next step.
+    pub(crate) fn is_active(&self, me: u32) -> bool {
+        let upper = &self.uppers[me as usize];
+        upper.is_active() || upper.is_due()
+    }
+
+    /// Kills a process, of whose last packets each queue still brings a drawn part. No process hears of it before [`Net::cut`] or
+    /// another teller.
+    pub(crate) fn kill(&mut self, victim: u32) {
+        self.lost.insert(victim);
+        self.wire.killed.insert(victim);
+        self.wire.queues.retain(|(_, to, _), _| *to != victim);
+        for name in self.pending().into_iter().filter(|(from, ..)| *from == victim) {
+            let queue = self.wire.queues.get_mut(&name).expect("it holds something");
+            let left = self.dice.below(queue.len() + 1);
+            queue.truncate(left);
+        }
+    }
+
+    /// The channel of a process finds that one which was killed is gone, behind what that one has sent.
+    pub(crate) fn cut(&mut self, me: u32, victim: u32) {
+        self.wire.cut.insert((me, victim));
+        let failure = Failure { kind: FailureKind::Dead, detail: "its process is gone".to_owned() };
+        self.uppers[me as usize].failed(Peer(victim), &failure);
     }
 
     /// Steps until `done`, or panics when nothing moves any more.
@@ -159,14 +207,14 @@ impl Net {
         self.uppers[to as usize].bulk(Peer(from), Lane::Request, head, len)
     }
 
-    fn advance(&mut self, me: u32) -> bool {
+    pub(crate) fn advance(&mut self, me: u32) -> bool {
         if self.lost.contains(&me) {
             return false;
         }
         self.uppers[me as usize].advance(&mut Port { me, wire: &mut self.wire, reserved: None })
     }
 
-    fn deliver(&mut self, name: QueueName) {
+    pub(crate) fn deliver(&mut self, name: QueueName) {
         let (from, to, lane) = name;
         let queue = self.wire.queues.get_mut(&name).unwrap();
         let upper = &mut self.uppers[to as usize];
@@ -203,7 +251,7 @@ impl Net {
 
 impl Port<'_> {
     fn check(&self, peer: Peer) -> Result<(), Failure> {
-        match self.wire.lost.contains(&peer.0) {
+        match self.wire.lost.contains(&peer.0) || self.wire.cut.contains(&(self.me, peer.0)) {
             true => Err(Failure { kind: FailureKind::Dead, detail: "its process is gone".to_owned() }),
             false => Ok(()),
         }
@@ -255,6 +303,9 @@ unsafe impl Channel for Port<'_> {
     fn commit(&mut self) {
         let (name, len, bytes) = self.reserved.take().unwrap();
         assert_eq!(bytes.len(), len);
+        if self.wire.killed.contains(&name.1) {
+            return;
+        }
         self.wire.queues.entry(name).or_default().push_back(Item::Small(bytes));
     }
 

@@ -61,7 +61,9 @@ impl Communicator {
         let local = self.members();
         let mut words = Vec::new();
         local.write(&mut words);
-        let proposals = exchange(runtime, link, partner.map(|_| PARTNER), own.clone(), leader, words);
+        let partner_rank = partner.map(|_| PARTNER);
+        let context = partner.map_or(0, |_| propose(runtime));
+        let proposals = exchange((runtime.me, context), link, partner_rank, own.clone(), leader, words);
         let runtime = Arc::downgrade(runtime);
         let function = move |[ours, theirs]: [Proposal; 2]| {
             let is_first = ours.leader < theirs.leader;
@@ -184,21 +186,22 @@ impl Intercommunicator {
         link: &Link,
         rest: Vec<u8>,
     ) -> impl Machine<Output = [Proposal; 2]> + Send + use<> + 'static {
-        exchange(self.runtime(), link.clone(), self.partner(), self.local(link, 1), 0, rest)
+        let (me, partner) = (self.runtime().me, self.partner());
+        let context = partner.map_or(0, |_| propose(self.runtime()));
+        exchange((me, context), link.clone(), partner, self.local(link, 1), 0, rest)
     }
 }
 
-/// The leaders, which have a partner, exchange proposals through `bridge`, and pass both on to their groups.
+/// The leaders, which have a partner and a context to propose, exchange proposals through `bridge`, and pass both on to their groups.
 fn exchange(
-    runtime: &Runtime,
+    (me, context): (Peer, u64),
     bridge: Link,
     partner: Option<u32>,
     local: Link,
     leader: u32,
     rest: Vec<u8>,
 ) -> impl Machine<Output = [Proposal; 2]> + Send + use<> + 'static {
-    let context = if partner.is_some() { propose(runtime) } else { 0 };
-    let ours = Proposal { leader: runtime.me.0, context, making: local.making(), rest }.emit();
+    let ours = Proposal { leader: me.0, context, making: local.making(), rest }.emit();
     let swap = Swap::with(bridge, partner, ours.clone());
     let told = Then::new(swap, move |theirs: Option<Vec<u8>>| {
         let both = theirs.map(|theirs| {
@@ -261,3 +264,7 @@ fn upgrade(runtime: &Weak<Runtime>) -> Result<Arc<Runtime>> {
 fn malformed(call: &'static str) -> Error {
     Error::new(ErrorClass::Intern, call, "the other group's leader called something else")
 }
+
+#[cfg(test)]
+#[path = "tests_of_makings.rs"]
+mod tests_of_makings;

@@ -21,9 +21,11 @@
 //! in order counts as dead.
 //!
 //! A process that has decided and returned still answers ([`State::on_word`] needs no call of the program),
-//! until all are known to have decided: each vote carries the lowest number that is not decided at its
-//! process (*floor*), and what is below all floors is forgotten. Of communicators on which no further
-//! agreement is made, the last ones stay, a few hundred bytes each.
+//! and one that hears of the decision tells it to the processes whose votes it holds: these take it for the
+//! leader, and the process that has decided may have died before it told them. This goes on until all are
+//! known to have decided: each vote carries the lowest number that is not decided at its process (*floor*),
+//! and what is below all floors is forgotten. Of communicators on which no further agreement is made, the
+//! last ones stay, a few hundred bytes each.
 //!
 //! Invariant: a decided ballot never changes, and is the same at all processes.
 
@@ -190,8 +192,17 @@ impl Agreement {
                     self.accepted.insert(from);
                 }
             }
-            (Word::Decided(ballot), before) => self.decided = before.or(Some(ballot)),
+            (Word::Decided(ballot), None) => {
+                self.decided = Some(ballot);
+                out.extend(self.votes.keys().map(|peer| (*peer, Word::Decided(ballot))));
+            }
+            (Word::Decided(_), Some(_)) => {}
         }
+    }
+
+    /// Whether the end of a process may bring it forward.
+    fn is_open(&self) -> bool {
+        self.own.is_some() && self.decided.is_none()
     }
 
     /// Whether no call of this process waits for it.
@@ -272,7 +283,7 @@ impl State {
 
     /// Some peer takes no part any more.
     pub(super) fn review_agreements(&mut self) {
-        let open = self.agreements.of.iter().filter(|(_, one)| one.own.is_some() && one.decided.is_none());
+        let open = self.agreements.of.iter().filter(|(_, one)| one.is_open());
         let names: Vec<_> = open.map(|(name, _)| *name).collect();
         names.into_iter().for_each(|name| self.advance_agreement(name, None));
     }

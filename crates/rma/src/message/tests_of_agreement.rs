@@ -92,7 +92,9 @@ impl World {
             }
             None => {
                 self.knows[me][other] = true;
-                self.go(me, None);
+                if self.ones[me].is_open() {
+                    self.go(me, None);
+                }
             }
         }
         true
