@@ -26,12 +26,20 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 ///
 /// A [`Number::BASIC`] of another size than the type's is answered by `MPI_ERR_COUNT`, or computes on other numbers than
 /// were meant; it reaches no memory outside the operation's.
+#[diagnostic::on_unimplemented(
+    message = "accumulates do not compute on elements of type `{Self}`",
+    note = "they compute on integers and floating point numbers; arrays and structs can only be put and got"
+)]
 pub trait Number: Element {
     /// How the engine calls it.
     const BASIC: BasicType;
 }
 
 /// A number that compare-and-swap is defined for (MPI 3.1 §11.3.5).
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be compared and swapped",
+    note = "compare-and-swap is defined on integers: `i8` to `i64`, `u8` to `u64`, `isize`, `usize`"
+)]
 pub trait Integer: Number {}
 
 macro_rules! elements {
@@ -56,6 +64,12 @@ elements! {
     u64 => U64, Integer;
     f32 => F32;
     f64 => F64;
+}
+
+#[cfg(target_pointer_width = "64")]
+elements! {
+    isize => I64, Integer;
+    usize => U64, Integer;
 }
 
 // SAFETY: an array has no padding between its elements, and every bit pattern of it is one of them.

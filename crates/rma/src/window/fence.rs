@@ -1,21 +1,30 @@
 //! Fence epochs: all ranks of the window open and close them together (MPI 3.1 §11.5.1).
 
-use super::element::{Element, Integer, Number};
-use super::operations::Access;
+use super::element::Element;
+use super::epoch::Epoch;
+use super::operations::Parts;
 use super::scope;
 use super::typed::Window;
 use super::view::View;
-use rma_core::Result;
 use rma_core::epoch::Assert;
-use rma_core::kernel::ReduceOp;
+use rma_core::{Error, Result};
 use std::fmt;
+use std::marker::PhantomData;
+
+/// The epoch between two fences.
+#[derive(Debug)]
+pub enum Fence {}
 
 /// The handle of a fence epoch: every rank can be reached.
-pub struct FenceEpoch<'scope, T> {
-    access: Access<'scope, T>,
+pub type FenceEpoch<'scope, T> = Epoch<'scope, T, Fence>;
+
+/// A chain of fence epochs, with one fence between each and the next. Made by [`Window::fence_epochs`].
+pub struct FenceEpochs<'scope, T, E> {
+    parts: &'scope Parts<T>,
+    error: PhantomData<fn() -> E>,
 }
 
-impl<T: Element> Window<'_, T> {
+impl<T: Element, E: From<Error>> Window<'_, T, E> {
     /// Runs `body` between two fences. Collective: every rank of the window calls it. When it returns, the operations of
     /// all ranks are complete.
     ///
@@ -40,83 +49,82 @@ impl<T: Element> Window<'_, T> {
     /// The closure's error, or the closing fence's; see [`rma_core::window::Window::fence`].
     pub fn fence_epoch<'scope, R>(
         &'scope mut self,
-        body: impl FnOnce(&FenceEpoch<'scope, T>) -> Result<R>,
-    ) -> Result<R> {
-        let window = self.core();
-        window.fence(Assert::NO_PRECEDE)?;
-        let epoch = FenceEpoch { access: Access::new(window) };
-        let close = || window.fence(Assert::NO_SUCCEED);
-        scope::run(window, || body(&epoch), close, || window.outstanding() == 0)
+        body: impl FnOnce(&FenceEpoch<'scope, T>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let parts = self.parts();
+        parts.core.fence(Assert::NO_PRECEDE)?;
+        between_fences(parts, body, Assert::NO_SUCCEED)
+    }
+
+    /// Runs `body`, which opens fence epochs one behind the other: there is one fence between two of them, which closes the one and
+    /// opens the other. Collective, and all ranks run as many epochs.
+    ///
+    /// Between two epochs all operations are complete and the memory may be read; but other ranks may have begun the next
+    /// epoch. So what they store in it must lie elsewhere than what is read.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(2)?;
+    ///     let right = (world.rank() + 1) % world.size();
+    ///     let mut sum = u64::from(world.rank());
+    ///     // Two elements, used in turn: the neighbour may be one step ahead.
+    ///     window.fence_epochs(|fences| {
+    ///         for step in 0..4 {
+    ///             fences.epoch(|epoch| epoch.put_value(sum, right, step % 2))?;
+    ///             sum += fences.local().get(step % 2);
+    ///         }
+    ///         Ok(())
+    ///     })?;
+    ///     // 1 4 6 4 times the ranks behind, and once one's own and the one that is four behind.
+    ///     let behind = |steps: u64| (u64::from(world.rank()) + 4 - steps) % 4;
+    ///     assert_eq!(sum, 2 * behind(0) + 4 * behind(1) + 6 * behind(2) + 4 * behind(3));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The closure's error, or the first fence's.
+    pub fn fence_epochs<'scope, R>(
+        &'scope mut self,
+        body: impl FnOnce(&mut FenceEpochs<'scope, T, E>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let parts = self.parts();
+        parts.core.fence(Assert::NO_PRECEDE)?;
+        // The last fence leaves an epoch without operations, which any other call may replace: there is nothing to close.
+        body(&mut FenceEpochs { parts, error: PhantomData })
     }
 }
 
-impl<'scope, T: Element> FenceEpoch<'scope, T> {
-    /// Stores `origin` at displacement `disp` of rank `target`.
+impl<T: Element, E: From<Error>> FenceEpochs<'_, T, E> {
+    /// Runs `body` in the epoch that is open, then the fence that closes it and opens the next. Collective.
     ///
     /// # Errors
-    /// See [`rma_core::window::Window::put`].
-    pub fn put(&self, origin: &'scope [T], target: u32, disp: usize) -> Result<()> {
-        self.access.put(origin, target, disp)
+    /// The closure's error, or the fence's.
+    pub fn epoch<'inner, R>(
+        &'inner mut self,
+        body: impl FnOnce(&FenceEpoch<'inner, T>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        between_fences(self.parts, body, Assert::NONE)
     }
 
-    /// Fills `result` from displacement `disp` of rank `target`.
-    ///
-    /// # Errors
-    /// See [`rma_core::window::Window::get`].
-    pub fn get(&self, result: &'scope mut [T], target: u32, disp: usize) -> Result<()> {
-        self.access.get(result, target, disp)
-    }
-
-    /// This rank's own memory. What others put there is complete only after the epoch.
+    /// This rank's own memory.
     pub fn local(&self) -> View<'_, T> {
-        View::own(self.access.window())
+        View::own(&self.parts.core)
     }
 }
 
-impl<'scope, T: Number> FenceEpoch<'scope, T> {
-    /// Combines `origin` with the elements from displacement `disp` of rank `target` on, each in one atomic step.
-    ///
-    /// # Errors
-    /// `MPI_ERR_OP` when `op` is not defined on `T`; see [`rma_core::window::Window::accumulate`].
-    pub fn accumulate(&self, origin: &'scope [T], op: ReduceOp, target: u32, disp: usize) -> Result<()> {
-        self.access.accumulate(origin, op, target, disp)
-    }
-
-    /// Combines one element with `operand`, and stores what it was before in `result`, in one atomic step.
-    ///
-    /// # Errors
-    /// `MPI_ERR_OP` when `op` is not defined on `T`; see [`rma_core::window::Window::fetch_and_op`].
-    pub fn fetch_op(
-        &self,
-        operand: T,
-        result: &'scope mut T,
-        op: ReduceOp,
-        target: u32,
-        disp: usize,
-    ) -> Result<()> {
-        self.access.fetch_op_into(operand, result, op, target, disp)
-    }
+fn between_fences<'scope, T: Element, R, E: From<Error>>(
+    parts: &'scope Parts<T>,
+    body: impl FnOnce(&FenceEpoch<'scope, T>) -> Result<R, E>,
+    assert: Assert,
+) -> Result<R, E> {
+    let epoch = Epoch::active(parts);
+    scope::epoch(parts, || body(&epoch), || parts.core.fence(assert))
 }
 
-impl<'scope, T: Integer> FenceEpoch<'scope, T> {
-    /// Replaces one element by `swap` if it equals `compare`, and stores what it was before in `result`, in one atomic step.
-    ///
-    /// # Errors
-    /// See [`rma_core::window::Window::compare_and_swap`].
-    pub fn compare_and_swap(
-        &self,
-        compare: T,
-        swap: T,
-        result: &'scope mut T,
-        target: u32,
-        disp: usize,
-    ) -> Result<()> {
-        self.access.compare_and_swap_into(compare, swap, result, target, disp)
-    }
-}
-
-impl<T> fmt::Debug for FenceEpoch<'_, T> {
+impl<T, E> fmt::Debug for FenceEpochs<'_, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FenceEpoch")
+        write!(f, "FenceEpochs on {:?}", self.parts.core)
     }
 }

@@ -6,19 +6,35 @@
 //!
 //! Nothing here relies on a value being dropped by the user, so `std::mem::forget` cannot keep a scope open.
 
-use rma_core::Result;
+use super::operations::Parts;
 use rma_core::window::Window;
+use rma_core::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Runs `body`, then `close`, also when `body` panics. The first error wins. When closing fails, `is_settled` must find
-/// that the engine uses no buffer of the scope any more.
-pub(super) fn run<R>(
+/// Runs `body` in an epoch, then `close`, also when `body` panics. The first error wins.
+pub(super) fn epoch<T, R, E: From<Error>>(
+    parts: &Parts<T>,
+    body: impl FnOnce() -> Result<R, E>,
+    close: impl FnOnce() -> Result<()>,
+) -> Result<R, E> {
+    let close = || {
+        let closed = close();
+        if closed.is_ok() || parts.core.outstanding() == 0 {
+            parts.values.clear();
+        }
+        closed
+    };
+    run(&parts.core, body, close, || parts.core.outstanding() == 0)
+}
+
+/// As [`epoch`], within one. When closing fails, `is_settled` must find that the engine uses no buffer of the scope any more.
+pub(super) fn run<R, E: From<Error>>(
     window: &Window,
-    body: impl FnOnce() -> Result<R>,
+    body: impl FnOnce() -> Result<R, E>,
     close: impl FnOnce() -> Result<()>,
     is_settled: impl FnOnce() -> bool,
-) -> Result<R> {
-    let outcome = catch_unwind(AssertUnwindSafe(body));
+) -> Result<R, E> {
+    let outcome = catch(body);
     let closing = Closing(window);
     let closed = close();
     if closed.is_err() && !is_settled() {
@@ -27,9 +43,22 @@ pub(super) fn run<R>(
     } else {
         std::mem::forget(closing);
     }
+    self::outcome(outcome, closed)
+}
+
+/// What a closure has come to: its result, or the panic that is to go on when its scope is closed.
+pub(super) type Caught<R, E> = std::thread::Result<Result<R, E>>;
+
+/// Runs a closure whose scope is closed in any case.
+pub(super) fn catch<R, E>(body: impl FnOnce() -> Result<R, E>) -> Caught<R, E> {
+    catch_unwind(AssertUnwindSafe(body))
+}
+
+/// What the scope comes to, once it is closed. The first error wins.
+pub(super) fn outcome<R, E: From<Error>>(outcome: Caught<R, E>, closed: Result<()>) -> Result<R, E> {
     match outcome {
         Err(panic) => resume_unwind(panic),
-        Ok(Ok(value)) => closed.map(|()| value),
+        Ok(Ok(value)) => Ok(closed.map(|()| value)?),
         Ok(Err(error)) => Err(error),
     }
 }

@@ -1,25 +1,29 @@
-//! The typed window itself: made by a world, freed collectively.
+//! The typed window itself: made by a communicator, freed collectively.
 
 use super::element::Element;
+use super::operations::Parts;
+use super::rank::IntoRank;
+use super::values::Values;
 use super::view::View;
-use crate::World;
-use rma_core::ids::Rank;
+use crate::Communicator;
 use rma_core::window::WindowSpec;
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Elements of `T` that every rank of the world exposes. Made by [`World::allocate`].
+/// Elements of `T` that every rank of a communicator exposes. Made by [`Communicator::allocate`].
 ///
 /// Dropping a window without [`Window::free`] is allowed; its memory then stays exposed until the world ends, because
 /// freeing is collective.
-pub struct Window<'world, T> {
-    core: rma_core::window::Window,
-    world: PhantomData<&'world World>,
-    element: PhantomData<T>,
+///
+/// `E` is the error type of the closures that run in epochs: this library's, unless [`Window::with_errors`] has chosen another one.
+pub struct Window<'world, T, E = Error> {
+    parts: Parts<T>,
+    world: PhantomData<&'world Communicator>,
+    error: PhantomData<fn() -> E>,
 }
 
-impl World {
+impl Communicator {
     /// Makes a window with `len` elements of this rank, zeroed; collective, and `len` may differ between ranks
     /// (`MPI_Win_allocate`, MPI 3.1 §11.2.2).
     ///
@@ -49,29 +53,63 @@ impl World {
         }
         let spec = WindowSpec::Allocate { len: bytes, unit: size_of::<T>() as u64 };
         let core = self.engine().create_window(self.group(), spec)?;
-        Ok(Window { core, world: PhantomData, element: PhantomData })
+        Ok(Window::new(Parts { core, values: Values::new() }))
     }
 }
 
-impl<T: Element> Window<'_, T> {
+impl<'world, T: Element, E> Window<'world, T, E> {
+    fn new(parts: Parts<T>) -> Self {
+        Self { parts, world: PhantomData, error: PhantomData }
+    }
+
+    /// The same window, whose closures may end with errors of the program's own.
+    ///
+    /// ```
+    /// #[derive(Debug)]
+    /// enum Failure {
+    ///     Rma(rma::Error),
+    ///     Empty { rank: u32 },
+    /// }
+    ///
+    /// impl From<rma::Error> for Failure {
+    ///     fn from(error: rma::Error) -> Self {
+    ///         Self::Rma(error)
+    ///     }
+    /// }
+    ///
+    /// rma::World::run_threads(2, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?.with_errors::<Failure>();
+    ///     let taken = window.exclusive(0, |rank0| match rank0.load(0)? {
+    ///         0 => Err(Failure::Empty { rank: 0 }),
+    ///         count => Ok(rank0.store(0, count - 1)?),
+    ///     });
+    ///     assert!(matches!(taken, Err(Failure::Empty { rank: 0 })));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn with_errors<F: From<Error>>(self) -> Window<'world, T, F> {
+        Window::new(self.parts)
+    }
+
     /// The caller's rank.
     pub fn rank(&self) -> u32 {
-        self.core.rank().0
+        self.parts.core.rank().0
     }
 
     /// Number of ranks.
     pub fn size(&self) -> u32 {
-        self.core.size()
+        self.parts.core.size()
     }
 
     /// This rank's own memory.
     pub fn local(&self) -> View<'_, T> {
-        View::own(&self.core)
+        View::own(&self.parts.core)
     }
 
     /// Whether operations on `rank` are direct loads and stores.
-    pub fn is_direct(&self, rank: u32) -> bool {
-        self.core.is_direct(Rank(rank))
+    pub fn is_direct(&self, rank: impl IntoRank) -> bool {
+        rank.into_rank("win_shared_query").is_ok_and(|rank| self.parts.core.is_direct(rank))
     }
 
     /// Ends the window; collective.
@@ -79,28 +117,28 @@ impl<T: Element> Window<'_, T> {
     /// # Errors
     /// See [`rma_core::window::Window::free`].
     pub fn free(self) -> Result<()> {
-        self.core.free()
+        self.parts.core.free()
     }
 
     /// Makes every call on this window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait,
     /// and those to come, but for [`Window::free`], which then succeeds without waiting. Returns at once, and
     /// cannot be taken back.
     pub fn revoke(&self) {
-        self.core.revoke();
+        self.parts.core.revoke();
     }
 
     /// Whether it was revoked, as far as this process has heard.
     pub fn is_revoked(&self) -> bool {
-        self.core.is_revoked()
+        self.parts.core.is_revoked()
     }
 
-    pub(super) fn core(&self) -> &rma_core::window::Window {
-        &self.core
+    pub(super) fn parts(&self) -> &Parts<T> {
+        &self.parts
     }
 }
 
-impl<T> fmt::Debug for Window<'_, T> {
+impl<T, E> fmt::Debug for Window<'_, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.core.fmt(f)
+        self.parts.core.fmt(f)
     }
 }

@@ -23,9 +23,9 @@ impl<'w, T: Element> View<'w, T> {
     }
 
     /// The memory that `rank` exposes, when it is mapped in this process.
-    pub(super) fn mapped(window: &'w Window, rank: u32) -> Option<Self> {
+    pub(super) fn mapped(window: &'w Window, rank: Rank) -> Option<Self> {
         // SAFETY: as for `own`.
-        let (span, _unit) = unsafe { window.mapped(Rank(rank)) }?;
+        let (span, _unit) = unsafe { window.mapped(rank) }?;
         Some(Self { span, window: PhantomData })
     }
 

@@ -1,0 +1,176 @@
+//! Handles of epochs in which more than one rank may be reached.
+
+use super::element::{Element, Integer, Number};
+use super::operations::{Access, Parts};
+use super::rank::IntoRank;
+use super::view::View;
+use rma_core::Result;
+use rma_core::kernel::ReduceOp;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The handle of an epoch: the operations that can be made in it, on ranks that each call names.
+///
+/// `K` is the kind of epoch: [`FenceEpoch`](super::FenceEpoch), [`AccessEpoch`](super::AccessEpoch), [`LockAll`](super::LockAll) and
+/// [`BatchOfAll`](super::BatchOfAll) are such handles. Displacements and lengths are in elements. Any number of threads may use one
+/// handle at a time.
+///
+/// Buffers are borrowed until the call that has opened the epoch returns, when all its operations are complete.
+pub struct Epoch<'scope, T, K> {
+    pub(super) access: Access<'scope, T>,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<'scope, T, K> Epoch<'scope, T, K> {
+    pub(super) fn active(parts: &'scope Parts<T>) -> Self {
+        Self { access: Access::active(parts), kind: PhantomData }
+    }
+
+    pub(super) fn passive(parts: &'scope Parts<T>) -> Self {
+        Self { access: Access::passive(parts), kind: PhantomData }
+    }
+}
+
+impl<'scope, T: Element, K> Epoch<'scope, T, K> {
+    /// Stores `origin` at displacement `disp` of rank `target` (`MPI_Put`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::put`].
+    #[inline]
+    pub fn put(&self, origin: &'scope [T], target: impl IntoRank, disp: usize) -> Result<()> {
+        self.access.put(origin, target.into_rank("put")?, disp)
+    }
+
+    /// As [`Epoch::put`], for one element that needs no buffer.
+    ///
+    /// # Errors
+    /// As [`Epoch::put`].
+    #[inline]
+    pub fn put_value(&self, value: T, target: impl IntoRank, disp: usize) -> Result<()> {
+        self.access.put_value(value, target.into_rank("put")?, disp)
+    }
+
+    /// Fills `result` from displacement `disp` of rank `target` (`MPI_Get`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::get`].
+    #[inline]
+    pub fn get(&self, result: &'scope mut [T], target: impl IntoRank, disp: usize) -> Result<()> {
+        self.access.get(result, target.into_rank("get")?, disp)
+    }
+
+    /// This rank's own memory. What others store there is complete only after the epoch.
+    pub fn local(&self) -> View<'_, T> {
+        View::own(self.access.window())
+    }
+}
+
+impl<'scope, T: Number, K> Epoch<'scope, T, K> {
+    /// Combines `origin` with the elements from displacement `disp` of rank `target` on, each in one atomic step
+    /// (`MPI_Accumulate`).
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP` when `op` is not defined on `T`; see [`rma_core::window::Window::accumulate`].
+    #[inline]
+    pub fn accumulate(
+        &self,
+        origin: &'scope [T],
+        op: ReduceOp,
+        target: impl IntoRank,
+        disp: usize,
+    ) -> Result<()> {
+        self.access.accumulate(origin, op, target.into_rank("accumulate")?, disp)
+    }
+
+    /// As [`Epoch::accumulate`], for one element that needs no buffer.
+    ///
+    /// # Errors
+    /// As [`Epoch::accumulate`].
+    pub fn accumulate_value(&self, value: T, op: ReduceOp, target: impl IntoRank, disp: usize) -> Result<()> {
+        self.access.accumulate_value(value, op, target.into_rank("accumulate")?, disp)
+    }
+
+    /// As [`Epoch::accumulate`], and fills `result`, which is as long as `origin`, with what the elements were before
+    /// (`MPI_Get_accumulate`).
+    ///
+    /// ```
+    /// use rma::ReduceOp;
+    ///
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(2)?;
+    ///     let mine = [1 << world.rank(), 1];
+    ///     let mut before = [0; 2];
+    ///     window.fence_epoch(|epoch| epoch.get_accumulate(&mine, &mut before, ReduceOp::Sum, 0, 0))?;
+    ///     // Each number counts those that were faster.
+    ///     assert_eq!(u64::from(before[0].count_ones()), before[1]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Epoch::accumulate`]; `MPI_ERR_COUNT` when the lengths differ.
+    pub fn get_accumulate(
+        &self,
+        origin: &'scope [T],
+        result: &'scope mut [T],
+        op: ReduceOp,
+        target: impl IntoRank,
+        disp: usize,
+    ) -> Result<()> {
+        self.access.get_accumulate(origin, result, op, target.into_rank("get_accumulate")?, disp)
+    }
+
+    /// Fills `result` from displacement `disp` of rank `target`, each element in one atomic step that changes nothing
+    /// (`MPI_Get_accumulate` with `MPI_NO_OP`): unlike [`Epoch::get`], it may meet accumulates of others.
+    ///
+    /// # Errors
+    /// As [`Epoch::get`].
+    pub fn fetch(&self, result: &'scope mut [T], target: impl IntoRank, disp: usize) -> Result<()> {
+        self.access.fetch(result, target.into_rank("get_accumulate")?, disp)
+    }
+
+    /// Combines one element with `operand`, and stores what it was before in `result`, in one atomic step
+    /// (`MPI_Fetch_and_op`). With [`ReduceOp::NoOp`] it reads, with [`ReduceOp::Replace`] it swaps.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP` when `op` is not defined on `T`; see [`rma_core::window::Window::fetch_and_op`].
+    #[inline]
+    pub fn fetch_op(
+        &self,
+        operand: T,
+        result: &'scope mut T,
+        op: ReduceOp,
+        target: impl IntoRank,
+        disp: usize,
+    ) -> Result<()> {
+        self.access.fetch_op_into(operand, result, op, target.into_rank("fetch_and_op")?, disp)
+    }
+}
+
+impl<'scope, T: Integer, K> Epoch<'scope, T, K> {
+    /// Replaces one element by `swap` if it equals `compare`, and stores what it was before in `result`, in one atomic step
+    /// (`MPI_Compare_and_swap`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::compare_and_swap`].
+    #[inline]
+    pub fn compare_and_swap(
+        &self,
+        compare: T,
+        swap: T,
+        result: &'scope mut T,
+        target: impl IntoRank,
+        disp: usize,
+    ) -> Result<()> {
+        let target = target.into_rank("compare_and_swap")?;
+        self.access.compare_and_swap_into(compare, swap, result, target, disp)
+    }
+}
+
+impl<T, K> fmt::Debug for Epoch<'_, T, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = std::any::type_name::<K>().rsplit("::").next().unwrap_or_default();
+        write!(f, "Epoch of {kind} on {:?}", self.access.window())
+    }
+}

@@ -1,0 +1,180 @@
+//! Epochs in which every rank is locked, shared (MPI 3.1 §11.5.3).
+
+use super::element::Element;
+use super::epoch::Epoch;
+use super::lock::{Locked, locked};
+use super::rank::IntoRank;
+use super::scope;
+use super::target::Batched;
+use super::typed::Window;
+use super::view::View;
+use rma_core::epoch::Assert;
+use rma_core::window;
+use rma_core::{Error, Result};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// The epoch of a lock of all ranks.
+#[derive(Debug)]
+pub enum AllLocked {}
+
+/// The handle of a lock_all epoch: every rank can be reached, and its operations completed one by one.
+pub type LockAll<'scope, T> = Epoch<'scope, T, AllLocked>;
+
+/// Operations to any rank whose buffers are free again when the batch ends. Made by [`LockAll::batch`](Epoch::batch).
+pub type BatchOfAll<'scope, T> = Epoch<'scope, T, Batched>;
+
+/// One of the ranks that are all locked: behaves as its [`Locked`], and stays in the closure of the epoch.
+#[derive(Debug)]
+pub struct OneOfAll<'epoch, 'scope, T> {
+    locked: Locked<'scope, T>,
+    epoch: PhantomData<&'epoch ()>,
+}
+
+impl<'scope, T> Deref for OneOfAll<'_, 'scope, T> {
+    type Target = Locked<'scope, T>;
+
+    fn deref(&self) -> &Locked<'scope, T> {
+        &self.locked
+    }
+}
+
+impl<T: Element, E: From<Error>> Window<'_, T, E> {
+    /// Runs `body` while this rank holds a shared lock of every rank (`MPI_Win_lock_all`, `MPI_Win_unlock_all`). The handle may be
+    /// used by several threads:
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.lock_all(|all| {
+    ///         std::thread::scope(|scope| {
+    ///             // A thread for each rank adds to its counter.
+    ///             let add = |rank: u32| all.rank(rank)?.fetch_add(0, 1);
+    ///             let threads: Vec<_> = (0..4).map(|rank| scope.spawn(move || add(rank))).collect();
+    ///             threads.into_iter().try_for_each(|thread| {
+    ///                 let before = thread.join().expect("no thread panics")?;
+    ///                 assert!(before < 4);
+    ///                 Ok(())
+    ///             })
+    ///         })
+    ///     })?;
+    ///     world.barrier()?;
+    ///     assert_eq!(window.local().get(0), 4);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The closure's error, or that of lock_all or unlock_all; see [`rma_core::window::Window::lock_all`].
+    pub fn lock_all<'scope, R>(
+        &'scope mut self,
+        body: impl FnOnce(&LockAll<'scope, T>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let parts = self.parts();
+        parts.core.lock_all(Assert::NONE)?;
+        let epoch = Epoch::passive(parts);
+        scope::epoch(parts, || body(&epoch), || parts.core.unlock_all())
+    }
+}
+
+impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
+    /// The handle of one rank, with calls that wait for their operation.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK` when the number can be no rank.
+    pub fn rank(&self, rank: impl IntoRank) -> Result<OneOfAll<'_, 'scope, T>> {
+        let locked = locked(self.access.parts(), rank.into_rank("lock")?);
+        Ok(OneOfAll { locked, epoch: PhantomData })
+    }
+
+    /// Completes the operations on `target` so far, at the target (`MPI_Win_flush`). Their buffers stay borrowed; see
+    /// [`Epoch::batch`].
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::flush`].
+    #[inline]
+    pub fn flush(&self, target: impl IntoRank) -> Result<()> {
+        self.access.window().flush(target.into_rank("flush")?)
+    }
+
+    /// Completes the operations on `target` so far, at this rank (`MPI_Win_flush_local`).
+    ///
+    /// # Errors
+    /// As [`Epoch::flush`].
+    #[inline]
+    pub fn flush_local(&self, target: impl IntoRank) -> Result<()> {
+        self.access.window().flush_local(target.into_rank("flush_local")?)
+    }
+
+    /// Completes all operations so far, at their targets (`MPI_Win_flush_all`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::flush_all`].
+    pub fn flush_all(&self) -> Result<()> {
+        self.access.window().flush_all()
+    }
+
+    /// Completes all operations so far, at this rank (`MPI_Win_flush_local_all`).
+    ///
+    /// # Errors
+    /// As [`Epoch::flush_all`].
+    pub fn flush_local_all(&self) -> Result<()> {
+        self.access.window().flush_local_all()
+    }
+
+    /// Orders this rank's own loads and stores before the call before those after it (`MPI_Win_sync`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::sync`].
+    pub fn sync(&self) -> Result<()> {
+        self.access.window().sync()
+    }
+
+    /// Runs `body`, then completes its operations: buffers used in it are free afterwards, while the locks are still held.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.local().set(0, u64::from(world.rank()));
+    ///     world.barrier()?;
+    ///     let mut values = [0; 4];
+    ///     window.lock_all(|all| {
+    ///         all.batch(|batch| {
+    ///             values.iter_mut().enumerate().try_for_each(|(rank, value)| {
+    ///                 batch.get(std::slice::from_mut(value), rank, 0)
+    ///             })
+    ///         })?;
+    ///         assert_eq!(values, [0, 1, 2, 3]);
+    ///         Ok(())
+    ///     })?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The closure's error, or the flush's.
+    pub fn batch<'inner, R>(
+        &'inner self,
+        body: impl FnOnce(&BatchOfAll<'inner, T>) -> Result<R>,
+    ) -> Result<R> {
+        let window = self.access.window();
+        let batch = Epoch::passive(self.access.parts());
+        scope::run(window, || body(&batch), || window.flush_all(), || are_flushed(window))
+    }
+
+    /// The memory of `rank`, when it is mapped in this process.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK` when the number can be no rank.
+    pub fn mapped(&self, rank: impl IntoRank) -> Result<Option<View<'_, T>>> {
+        Ok(View::mapped(self.access.window(), rank.into_rank("win_shared_query")?))
+    }
+}
+
+/// Whether the operations that precede the call are complete, although a flush has failed: see `target.rs`.
+fn are_flushed(window: &window::Window) -> bool {
+    const ATTEMPTS: u32 = 8;
+    (0..ATTEMPTS).any(|_| window.outstanding() == 0 || window.flush_all().is_ok())
+}

@@ -1,0 +1,72 @@
+//! Values that operations read from after the call that gave them has returned.
+//!
+//! An operation on a rank that is not mapped reads its origin when its packet leaves. A value that the caller has no buffer for is kept here
+//! until the scope in which it was given has ended. In passive epochs, which may be long, the values are completed locally when there are
+//! many, and their places used again.
+
+use parking_lot::Mutex;
+use rma_core::Result;
+use rma_core::mem::ReadSpan;
+use std::fmt;
+
+/// Values of a part: parts never move or grow, because operations hold their addresses.
+const PART: usize = 64;
+
+/// Parts after which a passive epoch completes what it holds.
+const MOST_PARTS: usize = 64;
+
+pub(super) struct Values<T> {
+    parts: Mutex<Vec<Vec<T>>>,
+}
+
+impl<T> Values<T> {
+    pub(super) const fn new() -> Self {
+        Self { parts: Mutex::new(Vec::new()) }
+    }
+
+    /// Hands `value`'s place to `operation`. When there are many values, `complete` is called first: after it, no operation
+    /// reads any of them. One thread does so at a time, so that no value is on its way to its operation meanwhile.
+    pub(super) fn keep(
+        &self,
+        value: T,
+        complete: Option<impl FnOnce() -> Result<()>>,
+        operation: impl FnOnce(ReadSpan) -> Result<()>,
+    ) -> Result<()> {
+        let mut parts = self.parts.lock();
+        if is_full(&parts) {
+            match complete {
+                Some(complete) if parts.len() >= MOST_PARTS => {
+                    complete()?;
+                    empty(&mut parts);
+                }
+                _ => parts.push(Vec::with_capacity(PART)),
+            }
+        }
+        let Some(part) = parts.last_mut() else { unreachable!("a part was added") };
+        let place = part.as_mut_ptr().wrapping_add(part.len());
+        part.push(value);
+        // SAFETY: the part is not moved, and the place in it not written, before `complete` or `clear`.
+        operation(unsafe { ReadSpan::new(place.cast_const().cast(), size_of::<T>()) })
+    }
+
+    /// Lets go of all values. No operation may read them any more, which a closed scope has seen to.
+    pub(super) fn clear(&self) {
+        empty(&mut self.parts.lock());
+    }
+}
+
+/// Keeps one part to begin with.
+fn empty<T>(parts: &mut Vec<Vec<T>>) {
+    parts.truncate(1);
+    parts.iter_mut().for_each(Vec::clear);
+}
+
+fn is_full<T>(parts: &[Vec<T>]) -> bool {
+    parts.last().is_none_or(|part| part.len() == part.capacity())
+}
+
+impl<T> fmt::Debug for Values<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values").finish_non_exhaustive()
+    }
+}
