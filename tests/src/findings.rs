@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Findings {
     /// Values fetched by window and target.
     pub(crate) fetched: BTreeMap<(usize, u32), Vec<u64>>,
-    /// Claims won by window, target and cell: by whom.
+    /// The winners of claims, by window, target and cell.
     pub(crate) winners: BTreeMap<(usize, u32, u64), Vec<u32>>,
     /// Survivors whose script has ended, in runs with a death.
     pub(crate) ended: u32,

@@ -1,8 +1,8 @@
 //! Jobs of real processes: started by the launcher, ended in time, searched for afterwards.
 //!
-//! Every process of a job carries a mark in its environment, by which it is found wherever it has got to. A job that does
-//! not end in time is killed, and the test fails with a list of who was running. Settings of the library that the test
-//! itself was started with do not reach the job: a test says what it runs with.
+//! Every process of a job carries a mark in its environment, by which it is found wherever it has got to. A
+//! job that does not end in time is killed, and the test fails with a list of the running processes. Settings
+//! of the library that the test itself was started with do not reach the job: a test says what it runs with.
 
 use crate::traces::{Processes, Traces};
 use std::ffi::OsStr;

@@ -275,7 +275,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Lock_all epochs, and locks of one target at a time: nobody who holds an exclusive lock waits for another.
+    /// Lock_all epochs, and locks of one target at a time: no rank waits for a lock while it holds an
+    /// exclusive one.
     fn lock_all_phase(&mut self) {
         self.barrier();
         let is_unchecked = self.random.below(4) == 0;
@@ -303,8 +304,8 @@ impl Maker<'_> {
         self.barrier();
     }
 
-    /// Epochs of post and start in one window, several in a row without a barrier between them: who accesses whom is drawn
-    /// anew for each, and every rank exposes before it accesses.
+    /// Epochs of post and start in one window, several in a row without a barrier between them: the origins
+    /// and their targets are drawn anew for each, and every rank exposes before it accesses.
     fn active_phase(&mut self) {
         let window = self.random.below(self.windows as u64) as usize;
         self.barrier();

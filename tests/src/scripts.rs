@@ -1,5 +1,6 @@
-//! Programs of simulated ranks in virtual time, written as they read: each rank is an async function whose calls drive its
-//! engine. The seed decides who steps next and how long packets are under way; time is the world's, so waits can be measured.
+//! Programs of simulated ranks in virtual time, written as they read: each rank is an async function whose
+//! calls drive its engine. The seed decides which rank steps next and how long packets are under way; time is
+//! the world's, so waits can be measured.
 
 use crate::world::{Setup, into};
 use rma_ch_sim::{Actor, Context, Latency, SimHost, SimWorld, Step};
@@ -150,7 +151,8 @@ impl Actor for Script<'_> {
     }
 }
 
-/// Runs a program on every rank in virtual time; panics when it does not end, and says who waits for what.
+/// Runs a program on every rank in virtual time; panics when it does not end, and says what each rank waits
+/// for.
 pub fn play<'a, P: Future<Output = ()> + 'a>(setup: &Setup, seed: u64, program: impl Fn(ScriptRank) -> P) {
     let mut world = SimWorld::new(setup.ranks, setup.sim.clone(), Latency::default(), seed);
     for me in 0..setup.ranks {

@@ -75,7 +75,7 @@ enum Stage {
 }
 
 impl Plan {
-    /// The plan of a seed: all kinds of calls, nobody dies.
+    /// The plan of a seed: all kinds of calls, no rank dies.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let ranks = 2 + random.below(4) as u32;
@@ -93,7 +93,7 @@ impl Plan {
         let phases = random.pick(&[Phases::Passive, Phases::Passive, Phases::Fenced]);
         let program = generate(&mut random, ranks, windows, phases);
         let death = (random.below(ranks.into()) as u32, Duration::from_nanos(random.below(600_000)));
-        // Locks of ranks that share memory are words there, which nobody repairs yet.
+        // Locks of ranks that share memory are words there, which are not repaired yet.
         let plan = Self::with(seed, random, ranks, windows, 1, program);
         Self { death: Some(death), ..plan }
     }
@@ -253,8 +253,8 @@ impl Player {
             Ok(false) => false,
             Err(error) => {
                 let doomed = self.doomed.unwrap_or_else(|| panic!("rank {}: {step:?}: {error}", self.me));
-                // A fence epoch is everybody's, and has ended with the dead; the rank goes on with its collective calls, or
-                // others would wait for it.
+                // A fence epoch concerns all ranks, and has ended with the dead; the rank goes on with its
+                // collective calls, or others would wait for it.
                 let is_ended = self.is_in_fence(&step) && error.class() == ErrorClass::RmaSync;
                 let is_lost = error.class() == ErrorClass::ProcFailed;
                 assert!(is_lost || is_ended, "rank {}: {step:?}: {error}", self.me);
@@ -423,7 +423,7 @@ impl Player {
             self.end_early();
             return true;
         }
-        let met = self.barrier().expect("nobody dies");
+        let met = self.barrier().expect("no rank dies");
         if met {
             self.stage = Stage::Checking;
         }

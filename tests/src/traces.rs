@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs::{read, read_dir, read_link, read_to_string};
 use std::path::{Path, PathBuf};
 
-/// Living processes, with what tells a reader who they are.
+/// Living processes, with what identifies them to a reader.
 #[derive(Debug)]
 pub struct Processes(Vec<Process>);
 

@@ -1,4 +1,4 @@
-//! Worlds of simulated ranks, one thread each, that end in time or say who waits.
+//! Worlds of simulated ranks, one thread each, that end in time or say which rank waits.
 
 use crate::counting::Counting;
 use rma_ch_sim::{SimConfig, SimNet};

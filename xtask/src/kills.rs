@@ -8,9 +8,9 @@ const PROGRAM: &str = "rma-test-faults";
 
 /// Run random one-sided programs on real processes, kill a rank of each at a random point, and judge what comes of it.
 ///
-/// Each seed is a job, a program and a death. No survivor may wait for longer than the bound, what survivors hold must be
-/// what was written, the launcher must name who died, and nothing may be left behind. Seeds that fail are listed with the
-/// command that runs them again. The exit status is 0 only when none has failed.
+/// Each seed is a job, a program and a death. No survivor may wait for longer than the bound, what survivors
+/// hold must be what was written, the launcher must name the dead, and nothing may be left behind. Seeds that
+/// fail are listed with the command that runs them again. The exit status is 0 only when none has failed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Number of jobs on each path.
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH", default_value = "all", value_parser = ["mapped", "shm", "tcp", "nodes", "all"])]
     path: String,
 
-    /// Seconds that nobody may come further.
+    /// Seconds without progress after which a run has failed.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     bound: u64,
 

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POOLS", default_value = "all", value_parser = ["all", "default", "one", "two", "drawn"])]
     pools: String,
 
-    /// Who decides which rank steps and which packet arrives: even draws, or an adversary; all: by turns.
+    /// What decides which rank steps and which packet arrives: even draws, or an adversary; all: by turns.
     #[arg(long, value_name = "SCHEDULE", default_value = "all", value_parser = ["all", "even", "starve", "newest", "priorities"])]
     schedule: String,
 

@@ -64,7 +64,7 @@ impl Supervisor {
         let signal_sender = sender.clone();
         thread::spawn(move || {
             for signal in signals.forever() {
-                // Nobody listens any more only when the process is about to end anyway.
+                // The receiver is gone only when the process is about to end anyway.
                 let _ = signal_sender.send(Event::Signal(signal));
             }
         });
@@ -79,7 +79,7 @@ impl Supervisor {
         };
         let sender = self.sender.clone();
         let reaper = thread::spawn(move || {
-            // Orphans of the command become children of this process: reap them too, so that whoever looks for their
+            // Orphans of the command become children of this process: reap them too, so that a look for their
             // death (tests do) sees it. The loop ends with the command, or when there is no child at all.
             while let Ok(Some((pid, status))) = wait(WaitOptions::empty()) {
                 if pid == child {

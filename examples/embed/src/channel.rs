@@ -192,7 +192,8 @@ unsafe impl Channel for MiniChannel {
 }
 
 impl Drop for MiniChannel {
-    /// C7: who goes without a goodbye is dead for all it met. C4: either way nothing is lent any more.
+    /// C7: a process that goes without a goodbye is dead for all it met. C4: either way nothing is lent any
+    /// more.
     fn drop(&mut self) {
         let (me, mut boxes) = (self.me, self.boxes());
         boxes.rank(me).is_dead = !self.has_closed;

@@ -29,7 +29,7 @@ struct Calls {
 #[derive(Debug)]
 enum Call {
     Reduce(Key, Group, Combine),
-    /// Nobody shares memory in Mini, so all that ranks do to each other's windows goes through the channel.
+    /// Ranks of Mini share no memory, so all that they do to each other's windows goes through the channel.
     Segment(SegmentSet),
 }
 

@@ -40,7 +40,7 @@ fn rank(mini: &Mini) -> Result<u64> {
     assert_eq!(local(&window), [u64::from(left.0) + 1; LEN]);
     mini.barrier()?;
 
-    // Locks: everybody adds to a counter of rank 0, and reads it when all have.
+    // Locks: all ranks add to a counter of rank 0, and read it when all have.
     let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).expect("a sum of integers");
     let (mine, mut total) = ([u64::from(me) + 1], [0]);
     finish(window.begin_lock(LockKind::Exclusive, Rank(0), Assert::NONE)?)?;
@@ -74,11 +74,11 @@ fn read(buffer: &[u64]) -> ReadSpan {
 }
 
 fn write(buffer: &mut [u64]) -> WriteSpan {
-    // SAFETY: as in `read`; nobody looks at the buffer before that call.
+    // SAFETY: as in `read`; the buffer is not read before that call.
     unsafe { WriteSpan::new(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
 }
 
-/// The window's own memory, while nobody accesses it.
+/// The window's own memory, outside all epochs.
 fn local(window: &Window) -> [u64; LEN] {
     let mut values = [0u64; LEN];
     // SAFETY: the window lives.

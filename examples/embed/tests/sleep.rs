@@ -1,4 +1,5 @@
-//! Sleeping outside the engine: nothing that a sleeper waits for is missed, and an idle engine wakes nobody.
+//! Sleeping outside the engine: nothing that a sleeper waits for is missed, and an idle engine wakes no
+//! thread.
 
 use embed::Mini;
 use rma_core::epoch::{Assert, LockKind};
@@ -19,13 +20,13 @@ fn wakes(mini: &Mini, limit_ms: i64) -> bool {
 fn an_idle_engine_stays_asleep_and_a_bell_is_heard_once() {
     Mini::run(1, |mini| {
         while mini.engine.poll() {}
-        // What woke somebody earlier may still be in the descriptor.
+        // An earlier wake-up may still be in the descriptor.
         drop(mini.engine.arm(mini.engine.news()).expect("nothing is to be done"));
         let news = mini.engine.news();
         let doze = mini.engine.arm(news).expect("nothing is to be done");
-        assert!(!wakes(mini, 50), "nobody rang");
+        assert!(!wakes(mini, 50), "no wake-up came");
         mini.engine.wake_handle().wake();
-        assert!(wakes(mini, 10_000), "somebody rang");
+        assert!(wakes(mini, 10_000), "the wake-up came");
         drop(doze);
         let news = mini.engine.news();
         let _doze = mini.engine.arm(news).expect("nothing is to be done");
@@ -41,7 +42,7 @@ fn a_bell_before_the_first_sleep_is_heard() {
         while mini.engine.poll() {}
         let news = mini.engine.news();
         mini.engine.wake_handle().wake();
-        assert!(mini.engine.arm(news).is_none(), "somebody rang since the look");
+        assert!(mini.engine.arm(news).is_none(), "a wake-up came since the look");
         Ok(())
     })
     .unwrap();

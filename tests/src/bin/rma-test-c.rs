@@ -1,4 +1,4 @@
-//! Builds C programs of `tests/c` with the installation, for whoever runs them elsewhere: `rma-test-c FOLDER [NAME]...`.
+//! Builds C programs of `tests/c` with the installation, for runs elsewhere: `rma-test-c FOLDER [NAME]...`.
 //!
 //! Prints a line for each program that ranks of several nodes can run: name, path, numbers of ranks, and how a job of it ends
 //! (nothing for "no errors"), with tabs between.

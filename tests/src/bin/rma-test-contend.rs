@@ -40,7 +40,7 @@ fn run(everybody: bool, is_held: bool, length: Duration) -> rma::Result<()> {
         longest = longest.max(asked.elapsed());
         locks += 1;
     }
-    // Everybody serves until the last one is done, and that is a part of the cost.
+    // All serve until the last one is done, and that is a part of the cost.
     world.barrier()?;
     let used = (cpu_time() - used).as_micros();
     let had = world.allgather(&[locks])?.iter().flatten().sum::<u64>();

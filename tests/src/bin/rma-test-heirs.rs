@@ -1,8 +1,8 @@
 //! Ranks that lock windows of which one dies, in a job that goes on: `rma-test-heirs SCENARIO allocated|own FOLDER`.
 //!
-//! Rank 1 dies. Each survivor prints `rank R: locked after N ms` or `rank R: refused after N ms: ERROR` for each lock that it asks for
-//! after that or while it happens, and ends without a word. What one rank waits for from another is a file in the folder, so nothing
-//! of the library decides who comes when.
+//! Rank 1 dies. Each survivor prints `rank R: locked after N ms` or `rank R: refused after N ms: ERROR` for
+//! each lock that it asks for after that or while it happens, and ends without a word. What one rank waits
+//! for from another is a file in the folder, so nothing of the library decides the order in which they come.
 
 use rma::World;
 use rma_core::epoch::{Assert, LockKind, LockKind::Exclusive, LockKind::Shared};
@@ -39,7 +39,7 @@ fn main() -> rma::Result<()> {
     (0..part.size).for_each(|rank| part.hear(&format!("ready-{rank}")));
     part.play(scenario);
     part.say(&format!("over-{}", part.me));
-    // Who is through serves the others.
+    // A rank that is through serves the others.
     (0..part.size).filter(|rank| *rank != VICTIM).for_each(|rank| part.hear(&format!("over-{rank}")));
     std::process::exit(0)
 }
@@ -48,7 +48,7 @@ impl Part<'_> {
     fn play(&self, scenario: &str) {
         let is_victim = self.me == VICTIM;
         match scenario {
-            // Rank 1 dies with a lock of rank 0; everybody wants that alone.
+            // Rank 1 dies with a lock of rank 0, which all others want exclusively.
             "shared" | "exclusive" if is_victim => {
                 let kind = if scenario == "shared" { Shared } else { Exclusive };
                 self.take(kind, 0).unwrap();
@@ -140,7 +140,7 @@ impl Part<'_> {
         let taken = self.take(kind, target);
         if taken.is_ok() && self.window.take_bequest(Rank(target)).is_ok_and(|inherits| inherits) {
             println!("rank {}: inherits the lock of rank {target}", self.me);
-            assert!(!self.window.take_bequest(Rank(target)).unwrap(), "it is told once");
+            assert!(!self.window.take_bequest(Rank(target)).unwrap(), "it is reported once");
         }
         let took = begun.elapsed().as_millis();
         // Of a target elsewhere the lock is a promise, and there is an epoch to end in either case.

@@ -120,7 +120,7 @@ impl Job<'_> {
         of.engine().create_window(of.group(), WindowSpec::Allocate { len: 64, unit: 8 })
     }
 
-    /// Receives from the dead, who was never in contact, from anybody, and among the living.
+    /// Receives from the dead rank, which was never in contact, from any source, and among the living.
     fn receive(&self) -> Result<String> {
         if self.is_victim() {
             await_sleepers(self.size - 1, WAITS);
@@ -132,7 +132,7 @@ impl Job<'_> {
         let any_later = self.world.begin_receive::<u64>(None, Some(2))?.wait().is_err();
         let probe =
             self.world.probe(Some(self.victim), None).is_err() && self.world.probe(None, None).is_err();
-        // Of those who live anybody may be waited for.
+        // Among the living a receive from any source may wait.
         let living = self.of_survivors(1)?;
         let (next, before) =
             ((living.rank() + 1) % living.size(), (living.rank() + living.size() - 1) % living.size());
@@ -210,7 +210,8 @@ impl Job<'_> {
         Ok(is_right.to_string())
     }
 
-    /// All expose to all, and access all: whom the dead keeps from the end is served by the others all the same.
+    /// All expose to all, and access all: a rank that the dead keeps from the end is served by the others all
+    /// the same.
     fn posts(&self) -> Result<String> {
         let window = self.window(self.world)?;
         self.world.barrier()?;

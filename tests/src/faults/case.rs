@@ -1,4 +1,4 @@
-//! What a seed stands for: the job, the program, and who dies where.
+//! What a seed stands for: the job, the program, and which rank dies where.
 
 use super::cells::Cell;
 use super::diary::{Line, step_under_way};
@@ -99,9 +99,9 @@ pub struct Case {
     pub goes_on: bool,
     /// What the ranks do.
     pub program: Program,
-    /// Who dies.
+    /// The rank that dies.
     pub death: Option<Death>,
-    /// Who is stopped.
+    /// The rank that is stopped.
     pub stop: Option<Stop>,
     /// Which calls the program has.
     pub calls: Calls,

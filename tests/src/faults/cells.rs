@@ -1,9 +1,10 @@
 //! The named matrix: each call of windows and of messages, while a rank dies that stands in each relation to it.
 //!
-//! Four ranks: the *caller*, the *target* of what it calls, a *third* one, which holds or waits for a lock where somebody
-//! must, and an *other* one, the last, which is in no group of the call. The scripts order themselves: a rank begins a step
-//! when another has begun one ([`Step::Await`]), and the victim dies in its last step, when whoever is to wait for it does, or
-//! nearly. What is right does not depend on which of the two comes first.
+//! Four ranks: the *caller*, the *target* of what it calls, a *third* one, which holds or waits for a lock
+//! where one must, and an *other* one, the last, which is in no group of the call. The scripts order
+//! themselves: a rank begins a step when another has begun one ([`Step::Await`]), and the victim dies in its
+//! last step, when the rank that is to wait for it does, or nearly. What is right does not depend on which of
+//! the two comes first.
 //!
 //! | dies | is |
 //! | --- | --- |
@@ -37,7 +38,7 @@ pub enum Call {
     Message,
 }
 
-/// A column of the matrix: who dies.
+/// A column of the matrix: the rank that dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Victim {
@@ -52,7 +53,7 @@ pub enum Victim {
 pub struct Cell {
     /// What is called.
     pub call: Call,
-    /// Who dies.
+    /// The rank that dies.
     pub victim: Victim,
     /// With virtual nodes of two ranks: whether the target is on the caller's node, and the third rank on the other one.
     pub is_target_near: bool,
@@ -240,7 +241,7 @@ impl Draft {
         self.add(rank, Step::Flush { window, target });
     }
 
-    /// An epoch of a lock that nobody else needs to give back.
+    /// An epoch of a lock that no other rank has to give back.
     fn use_alone(&mut self, rank: u32, target: u32) {
         let (window, part) = (LOCKED, Part { at: 900, len: 5 });
         self.add(rank, Step::Lock { window, target, is_exclusive: true });
@@ -334,14 +335,15 @@ impl Draft {
         self.add(third, Step::Unlock { window, target });
     }
 
-    /// Who take part in collective calls, but for the victim.
+    /// The ranks that take part in collective calls, but for the victim.
     fn members(&self) -> Vec<u32> {
         (0..RANKS)
             .filter(|rank| *rank != self.victim() && (self.cell.victim != Victim::Other || *rank != OTHER))
             .collect()
     }
 
-    /// Before a collective call: the locks that its cell wants held. Those who are held for are named in the order of calls.
+    /// Before a collective call: the locks that its cell wants held. The ranks that they are held for are
+    /// named in the order of calls.
     fn prepare(&mut self) {
         let (target, third, window) = (self.target, self.third, LOCKED);
         match self.cell.victim {
@@ -383,7 +385,7 @@ impl Draft {
                 self.add(CALLER, Step::AwaitDeath { rank: target });
                 self.add(CALLER, Step::Complete { group: vec![target] });
             }
-            // It has not posted. Who is named beside it waits for this rank alone.
+            // It has not posted. A start that names others beside it waits for this rank alone.
             Victim::Owner => {
                 let mut group = vec![target, third];
                 group.sort_unstable();

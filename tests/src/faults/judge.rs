@@ -17,7 +17,7 @@ use std::fmt;
 pub enum Kind {
     /// A call has not returned.
     Hang,
-    /// A value that nobody can have written, or one that is lost.
+    /// A value that no rank can have written, or one that is lost.
     Value,
     /// A call that must not fail has failed.
     Error,
@@ -41,9 +41,9 @@ pub struct Fault {
 /// How a job has ended.
 #[derive(Debug)]
 pub struct End {
-    /// Who was seen to die.
+    /// The ranks that were seen to die.
     pub dead: Vec<u32>,
-    /// Who have lost each other, although both live.
+    /// Two living ranks that have lost each other.
     pub cut: Option<[u32; 2]>,
     /// By rank.
     pub diaries: Vec<Vec<Line>>,
@@ -67,8 +67,8 @@ impl End {
         self.dead.contains(&rank)
     }
 
-    /// Those that a rank has lost. Who could not enter the job because of a death in the barrier in front of it has ended, and others
-    /// may have come through that barrier.
+    /// The peers that a rank has lost. A rank that could not enter the job because of a death in the barrier
+    /// in front of it has ended, and others may have come through that barrier.
     fn lost_to(&self, rank: u32) -> impl Iterator<Item = u32> + '_ {
         let cut = self.cut.filter(|pair| pair.contains(&rank));
         let partner = cut.map(|[a, b]| if a == rank { b } else { a });
@@ -77,7 +77,7 @@ impl End {
         self.dead.iter().copied().chain(partner).chain(left_out)
     }
 
-    /// Whether somebody died before the job was entered.
+    /// Whether a rank died before the job was entered.
     fn lacks_a_rank(&self) -> bool {
         self.dead.iter().any(|dead| !self.diaries[*dead as usize].contains(&Line::Ready))
     }
@@ -136,7 +136,7 @@ impl Judge<'_> {
         for (rank, line) in
             (0..).zip(&self.end.diaries).flat_map(|(rank, lines)| lines.iter().map(move |line| (rank, line)))
         {
-            // Whoever is ended by the launcher may see others end.
+            // A rank that the launcher ends may see others end.
             let is_ended = !case.goes_on && !end.dead.is_empty();
             match line {
                 Line::Wrong(why) => self.find(Kind::Value, format!("rank {rank}, {why}")),
@@ -292,7 +292,7 @@ impl Judge<'_> {
     fn check_launcher(&mut self, said: &Said) {
         let (case, end) = (self.case, self.end);
         let dead = end.dead.first().copied();
-        // Who has left without finalizing may be named before the dead.
+        // A rank that has left without finalizing may be named before the dead.
         let was_through = |dead: u32| end.diaries[dead as usize].contains(&Line::Over);
         if case.ends_at_once() && dead.is_none_or(was_through) {
             return;
@@ -312,7 +312,7 @@ impl Judge<'_> {
             };
             let is_late = !named.is_empty() && named.iter().all(|(rank, _)| dies_at_last(*rank));
             if (said.code != 0 || !named.is_empty()) && !is_late {
-                self.find(Kind::Blame, format!("nobody has died: status {}, {}", said.code, said.stderr));
+                self.find(Kind::Blame, format!("no rank has died: status {}, {}", said.code, said.stderr));
             }
             return;
         };
@@ -322,7 +322,10 @@ impl Judge<'_> {
                 format!("status {} instead of {}: {}", said.code, how.code(), said.stderr),
             );
         } else if !named.iter().any(|(rank, line)| *rank == dead && line.contains(how.text())) {
-            self.find(Kind::Blame, format!("rank {dead}, who {}, is not named: {}", how.text(), said.stderr));
+            self.find(
+                Kind::Blame,
+                format!("rank {dead}, which {}, is not named: {}", how.text(), said.stderr),
+            );
         } else if !case.ends_at_once()
             && !others.is_empty()
             && end.diaries[dead as usize].contains(&Line::Ready)

@@ -1,4 +1,4 @@
-//! Runs an entry of the named matrix, and says who waited for what where one does not end in time.
+//! Runs an entry of the named matrix. Where one does not end in time, says what each rank waited for.
 
 use super::case::Way;
 use super::cells::{CALLS, Call, Cell, DELAY, VICTIMS, Victim};
@@ -9,8 +9,8 @@ use crate::job::is_second_pass;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Longest that nobody may come further on processes, far above what it takes, so that a busy machine is no fault. In virtual time it
-/// is [`BOUND`](super::simulate::BOUND).
+/// Longest time without progress of any process, far above what it takes, so that a busy machine is no fault.
+/// In virtual time it is [`BOUND`](super::simulate::BOUND).
 const BOUND: Duration = Duration::from_secs(20);
 /// Runs of an entry in virtual time: its sizes, delays and moments of death.
 const SEEDS: u64 = 24;
@@ -18,7 +18,7 @@ const SEEDS: u64 = 24;
 /// Runs an entry; where two ranks are a node, with the target on either.
 ///
 /// # Panics
-/// When anything is wrong; what, and who waited for what, is in the words.
+/// When anything is wrong; the message says what, and what each rank waited for.
 pub fn check(call: Call, victim: Victim, way: Way) {
     check_at(Cell { call, victim, is_target_near: false }, way);
     if way == Way::Nodes {
@@ -59,7 +59,7 @@ pub fn is_complete(entries: &[(Call, Victim)]) -> bool {
     all.eq(entries.iter().copied())
 }
 
-/// Tests of a way: a name, a call and who dies, for each entry.
+/// Tests of a way: a name, a call and the rank that dies, for each entry.
 #[macro_export]
 macro_rules! matrix {
     ($way:expr; $($name:ident: $call:ident, $victim:ident;)*) => {

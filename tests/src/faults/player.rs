@@ -1,4 +1,5 @@
-//! One rank of a job: plays its script, writes down how each step ended, and stays until all who live are through.
+//! One rank of a job: plays its script, writes down how each step ended, and stays until all living ranks are
+//! through.
 
 use super::case::{Case, Death, How, When};
 use super::diary::{Diary, Line, Reader, death, memory};
@@ -56,7 +57,7 @@ pub fn play(folder: &Path, case: &Case) -> Result<(), String> {
             false => Some(world.communicator()),
         };
         let windows = make_windows(&world, members.as_deref(), case, &mut memory)?;
-        // Who has died behind the barrier may have kept its end from others, who are as far.
+        // A rank that died after the barrier may have kept its end from others, which are as far.
         let was_ready = |death: Death| Reader::of(folder, death.rank).has(&Line::Ready);
         world.barrier().or_else(|error| case.death.is_some_and(was_ready).then_some(()).ok_or(error))?;
         Ok((world, members, windows))

@@ -1,8 +1,9 @@
 //! Programs of jobs in which ranks die: made for all ranks at once, so that collective calls agree.
 //!
-//! A cell is changed in one way only. An own area is put to by one origin, with values that name origin and step. A number
-//! that many add to has eight bits for each origin. The pair of equal numbers is changed under an exclusive lock. So what a
-//! cell may hold follows from what each origin has begun and what has been completed, whoever is dead.
+//! A cell is changed in one way only. An own area is put to by one origin, with values that name origin and
+//! step. A number that many add to has eight bits for each origin. The pair of equal numbers is changed under
+//! an exclusive lock. So what a cell may hold follows from what each origin has begun and what has been
+//! completed, whichever rank is dead.
 //!
 //! Passive epochs, fences, and epochs of post and start each have windows of their own: what a fence epoch has lost with a
 //! rank says nothing of the others.

@@ -1,9 +1,10 @@
 //! Random programs with faults in virtual time: ranks die, are stopped, start late and lose connections, with one rank per node,
 //! several, or all on one, which then map each other's memory. Everything follows from the seed.
 //!
-//! The programs, and what survivors must have seen, are those of jobs of processes ([`super::program`], [`super::judge`]). A
-//! rank dies between two polls of its engine, wherever its call is then. A connection breaks between ranks of two nodes only.
-//! Nobody may stand still for longer than [`BOUND`] of virtual time.
+//! The programs, and what survivors must have seen, are those of jobs of processes ([`super::program`],
+//! [`super::judge`]). A rank dies between two polls of its engine, wherever its call is then. A connection
+//! breaks between ranks of two nodes only. Some rank must make progress within each [`BOUND`] of virtual
+//! time.
 
 use super::case::{Case, Death, Faults, How, Way, When};
 use super::cells::Cell;
@@ -37,7 +38,7 @@ mod told;
 
 pub use minimise::minimise;
 
-/// Longest that nobody may come further: above the longest pause, and far above what any call takes.
+/// Longest time without progress of any rank: above the longest pause, and far above what any call takes.
 pub const BOUND: Duration = Duration::from_millis(30);
 /// Turns of a whole run.
 const MOST_TURNS: u64 = 20_000_000;
@@ -51,13 +52,13 @@ const LOOK: Duration = Duration::from_micros(5);
 pub struct SimCase {
     /// What the job does.
     pub case: Case,
-    /// Who dies.
+    /// The ranks that die.
     pub deaths: Vec<Death>,
-    /// Who loses whom, and when.
+    /// Two ranks that lose each other, and when.
     pub cut: Option<([u32; 2], Duration)>,
-    /// Who is stopped for a while, or starts late.
+    /// The ranks that are stopped for a while, or start late.
     pub pauses: Vec<Planned>,
-    /// By rank: how late it is told of a death.
+    /// By rank: how late it learns of a death.
     pub lateness: Vec<Duration>,
     pub(super) sim: SimConfig,
     pub(super) engine: EngineConfig,
@@ -302,13 +303,13 @@ impl Simulated {
     }
 }
 
-/// Who stands where, when nobody comes further.
+/// Where each rank stands, when none makes progress.
 fn describe(case: &Case, ledger: &Ledger) -> String {
     let (diaries, dead) = (ledger.diaries.borrow(), ledger.dead.borrow());
     let places = (0..).zip(&*diaries).map(|(rank, lines)| case.place(rank, lines, ledger.is_gone(rank)));
     let places = places.collect::<String>();
     format!(
-        "nobody has come further for {BOUND:?} of virtual time, at {:?}; dead: {dead:?}\n{places}",
+        "no rank has come further for {BOUND:?} of virtual time, at {:?}; dead: {dead:?}\n{places}",
         ledger.now.get()
     )
 }

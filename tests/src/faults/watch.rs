@@ -130,7 +130,7 @@ impl fmt::Display for Found {
     }
 }
 
-/// Runs a case; nobody may stand still for longer than `bound`.
+/// Runs a case; some rank must make progress within each `bound`.
 ///
 /// # Panics
 /// When the job cannot be started.
@@ -196,7 +196,7 @@ impl Watch<'_> {
         Verdict { faults, has_died: dead.is_some(), was_stopped, took }
     }
 
-    /// Reads the diaries, and sees who is gone.
+    /// Reads the diaries, and finds the ranks that are gone.
     fn look(&mut self) {
         let finalized_or = |diary: &Reader| diary.has(&Line::Finalized);
         for (rank, watched) in (0..).zip(&mut self.ranks) {
@@ -207,7 +207,7 @@ impl Watch<'_> {
             if watched.process.is_none() && !watched.is_gone {
                 let pid = watched.diary.pid().and_then(|pid| Pid::from_raw(pid as i32));
                 let opened = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty()));
-                // It may have ended before anybody looked.
+                // It may have ended before this look.
                 was_missed = matches!(opened, Some(Err(Errno::SRCH)));
                 watched.process = opened.and_then(Result::ok);
             }
@@ -238,7 +238,7 @@ impl Watch<'_> {
             self.is_killed = true;
             self.send(planned.rank, Signal::KILL);
         }
-        // Whoever stops may be past the barrier behind the windows while others still need it there.
+        // The rank that stops may be past the barrier behind the windows while others still need it there.
         let Some(planned) = self.case.stop else { return };
         let diary = &self.ranks[planned.rank as usize].diary;
         match self.stopped {
@@ -264,13 +264,13 @@ impl Watch<'_> {
         }
     }
 
-    /// Who stands where.
+    /// Where each rank stands.
     fn describe(&self, bound: Duration) -> String {
         let place =
             |(rank, watched): (u32, &Watched)| self.case.place(rank, &watched.diary.lines, watched.is_gone);
         let places = (0..).zip(&self.ranks).map(place).collect::<String>();
         let (dead, processes) = (self.dead, self.running.processes());
-        format!("nobody has come further for {bound:?}; dead: {dead:?}\n{places}{processes}")
+        format!("no rank has come further for {bound:?}; dead: {dead:?}\n{places}{processes}")
     }
 }
 

@@ -189,7 +189,7 @@ impl Script {
         }
     }
 
-    /// Everybody ends what is open.
+    /// Each player ends what is open.
     fn end(mut self) {
         for _ in 0..ROUNDS {
             for me in 0..self.players.len() {

@@ -1,4 +1,4 @@
-//! The arena: makes the windows, lets everybody act, and checks.
+//! The arena: makes the windows, lets all act, and checks.
 
 use super::forge::Forge;
 use super::honest::Guarded;
@@ -116,7 +116,8 @@ impl<'a> Arena<'a> {
         }
     }
 
-    /// Lets everybody act once: the honest work for themselves, or deal with a villain, and villains send all the time.
+    /// Lets each act once: the honest work for themselves, or deal with a villain, and villains send all the
+    /// time.
     ///
     /// # Panics
     /// When a villain has done any harm.
@@ -126,7 +127,7 @@ impl<'a> Arena<'a> {
             1 => self.post_to_a_villain(),
             _ => self.work(),
         }
-        // Calls may be over at once, also those that concern a villain that nobody can reach any more.
+        // Calls may be over at once, also those that concern a villain that cannot be reached any more.
         self.pump();
     }
 
@@ -294,7 +295,7 @@ impl<'a> Arena<'a> {
         panic!("a call goes on although the villain {target} is dead: {window:?}");
     }
 
-    /// Everybody alive takes a step.
+    /// All living ranks take a step.
     fn pump(&mut self) {
         for (me, engine) in self.engines.iter().enumerate() {
             engine.poll();

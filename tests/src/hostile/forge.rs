@@ -1,5 +1,5 @@
-//! Packets that nobody of a job sends, and some that somebody might: made from a sequence of choices, so that a random
-//! test and a fuzzer can both make them.
+//! Packets that no process of a job sends, and some that one might: made from a sequence of choices, so that
+//! a random test and a fuzzer can both make them.
 
 use rma_core::channel::Lane;
 use rma_core::datatype::{BasicType, Layout, Loop};

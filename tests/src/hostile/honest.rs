@@ -3,7 +3,7 @@
 use rma_core::mem::{ReadSpan, WriteSpan};
 use std::cell::UnsafeCell;
 
-/// Bytes on either side that nobody may write.
+/// Bytes on either side that are never written.
 const GUARD: usize = 4096;
 const MARK: u8 = 0xa7;
 

@@ -69,10 +69,10 @@ struct Player {
 }
 
 enum Stage {
-    /// Meets the others, because everybody has done the same, and then is idle until everything has arrived.
+    /// Meets the others, because all have done the same, and then is idle until everything has arrived.
     Meeting(Option<HostRequest>),
     Settling(Duration),
-    /// Meets the others again: whoever comes last has found everybody idle.
+    /// Meets the others again: the last to come has found all idle.
     Measuring(Option<HostRequest>),
     Creating(Option<Box<WindowCreation>>),
     Playing,
@@ -176,7 +176,7 @@ impl Player {
         }
     }
 
-    /// The last to come looks at what everybody has and did.
+    /// The last to come looks at what each has and did.
     fn arrive(&self) {
         let mut common = self.common.borrow_mut();
         common.arrived += 1;

@@ -90,7 +90,7 @@ impl Phase {
         let others = u64::from(ranks) - 1;
         let mut random = Random::new(u64::from(me) << 8 | self as u64);
         let mut other = || (me + 1 + random.below(others) as u32) % ranks;
-        // The first rank looks when everybody has sent: looking costs a simulation a walk over its peers.
+        // The first rank looks when all have sent: looking costs a simulation a walk over its peers.
         let away = Call::Away(20 + 8 * u64::from(ranks));
         match self {
             Self::Fences => vec![Call::Fence(Assert::NONE), Call::Fence(Assert::NO_SUCCEED)],

@@ -1,4 +1,5 @@
-//! An allocator that knows for whom memory was asked. A program that weighs makes it its global allocator.
+//! An allocator that knows for which part memory was asked. A program that weighs makes it its global
+//! allocator.
 //!
 //! In front of every block stands the number of its owner, so that a block is taken off the right account wherever it is
 //! freed. The owner is a property of the thread, set around calls by [`within`].
@@ -7,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-/// Who asks for memory.
+/// The user of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Owner {

@@ -1,4 +1,5 @@
-//! The calls of operations on raw memory. Whoever calls keeps the buffers until the operation is complete, and longer.
+//! The calls of operations on raw memory. The caller keeps the buffers until the operation is complete, and
+//! longer.
 
 use super::memory::Buffer;
 use super::operations::{Area, Call, Prepared, Side};
@@ -113,8 +114,8 @@ fn typed(
     buffers: &mut Buffers,
 ) -> Result<Called> {
     let Buffers { origin: from, result: into } = buffers;
-    // SAFETY: the buffers have room for the types from their lowest bytes on, and whoever called keeps them until the
-    // operation is complete; origin and result are different buffers.
+    // SAFETY: the buffers have room for the types from their lowest bytes on, and the caller keeps them until
+    // the operation is complete; origin and result are different buffers.
     let is_begun = unsafe {
         match &prepared.call {
             Call::Put { origin, area } => {

@@ -1,10 +1,11 @@
 //! What all ranks together have seen of the counter and the cells: the order of all changes, found out and checked in linear
 //! time.
 //!
-//! Every value that is stored in a cell is stored once. So an operation that fetched `x` and stored `y` comes directly behind
-//! the one that stored `x`: from the first value on, the changes form one chain, which must contain all of them and end with
-//! what memory holds. Whoever only looked has a place in it, too. Places must not go back for one actor, whose accumulates
-//! on one location are ordered (MPI 3.1 §11.7.1), nor from one round to the next.
+//! Every value that is stored in a cell is stored once. So an operation that fetched `x` and stored `y` comes
+//! directly behind the one that stored `x`: from the first value on, the changes form one chain, which must
+//! contain all of them and end with what memory holds. An operation that only read has a place in it, too.
+//! Places must not go back for one actor, whose accumulates on one location are ordered (MPI 3.1 §11.7.1),
+//! nor from one round to the next.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +18,7 @@ pub(super) const COUNTER: u64 = u64::MAX;
 /// What an operation saw of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Who.
+    /// The actor.
     pub(super) actor: u32,
     /// Number of the operation.
     pub(super) number: u32,

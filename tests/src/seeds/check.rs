@@ -48,7 +48,7 @@ pub fn run(
                             return;
                         }
                         let outcome = plan(seed).simulate();
-                        let mut summary = summary.lock().expect("nobody panics here");
+                        let mut summary = summary.lock().expect("no thread panics here");
                         summary.add(seed, outcome);
                         on_seed(&summary);
                     }
@@ -56,7 +56,7 @@ pub fn run(
             }
         });
     });
-    summary.into_inner().expect("nobody panics here")
+    summary.into_inner().expect("no thread panics here")
 }
 
 impl Summary {

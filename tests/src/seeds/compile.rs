@@ -1,8 +1,8 @@
 //! From the tree to what each actor does step by step, with what every step must bring: the oracle's half that needs no run.
 //!
-//! Memory is modelled as bytes, round by round: what an actor accesses in its own regions is followed in order; what it reads
-//! of others is as it was when the round began, because nobody changes it in that round. Regions that many actors change at
-//! once are judged after the run: by their final value when the operation commutes, else by [`super::chains`].
+//! Memory is modelled as bytes, round by round: what an actor accesses in its own regions is followed in
+//! order; what it reads of others does not change in a round. Regions that many actors change at once are
+//! judged after the run: by their final value when the operation commutes, else by [`super::chains`].
 
 use super::makings::Making;
 use super::operations::{Prepared, prepare, prepare_nowhere};
@@ -21,8 +21,9 @@ pub enum Step {
         window: usize,
         assert: Assert,
     },
-    /// Waits until no other thread of the rank has reserved one of these, and reserves them, each until its unlock: a rank is
-    /// locked by one thread at a time, and nobody waits for a thread of its own while it holds a lock.
+    /// Waits until no other thread of the rank has reserved one of these, and reserves them, each until its
+    /// unlock: a rank is locked by one thread at a time, and no thread waits for another of its rank while it
+    /// holds a lock.
     Reserve {
         window: usize,
         targets: Vec<u32>,
@@ -224,7 +225,7 @@ impl Compiler<'_> {
 
     /// The owners store to their own memory, where no epoch is open that others could access it in.
     fn stores(&mut self, phase: &Phase, at: usize) {
-        // Rounds of active epochs end with wait, after which nobody accesses the memory until the owner posts.
+        // Rounds of active epochs end with wait; then the memory is not accessed until the owner posts.
         let is_first = at == 0 && !phase.is_tight;
         let has_met = is_first || (at > 0 && phase.looks[at - 1]);
         let is_alone = match phase.kind {
@@ -341,7 +342,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What an actor has done is there for everybody whom it tells when its epochs are over.
+    /// What an actor has done is there for every actor that it tells when its epochs are over.
     fn observe(&mut self, bodies: &[Vec<Item>]) {
         let (round, actors) = (self.round, self.program.actors());
         for actor in (0..actors).filter(|actor| !bodies[*actor as usize].is_empty()) {
@@ -360,7 +361,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Everybody looks at its own memory, but for what is judged after the run.
+    /// Each rank looks at its own memory, but for what is judged after the run.
     fn look(&mut self) {
         let actors = self.program.actors();
         for (window, plan) in self.program.windows.iter().enumerate() {

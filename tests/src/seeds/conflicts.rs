@@ -1,6 +1,6 @@
-//! Which accesses are still under way, and would conflict with another one: puts and gets of one actor on one location need
-//! synchronization between them (MPI 3.1 §11.7). The generator asks before it adds an operation, and whoever takes something
-//! out of a program, or changes it, asks whether it is legal still.
+//! Which accesses are still under way, and would conflict with another one: puts and gets of one actor on one
+//! location need synchronization between them (MPI 3.1 §11.7). The generator asks before it adds an
+//! operation. Code that takes something out of a program, or changes it, asks whether it is legal still.
 
 use super::operations::base_of;
 use super::program::{Action, Item, Op, Program, Region};

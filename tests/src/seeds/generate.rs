@@ -86,7 +86,7 @@ impl Maker<'_> {
         self.random.below(self.program.windows.len() as u64) as usize
     }
 
-    /// One phase, now and then behind a fence that nobody waits for.
+    /// One phase, now and then behind a fence that is not waited for.
     fn phases(&mut self) -> Vec<Phase> {
         if self.random.below(4) > 0 {
             return vec![self.phase()];
@@ -230,7 +230,7 @@ impl Maker<'_> {
                 self.crossing(window, items);
                 return;
             }
-            // Nobody who holds an exclusive lock waits for another.
+            // No actor waits for a lock while it holds an exclusive one.
             if locking == Locking::All && self.random.below(if self.is_crowded { 2 } else { 3 }) == 0 {
                 let target = self.crowded();
                 if self.is_crowded && self.random.coin() {
@@ -277,8 +277,8 @@ impl Maker<'_> {
         items.push(Item::Locks { window, locks, items: vec![item], seed: 0 });
     }
 
-    /// Shared locks of the first two ranks in either order, or one exclusive lock: whoever holds one lock and asks for another
-    /// must not wait for those who wait for what it holds.
+    /// Shared locks of the first two ranks in either order, or one exclusive lock: an actor that holds one
+    /// lock and asks for another must not wait for those that wait for what it holds.
     fn crossing(&mut self, window: usize, items: &mut Vec<Item>) {
         let (first, second) = if self.random.coin() { (0, 1) } else { (1, 0) };
         if self.random.below(5) < 2 {
@@ -309,8 +309,8 @@ impl Maker<'_> {
         items.push(Item::Locks { window, locks, items: inner, seed: 0 });
     }
 
-    /// Two ranks locked without checks, the first of them unlocked last, when its element may be gone, and then the actor is
-    /// over: a release that nobody waits for is under way when others lock the rank.
+    /// Two ranks locked without checks, the first of them unlocked last, when its element may be gone, and
+    /// then the actor is over: a release that is not waited for is under way when others lock the rank.
     fn forgotten(&mut self, actor: u32, window: usize, items: &mut Vec<Item>) {
         let me = actor / self.program.threads;
         let first = if me < 2 { 1 - me } else { self.below(2) };
@@ -401,7 +401,7 @@ impl Maker<'_> {
 
     fn wait(&mut self, items: &mut Vec<Item>) {
         let has_requests = |item: &Item| matches!(item, Item::Op(op) if op.has_request);
-        // What nobody waits for is complete with the epoch, and may be waited for after it.
+        // A request that is not waited for is complete with the epoch, and may be waited for after it.
         if items.iter().any(has_requests) && self.random.below(4) > 0 {
             items.push(self.requests());
         }

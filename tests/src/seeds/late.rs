@@ -1,5 +1,5 @@
-//! A host whose collectives end later for some ranks than for others, in virtual time: whoever hears first is ahead of those
-//! who have not heard.
+//! A host whose collectives end later for some ranks than for others, in virtual time: a rank that hears
+//! first is ahead of those that have not heard.
 
 use crate::random::Random;
 use rma_ch_sim::SimHost;
@@ -40,7 +40,7 @@ impl Host for LateHost {
     }
 
     fn poll(&self, request: HostRequest) -> Result<Option<Outcome>> {
-        let mut untold = self.untold.lock().expect("nobody panics here");
+        let mut untold = self.untold.lock().expect("no thread panics here");
         let now = self.host.now();
         if !untold.outcomes.contains_key(&request.0) {
             let Some(outcome) = self.host.poll(request)? else { return Ok(None) };

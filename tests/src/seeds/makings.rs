@@ -205,7 +205,7 @@ impl Workshop {
                 return Ok(true);
             }
         }
-        // Who waits may sleep: what has begun is under way by then.
+        // A waiting thread may sleep: what has begun is under way by then.
         self.make(making, place)
     }
 

@@ -6,7 +6,8 @@ use rma_core::mem::{ReadSpan, WriteSpan};
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// A buffer. The engine may use it until it is dropped, so whoever drops it knows that no operation is left on it.
+/// A buffer. The engine may use it until it is dropped, so it is dropped only when no operation is left on
+/// it.
 #[derive(Debug)]
 pub(super) struct Buffer {
     lines: Box<[Line]>,
@@ -30,8 +31,8 @@ impl Buffer {
 
     /// All of it, to receive into.
     pub(super) fn span(&mut self) -> WriteSpan {
-        // SAFETY: the lines are at least `len` bytes, stay where they are, and live until nobody uses the span, by the rule
-        // of this type; nobody makes references to them meanwhile.
+        // SAFETY: the lines are at least `len` bytes, stay where they are, and live until the last use of the
+        // span, by the rule of this type; no references to them are made meanwhile.
         unsafe { WriteSpan::new(self.lines.as_mut_ptr().cast(), self.len) }
     }
 

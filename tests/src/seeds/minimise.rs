@@ -24,7 +24,7 @@ struct Minimiser {
 
 /// What kind of failure it is: a smaller program that fails for another reason explains nothing.
 fn symptom(cause: &str) -> &'static str {
-    const SYMPTOMS: [&str; 4] = ["nobody comes further", "invariant:", "must be", "lock of rank"];
+    const SYMPTOMS: [&str; 4] = ["no rank comes further", "invariant:", "must be", "lock of rank"];
     SYMPTOMS.into_iter().find(|symptom| cause.contains(symptom)).unwrap_or("another")
 }
 
@@ -183,7 +183,7 @@ impl Minimiser {
         }
     }
 
-    /// Takes the last rank away as long as nobody needs it.
+    /// Takes the last rank away as long as it is not needed.
     fn ranks(&mut self) {
         while self.best.program.ranks > 2 {
             let last = self.best.program.ranks - 1;

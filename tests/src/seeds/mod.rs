@@ -6,7 +6,7 @@
 //! what is left is a program again, so a failing one is made small ([`minimise`]). The outcome is not part of the program:
 //! [`compile`] works it out, with a model of memory that shares nothing with the engine.
 //!
-//! Who may access what makes outcomes defined: see [`program::Region`].
+//! The rules of access make outcomes defined: see [`program::Region`].
 
 #[cfg(feature = "bugs")]
 pub mod bugs;

@@ -9,7 +9,7 @@ use rma_core::config::EngineConfig;
 use rma_core::ids::Peer;
 use std::time::Duration;
 
-/// Who decides which rank steps and which packet arrives.
+/// What decides which rank steps and which packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedules {
     /// Even draws.

@@ -31,7 +31,7 @@ pub(super) trait Ground {
     fn have_met(&mut self, meeting: usize) -> Result<bool>;
     /// An actor has come to the end of its epochs in a round.
     fn tell(&mut self, round: u32, actor: u32);
-    /// Whether an actor has told so; `None` where nobody can tell at once.
+    /// Whether an actor has told so; `None` where that cannot be known at once.
     fn has_told(&self, round: u32, actor: u32) -> Option<bool>;
     /// The host's barrier: begins it when none is under way, and says whether it is over.
     fn barrier(&mut self) -> Result<bool>;
@@ -50,9 +50,9 @@ pub(super) trait Ground {
 /// What a turn came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Somebody has come further.
+    /// Some actor has come further.
     Moved,
-    /// Everybody waits.
+    /// All wait.
     Waits,
     /// The script has ended and the windows are freed.
     Over,

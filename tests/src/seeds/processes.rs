@@ -14,7 +14,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longest that nobody may come further.
+/// Longest time without progress of any actor.
 const MOST_IDLE: Duration = Duration::from_secs(25);
 /// Words of an entry of the log.
 const ENTRY: usize = 9;
@@ -147,7 +147,7 @@ fn play_out(world: &World, plan: &Plan) -> Result<u64, String> {
             Turn::Waits => {
                 let rest = MOST_IDLE.saturating_sub(moved_at.elapsed());
                 if rest.is_zero() {
-                    return Err(format!("nobody comes further: {}", player.describe()));
+                    return Err(format!("no rank comes further: {}", player.describe()));
                 }
                 if let Some(_doze) = player.engine.arm(news) {
                     let descriptor = player.engine.wait_descriptor().map_err(|error| error.to_string())?;

@@ -42,7 +42,7 @@ pub struct WindowPlan {
     pub flavor: Flavor,
     /// Displacement unit by rank.
     pub units: Vec<u64>,
-    /// Bytes that nobody uses at the end, by rank.
+    /// Unused bytes at the end, by rank.
     pub pads: Vec<u64>,
     /// Bytes of an actor's own area.
     pub own: u64,
@@ -69,7 +69,7 @@ pub enum Region {
     Shared,
     /// All actors increment and fetch.
     Counter,
-    /// All actors replace and swap, with values that nobody else uses.
+    /// All actors replace and swap, with values that no other actor uses.
     Cells,
     /// Equal numbers that are changed under an exclusive lock and read under any.
     Equals,
@@ -246,13 +246,13 @@ pub enum Item {
 pub enum Kind {
     /// Fences.
     Fence { window: usize, no_precede: bool, no_succeed: bool },
-    /// One lock_all epoch of each rank for all rounds; flush_all, and everybody meets.
+    /// One lock_all epoch of each rank for all rounds; flush_all, and all meet.
     LockAll { window: usize, is_unchecked: bool },
     /// Post, start, complete and wait; by round, and origin × ranks + target, whether the origin accesses the target.
     Active { window: usize, edges: Vec<Vec<bool>>, no_check: bool },
-    /// Epochs of each actor's own; everybody meets.
+    /// Epochs of each actor's own; all meet.
     Passive,
-    /// A fence that nothing precedes, and that nobody waits for.
+    /// A fence that nothing precedes, and that is not waited for.
     FenceAhead { window: usize },
 }
 
@@ -265,11 +265,11 @@ pub struct Phase {
     pub rounds: Vec<Vec<Vec<Item>>>,
     /// By round and thread: what is made and freed meanwhile, together with the same thread of the other ranks.
     pub makings: Vec<Vec<Vec<Making>>>,
-    /// By round: whether everybody looks at its memory at the end.
+    /// By round: whether each rank looks at its memory at the end.
     pub looks: Vec<bool>,
     /// From what the owners' stores at the begin of each round are drawn; 0 is none.
     pub stores: u64,
-    /// Begins without a meeting: nobody waits for what others do before their first call of the phase.
+    /// Begins without a meeting: no actor waits for what others do before their first call of the phase.
     pub is_tight: bool,
 }
 

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Turns without anybody coming further, after which a program hangs.
+/// Turns without progress of any rank, after which a program hangs.
 const MOST_IDLE: u64 = 60_000;
 /// Turns of a whole run.
 const MOST_TURNS: u64 = 20_000_000;
@@ -43,10 +43,10 @@ struct Ledger {
     /// Actors that have told, by round.
     told: HashSet<(u32, u32)>,
     addresses: HashMap<(usize, u32), u64>,
-    /// Turns since somebody came further.
+    /// Turns since any rank came further.
     idle: u64,
     log: Log,
-    /// What ranks wait for, when nobody comes further.
+    /// What ranks wait for, when none comes further.
     stuck: BTreeMap<u32, String>,
     /// Cells at the end, by rank.
     cells: HashMap<u32, Vec<Vec<u64>>>,
@@ -61,7 +61,7 @@ impl Ledger {
 
 struct Field {
     me: u32,
-    /// Those who meet.
+    /// The number that meets.
     actors: u32,
     group: Group,
     host: Arc<LateHost>,
@@ -121,7 +121,7 @@ impl Ground for Field {
         let request = match *under_way {
             Some(request) => request,
             None => {
-                // The highest that is named is nobody else's.
+                // The highest that is named is that of one rank only.
                 self.contexts += 1;
                 let named = u64::from(self.me + 1) << 32 | self.contexts;
                 self.host.begin_reduce(&whole, Combine::Max, &[named])?
@@ -168,7 +168,7 @@ impl Actor for Simulated {
         if ledger.idle > MOST_IDLE {
             ledger.stuck.insert(self.player.me, self.player.describe());
             let is_told = ledger.stuck.len() + ledger.cells.len() == self.player.program.ranks as usize;
-            assert!(!is_told, "nobody comes further: {}", ledger.words());
+            assert!(!is_told, "no rank comes further: {}", ledger.words());
         }
         if turn == Turn::Over {
             ledger.cells.insert(self.player.me, std::mem::take(&mut self.player.cells));

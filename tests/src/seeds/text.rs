@@ -1,4 +1,4 @@
-//! A program in words, for whoever looks for a fault.
+//! A program in words, for the search for a fault.
 
 use super::program::{Action, Item, Phase, Program};
 use std::fmt::{self, Display, Formatter};

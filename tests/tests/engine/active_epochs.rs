@@ -1,6 +1,7 @@
-//! Active target synchronization of ranks that map each other, which needs no engine while nothing else goes on
-//! (`rma-core`, `window/quick.rs`): that it does without, that the engine can take over at any point, and that nobody is left
-//! asleep. The calls of a [`Stepped`] world are made in turn by one thread, so none of them waits.
+//! Active target synchronization of ranks that map each other, which needs no engine while nothing else goes
+//! on (`rma-core`, `window/quick.rs`): that it does without, that the engine can take over at any point, and
+//! that no rank is left asleep. The calls of a [`Stepped`] world are made in turn by one thread, so none of
+//! them waits.
 
 use rma_core::ErrorClass;
 use rma_core::config::EngineConfig;
@@ -274,7 +275,7 @@ fn ranks_that_run_ahead_and_ranks_that_fall_asleep_meet_in_every_fence() {
                 let value = [round];
                 window.put(from(&value), Rank(right), Disp(u64::from(rank.me))).unwrap();
                 if round % 7 == u64::from(rank.me) {
-                    // Behind the others, who are asleep by the time it comes.
+                    // Behind the others, which are asleep by the time it comes.
                     (0..300).for_each(|_| std::thread::yield_now());
                 }
                 window.fence(Assert::NONE).unwrap();
@@ -371,7 +372,7 @@ fn a_fence_that_nothing_precedes_waits_for_mapped_ranks_alone() {
         assert_eq!(local(&windows[1], 0), 7, "the epoch is open to a mapped rank");
         windows[0].put(from(&SEVEN), Rank(2), Disp(1)).unwrap();
         world.settle();
-        assert_eq!(local(&windows[2], 1), 0, "a packet waits for everybody");
+        assert_eq!(local(&windows[2], 1), 0, "a packet waits for all ranks");
         fence(&world, &windows, &[2, 3], Assert::NO_PRECEDE);
         fence(&world, &windows, &[0, 1, 2, 3], Assert::NONE);
         assert_eq!(local(&windows[2], 1), 7);

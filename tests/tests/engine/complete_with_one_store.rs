@@ -206,7 +206,7 @@ fn who_is_not_in_the_group_is_told_nothing() {
     let mut wait = scene.window(1).begin_wait().unwrap();
     (0..100).for_each(|_| scene.world.pump());
     assert!(!scene.window(1).poll_sync(&mut wait).unwrap(), "rank 0 has not completed its epoch");
-    // And with a group of both, nobody is left out.
+    // And with a group of both, neither is left out.
     scene.post(2);
     let both = scene.window(0).begin_start(&[Rank(1), Rank(2)], Assert::NONE);
     scene.finish(0, "start", both).unwrap();
@@ -280,7 +280,7 @@ fn a_store_that_has_become_an_operation_goes_before_the_word() {
     scene.start(1);
     scene.window(0).put(from(one_more(1)), Rank(1), Disp(1)).unwrap();
     let complete = scene.window(0).begin_complete().unwrap();
-    // The request of a rank elsewhere waits for its turn at rank 0, who looks after it in each step.
+    // The request of a rank elsewhere waits for its turn at rank 0, which looks after it in each step.
     let far = scene.window(2).begin_lock(Exclusive, Rank(0), Assert::NONE).unwrap();
     scene.world.finish(scene.window(2), "lock", far).unwrap();
     scene.window(2).put(from(one_more(4)), Rank(0), Disp(0)).unwrap();

@@ -1,5 +1,5 @@
-//! Ranks of a node that cannot reach each other any more and both live: each takes the other for dead, and everybody else has the
-//! locks of both.
+//! Ranks of a node that cannot reach each other any more and both live: each takes the other for dead, and
+//! all others have the locks of both.
 
 use rma_core::ErrorClass;
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
@@ -13,7 +13,7 @@ fn a_lock_that_was_frozen_while_its_owner_lives_is_given_out_again() {
     let windows = world.allocate(4);
     let holder = &windows[2];
     world.finish(holder, "lock", holder.begin_lock(Exclusive, Rank(0), Assert::NONE).unwrap()).unwrap();
-    // Who waits has contact with the owner.
+    // The waiting rank has contact with the owner.
     let mut waits = windows[1].begin_lock(Shared, Rank(0), Assert::NONE).unwrap();
     assert!(!windows[1].poll_sync(&mut waits).unwrap());
     world.settle();

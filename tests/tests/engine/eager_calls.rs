@@ -230,7 +230,7 @@ fn what_is_outside_of_a_neighbors_window_is_an_error_of_the_call() {
 
 #[test]
 fn an_error_of_the_target_ends_it() {
-    // Nobody but its owner knows what is attached to a dynamic window.
+    // Only its owner knows what is attached to a dynamic window.
     let scene = Scene::dynamic(&Setup::direct(2));
     let mut value = [77];
     scene.window().get(into(&mut value), Rank(1), Disp(6)).unwrap();

@@ -1,5 +1,6 @@
-//! What a step does with packets from outside its own engine's making: answers of a protocol above leave in the step that has handed
-//! the question over, and requests that nobody of this job sends are refused before memory is touched.
+//! What a step does with packets from outside its own engine's making: answers of a protocol above leave in
+//! the step that has handed the question over, and requests that no process of this job sends are refused
+//! before memory is touched.
 
 use rma_ch_sim::{Latency, SimNet};
 use rma_core::Engine;
@@ -14,7 +15,7 @@ use rma_core::wire::{Place, Protocol, Request, RequestFlags, RequestKind, header
 use rma_tests::world::{Setup, local};
 use std::sync::{Arc, Mutex};
 
-/// Answers each packet, and notes who failed. Leaves [`Upper::is_due`] as it is.
+/// Answers each packet, and notes failed peers. Leaves [`Upper::is_due`] as it is.
 #[derive(Clone, Default)]
 struct Echo(Arc<Mutex<Notes>>);
 

@@ -1,6 +1,6 @@
-//! What becomes of a window's memory: it goes with the window when all ranks have met to free it, and stays when they could
-//! not, because somebody who lives may be within an epoch and reach it without asking. And what a dead process has locked
-//! there is free again.
+//! What becomes of a window's memory: it goes with the window when all ranks have met to free it, and stays
+//! when they could not, because a living rank may be within an epoch and reach it without asking. And what a
+//! dead process has locked there is free again.
 
 use rma_core::ErrorClass;
 use rma_core::epoch::{Assert, LockKind::Exclusive};
@@ -128,7 +128,7 @@ fn memory_stays_when_a_rank_is_lost_before_all_have_met() {
     assert_eq!(error.class(), ErrorClass::ProcFailed);
     assert_eq!(lives[0].load(SeqCst), 1, "rank 1 still reaches it");
     windows[0].put(from(&value), Rank(0), Disp(0)).unwrap();
-    // With the engine nobody is left who could.
+    // Without engines no rank is left that could.
     windows.clear();
     world.engines.clear();
     assert_eq!(lives[0].load(SeqCst), 0);

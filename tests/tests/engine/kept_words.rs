@@ -1,5 +1,6 @@
-//! Calls that are over at once although their word still lies in the channel, which may keep packets until it is polled: the word
-//! leaves with the call, because who has called may compute for long while the other one waits for it.
+//! Calls that are over at once although their word still lies in the channel, which may keep packets until it
+//! is polled: the word leaves with the call, because the caller may compute for long while the other rank
+//! waits for it.
 
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, Room, Sink, Source,

@@ -1,6 +1,6 @@
-//! Lock_all and unlock_all of ranks of a node, on memory that all map and on memory of their own: they need no engine while nothing else
-//! goes on, and no packet; the engine can take the epoch over at any call, the locks are what others see, go back when operations
-//! are complete, and nobody is left asleep.
+//! Lock_all and unlock_all of ranks of a node, on memory that all map and on memory of their own: they need
+//! no engine while nothing else goes on, and no packet; the engine can take the epoch over at any call, the
+//! locks are what others see, go back when operations are complete, and no rank is left asleep.
 
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
@@ -201,8 +201,8 @@ fn nobody_who_waits_in_line_is_passed() {
     assert!(are_all_free(&world, &windows[1]));
 }
 
-/// Epochs of all ranks beside exclusive locks of all ranks: each change is seen whole, who waits is rung, and the locks are given back
-/// when operations are complete and not before.
+/// Epochs of all ranks beside exclusive locks of all ranks: each change is seen whole, waiting ranks are
+/// rung, and the locks are given back when operations are complete and not before.
 #[test]
 fn they_keep_exclusive_locks_out_until_operations_are_complete() {
     for setup in [Setup::direct(3), Setup::direct(3).smallest()] {
@@ -222,7 +222,7 @@ fn excludes(rank: &TestRank, window: &Window) {
         if round % 3 == rank.me {
             window.lock(Exclusive, Rank(target), Assert::NONE).unwrap();
             let old = window.fetch_add(target, 0, 1).unwrap();
-            assert_eq!(window.fetch_add(target, 1, 1).unwrap(), old, "nobody came in between");
+            assert_eq!(window.fetch_add(target, 1, 1).unwrap(), old, "no other came in between");
             window.unlock(Rank(target)).unwrap();
             continue;
         }
@@ -375,7 +375,7 @@ fn the_death_of_a_target_is_told_by_unlock_all_and_the_others_locks_go_back() {
         let origin = window(&windows, 0);
         let outcome = origin.begin_unlock_all().and_then(|end| world.finish(origin, "unlock_all", end));
         assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcFailed, "{has_store} {is_far}");
-        assert!(world.is_free(window(&windows, 2), 2), "the lock of who lives is free");
+        assert!(world.is_free(window(&windows, 2), 2), "the lock of the living rank is free");
     }
 }
 

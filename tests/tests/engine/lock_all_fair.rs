@@ -1,4 +1,5 @@
-//! Fairness of lock_all: whoever stands in line for the lock of a mapped rank is passed by no lock_all call that begins later.
+//! Fairness of lock_all: no lock_all call that begins later passes a waiter in the line for the lock of a
+//! mapped rank.
 
 use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::ids::{Disp, Rank};

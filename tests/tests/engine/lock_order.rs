@@ -61,7 +61,7 @@ fn a_lock_call_waits_for_no_lock_that_another_thread_has_called_for() {
         task.put(target);
         task.flush(target);
     }
-    // Each of these waits for what the other process holds, and nobody holds anything meanwhile.
+    // Each of these waits for what the other process holds, and neither holds anything meanwhile.
     a.lock(3);
     d.lock(2);
     // In ascending order, like all others.

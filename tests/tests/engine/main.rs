@@ -1,4 +1,5 @@
-//! What the engine does beside the standard's text: packets, orders of events, fast paths and who is woken, on simulated ranks.
+//! What the engine does beside the standard's text: packets, orders of events, fast paths and wake-ups, on
+//! simulated ranks.
 
 mod active_epochs;
 mod complete_with_one_store;

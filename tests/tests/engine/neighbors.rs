@@ -143,7 +143,7 @@ fn the_lock_goes_back_when_the_operations_are_complete_and_not_before() {
             true => windows[0].begin_unlock_all().unwrap(),
             false => windows[0].begin_unlock(Rank(1)).unwrap(),
         };
-        // Everybody but the target steps: nothing can be complete.
+        // All but the target step: nothing can be complete.
         (0..200).for_each(|_| world.pump_only(|rank| rank != 1));
         assert!(!windows[0].poll_sync(&mut release).unwrap() && !windows[2].poll_sync(&mut next).unwrap());
         assert_eq!(local(&windows[1], 2), 0);
@@ -238,7 +238,8 @@ fn a_dead_holder_gives_it_back_and_a_dead_target_is_told_of() {
     let mut windows = windows.into_iter().map(Some).collect::<Vec<_>>();
     let value = [1];
     let origin = windows[0].clone().unwrap();
-    // Who has sent nothing to a rank is missed by the launcher alone, as where all memory is mapped.
+    // The death of a rank that has sent nothing is noticed by the launcher alone, as where all memory is
+    // mapped.
     let holder = windows[2].as_ref().unwrap();
     assert!(locks(holder, Exclusive, 1));
     holder.put(from(&value), Rank(1), Disp(1)).unwrap();

@@ -173,7 +173,7 @@ fn no_check_locks_take_no_lock_packet() {
 
 #[test]
 fn a_fence_of_two_ranks_is_a_word_of_each() {
-    // The word to a target rides on the last operation to it, and is all: nobody acknowledges.
+    // The word to a target rides on the last operation to it, and is all: there are no acknowledgements.
     fences_cost(&Setup::packets(2), &[(1, 1), (3, 1), (20, 1)], &|n, k| (n * k + 2 - k, 2 * n + 1));
 }
 

@@ -158,7 +158,7 @@ impl Host for Faulty {
     fn poll(&self, request: HostRequest) -> Result<Option<Outcome>> {
         match self.host.poll(request)? {
             Some(Outcome::Met) if self.fails.load(Relaxed) > 0 => {
-                Err(Error::new(ErrorClass::ProcFailed, "collective", "somebody has died"))
+                Err(Error::new(ErrorClass::ProcFailed, "collective", "a rank has died"))
             }
             outcome => Ok(outcome),
         }
@@ -183,7 +183,7 @@ impl Host for Faulty {
 
 #[test]
 fn a_release_may_fail_on_some_ranks_and_succeed_on_others() {
-    // Whoever has freed the window in order says so to those who ask, whether it would gather or not.
+    // A rank that has freed the window in order says so to those that ask, whether it would gather or not.
     for failing in [&[0][..], &[2], &[0, 1], &[1, 2]] {
         let fails = (0..3).map(|_| Arc::new(AtomicU32::new(0))).collect::<Vec<_>>();
         let mut hosts = fails.iter();
@@ -208,7 +208,7 @@ fn a_release_may_fail_on_some_ranks_and_succeed_on_others() {
             frees.is_empty()
         });
         are_gone(world);
-        // The indices are free again, and nobody has lost anybody.
+        // The indices are free again, and no rank has lost another.
         failing.iter().for_each(|rank| fails[*rank].store(0, Relaxed));
         let mut windows = allocate(world);
         assert_eq!(access(world, windows[2].as_ref().unwrap(), 1, 4).unwrap(), 4);

@@ -170,7 +170,7 @@ impl Host for Quiet {
 }
 
 fn alone() -> Error {
-    Error::new(ErrorClass::Other, "host", "there is nobody else")
+    Error::new(ErrorClass::Other, "host", "there is no other rank")
 }
 
 impl Upper for Quiet {
@@ -372,8 +372,8 @@ fn turns_until_poll(engine: &Engine, desk: &Desk, poll: u32, tick_us: u32) -> u6
 
 #[test]
 fn who_gets_what_it_waits_for_by_turns_gives_them_at_once_until_they_are_of_no_use() {
-    // Microseconds from one reading of the clock to the next, which is how long a turn takes: one that somebody has taken, and
-    // one that nobody has.
+    // Microseconds from one reading of the clock to the next, which is how long a turn takes: one that
+    // another thread has taken, and one that none has.
     const TAKEN: u32 = 3;
     const OWN: u32 = 1;
     let (engine, desk) = engine();
@@ -387,7 +387,11 @@ fn who_gets_what_it_waits_for_by_turns_gives_them_at_once_until_they_are_of_no_u
     for _ in 0..2 {
         assert_eq!(turns_until_poll(&engine, &desk, 1, OWN), 1);
     }
-    assert_eq!(turns_until_poll(&engine, &desk, 2, TAKEN), 0, "it spins again where nobody takes its turns");
+    assert_eq!(
+        turns_until_poll(&engine, &desk, 2, TAKEN),
+        0,
+        "it spins again where no other takes its turns"
+    );
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn a_window_is_freed_after_a_fence_epoch_lost_a_target() {
     assert!(windows[0].try_put(from(&value), ONE, Disp(0)).unwrap());
     windows.remove(1);
     world.engines[1] = None;
-    // Contact is made by the next packets; the put is held back, so nobody has noticed yet.
+    // Contact is made by the next packets; the put is held back, so no rank has noticed yet.
     let lost = windows[0].begin_fence(Assert::NONE).unwrap();
     let error = world.finish(&windows[0], "fence", lost).unwrap_err();
     assert_eq!(error.class(), ErrorClass::ProcFailed);
@@ -276,7 +276,7 @@ fn a_release_that_comes_after_all_have_met_finds_the_window() {
     world.until("free", || frees[1].poll().unwrap());
     assert_eq!(world.engine(1).live_windows(), 0);
     world.settle();
-    assert!(frees[0].poll().unwrap(), "nobody has refused anything");
+    assert!(frees[0].poll().unwrap(), "no rank has refused anything");
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn a_lock_all_epoch_goes_on_without_the_dead_and_says_so_at_its_end() {
             let (window, values) = (windows[0].clone(), [1, 2]);
             world.finish(&window, "lock_all", window.begin_lock_all(Assert::NONE).unwrap()).unwrap();
             assert!(window.try_put(from(&values[..1]), TWO, Disp(0)).unwrap());
-            // Asks everybody when there is one element only.
+            // Asks every rank when there is one element only.
             let mut queued = window.try_put(from(&values[1..]), ONE, Disp(0)).unwrap();
             (0..rounds).for_each(|_| world.pump());
             windows.remove(2);
@@ -404,7 +404,7 @@ fn a_fence_in_shared_memory_tells_everybody_who_died() {
         let world = &mut Stepped::new(&Setup::direct(4), 15);
         let mut windows = world.allocate(4).into_iter().map(Some).collect::<Vec<_>>();
         for round in 0..2 {
-            // Everybody meets once; then one is missing.
+            // All meet once; then one is missing.
             let mut fences =
                 windows.iter().flatten().map(|w| w.begin_fence(Assert::NONE)).collect::<Vec<_>>();
             if round == 1 {
@@ -472,7 +472,7 @@ fn a_start_without_checks_and_without_a_post_is_an_error_of_the_program() {
         let error = error.unwrap_err();
         assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
         assert!(error.to_string().contains("rank 1 had not called post"), "{error}");
-        // Nobody is lost.
+        // No rank is lost.
         world.finish(window, "lock", window.begin_lock(Exclusive, ONE, Assert::NONE).unwrap()).unwrap();
         assert!(window.try_put(from(&[8]), ONE, Disp(5)).unwrap());
         world.finish(window, "unlock", window.begin_unlock(ONE).unwrap()).unwrap();
@@ -507,7 +507,7 @@ fn the_line_of_a_lock_goes_on_past_those_who_died_in_it() {
             let window = windows[rank].as_ref().unwrap();
             world.finish(window, "the lock behind the dead", lock).unwrap();
             world.finish(window, "unlock", window.begin_unlock(zero).unwrap()).unwrap();
-            // Nobody is left in line: a newcomer gets the lock at once, and so does the owner.
+            // The line is empty: a newcomer gets the lock at once, and so does the owner.
             for window in [&holder, windows[0].as_ref().unwrap()] {
                 world
                     .finish(window, "lock", window.begin_lock(Exclusive, zero, Assert::NONE).unwrap())
@@ -549,7 +549,7 @@ fn issue_takes_one_packet_of_each_target_in_turn() {
 #[test]
 fn an_element_is_restored_in_an_issued_epoch_when_the_others_have_come() {
     let values = [3, 4];
-    // A fence that nobody else has entered: nothing may leave, so no element can be given up.
+    // A fence that no other rank has entered: nothing may leave, so no element can be given up.
     let world = Stepped::new(&one_target_element(3), 21);
     let windows = world.allocate(4);
     let window = &windows[0];

@@ -126,7 +126,7 @@ fn a_store_that_flushes_have_taken_before_is_on_its_way_before_its_flush() {
     assert_eq!((scene.found(1, 0), scene.packets() - before), (8, 2), "the store and its acknowledgement");
     window.accumulate(number(3), kernel(ReduceOp::Sum), Rank(1), Disp(0)).unwrap();
     assert_eq!(scene.packets() - before, 3);
-    // Nobody calls before it is there.
+    // No call is made before it is there.
     scene.world.settle();
     assert_eq!((scene.found(1, 0), scene.packets() - before), (11, 4));
     scene.flush(1);
@@ -193,7 +193,7 @@ fn a_local_flush_behind_it_ends_the_row() {
     scene.put(8, 1, 0);
     scene.flush_local(1);
     scene.world.settle();
-    assert_eq!(scene.packets() - before, 2, "nobody has asked for that acknowledgement");
+    assert_eq!(scene.packets() - before, 2, "no call has asked for that acknowledgement");
     scene.put(9, 1, 0);
     scene.flush_local(1);
     scene.world.settle();

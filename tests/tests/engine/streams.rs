@@ -1,4 +1,5 @@
-//! Streams of stores with requests: from a few that nobody has acknowledged on, they share packets, and each is complete as it joins.
+//! Streams of stores with requests: from a few unacknowledged ones on, they share packets, and each is
+//! complete as it joins.
 
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};

@@ -280,7 +280,7 @@ fn elements_of_several_words_change_in_one_step() {
     run_all(3, |rank| {
         let window = rank.allocate(64);
         let complex = Datatype::basic(BasicType::ComplexF64);
-        // Every third number: what lies between is nobody's.
+        // Every third number: what lies between is not accessed.
         let column = Datatype::vector(4, 1, 3, &complex).unwrap();
         let values: Vec<f64> = (0..8).map(|i| f64::from(1 + i % 2)).collect();
         let mut old = vec![0.0; 8];

@@ -11,7 +11,7 @@ const TARGET: Rank = Rank(0);
 const ORIGIN: usize = 1;
 const ELEMENTS: usize = 64;
 
-/// Rank 1 dies with the lock of rank 0, in an operation on it; gives the world and the windows of those who live.
+/// Rank 1 dies with the lock of rank 0, in an operation on it; gives the world and the windows of the living.
 struct Scene {
     world: Stepped,
     windows: Vec<Option<Window>>,

@@ -110,7 +110,7 @@ fn a_wait_for_a_lock_asks_ten_times_in_a_second() {
     world.finish(&windows[1], "unlock", windows[1].begin_unlock(Rank(0)).unwrap()).unwrap();
     world.finish(&windows[2], "lock", waits).unwrap();
     CLOCK.set(Duration::from_secs(9));
-    assert_eq!(asked(world), 0, "nobody waits");
+    assert_eq!(asked(world), 0, "no rank waits");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Whoever waits is woken by the call that ends the wait, not by its caller's next one.
+//! A waiting rank is woken by the call that ends the wait, not by its caller's next one.
 //!
-//! The ranks talk outside the library here, so that nothing but the call under test can wake anybody.
+//! The ranks talk outside the library here, so that nothing but the call under test can wake a rank.
 
 use rma_core::epoch::{Assert, LockKind::Exclusive};
 use rma_core::ids::Rank;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 fn wait_outside(done: &AtomicU32, count: u32) {
     let start = Instant::now();
     while done.load(SeqCst) < count {
-        assert!(start.elapsed() < Duration::from_secs(20), "nobody woke the rank that waits");
+        assert!(start.elapsed() < Duration::from_secs(20), "the waiting rank was not woken");
         std::thread::yield_now();
     }
 }

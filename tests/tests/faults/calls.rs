@@ -1,4 +1,5 @@
-//! The C calls of fault tolerance on real processes that die: who lives gets what docs/faults.md promises, on every path.
+//! The C calls of fault tolerance on real processes that die: the living get what docs/faults.md promises, on
+//! every path.
 
 use rma_tests::installed::{command, prefix};
 use rma_tests::job::{Ended, is_second_pass};
@@ -51,7 +52,7 @@ fn run_with(
     (what, ended)
 }
 
-/// How many ranks went on, and that all who did not have died.
+/// How many ranks went on. All others must have died.
 fn judge(what: &str, ended: &Ended, ranks: u32) -> usize {
     let survivors = ended.stdout.matches("went on").count();
     let killed = ended.stderr.lines().last().unwrap_or_default().matches("was killed by signal").count();
@@ -200,7 +201,7 @@ fn a_communicator_that_not_all_have_got_keeps_nobody_waiting() {
             have += ended.stdout.matches("has got it").count();
         }
     }
-    assert!(have > 0, "nobody has got it before the death");
+    assert!(have > 0, "no rank has got it before the death");
 }
 
 #[test]
@@ -218,7 +219,7 @@ fn a_communicator_of_groups_that_not_all_have_got_keeps_nobody_waiting() {
             have += ended.stdout.matches("has got it").count();
         }
     }
-    assert!(have > 0, "nobody has got one before the death");
+    assert!(have > 0, "no rank has got one before the death");
     for (path, seed) in paths().flat_map(|path| [(path, 0), (path, 1)]) {
         let (what, ended) = run(&folder, &path, 4, "attribute", seed);
         assert_eq!(judge(&what, &ended, 4), 4, "{what}: {ended:#?}");

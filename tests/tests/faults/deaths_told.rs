@@ -1,4 +1,5 @@
-//! Jobs that go on when a rank dies: every survivor's collective ends, whoever it depends on, because the launcher tells all.
+//! Jobs that go on when a rank dies: every survivor's collective ends, whichever rank it depends on, because
+//! the launcher notifies all.
 
 use rma_tests::job::{Job, is_second_pass, program};
 use rma_tests::paths::PURE_PATHS;

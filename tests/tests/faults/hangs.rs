@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// Kinds, statuses, and what is told.
+/// Kinds, statuses, and reports.
 const CASES: [(&str, i32, &str); 6] = [
     (
         "locks",
@@ -163,7 +163,7 @@ const CASES: [(&str, i32, &str); 6] = [
     ),
 ];
 
-/// What is told where memory is shared, and by packets; nothing where that has no such hang.
+/// The reports where memory is shared, and by packets; nothing where that has no such hang.
 const BY_PATH: [(&str, i32, &str, &str); 5] = [
     (
         "sharers",
@@ -192,7 +192,7 @@ const BY_PATH: [(&str, i32, &str, &str); 5] = [
     ("count", 124, "", "rank 2 is in MPI_Barrier, collective 5 on communicator \"grid\","),
 ];
 
-/// A job that hangs, and how it is told of.
+/// A job that hangs, and the report.
 struct Job<'a> {
     variables: &'a [(&'a str, &'a str)],
     kind: &'a str,

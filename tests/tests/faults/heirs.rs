@@ -1,6 +1,7 @@
-//! Locks in shared memory whose holder, waiter or owner is killed, in jobs that go on: everybody who lives gets them, or an error
-//! where the owner is dead, on mapped memory and between virtual nodes, of windows in the library's memory and in the ranks' own. Who
-//! gets a lock with which another one has died is told, also where the lock is asked for by packets.
+//! Locks in shared memory whose holder, waiter or owner is killed, in jobs that go on: every living rank gets
+//! them, or an error where the owner is dead, on mapped memory and between virtual nodes, of windows in the
+//! library's memory and in the ranks' own. A rank that gets a lock with which another one has died learns of
+//! it, also where the lock is asked for by packets.
 
 use rma_tests::job::{Job, is_second_pass, program};
 use rma_tests::paths::{PATHS, Path};
@@ -16,8 +17,8 @@ const WORDS: [Path; 3] = [PATHS[0], PATHS[4], PATHS[5]];
 /// Where every lock of another rank is asked for by packets.
 const PACKETS: [Path; 2] = [PATHS[2], PATHS[3]];
 
-/// Runs a scenario over these ways, whose survivors print as many lines with `locked` and `refused` as `expected` says, and of whom so
-/// many are told that a holder has died.
+/// Runs a scenario over these ways, whose survivors print as many lines with `locked` and `refused` as
+/// `expected` says; so many of them learn that a holder has died.
 fn run<const N: usize>(
     scenario: &str,
     ranks: u32,

@@ -7,7 +7,7 @@ use rma_tests::faults::watch::{Verdict, run_all};
 use rma_tests::job::is_second_pass;
 use std::time::Duration;
 
-/// Longest that nobody may come further: far above what it takes, so that a busy machine is no fault.
+/// Longest time without progress of any rank: far above what it takes, so that a busy machine is no fault.
 const BOUND: Duration = Duration::from_secs(20);
 /// Jobs at the same time.
 const WORKERS: u64 = 2;

@@ -1,12 +1,13 @@
-//! Ranks that outlive others (`--on-failure=continue`, handlers that return errors) finalize in order, whoever has died and
-//! when, on every path; the launcher says who died, and that the job went on.
+//! Ranks that outlive others (`--on-failure=continue`, handlers that return errors) finalize in order,
+//! whichever rank has died and when, on every path; the launcher names the dead, and says that the job went
+//! on.
 
 use rma_tests::installed::{command, prefix};
 use rma_tests::job::is_second_pass;
 use rma_tests::paths::PURE_PATHS;
 use std::time::Duration;
 
-/// When the victims die, and with whom they have been in contact.
+/// When the victims die, and which contacts they have had.
 const CASES: [(&str, &str); 5] =
     [("early", "none"), ("early", "window"), ("late", "none"), ("late", "window"), ("late", "receive")];
 const VICTIMS: [&[u32]; 3] = [&[0], &[1], &[1, 2]];

@@ -1,5 +1,5 @@
-//! What calls of survivors come to when a rank has died, by kind of call: none waits, those that concern the dead fail, and those
-//! among the living go on; on every path, whoever dies.
+//! What calls of survivors come to when a rank has died, by kind of call: none waits, those that concern the
+//! dead fail, and those among the living go on; on every path, whichever rank dies.
 
 use rma_tests::job::{Job, is_second_pass, program};
 use rma_tests::paths::PATHS;

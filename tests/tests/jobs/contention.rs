@@ -1,4 +1,4 @@
-//! Many ranks want one lock: what it costs when ranks outnumber cores, and that everybody gets it.
+//! Many ranks want one lock: what it costs when ranks outnumber cores, and that every rank gets it.
 
 use rma_tests::job::{Job, is_second_pass};
 use rma_tests::paths::{PURE_PATHS, Path};
@@ -48,7 +48,7 @@ fn cost_us(ranks: &[Rank]) -> f64 {
     used as f64 / locks as f64
 }
 
-/// Whoever runs many ranks on this machine at a time measures the other tests.
+/// With many ranks on this machine at a time one test would measure the others.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -73,13 +73,14 @@ fn locks_and_counters(ranks: u32, what: &str, path: &Path, names: &[&str]) -> (u
         let mut totals = ended.stderr.lines().filter_map(|line| {
             line.split_once(&format!(" {name} "))?.1.split_whitespace().next()?.parse().ok()
         });
-        // What nobody has counted is not in the summary.
+        // What no rank has counted is not in the summary.
         totals.next().unwrap_or_default()
     };
     (locks, names.iter().map(count).collect())
 }
 
-/// Most locks are taken by who runs, without a system call: a sleep, a yield, or a packet that wakes somebody.
+/// Most locks are taken by running ranks, without a system call: a sleep, a yield, or a packet that wakes a
+/// rank.
 #[test]
 fn a_lock_in_shared_memory_takes_hardly_a_system_call_when_many_ranks_want_it() {
     if is_second_pass() {
@@ -104,7 +105,7 @@ fn a_lock_in_shared_memory_takes_hardly_a_system_call_when_many_ranks_want_it() 
     );
 }
 
-/// Who holds the lock keeps its core: nobody but those whom the system stops makes the others stand in line.
+/// The holder of the lock keeps its core: only holders that the system stops make the others stand in line.
 #[test]
 fn a_lock_in_shared_memory_is_hardly_waited_for_by_many_ranks_that_take_it_for_a_moment() {
     if is_second_pass() {
@@ -120,7 +121,7 @@ fn a_lock_in_shared_memory_is_hardly_waited_for_by_many_ranks_that_take_it_for_a
     assert!((0..ATTEMPTS).any(is_free), "a rank stands in line for less than {LEAST_LOCKS_PER_WAIT} locks");
 }
 
-/// Nobody asks twice, however many wait: the target serves only, since its own lock costs no packet.
+/// No rank asks twice, however many wait: the target serves only, since its own lock costs no packet.
 #[test]
 fn a_lock_by_packets_takes_no_more_of_them_when_more_ranks_want_it() {
     if is_second_pass() {

@@ -1,4 +1,5 @@
-//! Windows that no machine has the memory for: every rank gets an error, nobody waits for ever, and the job goes on.
+//! Windows that no machine has the memory for: every rank gets an error, none waits for ever, and the job
+//! goes on.
 
 use rma_tests::job::{Job, is_second_pass};
 use rma_tests::paths::PATHS;

@@ -1,5 +1,6 @@
-//! Somebody else on the machine, who sees the names of all sockets: works out what further names may be and takes them, and
-//! fills what there is with connections that say nothing. Jobs start all the same, and share their windows' memory.
+//! A foreign process on the machine, which sees the names of all sockets, works out what further names may be
+//! and takes them, and fills what there is with connections that say nothing. Jobs start all the same, and
+//! share their windows' memory.
 
 use rma_tests::job::{Job, Running, is_second_pass};
 use rma_tests::paths::PATHS;

@@ -1,6 +1,6 @@
-//! Engines against packets that no process of a job sends: 50,000 of them, of every kind, damaged in every way, while honest
-//! ranks work. No panic, memory beside the windows untouched, honest ranks unaffected, and nobody's connection closed but
-//! a villain's.
+//! Engines against packets that no process of a job sends: 50,000 of them, of every kind, damaged in every
+//! way, while honest ranks work. No panic, memory beside the windows untouched, honest ranks unaffected, and
+//! no connection closed but a villain's.
 //!
 //! `RMA_SEED=7` runs that seed alone, `RMA_PACKETS=1000000` sends so many.
 

@@ -72,7 +72,7 @@ fn one_origin_many_targets_and_many_origins_one_target() {
             let spokes = all(rank).into_iter().filter(|r| *r != hub).collect::<Vec<_>>();
             if rank.me == hub.0 {
                 window.start(&spokes, Assert::NONE).unwrap();
-                // Some targets get no operation, and are told all the same.
+                // Some targets get no operation, and are notified all the same.
                 for target in spokes.iter().filter(|target| target.0 % 2 == 0) {
                     window.put(from(&mine), *target, Disp(0)).unwrap();
                 }
@@ -110,7 +110,7 @@ fn wait_returns_only_when_nobody_reads_the_window_any_more() {
                 while !window.test().unwrap() {
                     std::thread::yield_now();
                 }
-                // Whoever still read would see this.
+                // A rank that still reads would see this.
                 (0..elements as usize).for_each(|at| set_local(&window, at, 0));
             } else {
                 let mut got = vec![9; elements as usize];
@@ -171,7 +171,7 @@ fn access_and_exposure_are_independent() {
                 window.accumulate(from(&one), kernel(ReduceOp::Sum), Rank(0), Disp(0)).unwrap();
                 window.complete().unwrap();
             }
-            // The ring: everybody's exposure overlaps with its access.
+            // The ring: each rank's exposure overlaps with its access.
             let one = [1];
             window.post_to(&[Rank((rank.me + 2) % 3)], Assert::NONE).unwrap();
             window.start(&[next], Assert::NONE).unwrap();
@@ -228,7 +228,7 @@ fn start_does_not_wait_for_packet_targets_and_complete_tells_those_who_have_post
     let mut complete = window.begin_complete().unwrap();
     world.settle();
     assert!(!window.poll_sync(&mut complete).unwrap());
-    assert_eq!((local(&windows[1], 0), local(&windows[2], 0)), (0, 0), "nobody has posted");
+    assert_eq!((local(&windows[1], 0), local(&windows[2], 0)), (0, 0), "no rank has posted");
     // Rank 2 is served although rank 1, which stands before it, has not posted.
     windows[2].try_post_to(&[Rank(0)], Assert::NONE).unwrap();
     world.finish(&windows[2], "wait", windows[2].begin_wait().unwrap()).unwrap();
@@ -410,7 +410,7 @@ fn posts_and_dones_in_shared_memory_say_who_is_lost_and_who_is_not() {
     world.finish(&origin, "complete", origin.begin_complete().unwrap()).unwrap();
     let error = world.finish(&target, "wait", wait).unwrap_err();
     assert!(error.class() == ErrorClass::ProcFailed && error.to_string().contains("rank 3"), "{error}");
-    // An epoch to a dead rank is one to the living, who wait for its end; complete says who is lost.
+    // An epoch to a dead rank is one to the living, which wait for its end; complete names the lost rank.
     target.try_post_to(&[Rank(0)], Assert::NONE).unwrap();
     let start = origin.begin_start(&[Rank(1), Rank(3)], Assert::NONE).unwrap();
     world.finish(&origin, "start", start).unwrap();

@@ -148,7 +148,7 @@ impl Case {
         Self { basic, operation, origin, result, area, disp, from, to, window }
     }
 
-    /// Does it on memory that nobody else sees.
+    /// Does it on private memory.
     fn expect(&mut self) {
         let basic = self.basic;
         for i in 0..self.area.places.len() {

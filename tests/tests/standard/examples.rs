@@ -528,7 +528,7 @@ fn example_11_23_a_list_over_dynamic_windows() {
             heads.flush(A).unwrap();
         }
         rank.barrier();
-        // Everybody walks the list and finds everybody once.
+        // Each rank walks the list and finds all once.
         let (mut link, mut at) = ([0], [0]);
         heads.get(into(&mut link), A, Disp(1)).unwrap();
         heads.flush(A).unwrap();

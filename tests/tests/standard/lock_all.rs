@@ -137,7 +137,7 @@ fn when_target_elements_run_short_everybody_is_asked_and_released() {
                     window.accumulate(from(&one), kernel(ReduceOp::Sum), target, Disp(0)).unwrap();
                 }
                 window.unlock_all().unwrap();
-                // All locks are free again: an exclusive one is had, and nobody is inside.
+                // All locks are free again: an exclusive one is granted, and no rank is inside.
                 window.lock(Exclusive, Rank(round % rank.size), Assert::NONE).unwrap();
                 window.fetch_add(round % rank.size, 1, 1).unwrap();
                 window.unlock(Rank(round % rank.size)).unwrap();

@@ -126,7 +126,7 @@ fn waiting_requests_are_served_in_the_order_they_came() {
                     window.unlock(Rank(0)).unwrap();
                     break;
                 }
-                // Everybody before this turn keeps serving until the request of that turn stands in line.
+                // All ranks before this turn keep serving until the request of that turn stands in line.
                 if rank.me == 0 {
                     let is_direct = window.is_direct(Rank(turn));
                     while asked.load(SeqCst) < u64::from(turn)

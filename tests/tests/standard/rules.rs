@@ -122,7 +122,7 @@ fn rule_2_what_a_fence_completes_at_its_origin_the_fence_of_the_target_completes
             window.fence(Assert::NONE).unwrap();
             assert_eq!(local(&window, 0), word(left(rank), round));
             assert_eq!(local(&window, 1), round * u64::from(RANKS));
-            // Nobody puts again before everybody has looked.
+            // No rank puts again before all have looked.
             window.fence(Assert::NONE).unwrap();
         }
         window.fence(Assert::NO_SUCCEED).unwrap();
@@ -135,7 +135,7 @@ fn rule_3_what_complete_completes_at_its_origin_wait_completes_at_the_target() {
     run_all(RANKS, |rank| {
         let window = rank.allocate(u64::from(RANKS));
         for round in 1..=ROUNDS {
-            // Everybody to everybody else.
+            // All to all others.
             let others = (0..RANKS).filter(|other| *other != rank.me).map(Rank).collect::<Vec<_>>();
             let value = [word(rank.me, round)];
             window.post_to(&others, Assert::NONE).unwrap();

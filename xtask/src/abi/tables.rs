@@ -1,6 +1,7 @@
 //! The two tables of the ABI, read: constants and functions.
 //!
-//! Reading is strict: a row that is not understood is an error, because a fact that is passed over is one that nobody checks.
+//! Reading is strict: a row that is not understood is an error, because a fact that is passed over is not
+//! checked.
 
 use std::collections::HashSet;
 

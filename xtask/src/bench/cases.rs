@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    /// The program's own list, without which a row stays empty and nobody sees it.
+    /// The program's own list, without which a row stays empty unnoticed.
     #[test]
     fn the_program_measures_the_sizes_of_rows_and_limits() {
         let text = include_str!("../../../crates/rma-bench/c/memory.c");

@@ -23,7 +23,8 @@ impl Before {
         Self { directory: directory.to_owned(), names: names(directory).collect() }
     }
 
-    /// Removes the files of the libraries that have come since: their job has ended. What cannot be removed is somebody else's.
+    /// Removes the files of the libraries that have come since: their job has ended. What cannot be removed
+    /// belongs to another user.
     pub(super) fn clear(self) {
         for name in names(&self.directory).filter(|name| !self.names.contains(name)) {
             if NAMES.iter().any(|begin| name.to_string_lossy().starts_with(begin)) {

@@ -102,7 +102,7 @@ const LINES: &[Line] = &[
     ),
     (
         "lock-contended",
-        "the lock moves from one core to the other, and whoever has looked for it in vain joins the line through the engine",
+        "the lock moves from one core to the other, and a rank that has polled it in vain joins the line through the engine",
         "each lock is granted by packets that wait for the target's turn on a core",
     ),
     (
@@ -122,7 +122,7 @@ const LINES: &[Line] = &[
     ),
     (
         "passive-put",
-        "memory that is mapped needs nobody; what is measured is the lock's first use after a pause",
+        "mapped memory needs no other rank; what is measured is the lock's first use after a pause",
         "a request waits until the target calls the library, or until its agent has been woken",
     ),
     (

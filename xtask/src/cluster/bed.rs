@@ -103,7 +103,8 @@ impl Bed {
         launcher.command(&self.machines, &self.prefix.join("bin/rmarun"), job)
     }
 
-    /// Runs a job to its end. Over its time, `rmarun` reports who waits for what; others are killed a little later.
+    /// Runs a job to its end. Over its time, `rmarun` reports what each rank waits for; others are killed a
+    /// little later.
     pub(super) fn run(&self, launcher: Launcher, job: &Job<'_>) -> Result<Ended, String> {
         job::run(&mut self.command(launcher, job), job.limit + Duration::from_secs(10))
     }

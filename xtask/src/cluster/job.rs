@@ -105,7 +105,8 @@ pub(super) fn settle() {
 
 static KNOWN: std::sync::Mutex<Vec<i32>> = std::sync::Mutex::new(Vec::new());
 
-/// Waits until no process is left that nobody declared; past the grace time, ends them. Names those that had to be ended.
+/// Waits until no undeclared process is left; past the grace time, ends them. Names those that had to be
+/// ended.
 fn left_after(grace: Duration) -> Vec<String> {
     let known: HashSet<i32> =
         KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter().copied().collect();

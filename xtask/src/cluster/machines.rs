@@ -21,8 +21,9 @@ pub(super) struct Machines {
 /// Longest that one of the tools here may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What a machine's first process does, and then waits for ever. Folders below /tmp that all machines see stay there, where its own
-/// /tmp covers the others. The system gives bytes that nobody acknowledges up after some seconds instead of a quarter of an hour.
+/// What a machine's first process does, and then waits for ever. Folders below /tmp that all machines see
+/// stay there, where its own /tmp covers the others. The system gives up unacknowledged bytes after some
+/// seconds instead of a quarter of an hour.
 const BEGIN: &str = r#"set -e
 hostname "$1"
 shift

@@ -23,7 +23,7 @@ pub(super) fn serve() -> Result<ExitCode, String> {
     println!("up");
     for stream in listener.incoming() {
         let stream = stream.map_err(|error| error.to_string())?;
-        // Whoever says nothing gets nothing.
+        // A client that says nothing gets nothing.
         thread::spawn(move || answer(stream));
     }
     Ok(ExitCode::SUCCESS)

@@ -19,9 +19,9 @@ pub(super) struct Item {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Data that everybody may read.
+    /// Data that all users may read.
     Data(Vec<u8>),
-    /// A program or library: everybody may read and run it.
+    /// A program or library: all users may read and run it.
     Program(Vec<u8>),
     /// A symbolic link to this.
     Link(&'static str),

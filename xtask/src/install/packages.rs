@@ -46,8 +46,8 @@ pub(super) fn cmake_config() -> &'static str {
      unset(_rma_prefix)\n"
 }
 
-/// `lib/cmake/rma/rma-config-version.cmake`. A version serves those who ask for it or an earlier one with the same first
-/// number; before 1.0, with the same first two.
+/// `lib/cmake/rma/rma-config-version.cmake`. A version serves a request for it or an earlier one with the
+/// same first number; before 1.0, with the same first two.
 pub(super) fn cmake_version(version: &str) -> String {
     let mut numbers = version.split('.');
     let (major, minor) = (numbers.next().unwrap_or("0"), numbers.next().unwrap_or("0"));

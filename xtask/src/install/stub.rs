@@ -31,7 +31,7 @@ pub(super) fn build(functions: &BTreeSet<String>, scratch: &Path) -> Result<Vec<
     std::fs::read(&to).map_err(failed)
 }
 
-/// Functions that nobody is to call: whoever does must not go on.
+/// Functions that must not be called: a program that does must not go on.
 fn source(functions: &BTreeSet<String>) -> String {
     let mut text = String::new();
     for name in functions {

@@ -92,7 +92,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Adds by compare-and-swap, until nobody comes between.
+    /// Adds by compare-and-swap, until no other comes between.
     fn swap(&mut self, window: usize, target: u32) -> Result<()> {
         let mut expected = 0u64;
         loop {

@@ -1,4 +1,5 @@
-//! What the ranks of a simulated job share besides the network: diaries, who is gone, and when anybody came further last.
+//! What the ranks of a simulated job share besides the network: diaries, the ranks that are gone, and when
+//! any came further last.
 
 use crate::faults::diary::Line;
 use std::cell::{Cell, RefCell};
@@ -13,7 +14,7 @@ pub(super) struct Ledger {
     /// Ranks that do nothing any more, dead or not.
     gone: RefCell<Vec<bool>>,
     pub(super) now: Cell<Duration>,
-    /// When somebody came further last.
+    /// When any rank came further last.
     pub(super) moved_at: Cell<Duration>,
     /// Why the run is given up.
     pub(super) hang: RefCell<Option<String>>,

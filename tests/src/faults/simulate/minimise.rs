@@ -63,7 +63,7 @@ fn candidates(case: &SimCase) -> Vec<SimCase> {
     all
 }
 
-/// The same without a phase, unless somebody dies in it.
+/// The same without a phase, unless a rank dies in it.
 fn without_phase(case: &SimCase, phase: usize) -> Option<SimCase> {
     let mut small = case.clone();
     for Death { rank, when, .. } in &mut small.deaths {

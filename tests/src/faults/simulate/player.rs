@@ -41,7 +41,7 @@ pub(super) struct Player {
     memory: Vec<Vec<u64>>,
 }
 
-/// Lets everybody else go on.
+/// Lets all others go on.
 async fn give_way() {
     let mut is_first = true;
     poll_fn(|_| if std::mem::take(&mut is_first) { Poll::Pending } else { Poll::Ready(()) }).await;
@@ -304,7 +304,7 @@ impl Player {
         Ok(())
     }
 
-    /// Adds by compare-and-swap, until nobody comes between.
+    /// Adds by compare-and-swap, until no other comes between.
     async fn swap(&mut self, window: usize, target: u32) -> Result<()> {
         let swap = CompareAndSwap::new(BasicType::U64).expect("defined on integers");
         let (to, at) = (Rank(target), Disp(SWAPPED));

@@ -1,5 +1,6 @@
-//! What stands for the launcher of a simulated job: it tells the ranks who has died, each after a while of its own. As in jobs of
-//! processes a rank that is told makes contact with the dead, and its channel finds out.
+//! What stands for the launcher of a simulated job: it reports deaths to the ranks, to each after a while of
+//! its own. As in jobs of processes a rank that learns of one makes contact with the dead, and its channel
+//! finds out.
 
 use rma_ch_sim::SimNet;
 use rma_core::channel::{BulkToken, Channel, Delivery, Failure, Lane, Placement};
@@ -12,7 +13,7 @@ use std::time::Duration;
 pub(super) struct Told {
     net: SimNet,
     lateness: Duration,
-    /// Who has died, and when this rank is told; those that it has been told of have no time.
+    /// The dead, and when this rank learns of them; those that it knows have no time.
     known: Vec<(Peer, Option<Duration>)>,
 }
 

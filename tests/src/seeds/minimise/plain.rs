@@ -1,5 +1,5 @@
-//! What is left of a program, made plain: fewer locks at a time, operations without requests on few elements side by side, no
-//! windows and threads that nobody uses, settings as users have them.
+//! What is left of a program, made plain: fewer locks at a time, operations without requests on few elements
+//! side by side, no unused windows and threads, settings as users have them.
 
 use super::Minimiser;
 use crate::seeds::program::{Action, Item, Kind, Program, Shape};
@@ -29,7 +29,7 @@ impl Minimiser {
         }
     }
 
-    /// Takes the last window away as long as nobody needs it.
+    /// Takes the last window away as long as it is not needed.
     pub(super) fn windows(&mut self) {
         while self.best.program.windows.len() > 1 {
             let last = self.best.program.windows.len() - 1;

@@ -8,7 +8,7 @@ use super::words;
 /// What stands around the section in the page that has it.
 const BEGIN: &str = "<!-- written by cargo xtask bench --docs: begin -->";
 const END: &str = "<!-- written by cargo xtask bench --docs: end -->";
-/// The two, for those who count or skip the section.
+/// The two, for code that counts or skips the section.
 pub(crate) const MARKS: (&str, &str) = (BEGIN, END);
 
 /// The section: how it was measured, a table per transport, and a sentence for each budget that is missed.

@@ -1,4 +1,5 @@
-//! The page: tables coloured by who is how far behind the best, plots, and everything that a reader must know of the run.
+//! The page: tables coloured by the distance to the best, plots, and everything that a reader must know of
+//! the run.
 
 use super::super::figures::{Cell, Line, table};
 use super::super::results::{Results, Transport};

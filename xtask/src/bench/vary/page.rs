@@ -9,7 +9,7 @@ pub(crate) const PAGE: &str = "docs/tuning.md";
 
 const BEGIN: &str = "<!-- sweep of ";
 const END: &str = "<!-- end of sweep -->";
-/// The two, for those who count or skip what stands between them.
+/// The two, for code that counts or skips what stands between them.
 pub(crate) const MARKS: (&str, &str) = (BEGIN, END);
 
 /// The variables that the page shows, in its order.

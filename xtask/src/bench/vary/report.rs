@@ -1,7 +1,7 @@
 //! What a variable does, as a plot of times relative to the default's, and as a table in Markdown.
 //!
-//! What counts is the fastest sample: other work on the machine makes samples slower and never faster, and here nobody is
-//! compared with another library, whose spread would matter.
+//! What counts is the fastest sample: other work on the machine makes samples slower and never faster, and
+//! here no other library is compared, whose spread would matter.
 
 use super::super::cases::{Measure, rows};
 use super::super::figures::Figure;
