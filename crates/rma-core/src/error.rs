@@ -193,7 +193,8 @@ impl Error {
         self.0.class
     }
 
-    /// The number to tell the program: that of the class, unless a function of the program has answered another one.
+    /// The number for the program: that of the class, unless a function of the program has answered another
+    /// one.
     pub fn code(&self) -> i32 {
         self.0.code
     }

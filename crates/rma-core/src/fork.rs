@@ -1,23 +1,24 @@
 //! Forked children of a process of a job. One of the few files with `unsafe`.
 //!
-//! A child has its parent's sockets, descriptors and mapped memory, but it is no rank: what it sent, took or wrote would be in
-//! the parent's name, and the parent would miss it. So a call in a child says which one it was, and ends the child, without
-//! anything that the end of a process does otherwise (functions of `atexit`, buffers that are the parent's too). A child that
-//! calls nothing, or starts another program, is none of the library's business. What a child drops is left as it is.
+//! A child has its parent's sockets, descriptors and mapped memory, but it is no rank: what it sent, took or
+//! wrote would be in the parent's name, and the parent would miss it. So a call in a child reports its name
+//! and ends the child, without the rest of a process's end (functions of `atexit`, buffers that are the
+//! parent's too). A child that makes no call, or starts another program, is left alone. What a child drops is
+//! left as it is.
 //!
-//! The system calls [`in_child`] in every child that fork(2) makes, with no other thread there and any lock perhaps held for
-//! ever; it only stores. Asked is where a call leaves the process, not at its beginning:
+//! The system calls [`in_child`] in every child that fork(2) makes, with no other thread there and any lock
+//! perhaps held for ever; it only stores. The check is where a call leaves the process, not at its beginning:
 //!
-//! | what leaves | who asks |
+//! | what leaves | what asks |
 //! | --- | --- |
 //! | packets, polls, waits, everything that the engine's state is for | the engine's lock, before it is taken (`progress/lock.rs`) |
 //! | lock words and counters in shared memory, without that lock | the access state and the quick calls (`state/access`, `window/quick.rs`), which send the call to the engine's lock |
 //! | exclusion of accumulates in mapped memory | the domain (`control/domain.rs`): in a child no announcement is a thread's own |
 //! | shared-memory collective slots, memory that siblings map, the launcher, traces | their writers in `rma` |
 //!
-//! What is left are loads and stores of window memory that is mapped: puts and gets on the direct path do in a child what the same
-//! stores and loads by a pointer do, and ask nothing. The C library asks in every call, by the same look that tells whether it
-//! runs at all ([`when_forked`]).
+//! What is left are loads and stores of window memory that is mapped: puts and gets on the direct path do in
+//! a child what the same stores and loads by a pointer do, and ask nothing. The C library asks in every call,
+//! by the same look that shows whether it runs at all ([`when_forked`]).
 
 use std::ptr::fn_addr_eq;
 use std::sync::OnceLock;
@@ -29,7 +30,7 @@ static WATCH: OnceLock<()> = OnceLock::new();
 /// As many as there are callers of [`when_forked`].
 static THEN: [OnceLock<fn()>; 2] = [const { OnceLock::new() }; 2];
 
-/// From now on children of this process, a rank of this number, are told apart from it.
+/// From now on children of this process, a rank of this number, are recognized as such.
 pub fn watch(rank: u32) {
     RANK.store(rank, Relaxed);
     WATCH.get_or_init(|| {

@@ -36,7 +36,7 @@ pub struct Disp(pub u64);
 
 /// A window as all processes of its group name it on the wire: table index and generation.
 ///
-/// The generation tells a late packet of a freed window from one of its successor (design §5.7).
+/// The generation distinguishes a late packet of a freed window from one of its successor (design §5.7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WindowId {
     /// Index into each process's window table; the same on all ranks of the group.

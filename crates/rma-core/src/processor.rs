@@ -1,8 +1,8 @@
 //! The kind of processor that a process is built for, as far as the bytes of numbers depend on it.
 //!
-//! Data goes from one process to another as it lies in memory, so all processes of a job have to mean the same by it. Channels say
-//! the kind when two processes meet, and refuse another one. Invariant: kinds with equal words give every datatype the same bytes.
-//! Knows nothing of how the word is sent.
+//! Data goes from one process to another as it lies in memory, so its bytes have to mean the same in all
+//! processes of a job. Channels send the kind when two processes meet, and refuse another one. Invariant:
+//! kinds with equal words give every datatype the same bytes. Knows nothing of how the word is sent.
 
 use crate::kernel::long_double_code;
 use std::fmt;

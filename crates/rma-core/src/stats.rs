@@ -52,7 +52,7 @@ counters! {
     bytes_sent_again, on_bytes_sent_again, "Bytes of operation data sent again after such a refusal.";
     op_pool_exhausted, on_op_pool_exhausted, "Operations that had to wait for an operation element.";
     target_pool_exhausted, on_target_pool_exhausted, "Operations that had to wait for a target element.";
-    lock_all_fallbacks, on_lock_all_fallbacks, "Epochs of lock_all that asked everybody for the lock because target elements ran short.";
+    lock_all_fallbacks, on_lock_all_fallbacks, "Epochs of lock_all that asked all ranks for the lock because target elements ran short.";
     channel_full, on_channel_full, "Sends that found no room in the channel.";
     wake_ups_sent, on_wake_ups_sent, "Wake-ups sent to processes that wait for a lock held by direct access.";
     progress_steps, on_progress_steps, "Steps of the progress engine.";

@@ -20,8 +20,8 @@ pub(crate) fn has(bug: Bug) -> bool {
     CHOSEN.get() == Some(bug)
 }
 
-/// What is answered instead of the value that was fetched: the one that the operation before got there, as if both had read
-/// before either updated. Every other time it is the truth.
+/// The wrong answer to a fetch: the value that the operation before got there, as if both had read before
+/// either updated. Every other time it is the right one.
 pub(crate) fn stale(address: usize, fetched: &[u8]) -> Option<Vec<u8>> {
     if !has(Bug::FetchOutside) {
         return None;

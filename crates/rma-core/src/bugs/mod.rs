@@ -23,7 +23,7 @@ pub enum Bug {
     UnlockBeforeCompletion,
     /// A lock is released, and an origin counted as done, when the last reply was begun.
     ReleaseBeforeReplyIsOut,
-    /// Start with no-check waits for posts that nobody sends.
+    /// Start with no-check waits for posts that are never sent.
     StartWaitsUnchecked,
     /// An operation that waited for the lock is carried out twice when it also releases the lock.
     QueuedTwice,
@@ -37,7 +37,8 @@ pub enum Bug {
     PostLostInFence,
     /// The window protocol of lock_all does not count the locks that were asked for one by one.
     LateGrants,
-    /// No-check is forgotten with the target's element, and the target releases its lock without asking who holds it.
+    /// No-check is forgotten with the target's element, and the target releases its lock without asking for
+    /// the holder.
     UncheckedForgotten,
     /// The locks of a lock_all epoch are granted in strict order, although it holds others.
     StrictOrder,

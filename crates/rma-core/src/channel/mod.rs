@@ -25,9 +25,9 @@
 //!   peers that work for it, before the drop returns.
 //! * **C5** `poll` never blocks, and hands over at most the budget's number of packets. A bulk counts once, with its
 //!   head; a refused packet counts.
-//! * **C6** After [`Channel::arm`] has answered [`Armed::Sleep`], anything a `poll` would act on (an arrival, room after
-//!   full, a failure, a peer that connects) wakes whoever waits on the registered sources. No wake-up is lost. An idle
-//!   channel answers `Sleep` soon, and then wakes nobody.
+//! * **C6** After [`Channel::arm`] has answered [`Armed::Sleep`], anything a `poll` would act on (an arrival,
+//!   room after full, a failure, a peer that connects) wakes each thread that waits on the registered
+//!   sources. No wake-up is lost. An idle channel answers `Sleep` soon, and then wakes no thread.
 //! * **C7** Errors are per peer and final, and [`Sink::failed`] comes once, after the last packet of that peer; from then
 //!   on every call for that peer is an error. Peers that said goodbye (closed in order) are not failed. Other peers are
 //!   not affected. A peer that is failed here sees this process fail in turn. A channel that is dropped without

@@ -1,9 +1,9 @@
 //! Access to the memory of other processes, by no code of theirs: what a channel offers beside packets, if its network can.
 //!
-//! A process exposes memory and gets a key for each peer that is to reach it; the keys travel in packets. Whoever has one
-//! writes from its own buffers into that memory, or reads from there, by transfers that are answered in any order. A channel
-//! that can do this implements [`RemoteMemory`] and says so by [`Channel::transfers`] and [`Channel::remote_memory`];
-//! both answer "no" by default.
+//! A process exposes memory and gets a key for each peer that is to reach it; the keys travel in packets. The
+//! holder of a key writes from its own buffers into that memory, or reads from there, by transfers that are
+//! answered in any order. A channel that can do this implements [`RemoteMemory`] and says so by
+//! [`Channel::transfers`] and [`Channel::remote_memory`]; both answer "no" by default.
 //!
 //! # The contract
 //!
@@ -12,16 +12,17 @@
 //! * **R1** A transfer accesses exactly the bytes that it names, all of one exposure. One that names others, or memory that
 //!   was withdrawn, is answered [`TransferError::Refused`], or fails the peer if the network cannot do otherwise; it
 //!   touches no memory outside the exposure.
-//! * **R2** Every transfer that [`Begun::Yes`] was answered for gets exactly one [`Sink::transferred`], in any order. When its
-//!   peer fails, that is [`TransferError::Lost`], or what has become of it before, and comes before [`Sink::failed`]; `Lost` is
-//!   said of no peer that does not fail. One that was answered otherwise, or with an error, gets none.
+//! * **R2** Every transfer that was answered with [`Begun::Yes`] gets exactly one [`Sink::transferred`], in
+//!   any order. When its peer fails, that is [`TransferError::Lost`], or what became of it before, and comes
+//!   before [`Sink::failed`]; a peer that does not fail has no `Lost`. A transfer with another answer, or an
+//!   error, gets none.
 //! * **R3** The user's buffer belongs to the channel until that answer, and is not touched after it, whatever the answer.
 //!   Dropping the channel ends all access, by its own transfers and by those of peers to what it has exposed, before the
 //!   drop returns.
-//! * **R4** A write that is answered with success is in the peer's memory: whatever the peer does after a packet that was
-//!   committed after the answer finds the bytes there. A read that is answered with success has brought what a
-//!   packet handed over, or an answer given, before it began had made true. A network whose completions say less offers no transfers.
-//! * **R5** Transfers have no order among themselves, nor with packets, but for R4.
+//! * **R4** A write that is answered with success is in the peer's memory: what the peer does after a packet
+//!   that was committed after the answer finds the bytes there. A read that is answered with success has seen
+//!   all that was true before it began, by a packet handed over or an answer given. A network whose
+//!   completions promise less offers no transfers.
 //! * **R6** Memory that is exposed stays where it is until [`RemoteMemory::withdraw`] has returned; then no transfer of a peer
 //!   touches it any more.
 //! * **R7** [`Begun::Full`] is back-pressure: a later poll answers a transfer to that peer, or calls [`Sink::writable`] for it and

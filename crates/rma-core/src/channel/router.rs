@@ -19,7 +19,8 @@ use std::{fmt, io};
 /// The index of the part that reaches a peer.
 pub type Route = Box<dyn Fn(Peer) -> usize + Send>;
 
-/// Several channels as one. Its capabilities are what all parts can do; [`Channel::capabilities_for`] tells a peer's own.
+/// Several channels as one. Its capabilities are what all parts can do; [`Channel::capabilities_for`] answers
+/// those of a peer.
 pub struct Router {
     parts: Vec<Box<dyn Channel>>,
     route: Route,
@@ -155,7 +156,7 @@ unsafe impl Channel for Router {
 
     fn close(&mut self) -> Closing {
         self.reserved = None;
-        // Every part is told at once.
+        // Every part is closed at once.
         let pending =
             self.parts.iter_mut().filter_map(|p| (p.close() == Closing::Pending).then_some(())).count();
         if pending == 0 { Closing::Closed } else { Closing::Pending }

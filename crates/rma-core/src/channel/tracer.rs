@@ -1,8 +1,8 @@
-//! A channel that reports every packet its rank commits, and on request those that it takes: to a log for packet budgets in
-//! tests, or to whoever else wants to know.
+//! A channel that reports every packet its rank commits, and on request those that it takes: to a log for
+//! packet budgets in tests, or to another observer.
 //!
-//! It knows no packet format: whoever wants lines of text gives a function that makes them. A job that is not traced has no
-//! tracer, so tracing costs nothing there.
+//! It knows no packet format: a user that wants lines of text gives a function that makes them. A job that is
+//! not traced has no tracer, so tracing costs nothing there.
 
 use super::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Failure, Lane, Placement, Polled,
@@ -28,9 +28,9 @@ pub struct TraceEvent {
     pub number: u64,
     /// Name of the channel that took it.
     pub channel: &'static str,
-    /// Who sent it.
+    /// The sender.
     pub from: Peer,
-    /// Whom to.
+    /// The receiver.
     pub to: Peer,
     /// In which lane.
     pub lane: Lane,
@@ -42,8 +42,9 @@ pub struct TraceEvent {
     pub head: SmallVec<[u8; TRACED_BYTES]>,
 }
 
-/// Where tracers write. Clones name the same log, and tracers of several ranks may share it. Small packets stand in it
-/// before they leave; a bulk is written down when it is accepted, so an answer from another thread may stand before it.
+/// Where tracers write. Clones name the same log, and tracers of several ranks may share it. Small packets
+/// are in it before they leave; a bulk is written down when it is accepted, so an answer from another thread
+/// may come before it.
 #[derive(Clone)]
 pub struct TraceLog(Arc<Mutex<Log>>);
 

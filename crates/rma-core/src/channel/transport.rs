@@ -23,7 +23,7 @@ pub trait Sink {
     /// The channel is done with the body's memory.
     fn bulk_sent(&mut self, token: BulkToken);
 
-    /// A transfer is over (clauses R2 and R3). Whoever begins none is never called.
+    /// A transfer is over (clauses R2 and R3). Never called where none is begun.
     fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
         let _ = (token, outcome);
     }
@@ -120,8 +120,9 @@ pub unsafe trait Channel: Send {
     /// Moves bytes both ways and hands over what arrived.
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled;
 
-    /// Whether a poll would find nothing to do, as far as loads of memory tell: for waits that look often between polls.
-    /// `false` when that cannot be told without a system call. What only a poll finds out may be missed for a few looks.
+    /// Whether a poll would find nothing to do, by loads of memory alone: for waits that look often between
+    /// polls. `false` when that takes a system call to know. What only a poll finds out may be missed for a
+    /// few looks.
     fn is_quiet(&self) -> bool {
         false
     }

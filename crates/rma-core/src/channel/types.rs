@@ -1,4 +1,4 @@
-//! The plain data of the line to transports: what channels and engine tell each other.
+//! The plain data of the line to transports, between channels and engine.
 
 #[cfg(doc)]
 use super::{Channel, Sink};
@@ -174,6 +174,6 @@ pub struct Usage {
 pub enum Closing {
     /// Goodbyes or committed packets are still leaving: poll, and call again.
     Pending,
-    /// Everything committed has left, and every living peer has been told.
+    /// Everything committed has left, and every living peer has been notified.
     Closed,
 }

@@ -1,7 +1,8 @@
-//! The numbers that must be the same in all processes: what one of them makes of its own value, others rely on.
+//! The numbers that must be the same in all processes, because others rely on what a process makes of its
+//! own.
 //!
-//! They travel as one word with the first reduction of a window's creation, as the least and the greatest of all ranks, which are words
-//! of some ranks. So one that differs is found before anything is built on it, and named.
+//! They travel as one word with the first reduction of a window's creation: the least and the greatest of all
+//! ranks. So one that differs is found before anything is built on it, and named.
 
 use super::EngineConfig;
 

@@ -63,7 +63,7 @@ crate::variables! {
         remote_keys: u64 = 1024u64, "RMA_REMOTE_KEYS", Count, 0..=1 << 24,
             "targets of a window whose memory keys are kept; others are asked for theirs again",
             "48 bytes for each target in use";
-        /// Most ranks of a window that tell each other of their fences by packets.
+        /// Most ranks of a window that meet in fences by packets.
         fence_packets: u64 = 2u64, "RMA_FENCE_PACKETS", Count, 0..=1024,
             "most ranks of a window that do not all map each other and tell each other of their fences, a packet to each; more meet by the host's barrier",
             "two ranks need no acknowledgement then: one way instead of three, for no more packets";
@@ -94,10 +94,10 @@ crate::variables! {
         /// Turns that a wait gives away before it sleeps.
         yields: u64 = 16u64, "RMA_YIELDS", Count, 0..=1 << 20,
             "times that a wait lets other processes run, polling in between, before it sleeps",
-            "a turn costs less than a sleep and a wake-up; more would take the processor from those who compute";
-        /// How long a wait may last before it says who it waits for; 0 is never.
+            "a turn costs less than a sleep and a wake-up; more would take the processor from processes that compute";
+        /// How long a wait may last before it reports what it waits for; 0 is never.
         wait_report_s: u64 = 60u64, "RMA_WAIT_REPORT", Seconds, 0..=1 << 20,
-            "a wait that lasts longer says once for whom, in which call and window; 0 turns it off",
+            "a wait that lasts longer reports once what it waits for, in which call and window; 0 turns it off",
             "no correct program waits that long unnoticed";
     }
 }

@@ -41,7 +41,7 @@ impl Unit {
         bare.unwrap_or(text)
     }
 
-    /// What a number counts, for those who wrote another unit.
+    /// What a number counts, for an error about another unit.
     fn of_what(self) -> &'static str {
         match self {
             Self::Microseconds => ", of microseconds",

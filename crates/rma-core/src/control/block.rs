@@ -57,8 +57,8 @@ impl<T> Part<T> {
     }
 }
 
-/// What one process is to the lock of one rank: a word in its control memory that only it writes, as long-lived as that
-/// ([`super::cells`]).
+/// The state of one process towards the lock of one rank: a word in its control memory that only it writes,
+/// as long-lived as that ([`super::cells`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LockCell(*const AtomicU64);
 

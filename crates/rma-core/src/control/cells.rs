@@ -1,4 +1,5 @@
-//! Cells: what a process is to the lock of each rank of its node, for the owner of that lock to read when another process has died.
+//! Cells: the state of a process towards the lock of each rank of its node, for the lock's owner to read
+//! after a death.
 //!
 //! A process has them in its own control block, one for each rank of the node, and no other process writes
 //! there. The lock word only counts shared holders, and a ticket in line is only a number; the cells say

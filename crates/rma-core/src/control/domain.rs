@@ -102,8 +102,8 @@ impl Siblings {
         vital.is_some_and(|vital| (self.vitals.has_ended)(vital))
     }
 
-    /// Counts a long run that cannot be plain code yet; whether it is time to turn the regime, for what steps have cost since
-    /// the last turn. Like the other count it is a guess at costs, so a count that threads lose does not matter.
+    /// Counts a long run that cannot be plain code yet; says whether it is time to turn the regime, by what
+    /// steps have cost since the last turn. A guess at costs, so a count that threads lose does not matter.
     fn is_turn_due(&self, bytes: usize) -> bool {
         let stepped = self.stepped.load(Relaxed).saturating_add(bytes);
         let is_due = stepped >= BULK_BYTES;

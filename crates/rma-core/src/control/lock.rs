@@ -389,8 +389,8 @@ impl LockFields {
         LockState::decode(self.word.0.load(Acquire))
     }
 
-    /// Changes the word in one step: `Ok` with the states before and after, or `Err` with the state that `change` refused, or
-    /// that is frozen.
+    /// Changes the word in one step: `Ok` with the states before and after, or `Err` with the state if
+    /// `change` refused it or it is frozen.
     #[inline]
     fn update(
         &self,

@@ -141,7 +141,7 @@ fn sharers_and_owners_exclude_each_other_and_no_turn_is_lost() {
 }
 
 #[test]
-fn neighbours_who_share_hold_together() {
+fn neighbours_that_share_hold_together() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = model.preemption_bound.or(Some(2));
     model.check(|| {

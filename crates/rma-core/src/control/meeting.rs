@@ -77,8 +77,8 @@ impl<'a> Meeting<'a> {
         (self.0.load(SeqCst) & NAME_MASK).checked_sub(1).map(|dead| Rank(dead as u32))
     }
 
-    /// Says in the word of the first rank that a rank is dead, unless another one is said to be. Ranks past what the word can
-    /// hold are named by the last.
+    /// Notes in the word of the first rank that a rank is dead, unless it names one already. Ranks past what
+    /// the word can hold are named by the last.
     pub fn break_up(self, dead: Rank) {
         let name = u64::from(dead.0).min(NAME_MASK - 1) + 1;
         let mut word = self.0.load(SeqCst);

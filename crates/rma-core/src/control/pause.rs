@@ -15,8 +15,8 @@ use std::time::Duration;
 /// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
 const SPINS: u32 = 64;
 
-/// Times that the processor is given away before the first nap: a holder that lost its core has run again by then, unless it is
-/// stopped or dead.
+/// Yields before the first nap: a holder that lost its core has run again by then, unless it is stopped or
+/// dead.
 const YIELDS: u32 = 2000;
 
 /// The first nap, and the longest: each is twice the one before. The holder is asked after behind each, which costs a system

@@ -73,9 +73,9 @@ impl LockFields {
 }
 
 impl Lock<'_> {
-    /// Counts anew, in a frozen word, and thaws it; `None` when it has to be tried again later. `cells` are those of all
-    /// processes that live, of so many ranks of the node, for this lock; the engine of its owner calls this, and gives the void tickets
-    /// their turns, in this order.
+    /// Recounts a frozen word, and thaws it; `None` when it has to be tried again later. `cells` are those of
+    /// all live processes, of so many ranks of the node, for this lock; the engine of its owner calls this,
+    /// and gives the void tickets their turns, in this order.
     pub(super) fn recount<'a>(
         &self,
         cells: impl Iterator<Item = &'a AtomicU64>,

@@ -1,4 +1,4 @@
-//! An address that tells the threads of a process apart: no two that live at the same time have the same.
+//! An address for each thread of a process: no two that live at the same time have the same.
 
 /// The calling thread's address; never 0.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]

@@ -43,7 +43,7 @@ macro_rules! basic_types {
             /// All basic types.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The type of a wire code; `None` for a code nobody has.
+            /// The type of a wire code; `None` for an unused code.
             pub fn from_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$name),)*

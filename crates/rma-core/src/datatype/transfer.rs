@@ -1,4 +1,4 @@
-//! Gather and scatter: a layout bound to memory, consumed piece by piece by whoever moves the bytes.
+//! Gather and scatter: a layout bound to memory, consumed piece by piece by the code that moves the bytes.
 //!
 //! Channels fill their vectors of system-call buffers from these and report how far they came; the position is kept here
 //! and nowhere else. A base address may be null (`MPI_BOTTOM`): the layout's offsets are then addresses.

@@ -30,10 +30,10 @@ struct Node {
     dense: Option<u64>,
 }
 
-/// Where an element begins and ends for those who put one behind another.
+/// Where an element begins and ends when elements are put one behind another.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// Where it is said to begin and to end, if somebody has said so.
+    /// Where it begins and ends by an explicit mark, if there is one.
     lower_mark: Option<i64>,
     upper_mark: Option<i64>,
     /// Strictest alignment of the basic types.
@@ -175,7 +175,7 @@ impl Datatype {
         self.0.layout.size()
     }
 
-    /// Where an element begins for those who put one behind another (`MPI_Type_get_extent`).
+    /// Where an element begins when elements are put one behind another (`MPI_Type_get_extent`).
     pub fn lower_bound(&self) -> i64 {
         self.0.bounds.lower(&self.0.layout)
     }

@@ -1,9 +1,9 @@
 //! Sleeping outside: for a library around the engine that has a wait of its own.
 //!
-//! [`Engine::arm`] makes for the whole engine the promise that a channel makes in clause C6: from then on, until the [`Doze`]
-//! is dropped, whatever a step would act on makes [`Engine::wait_descriptor`] readable. A doze counts as a sleeper, so steps of
-//! other threads keep the promise up (see `progress/wait.rs`). When it ends, what made the descriptor readable is taken out of it
-//! (see `poller/outside.rs`).
+//! [`Engine::arm`] promises for the whole engine what a channel promises in clause C6: from then on, until
+//! the [`Doze`] is dropped, anything that a step would act on makes [`Engine::wait_descriptor`] readable. A
+//! doze counts as a sleeper, so steps of other threads renew the promise (see `progress/wait.rs`). When it
+//! ends, what made the descriptor readable is taken out of it (see `poller/outside.rs`).
 
 use super::Engine;
 use crate::channel::Armed;

@@ -151,9 +151,9 @@ impl Engine {
         moved
     }
 
-    /// Lets `send` put small packets into the channel, and sends them, without a step: the fast path of a protocol above, for
-    /// packets that nothing is before. `false` when `send` answers so, and when a step is due or tracing is on of this
-    /// engine: then `send` was not called, or has done nothing, and the packet goes the way of all others.
+    /// Lets `send` put small packets into the channel, and sends them, without a step: the fast path of a
+    /// protocol above, for packets that need not wait for others. `false` when `send` answers so, when a step
+    /// is due or when tracing is on: then nothing was sent, and the packet goes the slow path.
     pub fn send_fast(&self, send: &mut dyn FnMut(&mut dyn Channel) -> bool) -> bool {
         if self.0.observation.is_on() {
             return false;
@@ -247,8 +247,9 @@ impl Engine {
         Doze::begin(self, &self.0.waiting, &mut self.0.core.lock(), seen)
     }
 
-    /// When something is to be tried again though nothing arrives, on the clock of the host: for a scheduler of simulated
-    /// processes. Waits of the engine see to it by themselves, and [`Engine::arm`] answers `None` until then.
+    /// When something is to be tried again without an arrival, on the clock of the host: for a scheduler of
+    /// simulated processes. Waits of the engine see to it by themselves, and [`Engine::arm`] answers `None`
+    /// until then.
     pub fn due(&self) -> Option<Duration> {
         self.with(|core| core.state.look_at)
     }
@@ -264,8 +265,8 @@ impl Engine {
         })
     }
 
-    /// Drives the engine while the application is away from the library, until [`Engine::end_agent`]; for a thread of its own,
-    /// of which there is one at most. `tick` is how long the application must be away, once or twice over.
+    /// Drives the engine while the application is away from the library, until [`Engine::end_agent`]; for one
+    /// thread of its own. The application counts as away after one or two `tick`s.
     pub fn run_agent(&self, tick: Duration) {
         let Inner { core, waiting, host, .. } = &*self.0;
         Agent { core, waiting, host: &**host, tick }.run();
@@ -277,8 +278,9 @@ impl Engine {
         self.wake_handle().wake();
     }
 
-    /// Asks all threads of this process that have waited in the engine for a moment what for, and which locks are held; answers by
-    /// the time `limit` at the latest, a moment more when the engine is busy. `most_locks` locks at most.
+    /// Asks all threads of this process that have waited in the engine for some time what they wait for, and
+    /// which locks are held. Answers by the time `limit`, a moment later when the engine is busy, with
+    /// `most_locks` locks at most.
     pub fn inquire(&self, limit: Duration, most_locks: usize) -> Inquiry {
         let waiting = self.waiting();
         let (waits, is_complete) = waiting.inquiries.ask(limit, || waiting.on_moved());

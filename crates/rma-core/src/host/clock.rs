@@ -1,4 +1,4 @@
-//! The clock of the machine, and the one that tells how long a thread has had a processor: for hosts without others.
+//! The clock of the machine, and the one of a thread's time on a processor: for hosts without others.
 
 use std::mem::MaybeUninit;
 use std::time::Duration;

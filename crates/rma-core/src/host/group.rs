@@ -1,7 +1,7 @@
-//! The processes that a window or communicator is of: a stride where they are one, else a list.
+//! The processes of a window or communicator: a stride where they are one, else a list.
 //!
-//! A rank is looked up with every packet that arrives, so a list is searched by halving: it knows the order of its processes,
-//! four bytes for each beside the list itself, and nothing where they stand in that order already.
+//! A rank is looked up with every packet that arrives, so a list is searched by halving. For that it keeps
+//! the order of its processes, four bytes for each, unless the list is in that order already.
 
 use crate::ids::{Peer, Rank};
 use std::sync::Arc;
@@ -95,21 +95,21 @@ impl Group {
         Self { context, me, map: RankMap::List(Arc::new(List::new(peers))), part: None }
     }
 
-    /// The host's name for the communicator: what its collectives are told apart by.
+    /// The host's name for the communicator: it distinguishes its collectives.
     pub fn context(&self) -> u64 {
         self.context
     }
 
-    /// The same processes, for collectives that are in order among themselves only: those of a window, whose name this is.
-    /// Clones of what this gives count their collectives together.
+    /// The same processes, for collectives that are in order among themselves only, such as those of a
+    /// window; `name` names them. Clones of the answer count their collectives together.
     #[must_use]
     pub fn part(&self, name: u32) -> Self {
         Self { part: Some(Part { name, calls: Arc::default() }), ..self.clone() }
     }
 
-    /// For hosts, which call it once for each collective: the name of the part that this group is for, and the number of the
-    /// collective in it, from 0; the same on all ranks. `None` for the group itself, whose collectives a host counts by
-    /// context.
+    /// For hosts, which call it once for each collective: the name of this group's part, and the number of
+    /// the collective in it, from 0; the same on all ranks. `None` for the group itself, whose collectives a
+    /// host counts by context.
     pub fn next_call_of_part(&self) -> Option<(u32, u64)> {
         self.part.as_ref().map(|part| (part.name, part.calls.fetch_add(1, Relaxed)))
     }

@@ -1,15 +1,16 @@
-//! What a wait needs of other processes, as facts that those who watch a whole job can put together.
+//! What a wait needs of other processes, as facts that an observer of a whole job can put together.
 //!
-//! A rank sees its own waits alone. Why none of them ends shows only when those of all ranks lie side by side: a circle, or the one
-//! rank that has not come. So a wait says, beside a sentence for people ([`Awaited::text`]), who has to do what for it to go on.
-//! Processes, not ranks: groups number the same process differently.
+//! A rank sees its own waits alone. Why none of them ends shows only when those of all ranks lie side by
+//! side: a circle, or the one rank that has not come. So a wait says, beside a sentence for users
+//! ([`Awaited::text`]), which processes have to do what for it to go on. Processes, not ranks: groups number
+//! the same process differently.
 
 use crate::ids::{LockKind, Peer, Rank, WindowId};
 
 /// What a wait waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Awaited {
-    /// A clause behind "for": whom, in which window and epoch.
+    /// A clause behind "for": which ranks, in which window and epoch.
     pub text: String,
     /// All of this has to come, as far as it is known.
     pub needs: Vec<Need>,
@@ -20,7 +21,7 @@ pub struct Awaited {
 /// One thing that has to come from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The lock of `target`'s part of a window, from whoever holds it.
+    /// The lock of `target`'s part of a window, from its holder.
     Lock {
         /// The window.
         window: Place,
@@ -37,7 +38,8 @@ pub enum Need {
     Completes(Place, Vec<Peer>),
     /// Answers to operations, which these give without a call of their own.
     Answers(Place, Vec<Peer>),
-    /// The end of an operation with a request, at a rank of a window. Those who are told get the answer or lock that it needs.
+    /// The end of an operation with a request, at a rank of a window. Reports have the answer or lock that it
+    /// needs instead.
     Operation(WindowId, Rank),
     /// The release of a window, that these call for it too.
     Free(Place, Vec<Peer>),
@@ -49,7 +51,7 @@ pub enum Need {
     Message(Option<Peer>),
     /// That this process receives the message that it was sent.
     Receipt(Peer),
-    /// Some of several messages, or other things that the wait cannot tell: these processes may bring them.
+    /// Some of several messages, or other things that the wait does not know: these processes may bring them.
     Requests(Vec<Option<Peer>>),
 }
 
@@ -69,7 +71,7 @@ pub struct Place {
 /// One of the calls of many at a place, by its number there, which is the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// How the ranks meet: numbers of different ways tell nothing of each other.
+    /// How the ranks meet: numbers of different ways cannot be compared.
     pub way: Way,
     /// Ascending.
     pub number: u64,
@@ -93,7 +95,7 @@ pub struct HeldLock {
     pub window: Place,
     /// Whose part of it.
     pub target: Peer,
-    /// By whom.
+    /// The process that holds it.
     pub holder: Peer,
     /// How.
     pub kind: LockKind,

@@ -1,4 +1,5 @@
-//! Segments that nobody shares: zeroed memory of this process, for hosts that cannot map memory of others, or may not.
+//! Segments that are not shared: zeroed memory of this process, for hosts that cannot map memory of others,
+//! or may not.
 //!
 //! Invariant: no reference to the bytes is ever formed; they are reached through spans alone.
 
@@ -32,7 +33,8 @@ impl SegmentSet {
             control: control.span(request.control_len),
             data: data.span(request.own_len()),
         };
-        // SAFETY: the spans lie in the regions, which live as long as the set; nobody forms references to them.
+        // SAFETY: the spans lie in the regions, which live as long as the set; no references to them are
+        // formed.
         Some(unsafe { Self::new(vec![member], Box::new((control, data))) })
     }
 }
@@ -47,7 +49,8 @@ impl Region {
     }
 
     fn span(&self, len: u64) -> WriteSpan {
-        // SAFETY: the allocation has that many bytes, and whoever uses the span holds the set, which holds the region.
+        // SAFETY: the allocation has that many bytes, and users of the span hold the set, which holds the
+        // region.
         unsafe { WriteSpan::new(self.start.as_ptr(), len as usize) }
     }
 }

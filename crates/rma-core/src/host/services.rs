@@ -34,7 +34,8 @@ pub trait Host: Send + Sync {
     /// When a member has failed; the request is gone then too.
     fn poll(&self, request: HostRequest) -> Result<Option<Outcome>>;
 
-    /// Nobody asks for the end of a collective any more: this rank leaves it, and what others wait for of this rank fails.
+    /// The end of a collective is not asked for any more: this rank leaves it, and what others wait for of
+    /// this rank fails.
     fn abandon(&self, _request: HostRequest) {}
 
     /// Starts a collective that gives every rank of the group a segment, shared with as many ranks as possible.
@@ -50,20 +51,20 @@ pub trait Host: Send + Sync {
     /// a clock.
     fn now(&self) -> Duration;
 
-    /// How long the calling thread has had a processor, on a clock that goes as fast as that of [`Host::now`]; `None` when that
-    /// cannot be told. `CLOCK_THREAD_CPUTIME_ID` is such a clock. Without it waits guess by its length alone whether somebody else has
-    /// had a turn that they have given away.
+    /// How long the calling thread has had a processor, on a clock that goes as fast as that of
+    /// [`Host::now`]; `None` when that is not known. `CLOCK_THREAD_CPUTIME_ID` is such a clock. Without it
+    /// waits guess by the length of a yield alone whether another process used it.
     fn processor_time(&self) -> Option<Duration> {
         None
     }
 
-    /// For whom the collectives that are under way wait next, as far as the host knows: a clause such as `process 3`. Called
-    /// with the engine's lock held.
+    /// What the collectives under way wait for next, as far as the host knows: a clause such as `process 3`.
+    /// Called with the engine's lock held.
     fn waits_for(&self) -> Option<String> {
         None
     }
 
-    /// A wait lasts long: tells whoever watches the job. Called with the engine's lock held, and rarely.
+    /// A wait lasts long: reports it to the user. Called with the engine's lock held, and rarely.
     fn report(&self, wait: &LongWait<'_>) {
         eprintln!("rma: {wait}");
     }
@@ -79,17 +80,19 @@ pub trait Host: Send + Sync {
     }
 }
 
-/// A sign of life between the processes of a node, without messages: each tells its own number, and asks with those of others.
+/// A sign of life between the processes of a node, without messages: each publishes its own number, and asks
+/// with those of others.
 #[derive(Clone, Copy, Debug)]
 pub struct Vitals {
     /// This process, for the others to ask with; 0 when they cannot.
     pub own: u64,
-    /// Whether the process that has told this number has ended. `false` when that is not certain; the number may be any.
+    /// Whether the process that published this number has ended. `false` when that is not certain; the number
+    /// may be any.
     pub has_ended: fn(u64) -> bool,
 }
 
 impl Default for Vitals {
-    /// Nothing can be asked: everybody lives.
+    /// Nothing can be asked: every process counts as alive.
     fn default() -> Self {
         Self { own: 0, has_ended: |_| false }
     }
@@ -102,7 +105,7 @@ pub struct LongWait<'a> {
     pub call: &'static str,
     /// For how long so far.
     pub waited: Duration,
-    /// For whom, in which window and epoch: a clause behind "for".
+    /// For which ranks, in which window and epoch: a clause behind "for".
     pub waits_for: &'a str,
 }
 
@@ -112,15 +115,15 @@ impl fmt::Display for LongWait<'_> {
     }
 }
 
-/// Who pays for the full memory ordering between two words of shared memory, one written and then the other read, of which
-/// the other side does the same the other way round.
+/// Which side pays for the full memory ordering between two words of shared memory, one written and then the
+/// other read, of which the other side does the same the other way round.
 #[derive(Clone, Copy, Debug)]
 pub enum Barriers {
     /// Either side orders for itself. All processes that share memory with this one answer the same.
     Even,
-    /// The rare side: the function makes every thread that runs in any process with which this one shares memory pass a full
-    /// ordering, and answers `false` if that is not to be had just now. The frequent side pays nothing. Other processes may
-    /// answer `Own`.
+    /// The rare side: the function makes every running thread of any process that shares memory with this one
+    /// pass a full ordering, and answers `false` if that is not possible just now. The frequent side pays
+    /// nothing. Other processes may answer `Own`.
     Remote(fn() -> bool),
     /// The frequent side, and this process cannot take part as the rare one: others may answer `Remote`.
     Own,
@@ -176,16 +179,16 @@ pub enum Locality {
     Remote,
 }
 
-/// What a rank asks of [`Host::begin_segment`]. `kind` is the same on all ranks, but for a rank whose arguments are wrong: it
-/// asks for private memory, upon which no rank waits for ever, and nobody uses what comes of it. The lengths are each rank's
-/// own.
+/// What a rank asks of [`Host::begin_segment`]. `kind` is the same on all ranks, but for a rank whose
+/// arguments are wrong: it asks for private memory, upon which no rank waits for ever, and what comes of it
+/// is not used. The lengths are each rank's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentRequest {
     /// Bytes of control memory, zeroed, aligned to 64.
     pub control_len: u64,
     /// Bytes of window memory, zeroed, aligned to a page or to the end of the previous rank's.
     pub data_len: u64,
-    /// How the ranks' data lie to each other, and who shares.
+    /// How the ranks' data lie to each other, and which ranks share.
     pub kind: SegmentKind,
     /// The memory that the data are, for [`SegmentKind::Given`]; otherwise empty.
     pub given: WriteSpan,
@@ -198,7 +201,7 @@ impl SegmentRequest {
     }
 }
 
-/// Who shares a segment, and how its data lie.
+/// Which ranks share a segment, and how its data lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
     /// Ranks of a node share, each rank's data at a page of its own; ranks that cannot share get private memory.
@@ -207,10 +210,11 @@ pub enum SegmentKind {
     Contiguous,
     /// All ranks must share, each rank's data at a page of its own.
     Scattered,
-    /// The ranks have their data already. Ranks of a node share if the data of all of them are memory that the host can
-    /// map there; otherwise nobody's data are shared, members' data are empty, and it is as with [`SegmentKind::Control`].
+    /// The ranks have their data already. Ranks of a node share if the data of all of them are memory that
+    /// the host can map there; otherwise no rank's data are shared, members' data are empty, and it is as
+    /// with [`SegmentKind::Control`].
     Given,
-    /// Nobody shares: private memory.
+    /// No rank shares: private memory.
     Private,
     /// There are no data. Ranks of a node may share their control memory, as neighbors of each other
     /// ([`SegmentSet::neighbors`]).
@@ -262,8 +266,9 @@ impl SegmentSet {
         Self { members, neighbors: Vec::new(), mapping, is_counted: false }
     }
 
-    /// The same with ranks beside the members, in ascending rank order, of which only control memory is mapped: their locks are
-    /// taken there, and packets do the rest. Every one of them must have been given this rank's.
+    /// The same with ranks beside the members, in ascending rank order, of which only control memory is
+    /// mapped: their locks are taken there, and packets do the rest. Each of them must have this rank's
+    /// mapped as well.
     ///
     /// # Safety
     /// As [`SegmentSet::new`].

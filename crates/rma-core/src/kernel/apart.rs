@@ -1,7 +1,9 @@
-//! Words at equal distances, as a column of a matrix is: in atomic steps, or in plain code where the exclusion allows it.
+//! Words at equal distances, such as a column of a matrix: in atomic steps, or in plain code where the
+//! exclusion allows it.
 //!
-//! A word is so short that collecting a number of them in private memory, and bringing them back, costs several times what is
-//! done to them; so each is changed where it is, by one load and one store of the element. The caller has admission to all of them.
+//! Collecting such short words in private memory, and bringing them back, would cost several times the
+//! operation itself; so each is changed in place, by one load and one store. The caller has admission to all
+//! of them.
 
 use super::apply::{Work, rewrite, update};
 use super::function::Function;
@@ -15,7 +17,7 @@ pub(super) struct Apart<'a, S, R> {
     pub(super) count: usize,
     pub(super) operand: S,
     pub(super) result: R,
-    /// Whether nobody else changes the words meanwhile.
+    /// Whether no other thread changes the words meanwhile.
     pub(super) is_plain: bool,
 }
 

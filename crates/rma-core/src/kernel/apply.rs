@@ -75,8 +75,9 @@ impl Kernel {
         }
     }
 
-    /// Combines each element of `inout`, which nobody else can see, with the element of `operand` at the same position, as
-    /// the steps of a collective do. Pairs with holes lie without them here, as in a message.
+    /// Combines each element of `inout`, which only the caller can see, with the element of `operand` at the
+    /// same position, as the steps of a collective do. Pairs with holes lie without them here, as in a
+    /// message.
     ///
     /// # Panics
     /// When the two are not whole elements of equal number.
@@ -249,7 +250,7 @@ impl<W: Word, R: Sink> Work<W> for One<W, R> {
     }
 }
 
-/// Any number of elements that nobody else can see.
+/// Any number of elements that only the caller can see.
 struct Private<'a> {
     inout: &'a mut [u8],
     operand: &'a [u8],
@@ -283,7 +284,7 @@ where
     }
 }
 
-/// As [`update`], while nobody else changes the element.
+/// As [`update`], while no other thread changes the element.
 #[inline]
 pub(super) fn rewrite<W, F, R>(element: Element<W>, operand: W, result: &mut R, offset: usize)
 where

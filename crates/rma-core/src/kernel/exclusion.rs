@@ -10,8 +10,8 @@ use crate::mem::WriteSpan;
 
 /// Keeps other kernels away from elements of the same window memory.
 ///
-/// Everybody who can reach the memory uses the same exclusion; what it gives orders what it guards, from its making to its
-/// drop. Whoever holds a guard or an entry asks for no other.
+/// All code that can reach the memory uses the same exclusion; what it gives orders what it guards, from its
+/// making to its drop. The holder of a guard or an entry asks for no other.
 pub trait Exclusion {
     /// Excludes others from elements that have no atomic step, until dropped.
     type Guard<'a>
@@ -23,7 +23,7 @@ pub trait Exclusion {
     where
         Self: 'a;
 
-    /// Waits until nobody else holds a guard.
+    /// Waits until there is no other guard.
     fn exclude(&self) -> Self::Guard<'_>;
 
     /// Waits until an atomic step on this one word is right.
@@ -39,11 +39,11 @@ pub trait Exclusion {
 pub struct Admission<E> {
     /// Holds until it is dropped.
     pub entry: E,
-    /// It is for the words that begin in so many bytes from the first on, at least one; for all words of the memory when this
-    /// is `usize::MAX`.
+    /// The admission is for the words that begin in so many bytes from the first on, at least one; for all
+    /// words of the memory when this is `usize::MAX`.
     pub reach: usize,
-    /// Whether nobody else touches them meanwhile, so that they may be changed by plain code. Otherwise each is changed in
-    /// one atomic step.
+    /// Whether no other thread touches them meanwhile, so that they may be changed by plain code. Otherwise
+    /// each is changed in one atomic step.
     pub is_plain: bool,
 }
 

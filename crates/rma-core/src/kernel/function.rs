@@ -30,7 +30,7 @@ pub(crate) trait Function<W: Word> {
         })
     }
 
-    /// Updates an element in one atomic step, when nobody asks for the value before.
+    /// Updates an element in one atomic step, when the old value is not wanted.
     #[inline]
     fn put(element: Element<W>, operand: W) {
         Self::update(element, operand);
@@ -116,7 +116,7 @@ const fn float(size: usize) -> Lane {
     if size == 8 { Lane::F64 } else { Lane::F32 }
 }
 
-/// `REPLACE`: an exchange, or a store when nobody asks for the value before.
+/// `REPLACE`: an exchange, or a store when the old value is not wanted.
 pub(crate) struct Replace;
 
 impl<W: Word> Function<W> for Replace {

@@ -91,7 +91,7 @@ fn each_word<W: Word, F: Function<W>, S: Source>(
     }
 }
 
-/// As [`steps`], while nobody else changes the words. They are aligned.
+/// As [`steps`], while no other thread changes the words. They are aligned.
 #[inline(always)] // runs of words would pay for a call because sums of complex numbers use it too
 pub(super) fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
     target: WriteSpan,

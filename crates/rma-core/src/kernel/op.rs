@@ -7,8 +7,8 @@ use std::fmt;
 
 /// On which types an operation is defined (MPI 5.0 §6.9.2 and §6.9.4, and MPI 3.1 §11.3.4 for `REPLACE` and `NO_OP`).
 ///
-/// The standard has logical operations on C integers, not on Fortran integers; the engine cannot tell these apart and takes
-/// both.
+/// The standard has logical operations on C integers, not on Fortran integers; the engine does not know which
+/// these are and takes both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operands {
     /// Integers and floating point, complex too.
@@ -38,7 +38,7 @@ macro_rules! reduce_ops {
             /// All operations.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The operation of a wire code; `None` for a code nobody has.
+            /// The operation of a wire code; `None` for an unused code.
             pub fn from_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$name),)*

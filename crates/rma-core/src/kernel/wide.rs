@@ -1,8 +1,8 @@
 //! Elements that are not one word: `long double`, complex numbers, and pairs of value and location.
 //!
-//! They are computed in private memory, in the form they have in a message: without holes, in the machine's order of bytes.
-//! What is no more than copies, or the same on each part of an element, is done where the elements lie, as on runs of words; the
-//! exclusion makes them whole.
+//! They are computed in private memory, in the form they have in a message: without holes, in the machine's
+//! order of bytes. Plain copies, and operations that are the same on each part of an element, are done in
+//! place, as on runs of words; the exclusion keeps the elements whole.
 
 use super::exclusion::Exclusion;
 use super::function::FloatSum;

@@ -1,8 +1,9 @@
-//! The loops of [`super::combine`] by AVX-512, which does twice as much at once as AVX2, compares into masks, and masks what is no
-//! whole vector, so nothing is left for others to do.
+//! The loops of [`super::combine`] by AVX-512, which does twice as much at once as AVX2, compares into masks,
+//! and masks the end of a run, so it covers all lengths.
 //!
-//! Used on processors with VBMI2 alone: older ones were not measured. What the compiler offers for such vectors needs a newer one than
-//! this crate does, so the loops are `asm!` throughout; that is needed for window memory anyway.
+//! Used on processors with VBMI2 alone: older ones were not measured. The compiler's functions for such
+//! vectors need a newer one than this crate does, so the loops are `asm!` throughout, as window memory needs
+//! anyway.
 
 use super::span::{Fold, Lane};
 use std::arch::asm;
@@ -109,9 +110,9 @@ macro_rules! four_singles {
     };
 }
 
-/// The lesser or greater of numbers: that of the processor, which gives the operand for two zeros and where one is no number. So of
-/// two that are equal the bits that both have, or either has, decide, which tells zeros apart; and where the operand is no number
-/// what was there stays.
+/// The lesser or greater of numbers: that of the processor, which gives the operand for two zeros and where
+/// one is no number. So of two that are equal the bits that both have, or either has, decide, which
+/// distinguishes zeros; and where the operand is no number what was there stays.
 macro_rules! extreme {
     ($current:literal, $operand:literal, $extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
         concat!(
@@ -124,9 +125,10 @@ macro_rules! extreme {
     };
 }
 
-/// Four of them, by the one instruction that tells zeros apart, and numbers from what is none unless that signals. `$choice` is 4 for
-/// the lesser and 5 for the greater, each with the sign that it has. Where signals come in, or two that are no numbers meet, the result is
-/// no number, and all four are made by [`extreme`] instead, in [`four_extremes_aside`].
+/// Four of them, by the one instruction that distinguishes zeros, and numbers from what is none unless that
+/// signals. `$choice` is 4 for the lesser and 5 for the greater, each with the sign that it has. Where
+/// signals come in, or two that are no numbers meet, the result is no number, and all four are made by
+/// [`extreme`] instead, in [`four_extremes_aside`].
 macro_rules! four_extremes {
     ($extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! Combining runs of words in place: what has no form of its own for this processor, and so is done elsewhere, in blocks that
+//! Combining runs of words in place, on processors without a form of their own: not here, but in blocks that
 //! are copied out and back. An architecture may have a faster file of the same function beside this one.
 
 use super::span::Fold;

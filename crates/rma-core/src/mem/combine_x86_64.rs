@@ -1,10 +1,11 @@
 //! Combining runs of words in place on x86-64, by AVX2 or, in [`super::avx512_x86_64`], more at once: defined also when others
 //! write the bytes meanwhile.
 //!
-//! As with copies, instructions of an `asm!` block access memory as the processor does, whoever else does: what is read is some
-//! value that was stored there. Each word of the target is loaded once to be combined, and once more if the old value is kept,
-//! and stored once, wherever it lies; a word that is naturally aligned is not torn, because the steps begin at one. What takes
-//! several instructions is in [`super::vectors_x86_64`].
+//! As with copies, instructions of an `asm!` block access memory as the processor does, whatever other
+//! threads do: what is read is some value that was stored there. Each word of the target is loaded once to be
+//! combined, and once more if the old value is kept, and stored once, wherever it lies; a word that is
+//! naturally aligned is not torn, because the steps begin at one. What takes several instructions is in
+//! [`super::vectors_x86_64`].
 
 use super::avx512_x86_64 as avx512;
 use super::copy::copy_bytes;
@@ -15,9 +16,9 @@ use std::arch::asm;
 /// Bytes that an instruction combines. The loop takes four of these at a turn, and what is left behind it one by one.
 pub(super) const STEP: usize = 32;
 
-/// Bytes of which old values are kept at a time: they are copied to where they belong and combined then, while they lie in the
-/// first-level cache. One loop that loads a word, stores it there and stores the new one takes half as long again, because
-/// it writes to two places in turns.
+/// Bytes whose old values are kept at a time: they are copied to the result and then combined, while they lie
+/// in the first-level cache. One loop that stores the old word and the new one takes half as long again,
+/// because it writes to two places in turns.
 const PIECE: usize = 4 << 10;
 const _: () = assert!(PIECE.is_multiple_of(STEP));
 

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 /// Longest copy that needs neither a loop nor a choice by processor.
 const MAX_SHORT: usize = 64;
 
-/// The function for copies past [`MAX_SHORT`], as this processor wants it; until the first such copy, the one that finds
-/// out.
+/// The function for copies past [`MAX_SHORT`] on this processor; until the first such copy, the one that
+/// chooses it.
 static COPY_LONG: AtomicPtr<()> = AtomicPtr::new(choose_copy_long as CopyLong as *mut ());
 
 /// The length from which on a copy stores past the caches: half the last one, which source and target fill together. None until

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{Ordering::SeqCst, fence};
 
-/// Orders all accesses of the calling thread before it before all after it, where an atomic read-modify-write of the calling
-/// thread lies between the accesses to be ordered too, just before it or just after it: some processors order with each such
-/// step.
+/// Orders all accesses of the calling thread before this one against all after it, where an atomic
+/// read-modify-write of that thread lies between them too, just before this or just after: some processors
+/// order with each such step.
 #[inline(always)]
 pub(crate) fn full_ordering_beside_step() {
     fence(SeqCst);

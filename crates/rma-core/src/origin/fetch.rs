@@ -1,12 +1,13 @@
 //! Calls that fetch, and those among them that leave with their call.
 //!
-//! Most programs that fetch a value want it before they go on: they get, and flush. Nothing rides on the request but what it is, and
-//! its reply says that it is complete. So where nothing has to be asked for besides, no lock and no release, and nothing waits for the
-//! target, the request leaves within the call, and its element waits for the reply among the issued ones from the start. One behind
-//! another is held back as any operation: a store that comes yet goes before it, and is acknowledged by its reply.
+//! Most programs that fetch a value want it before they go on: they get, and flush. Nothing else rides on
+//! such a request, and its reply says that it is complete. So where no lock and no release goes with it, and
+//! nothing waits for the target, the request leaves within the call, and its element is among the issued ones
+//! from the start. A fetch behind another one is held back as any operation: a later store then goes before
+//! it, and is acknowledged by its reply.
 //!
-//! So it is for ranks of the node whose lock is a word ([`crate::window`], `near.rs`). Elsewhere an operation is held back, so that the
-//! release of the lock rides on it.
+//! This holds for ranks of the node whose lock is a word ([`crate::window`], `near.rs`). Elsewhere an
+//! operation is held back, so that the release of the lock rides on it.
 
 use super::issue::request_kind;
 use crate::channel::{Channel, Lane, MIN_PACKET};

@@ -393,8 +393,8 @@ impl Issuer<'_> {
         sent
     }
 
-    /// Moves every number that a sent piece of an operation in line changes. What leaves with its call never stood there: [`super::eager`]
-    /// and [`super::fetch`] note that.
+    /// Changes every number that depends on a sent piece of a queued operation. What leaves with its call was
+    /// never queued: [`super::eager`] and [`super::fetch`] note that.
     fn on_piece_sent(
         &mut self,
         key: PoolKey,

@@ -49,8 +49,8 @@ pub(crate) fn abandon_unopened(window: &mut WindowState, pools: &mut Pools) {
     }
 }
 
-/// Ends all operations of a window whose calls all fail, but for those to a target that a channel has buffers of in hand; answers
-/// whether none is left.
+/// Ends all operations of a window whose calls all fail, but for targets whose buffers a channel has in hand;
+/// answers whether none is left.
 pub(crate) fn abandon_all(window: &mut WindowState, pools: &mut Pools, reason: &dyn Fn() -> Error) -> bool {
     let mut are_ended = true;
     for key in window.table.keys(&pools.targets) {

@@ -154,8 +154,8 @@ impl Settler<'_> {
         Ok(())
     }
 
-    /// Whose lock a response grants that was asked for without an element: by the window protocol of lock_all, or before another
-    /// one of its caller.
+    /// The rank whose lock a response grants without an element: to the window protocol of lock_all, or ahead
+    /// of a later lock of its caller.
     fn granted_without_element(&mut self, from: Peer, response: &Response) -> Option<Rank> {
         if !response.flags.has(ResponseFlags::GRANT) || response.kind != ResponseKind::Ack {
             return None;

@@ -34,8 +34,8 @@ impl Issuer<'_> {
         }
     }
 
-    /// Asks for a lock that has to be held before another one is asked for, unless it has been asked for already: by its element,
-    /// or without one, since what waits behind it may have the last.
+    /// Asks for a lock that has to be held before a later one is asked for, unless that was done: by its
+    /// element, or without one, since what waits behind it may have the last.
     pub(super) fn issue_lock_before(&mut self, rank: Rank) -> Step {
         let lock = self.window.epoch.lock(rank).copied();
         let Some(lock) = lock.filter(|lock| lock.state == LockState::Called) else { return Step::Idle };

@@ -4,7 +4,7 @@
 //! open, and its runs are long enough for the channel ([`crate::state`], `remote.rs`). It is in line as any other; each run is a
 //! transfer, and what it waits for is their answers. A put is then complete at both ends, so no acknowledgement is asked for.
 //!
-//! What the target is told by packets must not overtake transfers: while some are under way to it, the packet that ends the
+//! Packets that announce something must not overtake transfers: while some are under way to it, the packet that ends the
 //! epoch (unlock, done, fence) stays here, and an operation that would take that word along with it. Nothing else waits for them:
 //! accumulates have no order with puts and gets (MPI 3.1 §11.7.2), and a flush waits for the answers.
 //! `docs/windows-over-network.md` has the proof.

@@ -1,16 +1,17 @@
-//! The poller: where a process sleeps until a channel or another thread wakes it. The only file that names mio.
-//! Who sleeps elsewhere has a second one with the same sources ([`super::outside`]).
+//! The poller: where a process sleeps until a channel or another thread wakes it. The only file that names
+//! mio. Sleepers elsewhere have a second one with the same sources ([`super::outside`]).
 //!
-//! Invariants: the poller never decides anything; whoever wakes looks at the state again. Sources are edge-triggered: a
-//! channel drains its source when it polls, and says "busy" when it is armed with something undrained (clause C6).
+//! Invariants: the poller never decides anything; a woken thread looks at the state again. Sources are
+//! edge-triggered: a channel drains its source when it polls, and says "busy" when it is armed with something
+//! undrained (clause C6).
 //!
-//! Its descriptors are made when they are needed first, by a source or by a sleep: a simulation has 10⁵ engines in one
+//! Its descriptors are made at the first need, by a source or by a sleep: a simulation has 10⁵ engines in one
 //! process that never sleep. A wake-up that comes before is kept:
 //!
 //! ```text
 //!    wakes                                    sleeps first
 //!    no descriptors yet                       makes the descriptors
-//!    note that somebody was woken             (SYNC POINT W2)
+//!    note the wake-up                         (SYNC POINT W2)
 //!    look for the descriptors again           take the note: the descriptors say it now
 //! ```
 
@@ -48,7 +49,7 @@ struct Shared {
     system: OnceLock<System>,
     /// Held while the descriptors are made.
     making: Mutex<()>,
-    /// Somebody was woken before there were descriptors.
+    /// A wake-up came before there were descriptors.
     was_woken: AtomicBool,
     /// How often a wake handle was used: what sleepers compare, so that one that has not lain down yet does not.
     wakes: AtomicU64,
@@ -78,7 +79,7 @@ impl System {
     }
 
     pub(super) fn wake(&self) {
-        // A waker fails only when its descriptor is gone, and then nobody sleeps on it.
+        // A waker fails only when its descriptor is gone, and then no thread sleeps on it.
         let _ = self.waker.wake();
     }
 
@@ -109,7 +110,7 @@ impl Poller {
 }
 
 impl Shared {
-    /// The descriptors, made now if nobody has needed them before.
+    /// The descriptors, made now if they were not needed before.
     fn system(&self) -> io::Result<&System> {
         if let Some(system) = self.system.get() {
             return Ok(system);
@@ -128,14 +129,14 @@ impl Shared {
         Ok(system)
     }
 
-    /// Wakes whoever sleeps inside, or keeps the next one from sleeping.
+    /// Wakes the thread that sleeps inside, or keeps the next one from sleeping.
     fn wake_inside(&self) {
         if let Some(system) = self.system.get() {
             return system.wake();
         }
         self.was_woken.store(true, Relaxed);
-        // SYNC POINT W2: the note stands before the second look. Of the two fences one comes first, so either whoever
-        // makes the descriptors finds the note, or they are found here.
+        // SYNC POINT W2: the note stands before the second look. Of the two fences one comes first, so either
+        // the thread that makes the descriptors finds the note, or they are found here.
         fence(SeqCst);
         if let Some(system) = self.system.get() {
             system.wake();
@@ -175,7 +176,7 @@ impl Registrar {
         self.0.system()?.registry.deregister(&mut SourceFd(&source.as_raw_fd()))
     }
 
-    /// What becomes readable for who sleeps outside, when a source or a wake handle fires.
+    /// What becomes readable for sleepers outside, when a source or a wake handle fires.
     ///
     /// # Errors
     /// When the process cannot have another descriptor.
@@ -188,12 +189,12 @@ impl Registrar {
         self.0.wakes.load(SeqCst)
     }
 
-    /// Who sleeps outside.
+    /// The sleepers outside.
     pub(crate) fn outside(&self) -> &Outside {
         &self.0.outside
     }
 
-    /// Wakes whoever sleeps inside, and nobody else.
+    /// Wakes the thread that sleeps inside, and no other.
     pub(crate) fn wake_inside(&self) {
         self.0.wake_inside();
     }
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_from_another_thread_reaches_whoever_sleeps_first() {
+    fn a_wake_up_from_another_thread_reaches_the_first_sleeper() {
         for _ in 0..200 {
             let (mut poller, registrar) = Poller::new();
             let handle = registrar.wake_handle();

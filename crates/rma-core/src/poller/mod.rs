@@ -1,4 +1,5 @@
-//! Where a process sleeps until a channel or another thread wakes it, and the descriptor for those who sleep elsewhere.
+//! Where a process sleeps until a channel or another thread wakes it, and the descriptor for sleepers
+//! elsewhere.
 
 mod inside;
 mod outside;

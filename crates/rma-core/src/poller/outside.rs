@@ -1,18 +1,20 @@
 //! Where others sleep than in the engine's own waits: a second poller, whose descriptor a library around the engine waits on.
 //!
-//! It watches the same sources as [`super::inside`], which are edge-triggered there and here, so whoever sleeps inside takes
-//! nothing away from those outside. Those outside share one descriptor. What makes it readable is taken out of it, for it would
-//! stay readable for ever, but only when nobody sleeps who has not been rung since he lay down:
+//! It watches the same sources as [`super::inside`], which are edge-triggered there and here, so a sleeper
+//! inside takes nothing away from those outside. Those outside share one descriptor. What makes it readable
+//! is taken out of it, for it would stay readable for ever, but only when every sleeper has been rung since
+//! it lay down:
 //!
 //! ```text
-//!    whoever rings            one that gets up
-//!    count the ring           somebody still lies there since before the last ring? leave it readable
+//!    the ringing thread       one that gets up
+//!    count the ring           does another lie there since before the last ring? leave it readable
 //!    make it readable         take out what is ready
-//!                             somebody lies there since before the last ring? make it readable again
+//!                             does another lie there since before the last ring? make it readable again
 //! ```
 //!
-//! Invariants: a sleeper whose lay-down is older than the last ring finds the descriptor readable until it gets up; whoever lay
-//! down after it may be woken for nothing, at most until then. The descriptors are made with the first sleeper or question.
+//! Invariants: a sleeper whose lay-down is older than the last ring finds the descriptor readable until it
+//! gets up; one that lay down after it may be woken for nothing, at most until then. The descriptors are made
+//! with the first sleeper or question.
 
 use super::inside::System;
 use parking_lot::Mutex;
@@ -24,27 +26,27 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 use std::time::Duration;
 
-/// Who sleeps outside, and what wakes them.
+/// The sleepers outside, and what wakes them.
 #[derive(Default)]
 pub(crate) struct Outside {
     system: OnceLock<System>,
     /// The rings that each sleeper had heard of when it lay down.
     sleepers: Mutex<SmallVec<[u64; 4]>>,
-    /// Length of the above, for those who only want to know whether somebody sleeps.
+    /// Length of the above, to learn without the lock whether there are sleepers.
     count: AtomicU32,
     rings: AtomicU64,
 }
 
 impl Outside {
-    /// The descriptors, made now if nobody has needed them before; `sources` is what they watch then. The caller holds the
-    /// list of sources locked.
+    /// The descriptors, made now if they were not needed before; `sources` is what they watch then. The
+    /// caller holds the list of sources locked.
     pub(super) fn system(&self, sources: &[RawFd]) -> io::Result<&System> {
         if let Some(system) = self.system.get() {
             return Ok(system);
         }
         let system = System::new()?;
         for source in sources {
-            // A source that was closed and not removed wakes nobody.
+            // A source that was closed and not removed wakes no thread.
             let _ = system.add(*source);
         }
         let system = self.system.get_or_init(|| system);
@@ -62,12 +64,12 @@ impl Outside {
         Ok(self.system(sources)?.descriptor())
     }
 
-    /// Whether somebody sleeps here.
+    /// Whether a thread sleeps here.
     pub(crate) fn has_sleepers(&self) -> bool {
         self.count.load(SeqCst) > 0
     }
 
-    /// Wakes all who sleep here, or keeps the next one from sleeping.
+    /// Wakes all threads that sleep here, or keeps the next one from sleeping.
     pub(crate) fn ring(&self) {
         // SYNC POINT W2: what is rung for stands before this look.
         fence(SeqCst);
@@ -77,7 +79,7 @@ impl Outside {
         }
     }
 
-    /// Counts a sleeper, and gives what [`Outside::get_up`] is told.
+    /// Counts a sleeper, and gives the argument of its [`Outside::get_up`].
     pub(crate) fn lie_down(&self) -> u64 {
         let mut sleepers = self.sleepers.lock();
         self.count.fetch_add(1, SeqCst);
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sleeps_inside_takes_nothing_from_those_outside() {
+    fn a_sleeper_inside_takes_nothing_from_those_outside() {
         let (mut inside, registrar) = Poller::new();
         let [early, late] = [(); 2].map(|()| eventfd(0, EventfdFlags::NONBLOCK).unwrap());
         registrar.add_readable(early.as_fd()).unwrap();
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_stays_until_all_have_heard_it_who_lay_there() {
+    fn a_ring_stays_until_all_sleepers_have_heard_it() {
         let (_inside, registrar) = Poller::new();
         assert!(!is_readable(&registrar));
         let outside = registrar.outside();
@@ -159,7 +161,7 @@ mod tests {
         assert!(is_readable(&registrar), "one that has heard it takes it away from one that has not");
         let again = outside.lie_down();
         outside.get_up(slow);
-        assert!(!is_readable(&registrar), "nobody is owed anything");
+        assert!(!is_readable(&registrar), "no sleeper is owed a ring");
         outside.get_up(again);
         assert!(!outside.has_sleepers());
     }

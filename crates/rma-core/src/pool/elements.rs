@@ -1,8 +1,8 @@
 //! The pool itself: storage that grows on demand, the global level's count, and the numbers a user sees.
 //!
-//! Invariants (checked by [`GlobalPool::invariants`]): an element belongs to the share that took it; the elements in storage are
-//! those the shares count; the global level lends at most its cap; the storage never holds more slots than were in use at
-//! once, so a pool that nobody used owns no memory.
+//! Invariants (checked by [`GlobalPool::invariants`]): an element belongs to the share that took it; the
+//! elements in storage are those the shares count; the global level lends at most its cap; the storage never
+//! holds more slots than were in use at once, so an unused pool owns no memory.
 
 use super::key::PoolKey;
 use super::share::{Level, LocalShare};
@@ -119,8 +119,8 @@ impl<T> GlobalPool<T> {
         }
     }
 
-    /// [`GlobalPool::take`], beyond the sizes of the pool if need be: for whoever has to move before those can give elements
-    /// back who have them all. The caller sees to it that these are few.
+    /// [`GlobalPool::take`], beyond the sizes of the pool if need be: for operations that have to move before
+    /// the holders of all elements can give any back. The caller sees to it that these are few.
     ///
     /// # Errors
     /// When there are as many elements as an index can count.
@@ -146,7 +146,8 @@ impl<T> GlobalPool<T> {
         }
     }
 
-    /// [`GlobalPool::put_back`] of a value that nobody wants: it is dropped where it lies. Says whether there was one.
+    /// [`GlobalPool::put_back`] of a value that is not wanted: it is dropped where it lies. Says whether
+    /// there was one.
     #[inline]
     pub fn give_back(&mut self, share: &mut LocalShare, key: PoolKey) -> bool {
         let next = self.first_free;
@@ -156,8 +157,8 @@ impl<T> GlobalPool<T> {
         true
     }
 
-    /// [`GlobalPool::give_back`] of a value about which there is nothing more to know than what `last` finds; one of which it finds `None`
-    /// stays.
+    /// [`GlobalPool::give_back`] of a value of which only what `last` finds is still wanted; one of which it
+    /// finds `None` stays.
     #[inline]
     pub(crate) fn give_back_if<R>(
         &mut self,
@@ -455,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_is_dropped_once_and_by_its_share_alone() {
+    fn an_unwanted_value_is_dropped_once_and_by_its_share_alone() {
         let mut pool = GlobalPool::new(0);
         let (mut share, mut other) = (pool.open_share(1).unwrap(), pool.open_share(1).unwrap());
         let value = std::sync::Arc::new(());
@@ -529,20 +530,20 @@ mod tests {
         let mut shares = [1, 2, 5].map(|reserved| pool.open_share(reserved).unwrap());
         let mut live: Vec<(usize, PoolKey, u64)> = Vec::new();
         for step in 0..5_000 {
-            let who = random(3) as usize;
+            let owner = random(3) as usize;
             if random(2) == 0 {
-                let expected = pool.can_take(&shares[who]);
-                let taken = pool.take(&mut shares[who], step);
+                let expected = pool.can_take(&shares[owner]);
+                let taken = pool.take(&mut shares[owner], step);
                 assert_eq!(taken.is_ok(), expected, "step {step}");
-                live.extend(taken.map(|key| (who, key, step)));
+                live.extend(taken.map(|key| (owner, key, step)));
             } else if !live.is_empty() {
-                let (who, key, value) = live.swap_remove(random(live.len() as u64) as usize);
+                let (owner, key, value) = live.swap_remove(random(live.len() as u64) as usize);
                 if random(2) == 0 {
-                    assert_eq!(pool.put_back(&mut shares[who], key), Some(value), "step {step}");
+                    assert_eq!(pool.put_back(&mut shares[owner], key), Some(value), "step {step}");
                 } else {
-                    assert!(pool.give_back(&mut shares[who], key), "step {step}");
+                    assert!(pool.give_back(&mut shares[owner], key), "step {step}");
                 }
-                assert!(!pool.give_back(&mut shares[who], key), "step {step}: twice");
+                assert!(!pool.give_back(&mut shares[owner], key), "step {step}: twice");
             }
             pool.invariants(&shares).unwrap_or_else(|e| panic!("step {step}: {e}"));
             assert!(live.iter().all(|(_, key, value)| pool.get(*key) == Some(value)), "step {step}");

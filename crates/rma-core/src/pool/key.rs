@@ -32,7 +32,7 @@ impl From<PoolKey> for RequestId {
 }
 
 impl From<RequestId> for PoolKey {
-    /// The key a reply claims to answer; looking it up tells whether it is live.
+    /// The key that a reply claims to answer; looking it up shows whether it is live.
     fn from(id: RequestId) -> Self {
         Self { index: id.index, generation: id.generation }
     }

@@ -76,7 +76,7 @@ impl LocalShare {
         level
     }
 
-    /// Counts one element more, of which nobody else has one less.
+    /// Counts one element more, which no other share loses.
     pub(super) fn charge_extra(&mut self) {
         self.extra += 1;
         self.most = self.most.max(self.in_use());

@@ -1,6 +1,6 @@
 //! The progress agent: a thread that drives the engine while the application is away from the library.
 //!
-//! It has no deadline to meet while the application is there, and nothing to do: every call that waits, tests or synchronizes
+//! While the application is there the agent has nothing to do: every call that waits, tests or synchronizes
 //! drives the engine. So it looks rarely whether the application is away, and sleeps in the poller only then:
 //!
 //! ```text
@@ -21,9 +21,9 @@
 //! * **Parked**: the application computes. The agent holds the waiter token and sleeps in the poller, as a waiting thread would:
 //!   a packet wakes it, it steps the engine until nothing moves, and sleeps again.
 //!
-//! A step of the application finds the agent parked at most once for each time that the application was away, so the wake-up
-//! that hands the token over is paid once per absence, which lasts a tick at least. While it counts as parked it also counts as
-//! in the poller, under the rules of [`super::wait`]: no wake-up is lost between the two.
+//! A step of the application finds the agent parked at most once per absence, so the wake-up that hands the
+//! token over is paid once per absence, which lasts a tick at least. A parked agent also counts as in the
+//! poller, under the rules of [`super::wait`]: no wake-up is lost between the two.
 
 use super::lock::Locked;
 use super::wait::Waiting;

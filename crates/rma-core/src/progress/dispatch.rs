@@ -107,8 +107,8 @@ impl Sink for Dispatch<'_> {
     }
 
     fn writable(&mut self, _: Peer, _: Lane) {
-        // Windows with something due stay dirty, and replies stay queued, but a protocol above may not say that it waits: the
-        // step that follows tries them all.
+        // Windows with something due stay dirty, and replies stay queued, but a protocol above may not say
+        // that it waits: the next step tries them all.
         self.state.begun = true;
     }
 
@@ -180,8 +180,8 @@ impl Dispatch<'_> {
         Some(delivery)
     }
 
-    /// A request that accesses memory, announces the end of an epoch or asks for an acknowledgement, and
-    /// changes nothing of the window that anything else follows from, on the window where it lies.
+    /// A request on the window where it lies: an access, the end of an epoch or a request for an
+    /// acknowledgement, which change nothing else of the window.
     fn plain_request(
         &mut self,
         from: Peer,

@@ -54,8 +54,9 @@ impl Core {
             Dispatch { state: &mut self.state, windows: &mut self.windows, upper: &mut *self.upper };
         let polled = self.channel.poll(&mut sink, budget);
         if !polled.is_idle() {
-            // What has arrived, bulk bodies too, is answered in the same step: an answer waits for no other call. What comes
-            // meanwhile is the next step's, so this poll takes no packet, and a channel need not ask the system for one.
+            // What has arrived, bulk bodies too, is answered in the same step, so an answer waits for no
+            // later call. This poll takes no packets: those are the next step's, and a channel need not ask
+            // the system for them.
             let has_sent = !self.is_idle() && {
                 self.state.begun = false;
                 self.send(host)

@@ -1,9 +1,9 @@
 //! How long waits take, and for which ranks, where the engine keeps statistics
 //! ([`crate::Engine::keep_statistics`]).
 //!
-//! A wait says what it needs when it has begun in vain, and again from time to time; the time in between belongs to every process
-//! that it needed. So a process's time is how long it kept this one waiting, and processes that are late together share the same
-//! time. What a call looks for in shared memory before it waits, for some microseconds, is no wait.
+//! A wait says what it needs when it has begun in vain, and again from time to time; the time in between is
+//! added to every process that it needed. So a process's time is how long it kept this one waiting, and
+//! processes that are late together share it. The first microseconds of looking at shared memory are no wait.
 
 use super::step::Core;
 use super::wait::Wait;

@@ -18,10 +18,11 @@
 //! Both wake-ups are sticky: a poller woken before it sleeps does not sleep, and the generation is compared under the lock
 //! that the notifier takes.
 //!
-//! While it spins a wait yields now and then, and before it sleeps a few times in a row, and looks after each:
-//! what it waits for may need this very core, and a sleep with its wake-up costs more than some turns. Where ranks outnumber
-//! cores, and where turns have shown that it does ([`Sharing`]), a wait does not spin, and yields first as soon as
-//! it has sent what was begun. When turns are of no use it sleeps at once ([`Turns`]).
+//! A spinning wait yields now and then, and before it sleeps a few times in a row, and looks after each: what
+//! it waits for may need this very core, and a sleep with its wake-up costs more than some yields. Where
+//! ranks outnumber cores, and where yields have shown that it does ([`Sharing`]), a wait does not spin, and
+//! yields first as soon as it has sent what was begun. When yields are of no use it sleeps at once
+//! ([`Turns`]).
 //!
 //! The channel's promise to wake the poller (clause C6) ends with its next poll by any thread. So a thread
 //! that steps the engine while another one sleeps in the poller renews it before it unlocks the engine.
@@ -302,8 +303,8 @@ impl Wait<'_> {
         begins_with_turn(spin, yields, self.waiting.sharing.is_likely()) && !self.observation.is_on()
     }
 
-    /// Sends what was begun, and yields if that was all there was to do: a poll before would take a question to the
-    /// system, and find no answer yet. Says how long the turn was, if it was one.
+    /// Sends what was begun, and yields if that was all there was to do: a poll before would be a system call
+    /// that finds no answer yet. Says how long the yield was, if there was one.
     fn send_and_give_turn<T>(
         &self,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,

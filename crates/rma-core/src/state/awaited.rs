@@ -1,7 +1,7 @@
 //! A group of ranks of which some are awaited: those of start that have not posted, those of post that are not done.
 //!
-//! Asked and changed with each packet of general active target synchronization, so it is a bit for each rank of the group: found by
-//! halving, and small groups allocate nothing.
+//! It is used with each packet of general active target synchronization, so it is a bit for each rank of the
+//! group: found by halving, and small groups allocate nothing.
 
 use crate::ids::Rank;
 use smallvec::SmallVec;

@@ -1,10 +1,11 @@
 //! Hints: what a program says of its use of a window, and what it gets back (MPI 4.1 §12.2.1, §12.2.7).
 //!
-//! One table says of each key how its value is read, what holds without it, and which windows report it. A hint is never
-//! needed for correctness and may change while the window is used; unknown keys and values that cannot be read are ignored,
-//! as the standard has it. What is used: `no_locks` makes lock calls errors, `alloc_shared_noncontig` and
-//! `mpi_minimum_memory_alignment` say how memory is laid out. The others promise what this engine does not depend on:
-//! accumulates keep their order and may mix operations at no cost, and sizes and units that are equal are found out.
+//! One table has for each key how its value is read, what holds without it, and which windows report it. A
+//! hint is never needed for correctness and may change while the window is used; unknown keys and values that
+//! cannot be read are ignored, as the standard has it. Three are used: `no_locks` makes lock calls errors,
+//! `alloc_shared_noncontig` and `mpi_minimum_memory_alignment` say how memory is laid out. The engine does
+//! not depend on the others: accumulates keep their order and may mix operations at no cost, and equal sizes
+//! and units are found out.
 
 use super::Flavor;
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 /// Words of as many windows as a process may have by default.
 const WORDS: usize = 32;
-/// Most indices that are promised to a creation of which other ranks may not have begun their part: ranks whose windows differ by
+/// Most indices promised to a creation that other ranks may not have begun: ranks whose windows differ by
 /// fewer than these still have one in common.
 const FEW: usize = 64;
 
@@ -17,8 +17,9 @@ type Set = SmallVec<[u64; WORDS]>;
 /// What a rank offers when an index is agreed on: the indices it has promised, then a word of ones if it was its turn.
 pub(crate) type Offer = SmallVec<[u64; WORDS + 1]>;
 
-/// A place in the order of the creations that have not found an index at once: the time they were begun at, by the ranks' common
-/// clock, then the communicator. All ranks of a creation know the same one, and no two creations of a process have the same.
+/// A place in the order of the creations that have not found an index at once: the time of their beginning,
+/// by the ranks' common clock, then the communicator. All ranks of a creation know the same place, and no two
+/// creations of a process have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) time: u64,

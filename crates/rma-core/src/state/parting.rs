@@ -43,7 +43,7 @@ impl WindowState {
         self.parting.as_ref().is_some_and(|parting| parting.has_left)
     }
 
-    /// Whether the window was revoked, as far as this process has heard.
+    /// Whether the window was revoked, as far as this process knows.
     pub(crate) fn is_revoked(&self) -> bool {
         self.parting.as_ref().is_some_and(|parting| parting.is_revoked)
     }

@@ -1,7 +1,7 @@
 //! What the open epoch permits towards a rank whose memory is reached by packets: the one place that the fast paths ask.
 //!
-//! It is permitted while nothing else goes on in the window: then a call changes nothing but operations, may work on the window where it
-//! lies, and nothing has to be found out again afterwards.
+//! The permission holds while nothing else goes on in the window: then a call changes nothing but operations,
+//! may work on the window where it lies, and nothing has to be found out again afterwards.
 
 use super::{Lock, WindowState};
 use crate::epoch::{Epoch, LockState, Stage};

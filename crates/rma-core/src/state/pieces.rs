@@ -1,11 +1,12 @@
 //! Operations that arrive in pieces, and what becomes of them, and of those on mapped memory, when their origin dies in between.
 //!
-//! A packet is carried out whole or not at all, but for a body that goes straight into the window; and the pieces of a long operation are
-//! carried out as they come. A piece says whether more follow, so the target knows what an origin has in the works: one operation for
-//! each window at the most, because operations on one target are sent in their order.
+//! A packet is carried out whole or not at all, but for a body that goes straight into the window; the pieces
+//! of a long operation are carried out as they come. A piece says whether more follow, so the target knows
+//! the unfinished operation of an origin: at most one for each window, because operations on one target are
+//! sent in their order.
 //!
-//! What is in the works when its origin dies goes on the list that the next holder of the lock asks for ([`crate::control::UnfinishedReport`]), and
-//! so does what the dead was changing directly, as its notes say.
+//! When its origin dies, it goes on the list that the next holder of the lock asks for
+//! ([`crate::control::UnfinishedReport`]), with what the dead was changing directly, as its notes say.
 
 use super::{Shared, WindowState};
 use crate::control::{OperationKind, Unfinished};

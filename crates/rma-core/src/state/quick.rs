@@ -129,8 +129,9 @@ impl Shared {
         ranks.map(|(_, member)| member.rank)
     }
 
-    /// A lock_all call without the engine's lock; `None`, and nothing changed, when it has to take the slow path. Else how many ranks of
-    /// the node were locked in vain, the first ones, whose locks are to be given back.
+    /// A lock_all call without the engine's lock; `None`, and nothing changed, when it has to take the slow
+    /// path. Otherwise, if a lock is not free, the number of ranks that were locked before it, to be unlocked
+    /// again.
     #[inline]
     pub(crate) fn try_lock_all(&self) -> Option<std::result::Result<(), usize>> {
         if !self.active.has(LOCK_ALL) || !self.access.try_open() {

@@ -102,8 +102,8 @@ impl Guard {
 }
 
 impl Attached {
-    /// The attached memory from before `start` to behind the `len` bytes from there, at least one, if all of them are
-    /// attached. Takes a step for each region, of which there must be so many left.
+    /// The attached memory around `len` bytes from `start`, at least one, if all of them are attached. Takes
+    /// a step for each region, and `steps` is how many are left.
     fn around(&self, start: u64, len: u64, steps: &mut u64) -> Option<WriteSpan> {
         let end = start.checked_add(len).and_then(|end| usize::try_from(end).ok())?;
         let start = start as usize;
@@ -196,8 +196,8 @@ impl Regions {
         self.locate_part(start, layout, 0..layout.size(), u64::MAX)
     }
 
-    /// The bytes of a part of `layout`, in at most so many steps: what a process asks for that is not trusted takes the engine's
-    /// lock for a bounded time (see [`Regions::MOST_RUNS`]).
+    /// The bytes of a part of `layout`, in a bounded number of steps, since an untrusted process may ask for
+    /// it and the engine's lock is held meanwhile (see [`Regions::MOST_RUNS`]).
     #[cold]
     pub(crate) fn locate_part(
         &self,

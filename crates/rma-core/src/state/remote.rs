@@ -1,8 +1,8 @@
 //! Window memory that is reached without its owner's code: the keys of this window's targets, and this process's own exposure.
 //!
-//! A key is asked for when an operation is met that would be a transfer, and until it comes such operations are packets. Keys
-//! are kept for targets in use, `RMA_REMOTE_KEYS` at most, and are forgotten in favour of others. They hold for the life of the
-//! window: memory of a window that is not dynamic stays where it is.
+//! A key is asked for at the first operation that could be a transfer, and until it comes such operations are
+//! packets. Keys are kept for targets in use, `RMA_REMOTE_KEYS` at most, and are forgotten in favour of
+//! others. They hold for the life of the window: memory of a window that is not dynamic stays where it is.
 
 use super::{Flavor, Held, OutOfRange, Pools, State, WindowState};
 use crate::channel::{Channel, Exposure, RemoteKey, RemotePlace, TransferLimits};
@@ -203,8 +203,8 @@ impl WindowState {
         let (span, unit) = (self.shared.own().span, self.shared.own().scale.unit());
         let Some(memory) = channel.remote_memory() else { return none };
         if matches!(self.remote.own, Own::Unasked) {
-            // SAFETY: the memory stays until the window's end, or the program has freed it; both withdraw it first, and until
-            // then keep what holds it ([`State::withdraw`]).
+            // SAFETY: the memory stays until the window ends or the program frees it; both withdraw it first,
+            // and keep its holder until then ([`State::withdraw`]).
             let exposed = if span.is_empty() { None } else { unsafe { memory.expose(span) }.ok() };
             self.remote.own = exposed.map_or(Own::Refused, Own::Exposed);
         }

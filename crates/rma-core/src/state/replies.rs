@@ -1,9 +1,9 @@
 //! Answers on their way out: one queue per peer, in the order in which requests were carried out.
 //!
-//! A reply is a descriptor; the data of a get is read from the window when it leaves. Memory is bounded by the origins'
-//! credits, and a peer that sends more requests than any origin of this job would is refused. A release waits in the queue
-//! until everything before it has left, bulk bodies included. Few empty queues are kept: a rank to which all others of a
-//! large job have sent once weighs no more than before.
+//! A reply is a descriptor; the data of a get is read from the window when it leaves. Memory is bounded by
+//! the origins' credits, and a peer that sends more requests than an origin of this job can is refused. A
+//! release waits in the queue until everything before it has left, bulk bodies included. Few empty queues are
+//! kept, so a rank that all others of a large job have contacted once weighs no more than before.
 //!
 //! Most often one short reply is all that is owed to any peer, and it leaves before the next one comes: it
 //! has no queue.
@@ -100,8 +100,8 @@ impl Buffers {
 }
 
 impl Replies {
-    /// Queues a reply. An acknowledgement joins one before it that says the same of earlier requests, and so does the error
-    /// of a store behind another: a window raises its first error only.
+    /// Queues a reply. An acknowledgement is merged with one before it, which says the same of earlier
+    /// requests; so is the error of a store with an earlier one, since a window raises its first error only.
     pub(crate) fn push(&mut self, to: Peer, reply: Reply) {
         match reply {
             Reply::Packet(response, body) if self.is_empty() && body.short_len().is_some() => {

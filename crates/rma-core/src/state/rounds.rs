@@ -1,4 +1,4 @@
-//! What a window has to say to many ranks, a small packet each, without a target element for each.
+//! A window's words to many ranks: a small packet each, without a target element for each.
 
 use crate::ids::Rank;
 
@@ -21,7 +21,7 @@ pub(crate) struct Rounds {
     pub(crate) access: Option<AccessRound>,
     /// Origins that have not been notified of the open exposure epoch.
     pub(crate) posts: Vec<Rank>,
-    /// Ranks from which something is waited for before anything is sent to them: contact is made, so that their death is
+    /// Ranks that are waited for before anything is sent to them: contact is made, so that their death is
     /// noticed.
     pub(crate) meet: Vec<Rank>,
 }

@@ -317,8 +317,8 @@ impl Shared {
         !self.quick.is_empty() && self.members.len() + self.neighbors.len() == self.group.size() as usize
     }
 
-    /// Whether an epoch of locks is open in which calls reach every rank without the engine's lock: only lock_all and locks open the
-    /// gate of single members, the own rank's among them.
+    /// Whether an epoch of locks is open in which calls reach every rank without the engine's lock: only
+    /// lock_all and locks open the gates of single members, among them the own rank's.
     pub(crate) fn are_all_locked(&self) -> bool {
         self.are_all_quick() && self.own().gate.is_locked()
     }

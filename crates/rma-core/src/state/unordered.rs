@@ -1,9 +1,10 @@
-//! Whether stores of the direct path are still to be ordered, so that a flush which finds none is no more than a look.
+//! Whether stores of the direct path are still to be ordered: a flush that finds none is only a look.
 //!
-//! A flush of mapped ranks orders what the caller has done before all that it looks at afterwards: of two ranks that each store,
-//! flush and look at the other's store, at least one sees it (MPI 3.1 §11.5.4: complete at the target). Processors on which loads and
-//! atomic steps are in order by themselves ([`ONLY_STORES_LAG`]) let nothing but a plain store stay behind a later load, in the
-//! store buffer of its core. So the full ordering of a flush, which takes as long as an atomic step, is for puts and the like:
+//! A flush of mapped ranks orders all that the caller has done before all that it looks at afterwards: of two
+//! ranks that each store, flush and look at the other's store, at least one sees it (MPI 3.1 §11.5.4:
+//! complete at the target). On processors that keep loads and atomic steps in order ([`ONLY_STORES_LAG`])
+//! only a plain store can lag behind a later load, in the store buffer of its core. So the full ordering of a
+//! flush, which takes as long as an atomic step, is for puts and the like:
 //!
 //! ```text
 //!   call                                               note
@@ -17,8 +18,9 @@
 //! may be theirs. Where any number of threads call, a note that one clears could be another's, so it is never
 //! cleared.
 //!
-//! Stores of the program itself are not noted, nor those that a get or a fetch makes in its result, which may lie in window memory too:
-//! a flush says nothing of either (§11.7 names the calls that do, `MPI_Win_sync` and unlock among them, which order in any case).
+//! Stores of the program itself are not noted, nor those that a get or a fetch makes in its result, which may
+//! lie in window memory too: a flush promises nothing for either (§11.7 names the calls that do,
+//! `MPI_Win_sync` and unlock among them, which order in any case).
 
 use super::Callers;
 use crate::mem::ONLY_STORES_LAG;

@@ -171,8 +171,8 @@ impl WindowState {
         self.target.arrivals.as_ref().is_some_and(Arrivals::are_of_two)
     }
 
-    /// Whether the call is one that an open epoch allows without end, and changes nothing of the window but its operations: then the
-    /// table of legal calls need not be asked, and nothing that others know of the window is to be found out again.
+    /// Whether an open epoch allows any number of such calls, and they change nothing of the window but its
+    /// operations: then neither the table of legal calls nor the window's other facts have to be looked at.
     #[inline]
     pub(crate) fn only_uses(&self, call: Call) -> bool {
         let does = match call {

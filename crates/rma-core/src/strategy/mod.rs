@@ -1,10 +1,12 @@
 //! How every wait waits: what it does next is the answer of a pure state machine, and one place does it.
 //!
-//! A wait tells what it sees and is told to look again, to spin, to yield or to sleep. [`Counted`] answers by the number of looks alone: for
-//! waits of a few microseconds that read no clock, and waits for a word that another process holds for a moment. [`Paced`] answers by the
-//! time, for the waits that drive the engine (`progress/wait.rs`); what these have learned of the machine is [`Turns`], [`Sharing`] and
-//! [`Naps`]. [`Quiet`] says when calls that need no packet poll. What lets the processor or the core go is [`rest`]; who sleeps does so
-//! in the poller ([`crate::poller`]), or naps where nothing can wake it (`control/pause.rs`).
+//! A wait reports what it sees, and the answer is to look again, to spin, to yield or to sleep. [`Counted`]
+//! answers by the number of looks alone: for waits of a few microseconds that read no clock, and waits for a
+//! word that another process holds for a moment. [`Paced`] answers by the time, for the waits that drive the
+//! engine (`progress/wait.rs`); what these have learned of the machine is [`Turns`], [`Sharing`] and
+//! [`Naps`]. [`Quiet`] says when calls that need no packet poll. What lets the processor or the core go is
+//! [`rest`]; a thread sleeps in the poller ([`crate::poller`]), or naps where nothing can wake it
+//! (`control/pause.rs`).
 
 mod counted;
 mod naps;

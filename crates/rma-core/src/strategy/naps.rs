@@ -1,10 +1,11 @@
 //! How long a wait spins before it sleeps, where sleeps have turned out short.
 //!
-//! A rank is awake some ten microseconds after it is called on a quiet machine, and hundreds where power management or the host of a
-//! virtual one takes its time. Then whoever sleeps makes the one that it answers wait for longer than that one spins, so both sleep
-//! for each other's answers, and go on so. A sleep that a packet ended soon would have been needless had the wait spun for twice as
-//! long; so the next waits do, up to [`LONGEST`]. A sleep that lasted longer, or brought nothing, takes that back: who waits for
-//! long spins for that long once, and yields meanwhile as ever.
+//! A rank is awake some ten microseconds after its wake-up on a quiet machine, and hundreds where power
+//! management or the host of a virtual one takes its time. Then a sleeping rank makes the one that it answers
+//! wait for longer than that one spins, so both sleep for each other's answers, and go on so. A sleep that a
+//! packet ended soon would have been needless had the wait spun for twice as long; so the next waits do, up
+//! to [`LONGEST`]. A sleep that lasted longer, or brought nothing, takes that back: a long wait spins for
+//! that long once, and yields meanwhile as ever.
 //!
 //! Only a guess of one process about itself; threads that change it at the same time lose one, and it comes again.
 
@@ -48,7 +49,7 @@ mod tests {
         assert_eq!(naps.spin(USUAL), USUAL);
         naps.on_woken(Duration::from_micros(400), true);
         assert_eq!(naps.spin(USUAL), Duration::from_micros(800));
-        assert_eq!(naps.spin(Duration::ZERO), Duration::ZERO, "who never spins does not");
+        assert_eq!(naps.spin(Duration::ZERO), Duration::ZERO, "a wait that never spins does not");
         naps.on_woken(Duration::from_micros(400), false);
         assert_eq!(naps.spin(USUAL), USUAL, "it brought nothing");
         naps.on_woken(NAP, true);

@@ -9,14 +9,15 @@
 //!    A step that moves something leads back to the start, and gives the turns back. A sleep leads back to the start.
 //! ```
 //!
-//! *Announcing*: what is waited for in shared memory wakes nobody by itself, so one more round is made in which the wait tells others that
-//! it is about to sleep. A wait that neither spins nor yields announces in each round.
+//! *Announcing*: a store to shared memory wakes no thread by itself, so one more round is made in which the
+//! wait announces to others that it is about to sleep. A wait that neither spins nor yields announces in each
+//! round.
 
 use super::Next;
 use std::time::Duration;
 
-/// How long a wait spins between two turns that it gives away: short for who shares the core with what it waits for, long
-/// beside the system call.
+/// How long a wait spins between two yields: short for a process that shares the core with what it waits for,
+/// long beside the system call.
 const SPIN_BETWEEN_TURNS: Duration = Duration::from_micros(6);
 
 /// What a wait sees behind a step that has moved nothing.
@@ -127,7 +128,7 @@ mod tests {
         assert_eq!(found, [Spin, Spin, Yield, Spin, Yield, Spin, Yield, Yield]);
         assert!(paced.looks_again() && paced.was_idle());
         assert_eq!(paced.observe(at(22)), Look);
-        assert!(!paced.looks_again(), "others are told in this round");
+        assert!(!paced.looks_again(), "the sleep is announced in this round");
         assert_eq!(paced.observe(at(23)), Sleep);
         paced.on_slept();
         assert!(paced.looks_again() && !paced.was_idle());
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_the_core_yields_at_once_and_who_keeps_turns_sleeps() {
+    fn a_wait_yields_at_once_on_a_shared_core_and_sleeps_when_turns_are_kept() {
         use Next::{Look, Sleep, Spin, Yield};
         let mut paced = Paced::new(SPIN, 1);
         let shared = |observed| Observed { is_shared: true, ..observed };
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_is_sent_before_a_sleep_and_who_neither_spins_nor_yields_sleeps_at_once() {
+    fn what_was_begun_is_sent_before_a_sleep_and_without_spins_and_yields_it_comes_at_once() {
         let none = |observed| Observed { spin: Duration::ZERO, ..observed };
         let due = |observed| Observed { is_due: true, ..none(observed) };
         let mut paced = Paced::new(Duration::ZERO, 0);
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(paced.observe(none(at(1))), Next::Sleep);
         paced.on_slept();
         assert!(!paced.looks_again() && paced.observe(none(at(2))) == Next::Sleep);
-        // The round of which others are told is one in which nothing is left to send.
+        // The round that announces the sleep is one in which nothing is left to send.
         let mut paced = Paced::new(SPIN, 0);
         let late = |micros| Observed { now: Duration::from_micros(micros), ..at(0) };
         assert_eq!(paced.observe(at(0)), Next::Spin);

@@ -1,7 +1,7 @@
 //! When calls that need no packet drive the engine: one in so many, fewer the longer there is nothing to do.
 //!
-//! Counted by whoever calls, without a lock: counts that threads lose do not matter. Knows neither clock nor channel; the engine
-//! decides what a poll is.
+//! Counted by the calling threads, without a lock: counts that they lose do not matter. Knows neither clock
+//! nor channel; the engine decides what a poll is.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -18,13 +18,14 @@ pub(crate) struct Quiet {
     short: AtomicU32,
 }
 
-/// Where ranks outnumber cores, the polls in a row that move nothing before a turn is given away: a program that tests again
-/// and again keeps the process from running that it waits for, and one that tests between pieces of work is not held up by
+/// Where ranks outnumber cores, the polls in a row that move nothing before a yield: a program that tests in
+/// a loop keeps the awaited process from running, and one that tests between pieces of work is not delayed by
 /// every test.
 const IDLE_POLLS_OF_A_TURN: u32 = 8;
 
-/// Calls between the end of a wait, which has served the peers, and the next poll: less than a microsecond of them, and more than an
-/// epoch of one operation has, which would pay for the look and, after a time away, for calling the agent back.
+/// Calls between the end of a wait, which has served the peers, and the next poll. They take less than a
+/// microsecond, and are more than an epoch of one operation has, which would pay for the look and, after a
+/// time away, for calling the agent back.
 const CALLS_BEHIND_A_WAIT: u32 = 8;
 
 impl Quiet {
@@ -85,7 +86,7 @@ mod tests {
         let turns = |polls: u32, moved| (0..polls).filter(|_| quiet.on_poll(moved)).count();
         assert_eq!(turns(3 * IDLE_POLLS_OF_A_TURN, false), 3);
         assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0);
-        assert_eq!(turns(100, true), 0, "who moves something keeps its turn");
+        assert_eq!(turns(100, true), 0, "a poll that moves something keeps its turn");
         assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0, "and it is counted from there");
         assert_eq!(turns(1, false), 1);
     }

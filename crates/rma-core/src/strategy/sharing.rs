@@ -1,18 +1,20 @@
 //! Whether what this process waits for needs the very core that it runs on.
 //!
-//! A scheduler may leave two processes that answer each other on one core, above all where others keep the rest busy. Then a
-//! wait that spins keeps its own answer from being made. No process can ask where the other one is, but turns tell: a short one
-//! that went to somebody, and had brought packets when it came back, went to whom this process waits for. After [`ENOUGH`]
-//! of these a wait does not spin but yields at once, and sleeps when that is of no use.
+//! A scheduler may leave two processes that answer each other on one core, above all where others keep the
+//! rest busy. Then a wait that spins keeps its own answer from being made. No process can ask where the other
+//! one is, but yields show it: a short one that another process used, and that had brought packets when it
+//! came back, went to the awaited process. After [`ENOUGH`] of these a wait does not spin but yields at once,
+//! and sleeps when that is of no use.
+//! After a yield that no process used the other process is probably elsewhere by now; so it is after a long
+//! one, which went to a process that computes, and when news come while a wait spins. A sleep, which yields
+//! should have made needless, is evidence too: so waits try spinning again also where some process uses every
+//! yield.
+//! should have made needless: waits try spinning again also where some process uses every yield.
 //!
-//! A turn that nobody took, a long one, which went to a process that computes, and news that come while a wait spins tell that
-//! the other one is elsewhere by now; so does a sleep, which turns should have made needless: so waits try spinning again
-//! also where somebody takes every turn.
-//!
-//! Whether somebody took a turn is told by its length: two switches and an answer take longer than a call of the system alone. How long
-//! such a call takes is the machine's, and on a virtual one changes by the minute. So some turns are measured, those that could change
-//! the guess first: who has had the processor all the while had the turn itself, and other turns as long as that were nobody else's
-//! either.
+//! Whether another process used a yield shows in its length: two switches and an answer take longer than a
+//! call of the system alone. How long such a call takes is the machine's, and on a virtual one changes by the
+//! minute. So some yields are measured, those that could change the guess first: a thread that has had the
+//! processor all the while had the turn itself, and other yields as long as that were not used either.
 //!
 //! Only a guess of one process about itself: wrong, it costs a turn or a sleep, never news.
 
@@ -20,7 +22,7 @@ use super::turns::Turn;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A shorter turn was nobody else's, on any machine.
+/// A shorter yield was used by no other process, on any machine.
 const TAKEN_TURN: Duration = Duration::from_micros(2);
 /// A longer turn went to a process that computes, or to more than one.
 const LONG_TURN: Duration = Duration::from_micros(200);
@@ -35,7 +37,7 @@ const RARELY_MEASURED: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Sharing {
     evidence: AtomicU32,
-    /// Nanoseconds: a shorter turn was nobody else's, as far as has been measured.
+    /// Nanoseconds: a shorter yield was used by no other process, as far as has been measured.
     taken_from: AtomicU32,
     turns: AtomicU32,
 }
@@ -63,7 +65,7 @@ impl Sharing {
         }
     }
 
-    /// A wait has made a step, behind a turn that it has given away, or none; `was_idle` says that the step before had moved
+    /// A wait has made a step, behind a yield or without one; `was_idle` says that the step before had moved
     /// nothing, and no sleep was in between.
     pub(crate) fn on_step(&self, turn: Option<Turn>, has_moved: bool, was_idle: bool) {
         match turn {
@@ -124,9 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn where_giving_a_turn_takes_long_by_itself_a_measured_one_tells() {
+    fn where_a_yield_takes_long_by_itself_a_measured_one_decides() {
         let sharing = Sharing::new();
-        // The system takes five microseconds for a turn that nobody wants, and news come all the time.
+        // The system takes five microseconds for a yield that no process uses, and news come all the time.
         (0..100).for_each(|_| sharing.on_turn(unmeasured(Duration::from_micros(5)), true));
         assert!(sharing.is_likely(), "not knowing better");
         let mut turns = 0;
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_learned_past_the_length_of_a_turn_that_went_to_who_computes() {
+    fn nothing_is_learned_past_the_length_of_a_turn_that_went_to_a_computing_process() {
         let sharing = Sharing::new();
         sharing.on_turn(measured(10_000, true), true);
         assert_eq!(sharing.taken_from(), LONG_TURN);
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_of_nobody_and_of_who_computes_and_news_without_one_make_it_unlikely() {
+    fn unused_and_long_turns_and_news_without_one_make_it_unlikely() {
         let contrary: [fn(&Sharing); 3] = [
             |sharing| sharing.on_turn(OWN, true),
             |sharing| sharing.on_turn(LONG, true),

@@ -1,14 +1,15 @@
-//! Turns that waits give away, and when they keep them.
+//! Yields of waits, and when waits do not yield.
 //!
-//! Where ranks outnumber cores a turn given away costs less than a sleep with its wake-up, as long as it goes to another rank
-//! that waits as well. A turn that goes to a process that computes lasts until the system takes the core from that one,
-//! milliseconds, where a sleeper would have had the core back as soon as there was news. So when turns are long again and again
-//! waits keep them for a while, and sleep at once.
+//! Where ranks outnumber cores a yield costs less than a sleep with its wake-up, as long as it goes to
+//! another rank that waits as well. A yield to a process that computes lasts until the system takes the core
+//! from that one, milliseconds, where a sleeper would have had the core back as soon as there was news. So
+//! after several long yields waits stop yielding for a while, and sleep at once.
 //!
-//! One long turn says little: among ranks that all give theirs away the system now and then lets one wait that has given
-//! many. If that one slept instead, the others' turns would become longer, they would sleep as well, and every answer would cost
-//! a wake-up. So it takes more than half as many long turns as short ones to speak for one who computes, and after a while one more
-//! is enough, as long as short ones have not spoken against it.
+//! One long yield says little: among ranks that all yield the system now and then lets one wait that has
+//! yielded often. If that one slept instead, the others' yields would become longer, they would sleep as
+//! well, and every answer would cost a wake-up. So it takes more than half as many long yields as short ones
+//! to be evidence of a process that computes, and after a while one more is enough, as long as short ones
+//! have not spoken against it.
 
 use super::{Next, rest};
 use crate::host::Host;
@@ -30,7 +31,7 @@ const ENOUGH: u32 = 2 * WEIGHT;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) length: Duration,
-    /// Whether nobody else has had it, where that was measured.
+    /// Whether no other process has had it, where that was measured.
     pub(crate) was_own: Option<bool>,
 }
 

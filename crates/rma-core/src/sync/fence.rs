@@ -99,8 +99,8 @@ impl FenceSync {
         Self { assert, phase }
     }
 
-    /// Whether a poll changes nothing that is known of the window outside the engine: it waits for packets of the others, and an epoch
-    /// like the one before follows.
+    /// Whether a poll changes nothing that calls see outside the engine: it waits for packets of the others,
+    /// and an epoch like the one before follows.
     pub(crate) fn keeps(&self, window: &WindowState) -> bool {
         matches!(self.phase, Phase::MeetingByPackets(_))
             && window.access().epoch() == Epoch::FenceGranted

@@ -138,8 +138,8 @@ impl LockSync {
         InLine { rank: is_in_line.then_some(self.rank), kind: Some(self.kind) }
     }
 
-    /// Whether what the caller has called for before is held, as far as this call has to wait for it. The lock of a far rank is only
-    /// promised, and the window it is of asks for its locks in order.
+    /// Whether the caller's earlier locks are held, as far as this call has to wait for them. The lock of a
+    /// far rank is only promised, and its window asks for its locks in order.
     fn are_earlier_held(&self, state: &mut State, window: &mut WindowState) -> bool {
         let are_held_here = window.shared.near(self.rank).is_none() || ask_here(state, window, self.caller);
         are_held_here && self.are_others_held

@@ -153,8 +153,8 @@ pub(crate) fn needs_to_create(group: &Group) -> Vec<Need> {
     vec![Need::Creation(place, others(group))]
 }
 
-/// The locks that this process holds and those that others hold of its own parts, as far as their words and books say; of `most`
-/// at most, and whether that is all.
+/// The locks that this process holds and those that others hold of its own parts, as far as they are known;
+/// `most` at most, and whether that is all.
 pub(crate) fn held_locks(windows: &Windows, observation: &Observation, most: usize) -> (Vec<HeldLock>, bool) {
     let mut all = Vec::new();
     for window in windows.iter() {

@@ -59,8 +59,8 @@ impl StartSync {
         Self { is_watching: false }
     }
 
-    /// Answers whether every mapped rank of the group has posted, but for the lost. The epoch is open then to all others, as it
-    /// is to targets of packets: these wait for this origin, and complete is what fails.
+    /// Answers whether every mapped rank of the group has posted, or is lost. The epoch is then open to the
+    /// others, which wait for this origin, and to packet targets; complete is the call that fails.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
         let shared = Arc::clone(&window.shared);
         let own = &shared.own().control;

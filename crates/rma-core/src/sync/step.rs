@@ -64,8 +64,8 @@ impl SyncStep {
         }
     }
 
-    /// Whether the call is over, of one that only waits: most looks find that nothing has come yet, and neither that nor its end changes
-    /// anything. `None` where [`SyncStep::poll`] has to find out.
+    /// Whether a call that only waits is over: most looks find that nothing has come yet, which changes
+    /// nothing. `None` where [`SyncStep::poll`] has to find out.
     #[inline]
     pub(crate) fn look(&self, state: &State, window: &WindowState) -> Option<bool> {
         let is_plain = state.lost.is_empty() && window.error.is_none() && !window.is_revoked();

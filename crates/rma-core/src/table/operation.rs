@@ -137,7 +137,7 @@ fn cut(span: &mut WriteSpan, len: usize) -> WriteSpan {
     first
 }
 
-/// The end of an operation, for whoever waits for it outside the engine's lock.
+/// The end of an operation, for a wait outside the engine's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Signal(OnceLock<Result<()>>);
 
@@ -188,7 +188,7 @@ struct Extension {
     shape: Option<Layout>,
     /// All replies under way in the order in which they come, when there was more than one.
     fetches: VecDeque<Fetch>,
-    /// Who waits for the end of this operation alone.
+    /// Where a call waits for the end of this operation alone.
     signal: Option<Arc<Signal>>,
 }
 
@@ -260,7 +260,7 @@ impl Operation {
         }
     }
 
-    /// Whether somebody waits for the end of this operation alone.
+    /// Whether a call waits for the end of this operation alone.
     pub(crate) fn is_awaited(&self) -> bool {
         self.extension.as_ref().is_some_and(|extension| extension.signal.is_some())
     }
@@ -272,7 +272,7 @@ impl Operation {
         }
     }
 
-    /// Signals the end to whoever waits for it.
+    /// Signals the end to the call that waits for it.
     pub(crate) fn signal_end(&mut self, end: Result<()>) {
         if let Some(signal) = self.extension.as_mut().and_then(|extension| extension.signal.take()) {
             // Only the operation sets it, and it has just given it away.

@@ -1,7 +1,8 @@
 //! A pack: small stores to one target in the bytes in which they will travel.
 //!
-//! The data is copied when a store joins, so the user's buffer is free at once. A store that begins where the one before it
-//! ends, and does the same, makes that one longer. Knows no epochs; who may join is decided by [`crate::origin`].
+//! The data is copied when a store joins, so the user's buffer is free at once. A store that begins where the
+//! one before it ends, and does the same, makes that one longer. Knows no epochs; which stores may join is
+//! decided by [`crate::origin`].
 
 use crate::ids::Disp;
 use crate::mem::ReadSpan;
@@ -30,7 +31,7 @@ struct Last {
     /// Where its head begins.
     at: usize,
     store: Store,
-    /// The byte of the target's window behind it, if the origin can tell.
+    /// The byte of the target's window behind it, if the origin knows it.
     end: Option<u64>,
 }
 
@@ -42,7 +43,8 @@ impl Pack {
         Self { bytes: Vec::with_capacity(most.min(FIRST_BYTES)), most, stores: 0, last: None }
     }
 
-    /// Adds a store, unless there is no room. `start` is the byte of the target's window at `disp`, if the origin can tell.
+    /// Adds a store, unless there is no room. `start` is the byte of the target's window at `disp`, if the
+    /// origin knows it.
     pub(crate) fn add(&mut self, store: Store, disp: Disp, start: Option<u64>, data: ReadSpan) -> bool {
         self.add_bytes(store, disp, start, data.len(), |bytes| data.read(bytes))
     }

@@ -84,10 +84,11 @@ impl Target {
         }
     }
 
-    /// Queues the newest operation. Gets that are held back go last (design note, "Performance optimizations"): their data
-    /// acknowledge the stores before them, so that an epoch that gets something needs no packet for its acknowledgement, and
-    /// gets have no order with other operations of their epoch (MPI 3.1 §11.7.2 orders accumulates only). So a store
-    /// goes before the gets at the end that no call has pushed, whose order nobody knows.
+    /// Queues the newest operation. Gets that are held back go last (design note, "Performance
+    /// optimizations"): their data acknowledge the stores before them, so that an epoch that gets something
+    /// needs no packet for its acknowledgement, and gets have no order with other operations of their epoch
+    /// (MPI 3.1 §11.7.2 orders accumulates only). So a store goes before the gets at the end that no call has
+    /// pushed, whose order is not known outside.
     pub(crate) fn queue_before_gets(&mut self, pool: &mut OpPool, key: PoolKey) {
         if self.pending.is_empty() {
             pool[key].order = self.posted;
@@ -152,7 +153,7 @@ impl Target {
         self.is_locally_complete(pool, order) && self.acked_to >= self.stored_to.min(order)
     }
 
-    /// Whether the element owes nothing to anyone and may be freed.
+    /// Whether the element owes nothing and may be freed.
     pub(crate) fn is_idle(&self) -> bool {
         self.pending.is_empty()
             && self.issued.is_empty()
@@ -192,7 +193,7 @@ impl Target {
         self.pending.is_empty() && self.closing != Closing::Wanted && !self.needs_ack_request()
     }
 
-    /// Notes that the call that closes the epoch has been told, with the last packet.
+    /// Notes that the word of the call that closes the epoch is on the last packet.
     pub(crate) fn on_closed(&mut self, flags: RequestFlags) {
         self.closing = Closing::Sent;
         if !flags.has(RequestFlags::UNLOCK) {

@@ -1,7 +1,7 @@
 //! Operations as transfers: how far one is, and the next bytes that lie side by side at the origin.
 //!
-//! What packets were made of goes on as packets, and what has begun as transfers may end as packets, never the other way round: a
-//! target that has been told of more waits for it.
+//! What packets were made of goes on as packets, and what has begun as transfers may end as packets, never
+//! the other way round: a target waits for all that a first packet has announced.
 
 use super::operation::{OpData, OpKind, OpResult, Operation};
 use crate::datatype::Gather;

@@ -153,7 +153,7 @@ pub(crate) fn answer(
                 rank.into_iter().for_each(|rank| window.on_done(rank, number));
             }
             Ok(number) => replies.push(from, Reply::Done(request.window, number)),
-            // A program that promises with no-check what it does not keep; its sender hears of it.
+            // A program that breaks its promise of no-check; the sender gets the error.
             Err(NotExposed) => {
                 let note = Response {
                     flags: ResponseFlags::NOTE,
@@ -330,8 +330,8 @@ pub(super) fn touch(
     }
 }
 
-/// Carries out the entries of a pack, which were checked. One outside the window holds back no other, as if each had come by
-/// itself; the first of them is the answer.
+/// Carries out the entries of a pack, which were checked. One outside the window holds back no other, as if
+/// each were a packet of its own; the answer is the first such error.
 fn store_all(own: &Member, exclusion: &Domain<'_>, data: &[u8]) -> Result<Option<ReplyBody>, OutOfRange> {
     let mut outside = None;
     for PackEntry { store, disp, data } in PackEntries::new(data).flatten() {

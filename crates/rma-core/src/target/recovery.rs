@@ -17,8 +17,8 @@ use std::time::Duration;
 /// From one look at processes that are in the middle of a step to the next.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Freezes what a process of this node that has died may have left half done: the own lock, until a recount is over, and the lock that
-/// was its own, for ever. Says whether it is one of this node.
+/// Freezes what a dead process of this node may have left half done: the own lock, until a recount is over,
+/// and the dead's own lock, for ever. Says whether it was of this node.
 pub(super) fn begin(window: &mut WindowState, dead: Peer) -> bool {
     let shared = &window.shared;
     let Some(near) = shared.group.rank(dead).and_then(|rank| shared.near(rank)) else { return false };

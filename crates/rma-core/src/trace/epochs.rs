@@ -1,8 +1,9 @@
-//! Which epochs are open, as far as an observer was told: the difference to what a window says now is what is told next.
+//! Which epochs are open, as far as an observer knows: the difference to what a window says now is the next
+//! event.
 //!
-//! Nothing in the protocols says "an epoch opens": they change states. So after every step of a synchronization call this
-//! compares, and no protocol can forget to tell. Invariant: every epoch told to have opened is told to have ended, at the
-//! latest when its window goes.
+//! Nothing in the protocols says "an epoch opens": they change states. So after every step of a
+//! synchronization call this compares, and no protocol can forget to report. Invariant: every epoch reported
+//! as opened is reported as ended, at the latest when its window goes.
 
 use super::event::Event;
 use crate::epoch::{Call, Epoch, RankLock};
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug, Default)]
 pub(super) struct Epochs {
     windows: HashMap<WindowId, Open>,
-    /// Epochs told of so far.
+    /// Epochs reported so far.
     told: u64,
 }
 
@@ -38,7 +39,7 @@ struct Told {
 }
 
 impl Epochs {
-    /// Tells what has changed in a window since the last look, after a step of `call`.
+    /// Reports what has changed in a window since the last look, after a step of `call`.
     pub(super) fn look(&mut self, window: &WindowState, call: Call, tell: &mut dyn FnMut(Event<'static>)) {
         let id = window.shared.id;
         let Self { windows, told } = self;

@@ -100,8 +100,8 @@ pub struct Packet<'a> {
     pub since: Option<Instant>,
 }
 
-/// Whoever wants to hear of what an engine does. Called from every thread that uses the engine, with or without the engine's
-/// lock held, so an observer never calls the engine back, and is quick.
+/// A receiver of an engine's events. Called from every thread that uses the engine, with or without the
+/// engine's lock held, so an observer never calls the engine back, and is quick.
 pub trait Observer: Send + Sync {
     /// Something has happened, now.
     fn observe(&self, event: &Event<'_>);

@@ -1,4 +1,4 @@
-//! Whether anybody looks, and the points where the engine says what happens.
+//! Whether tracing is on, and the points where the engine reports what happens.
 
 use super::epochs::Epochs;
 use super::event::{Event, Observer};
@@ -10,16 +10,16 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Who looks at one engine.
+/// The observer of one engine.
 pub(crate) struct Observation {
     is_on: bool,
     observer: Option<Arc<dyn Observer>>,
-    /// Epochs that an observer was told of and that have not ended. Taken inside the engine's lock.
+    /// Epochs that were reported and that have not ended. Taken inside the engine's lock.
     epochs: Mutex<Epochs>,
     names: Mutex<Names>,
 }
 
-/// What messages call the windows of one engine. An id is none of it: nothing that a user sees is told by it.
+/// How messages name the windows of one engine. An id is no part of it: users never see one.
 #[derive(Default)]
 struct Names {
     windows: HashMap<WindowId, Made>,
@@ -34,7 +34,7 @@ struct Made {
     name: Option<Box<str>>,
 }
 
-/// A call under way, or a wait: its end is told when this is dropped.
+/// A call under way, or a wait: its end is reported when this is dropped.
 #[must_use = "the call ends when this is dropped"]
 pub(crate) struct CallSpan<'a> {
     _open: Option<OpenSpan<'a>>,
@@ -55,7 +55,7 @@ impl Observation {
         Self { is_on, observer, epochs: Mutex::default(), names: Mutex::default() }
     }
 
-    /// Whether anybody looks. Never changes.
+    /// Whether tracing is on. Never changes.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.is_on

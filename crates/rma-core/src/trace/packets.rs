@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Tells an observer of the packets of one channel, and `tracing` (target `rma::packet`).
+/// Reports the packets of one channel to an observer, and to `tracing` (target `rma::packet`).
 #[derive(Debug)]
 pub struct ObservedPackets {
     observer: Arc<dyn Observer>,
@@ -25,8 +25,8 @@ pub struct ObservedPackets {
 #[derive(Debug, Default)]
 struct Numbers(HashMap<(Peer, Lane), u64>);
 
-/// Tells nobody but `tracing`.
-struct Nobody;
+/// Observes nothing: only `tracing` gets the packets.
+struct Silent;
 
 impl ObservedPackets {
     /// Whether a subscriber of `tracing` wants to hear of packets.
@@ -36,7 +36,7 @@ impl ObservedPackets {
 
     /// Reports to an observer, if there is one.
     pub fn new(observer: Option<Arc<dyn Observer>>) -> Self {
-        let observer = observer.unwrap_or_else(|| Arc::new(Nobody));
+        let observer = observer.unwrap_or_else(|| Arc::new(Silent));
         Self { observer, sent: Numbers::default(), received: Numbers::default(), tried: None }
     }
 }
@@ -85,13 +85,13 @@ impl Numbers {
     }
 }
 
-impl Observer for Nobody {
+impl Observer for Silent {
     fn observe(&self, _: &Event<'_>) {}
 }
 
-impl fmt::Debug for Nobody {
+impl fmt::Debug for Silent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Nobody")
+        f.write_str("Silent")
     }
 }
 

@@ -23,7 +23,7 @@ impl Window {
         }
         let _call = self.trace("post", None);
         self.try_post_to(group, assert)?;
-        // The origins hear of it now: the caller may compute for long.
+        // The origins are notified now: the caller may compute for long.
         self.engine().poll();
         Ok(())
     }

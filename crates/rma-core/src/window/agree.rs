@@ -34,8 +34,8 @@
 //! **What is used up.** At the second try every rank offers all that is neither in use nor promised to
 //! another creation. Without a common one then, there is none.
 //!
-//! A rank of a group of its own finds an index with its first offer, without a word to others. When a rank is lost its groups' collectives fail,
-//! and with them the creations that are in the way of others.
+//! A rank of a group of its own finds an index with its first offer, without a word to others. When a rank is
+//! lost its groups' collectives fail, and with them the creations that keep others waiting.
 
 use super::pending::unexpected;
 use crate::error::Result;
@@ -69,7 +69,7 @@ impl Agreeing {
         Self { creation, group, reach: Reach::Half, step: Step::Waiting }
     }
 
-    /// Gives up: the other ranks hear of it where they wait.
+    /// Gives up: the waits of the other ranks fail.
     pub(super) fn abandon(self, host: &dyn Host) {
         match self.step {
             Step::Waiting => {}

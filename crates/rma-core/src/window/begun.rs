@@ -1,7 +1,8 @@
-//! A synchronization call as a value: one of the protocols, begun and not yet over; how all of them are begun, polled and waited for.
+//! A synchronization call as a value, begun and not yet over; how calls are begun, polled and waited for.
 //!
-//! The fast path and the slow path differ in one thing: a call that only uses an open epoch ([`WindowState::only_uses`]) is legal, and
-//! changes nothing that others know of the window, so neither is looked at.
+//! The fast path and the slow path differ in one thing: a call that only uses an open epoch
+//! ([`WindowState::only_uses`]) is legal, and changes nothing that others know of the window, so both checks
+//! are left out.
 
 use super::calls::Window;
 use super::dropped::Guard;

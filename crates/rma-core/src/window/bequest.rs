@@ -73,8 +73,8 @@ impl Window {
             return Ok(list.report());
         }
         let mut report = Box::new([0; REPORT_LEN]);
-        // SAFETY: the bytes are boxed and not looked at before the operation has ended, which is waited for whatever else goes wrong, and
-        // has given its buffers back then.
+        // SAFETY: the bytes are boxed and not looked at before the operation has ended and given its buffers
+        // back, which is waited for whatever else goes wrong.
         let result = Scatter::span(unsafe { WriteSpan::new(report.as_mut_ptr(), REPORT_LEN) });
         let (kind, disp) = (OpKind::Unfinished, Disp(acknowledged));
         let question = Operation::new(kind, disp, REPORT_LEN as u64, OpData::NONE, result);

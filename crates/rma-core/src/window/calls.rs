@@ -311,7 +311,7 @@ impl Window {
         }
     }
 
-    /// [`Window::direct_load`] where an observer hears of it, or operations are counted.
+    /// [`Window::direct_load`] where an observer sees it, or operations are counted.
     #[cold]
     fn direct_observed(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
         let (observation, tally) = (self.engine.observation(), self.shared.tally.as_deref());

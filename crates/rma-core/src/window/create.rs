@@ -237,8 +237,8 @@ impl WindowCreation {
         self.meet(core, id, made)
     }
 
-    /// The error of a number that must be the same in all processes, and is not: ranks of two minds would wait for what the other one
-    /// does not send, or misread it.
+    /// The error of a number that must be the same in all processes, and is not: otherwise ranks would wait
+    /// for what another one does not send, or misread it.
     fn unlike(&mut self, core: &Core, values: &[u64]) -> Option<Error> {
         let [.., least, greatest] = values else { return None };
         let cause = config::difference(core.state.config.alike(), *least, !*greatest)?;
@@ -414,8 +414,8 @@ struct Compared {
     time: u64,
 }
 
-/// The name of a creation's part of its communicator. Windows' parts have their ids for names, in which no index is so high:
-/// `RMA_WINDOWS` is at most 2^15.
+/// The name of a creation's part of its communicator. The parts of windows have their ids for names, whose
+/// index is never so high: `RMA_WINDOWS` is at most 2^15.
 fn part_of(time: u64) -> u32 {
     const NO_INDEX: u16 = 1 << 15;
     WindowId { index: NO_INDEX | (time >> 16) as u16, generation: time as u16 }.to_bits()

@@ -1,7 +1,7 @@
 //! Freeing a window: collective (MPI 3.1 §11.2.5). Own operations done, replies out, all ranks met, every
 //! lock given back, then the memory.
 //!
-//! A release has no answer. It left its origin before that one came to the meeting, but what the ranks meet by may go round by
+//! A release has no answer. It left before its origin came to the meeting, but the meeting may go round by
 //! others and overtake it; and it must not find the window gone.
 //!
 //! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this

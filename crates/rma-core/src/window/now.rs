@@ -3,15 +3,16 @@
 //! stores that join others in a pack which waits for more, flushes that are nothing but an order, locks that
 //! are free and unlocks that no other rank waits for.
 //!
-//! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped,
-//! no epoch is open to it, bytes lie outside of the window's one range, tracing is on, the rank has to be searched for, or it
-//! is time to serve the channels. Those that join a pack look at nothing but the pack, which lasts as long as an epoch. The caller
-//! then makes the ordinary call, which sees to all of that. They do not panic, so that a caller across a language boundary needs
-//! no frame around them.
+//! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target
+//! is not mapped, no epoch is open to it, bytes lie outside of the window's one range, tracing is on, the
+//! rank has to be searched for, or it is time to serve the channels. The caller then makes the ordinary call,
+//! which sees to all of that. Those that join a pack look only at the pack, which lasts as long as an epoch.
+//! They do not panic, so that a caller across a language boundary needs no frame around them.
 //!
-//! Those on mapped memory are calls of a [`DirectPath`], which holds side by side what they look at. An atomic step, or the full
-//! ordering of a flush, lets no later load begin before it is over, so each look-up that waits for another one's result is time
-//! of its own in every call: from the path it is two of them to the target's memory, from the window it would be five.
+//! Those on mapped memory are calls of a [`DirectPath`], which has side by side what they look at. An atomic
+//! step, or the full ordering of a flush, lets no later load begin before it is over, so each dependent
+//! look-up costs its time in every call: from the path there are two to the target's memory, from the window
+//! there would be five.
 
 use super::calls::Window;
 use crate::control::{LockKind, OperationKind, RunStep, Step, Width, WordStep, compare_and_swap};
@@ -106,8 +107,9 @@ impl<'w> DirectPath<'w> {
         true
     }
 
-    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word, or a loop around one; says whether
-    /// it has been done. `origin` answers the operand for its length; `op` is what `step` is of.
+    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word, or a
+    /// loop around one; says whether it has been done. `origin` answers the operand for its length; `step` is
+    /// that of `op`.
     #[inline(always)] // as above
     pub fn accumulate_now(
         &self,

@@ -68,8 +68,8 @@ impl Window {
         self.shared().hints.lock().report(self.flavor())
     }
 
-    /// Takes over hints, but for those that only a creation can follow (`MPI_Win_set_info`, collective in the standard; here
-    /// each rank goes by its own).
+    /// Takes over hints, but for those that only a creation can follow (`MPI_Win_set_info`, collective in the
+    /// standard; here each rank has its own).
     pub fn set_hints(&self, hints: &Hints) {
         let shared = self.shared();
         self.engine().with(|core| {

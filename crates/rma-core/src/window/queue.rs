@@ -79,7 +79,7 @@ impl Window {
             .and_then(|()| self.check_operation(&state.pools, window, target, call, op));
         match legal {
             Err(error) => Err(error),
-            // Nothing moves, and the target need not hear of it (MPI 3.1 §11.3: zero-size operations are legal).
+            // Nothing moves, and the target need not know (MPI 3.1 §11.3: zero-size operations are legal).
             Ok(()) if op.len == 0 => {
                 op.signal_end(Ok(()));
                 *waiting = None;

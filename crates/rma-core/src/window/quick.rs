@@ -217,7 +217,7 @@ impl Window {
                 }
             }
         });
-        // They hear of it now: the caller may compute for long.
+        // They are rung now: the caller may compute for long.
         self.engine().poll();
     }
 }

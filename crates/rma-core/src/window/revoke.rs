@@ -15,11 +15,11 @@ impl Window {
                 state.revoke(window);
             }
         });
-        // The others hear of it now: the caller may not come back for long.
+        // The others are notified now: the caller may not come back for long.
         self.engine().poll();
     }
 
-    /// Whether it was revoked, as far as this process has heard.
+    /// Whether it was revoked, as far as this process knows.
     pub fn is_revoked(&self) -> bool {
         self.engine().poll();
         self.engine().with(|core| core.windows.get(self.id()).is_some_and(WindowState::is_revoked))

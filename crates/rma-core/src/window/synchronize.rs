@@ -103,7 +103,7 @@ impl Window {
     pub(super) fn finish_fence(&self, sync: &mut Sync) -> Result<()> {
         let outcome = self.finish("fence", sync);
         if outcome.is_err() {
-            // Others that wait for the same dead rank hear of it now.
+            // Others that wait for the same dead rank learn of it now.
             self.engine().poll();
         }
         outcome
@@ -220,7 +220,7 @@ impl Window {
             let State { wake_ups, counters, .. } = &mut core.state;
             locks::wake(wake_ups, counters, self.shared(), wake);
         });
-        // They hear of it now: the caller may not come back for long.
+        // They are rung now: the caller may not come back for long.
         self.engine().poll();
     }
 

@@ -1,8 +1,8 @@
 //! What a synchronization call waits for: a sentence that explains why a rank does not go on.
 //!
 //! Read off the window's state when a wait has lasted long; nothing here is kept, and nothing decides by it.
-//! Where a rank knows which ranks are missing the sentence names them; a barrier of the host names those
-//! whose message it waits for next, which may be waiting themselves.
+//! Where a rank knows which ranks are missing the sentence names them; for a barrier of the host it names the
+//! senders of the next message, which may be waiting themselves.
 
 use crate::engine::Engine;
 use crate::epoch::{Call, Caller, Epoch};

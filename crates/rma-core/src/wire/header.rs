@@ -6,7 +6,7 @@ pub const VERSION: u8 = 1;
 /// Length of the common header.
 pub const HEADER_LEN: usize = 2;
 
-/// Who a packet is for. One-sided packets, messages and control share a channel, in order within a lane.
+/// The receiver of a packet. One-sided packets, messages and control share a channel, in order within a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Protocol {

@@ -52,7 +52,7 @@ impl Store {
     }
 }
 
-/// Changes the length that an entry's head tells.
+/// Changes the length in an entry's head.
 ///
 /// # Panics
 /// When `head` is shorter than a head.

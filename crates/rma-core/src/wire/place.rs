@@ -1,8 +1,8 @@
 //! Where an operation lies at the target, as bytes: a run behind a displacement, or a shape counted from it.
 //!
-//! A shape is loops around a short list of runs, so a regular datatype costs the same bytes whatever its counts. What
-//! arrives is built by the constructors of [`Layout`], which check every sum; whether it lies in the window is checked by
-//! whoever knows the window.
+//! A shape is loops around a short list of runs, so a regular datatype costs the same bytes whatever its
+//! counts. What arrives is built by the constructors of [`Layout`], which check every sum; whether it lies in
+//! the window is checked where the window is known.
 
 use super::fields::{Head, Reader};
 use crate::datatype::{Layout, Loop};

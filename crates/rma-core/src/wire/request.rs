@@ -78,8 +78,8 @@ pub enum RequestKind {
         /// Which operation of the origin gets the old value.
         reply_to: RequestId,
     },
-    /// Send back which operations of dead processes may be half done here; the first `acknowledged` of those that were told have been
-    /// put right.
+    /// Send back which operations of dead processes may be half done here; the first `acknowledged` of those
+    /// that were listed have been put right.
     Unfinished {
         /// How many.
         acknowledged: u64,
@@ -91,7 +91,8 @@ pub enum RequestKind {
     Pack,
     /// The sender has opened an exposure epoch to the receiver.
     Post,
-    /// The sender has freed the window, and not together with all ranks; who gets it says when all have left.
+    /// The sender has freed the window, and not together with all ranks; the receiver says when all have
+    /// left.
     Left,
     /// The window was revoked.
     Revoked,
@@ -103,7 +104,7 @@ pub enum RequestKind {
 
 /// Where the place of a request ends, but for a shape: a displacement, and an offset.
 pub(super) const PLACED: usize = FIXED + 16;
-/// Most bytes behind the place: operation and type, length, and who waits for the reply.
+/// Most bytes behind the place: operation and type, length, and where the reply goes.
 const TAIL: usize = 18;
 /// Longest head without a shape.
 pub(crate) const RUN_HEAD: usize = PLACED + TAIL;

@@ -19,9 +19,10 @@ impl ResponseFlags {
     pub const GRANT: Self = Self(1);
     /// The lock request is queued, but what came with it was dropped: the origin sends it again after the grant.
     pub const REFUSED: Self = Self(2);
-    /// An error that acknowledges nothing, since nobody asked: no operation has to wait for it.
+    /// An error that acknowledges nothing, as no acknowledgement was asked for: no operation has to wait for
+    /// it.
     pub const NOTE: Self = Self(4);
-    /// With a grant: a process had died with the lock, and this origin is the first to have it since.
+    /// With a grant: a process died with the lock, and this origin is the first to have it since.
     pub const BEQUEATHED: Self = Self(8);
 
     /// Any bits: for names, which need no legal packet.

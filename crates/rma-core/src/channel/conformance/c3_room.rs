@@ -23,7 +23,7 @@ pub fn c3_full_then_one_writable(bench: &mut Bench) {
         }
         world.fill_lane(0, 1, lane, len);
         for _ in 0..3 {
-            assert!(!world.rank(0).try_small(ONE, lane, len), "full again, as nobody has read");
+            assert!(!world.rank(0).try_small(ONE, lane, len), "full again, as nothing was read");
         }
         let notices = |w: &mut World<'_>| w.rank(0).recorder.count(|e| *e == Event::Writable(ONE, lane));
         // Polls of the sender alone end `fill_lane` with a notice when its own buffers empty; those count too.

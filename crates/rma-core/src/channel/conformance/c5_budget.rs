@@ -57,7 +57,7 @@ pub fn c5_polls_keep_their_budget(bench: &mut Bench) {
 }
 
 /// One peer computes and reads nothing: polls return all the same, and others are served.
-pub fn c5_a_peer_that_does_not_read_blocks_nobody(bench: &mut Bench) {
+pub fn c5_a_peer_that_does_not_read_blocks_no_other(bench: &mut Bench) {
     let largest = bench.fixture.largest_body();
     let mut world = bench.world(3);
     let max = world.rank(0).capabilities().max_packet;

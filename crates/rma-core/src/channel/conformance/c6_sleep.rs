@@ -73,7 +73,7 @@ pub fn c6_ping_pong_between_sleepers(bench: &mut Bench) {
             world.ledger.on_their_way(|s| s.from == Peer(0)) == 0
         });
     });
-    assert!(world.ranks.iter().any(|r| r.sleeps > 0), "C6: nobody ever slept");
+    assert!(world.ranks.iter().any(|r| r.sleeps > 0), "C6: no rank ever slept");
     world.finish_checks();
 }
 
@@ -158,7 +158,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
                     assert!(Instant::now() < deadline, "C6: an idle rank never gets to sleep");
                 }
                 asleep.send(()).expect("the sender waits for it");
-                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a first packet wakes nobody");
+                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a first packet wakes no sleeper");
                 sleeper.sleep_until("the packet", deadline, |r| {
                     r.recorder.packets_from(Peer(0), Lane::Request) == 1
                 });
@@ -181,7 +181,7 @@ pub fn c6_first_contact_wakes_a_sleeper(bench: &mut Bench) {
     }
 }
 
-/// A death wakes who sleeps, although no packet comes.
+/// A death wakes a sleeper, although no packet comes.
 pub fn c6_death_wakes_a_sleeper(bench: &mut Bench) {
     if !bench.fixture.can_sleep() {
         return bench.skip(CANNOT);
@@ -204,7 +204,7 @@ pub fn c6_death_wakes_a_sleeper(bench: &mut Bench) {
                     assert!(Instant::now() < deadline, "C6: an idle rank never gets to sleep");
                 }
                 asleep.send(()).expect("the killer waits for it");
-                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a death wakes nobody");
+                assert!(sleeper.sleep(WOKEN_WITHIN), "C6: a death wakes no sleeper");
                 sleeper.sleep_until("the report", deadline, |r| r.recorder.failed.contains_key(&Peer(1)));
             });
             when_asleep.recv().expect("the sleeper sends it");

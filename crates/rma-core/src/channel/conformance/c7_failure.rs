@@ -115,7 +115,7 @@ pub fn c7_others_are_not_affected_by_a_death(bench: &mut Bench) {
     assert!(world.ranks.iter().all(|r| r.recorder.failed.keys().all(|p| *p == Peer(3))));
 }
 
-/// A rank that died before anyone spoke to it fails at the first try, not never.
+/// A rank that died before any contact fails at the first try, not never.
 pub fn c7_first_contact_with_the_dead(bench: &mut Bench) {
     if !bench.fixture.can_kill() || !bench.fixture.notices_death_before_contact() {
         return bench.skip(CANNOT);

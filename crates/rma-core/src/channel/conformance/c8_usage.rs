@@ -18,7 +18,7 @@ pub fn c8_usage_is_bounded_and_follows_contact(bench: &mut Bench) {
             assert_eq!(
                 world.rank(rank).channel().usage(),
                 before[rank as usize],
-                "C8: rank {rank} met nobody"
+                "C8: rank {rank} met no peer"
             );
         }
         let max = world.rank(0).capabilities().max_packet;

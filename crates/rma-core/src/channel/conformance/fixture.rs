@@ -1,4 +1,4 @@
-//! What an implementation tells the suite about itself: how to make channels, how to kill one, and what it cannot do.
+//! What an implementation states to the suite: how to make channels, how to kill one, and what it cannot do.
 
 use crate::channel::Channel;
 use crate::ids::Peer;
@@ -54,7 +54,7 @@ pub trait Fixture {
         64 << 20
     }
 
-    /// After this time a test fails and says who waited for what.
+    /// After this time a test fails and says which rank waited for what.
     fn time_limit(&self) -> Duration {
         Duration::from_secs(30)
     }

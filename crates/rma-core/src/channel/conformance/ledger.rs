@@ -92,7 +92,7 @@ impl Ledger {
         self.lock().retain(|stream, _| stream.from != peer && stream.to != peer);
     }
 
-    /// Who waits for what, a line each.
+    /// Which rank waits for what, a line each.
     pub(super) fn report(&self) -> String {
         let mut text = String::new();
         for (stream, row) in self.lock().iter().filter(|(_, row)| !row.waiting.is_empty()) {

@@ -1,4 +1,5 @@
-//! Memory of bulk bodies: any shape, filled with a pattern that tells which packet it belongs to, and checked byte by byte.
+//! Memory of bulk bodies: any shape, filled with a pattern that identifies its packet, and checked byte by
+//! byte.
 //!
 //! The only file of the suite with `unsafe`. Invariant: the memory of a body is owned by a rank of a world, and every
 //! channel of that world is dropped before it (`world.rs`, `rank.rs`), so no channel can outlive a span.
@@ -63,8 +64,8 @@ impl Body {
 
     /// The sender's view.
     pub(super) fn gather(&self) -> Gather {
-        // SAFETY: the layout lies within `bytes` by construction, and whoever holds the body keeps it until the channel
-        // that gets this is dropped (see the file's invariant).
+        // SAFETY: the layout lies within `bytes` by construction, and the body's holder keeps it until the
+        // channel that gets this is dropped (see the file's invariant).
         unsafe { Gather::new(self.bytes.as_ptr().cast(), &self.layout) }
     }
 
@@ -114,7 +115,7 @@ impl Body {
         self.bytes.iter().for_each(|byte| byte.store(POISON, Relaxed));
     }
 
-    /// Whether nobody wrote since [`Body::poison`].
+    /// Whether there was no write since [`Body::poison`].
     pub(super) fn check_poison(&self) -> Result<(), String> {
         match self.bytes.iter().position(|byte| byte.load(Relaxed) != POISON) {
             Some(offset) => Err(format!("byte {offset} was written after the channel said it was done")),

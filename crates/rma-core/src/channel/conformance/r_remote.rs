@@ -136,7 +136,7 @@ pub fn r2_every_transfer_is_answered_once(bench: &mut Bench) {
     let mut world = bench.world(2);
     let Some(mut remote) = Remote::new(&mut world) else { return world.bench.skip(NONE) };
     let len = 50.min(remote.limits.longest);
-    // Reads are of the upper half, which nobody writes.
+    // Reads are of the upper half, which is not written.
     for i in 0..200 {
         remote.write(&mut world, i * 50, len);
         remote.read(&mut world, SIZE / 2 + i * 50, len);
@@ -202,7 +202,8 @@ pub fn r6_withdrawn_memory_is_not_touched(bench: &mut Bench) {
         rank.recorder.exposed[0].poison();
         until_answered(&mut world);
         let place = remote.place(0);
-        // The peer may have failed: networks need not tell a place that is gone from one that never was.
+        // The peer may have failed: networks need not distinguish a place that is gone from one that never
+        // was.
         if let Ok(Begun::Yes) = world.rank(0).offer_write(Peer(1), place, len, 5) {
             until_answered(&mut world);
             assert_ne!(outcomes(&mut world).last(), Some(&Ok(())), "R6: written where nothing is exposed");
@@ -213,7 +214,7 @@ pub fn r6_withdrawn_memory_is_not_touched(bench: &mut Bench) {
     }
 }
 
-/// An answer, and a transfer that the other's channel has to help with, wake who sleeps.
+/// An answer, and a transfer that the other's channel has to help with, wake sleepers.
 pub fn r8_answers_wake_sleepers(bench: &mut Bench) {
     if !bench.fixture.can_sleep() {
         return bench.skip("these channels wake no sleeper");

@@ -113,7 +113,7 @@ impl Recorder {
         self.count(|e| *e == Event::Packet(from, lane) || *e == Event::BulkReceived(from, lane))
     }
 
-    /// The rank is dead: its bodies are nobody's, but stay in memory as long as any channel does.
+    /// The rank is dead: its bodies have no owner, but stay in memory as long as any channel does.
     pub(super) fn bury(&mut self) {
         self.full.clear();
         for (_, (_, body)) in self.outgoing.drain() {

@@ -24,7 +24,7 @@ pub fn run(name: &'static str, fixture: impl FnOnce() -> Box<dyn Fixture> + Send
         let note = note.clone();
         move || {
             let fixture = fixture();
-            // The watchdog may be gone only when the test is over; then nobody needs the answers.
+            // The watchdog may be gone only when the test is over; then the answers are not needed.
             let _ = limit_known.send(fixture.time_limit());
             test(&mut Bench::new(fixture, note));
             let _ = done.send(());
@@ -77,7 +77,7 @@ macro_rules! channel_conformance {
             c4_sources_may_be_reused
             c4_bodies_end_with_exactly_one_bulk_sent
             c5_polls_keep_their_budget
-            c5_a_peer_that_does_not_read_blocks_nobody
+            c5_a_peer_that_does_not_read_blocks_no_other
             c6_ping_pong_between_sleepers
             c6_bulk_wakes_sleepers
             c6_room_wakes_a_sleeper

@@ -99,8 +99,8 @@ impl Gate {
         self.0.store(CLOSED, Relaxed);
     }
 
-    /// Lets no call go ahead any more; a lock that is held stays so. Any thread may do so, beside the one that calls: what that
-    /// changes meanwhile counts.
+    /// Closes the fast path of calls; a lock that is held stays so. Any thread may do this beside the calling
+    /// one, whose changes meanwhile count.
     pub(super) fn bar(&self) {
         let code = self.0.load(Relaxed);
         let barred = match code {

@@ -12,11 +12,12 @@
 //! single lock, is one that calls on the fast path know too little of. Other epochs stay what they are when
 //! the engine looks at them, and either path may end them.
 //!
-//! **How.** The transition runs by compare-and-swap. Where threads take turns to call ([`Callers::One`]), no two calls meet: what calls
-//! change is changed by plain loads and stores, of which four take less than one atomic step. Whether the engine owns the state is then a
-//! word of its own, since the engine moves in the background too: what that finds, for what has arrived, a call may just as well have come
-//! before. Nothing else is changed in the background but epochs that the engine owns since the call that opened them, and locks of a window
-//! that was revoked.
+//! **How.** The transition runs by compare-and-swap. Where threads take turns to call ([`Callers::One`]), no
+//! two calls meet: a call's changes are plain loads and stores, of which four take less than one atomic step.
+//! Whether the engine owns the state is then a word of its own, since the engine moves in the background too;
+//! for what the engine finds there, the call may just as well have come before. In the background nothing
+//! else is changed but epochs that the engine has owned since the call that opened them, and locks of a
+//! revoked window.
 
 use super::Gate;
 use crate::control::LockKind;
