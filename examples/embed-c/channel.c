@@ -19,13 +19,13 @@ typedef struct lane {
     int out_fd;          /* written to; the same when the lane has one socket for both directions */
     int wants_out;       /* registered for room */
     int is_starved;      /* RMA_ROOM_FULL was answered */
-    int is_broken;       /* nobody reads the other end: 1, and 2 from the next poll on */
+    int is_broken;       /* the other end has no reader: 1, and 2 from the next poll on */
     int has_ended;       /* everything was read */
     int said_goodbye, heard_goodbye;
     size_t out_len;      /* message to send */
     rma_area *body;      /* and the body behind it */
     uint64_t token;
-    int has_sent;        /* the body has left, and nobody was told */
+    int has_sent;        /* the body has left, which is not reported yet */
     rma_area *place;     /* where the body that arrives goes */
     unsigned char out[MESSAGE];
 } lane;
@@ -125,7 +125,7 @@ static int has_any(toy_channel *ch)
     return epoll_wait(ch->epoll, &event, 1, 0) > 0;
 }
 
-/* Nobody reads: what is sent goes nowhere. The end of the other direction tells why. */
+/* No reader: what is sent goes nowhere. The end of the other direction tells why. */
 static void give_up(toy_channel *ch, lane *at)
 {
     at->is_broken = 1;
@@ -249,7 +249,7 @@ static int store(lane *at, rma_sink *sink, uint32_t from, int l, const unsigned 
         if (to)
             memcpy(to, bytes, piece);
         else
-            piece = len; /* nobody wants the bytes */
+            piece = len; /* the bytes are not wanted */
         at->place->advance(at->place, piece);
         bytes += piece;
         len -= piece;

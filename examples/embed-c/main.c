@@ -140,11 +140,11 @@ static void fence(rma_window window, uint64_t *memory)
         MUST(memory[100 + i] == left * 1000000 + (i % 3 == 0 ? i / 3 : 100 + i));
 }
 
-/* Everybody adds to a counter of rank 0, draws a ticket, and one of them wins a place. */
+/* Each rank adds to a counter of rank 0, draws a ticket, and one of them wins a place. */
 static void locks(rma_window window, uint64_t *memory)
 {
     if (me == 0) {
-        /* The rank's own memory, which nobody accesses before the fence. */
+        /* The rank's own memory, which is not accessed before the fence. */
         memory[0] = memory[1] = memory[2] = 0;
     }
     DO(rma_fence(window, 0, &call));
@@ -200,12 +200,12 @@ static void mistakes(rma_window window)
     uint64_t value = 0;
     rma_call call;
     rma_buffer origin = {&value, 1, RMA_UINT64};
-    rma_target nobody = {RANKS, 0, 1, RMA_UINT64}, first = {0, 0, 1, RMA_UINT64}, outside = {0, LEN, 1, RMA_UINT64};
+    rma_target missing = {RANKS, 0, 1, RMA_UINT64}, first = {0, 0, 1, RMA_UINT64}, outside = {0, LEN, 1, RMA_UINT64};
     expect(rma_put(window, &origin, &first), RMA_ERR_RMA_SYNC, "a put outside an epoch");
     expect(rma_unlock(window, 0, &call), RMA_ERR_RMA_SYNC, "an unlock without a lock");
     expect(rma_lock(window, 7, 0, 0, &call), RMA_ERR_LOCKTYPE, "a lock of type 7");
     DO(rma_lock_all(window, 0, &call));
-    expect(rma_put(window, &origin, &nobody), RMA_ERR_RANK, "a put to nobody");
+    expect(rma_put(window, &origin, &missing), RMA_ERR_RANK, "a put to a missing rank");
     expect(rma_put(window, &origin, &outside), RMA_ERR_RMA_RANGE, "a put behind the window");
     MUST(strstr(rma_error_text(), "MPI_ERR_RMA_RANGE") != NULL);
     expect(rma_put((rma_window){window.id + 1}, &origin, &first), RMA_ERR_ARG, "a put on no window");

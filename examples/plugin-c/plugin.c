@@ -3,7 +3,7 @@
  *     cc -shared -fPIC -I include -I ../embed-c plugin.c ../embed-c/channel.c -o libtoy.so
  *     rmarun -n 4 -x RMA_CHANNEL_PLUGIN=$PWD/libtoy.so -x RMA_CHANNEL=x_toy ./prog
  *
- * A socket carries one lane in one direction. Whoever is connected to connects back, so each side sees when the other ends. */
+ * A socket carries one lane in one direction. The side that is connected to connects back, so each side sees when the other ends. */
 #include "channel.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static int meet(plugin *self, uint32_t peer)
             return RMA_FAILED_UNREACHABLE;
         int fd = sequenced();
         memcpy(hello.secret, opening->secret, sizeof hello.secret);
-        /* Waits for nobody: the other's queue is longer than a job that this toy is for. */
+        /* Does not wait: the other's queue is longer than a job that this toy is for. */
         if (fd < 0 || connect(fd, (struct sockaddr *)&at, address(name, &at)) != 0 ||
             send(fd, &hello, sizeof hello, MSG_NOSIGNAL) != (ssize_t)sizeof hello) {
             close(fd);
@@ -158,7 +158,7 @@ static int plugin_arm(void *self)
 
 static int plugin_close(void *self)
 {
-    take(self); /* whoever came late hears the goodbye too */
+    take(self); /* a late peer hears the goodbye too */
     return toy_channel_table.close(((plugin *)self)->toy);
 }
 

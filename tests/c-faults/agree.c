@@ -1,4 +1,4 @@
-/* Agreements among ranks that die meanwhile: all who live get the same flags, those of all who voted or fewer, and the same class,
+/* Agreements among ranks that die meanwhile: all the living get the same flags, those of all voters or fewer, and the same class,
  * in each of them; so do those that go on in the background. What each gets is printed, for the test to compare. */
 #include "faults.h"
 
@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     begin(&argc, &argv);
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    /* Who leaves it knows that all have the communicator; the others may hear of a death before. */
+    /* A rank that leaves it knows that all have the communicator; the others may hear of a death before. */
     MPI_Barrier(comm);
     deaths = atoi(argv[1]);
     for (int i = 0; i < deaths; i++) {

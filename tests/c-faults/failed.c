@@ -1,4 +1,4 @@
-/* Who has failed, and receives from any source: they say so until the failure is acknowledged, stay pending, and take what the
+/* The failed ranks, and receives from any source: these say so until the failure is acknowledged, stay pending, and take what the
  * living send; communicators without the dead know nothing of it. */
 #include "faults.h"
 
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
         OK(MPI_Test(&request, &flag, &status));
         CHECK(!flag);
     } else {
-        /* Whoever asks hears of it within a while. */
+        /* A rank that asks learns of it within a while. */
         do {
             OK(MPIX_Comm_get_failed(comm, &failed));
             MPI_Group_size(failed, &count);

@@ -1,5 +1,5 @@
 /* What the programs of this folder share: survivors check, and say at the end that they have gone on. Each runs as
- * `PROGRAM CASE SEED`; who dies, and when, follows from both. */
+ * `PROGRAM CASE SEED`; the rank that dies, and when, follows from both. */
 #ifndef FAULTS_H
 #define FAULTS_H
 

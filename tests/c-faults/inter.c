@@ -1,4 +1,4 @@
-/* Two groups, of which ranks die at any time, or all of one group, or the first of both: those who live agree, each group on what the
+/* Two groups, of which ranks die at any time, or all of one group, or the first of both: the living agree, each group on what the
  * other one gives, and go on between the groups that are left, until one of them is gone or enough have died. */
 #include "faults.h"
 
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         }
         MPI_Error_class(code, &class);
         CHECK(class == MPI_SUCCESS || class == MPIX_ERR_PROC_FAILED);
-        /* Somebody of the other group had voted, or nobody of it lives. */
+        /* A rank of the other group had voted, or none of it lives. */
         CHECK(flags == ~(is_one ? 1 << 29 : 1 << 30 | 1 << round) || flags == ~0);
         code = MPIX_Comm_agree(comm, &all);
         CHECK(all == ~0);

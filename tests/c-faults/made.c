@@ -1,6 +1,6 @@
 /* Ranks die while communicators are made of groups, between groups and of both groups: what is made on some ranks and not on others
- * keeps nobody waiting. Cases: a kind of making, in which rank 0 dies when it has ended its part, and a rank calls for it later; "random",
- * in which any may die at any time; or "attribute", in which nobody does, and one rank gets no handle. */
+ * keeps no rank waiting. Cases: a kind of making, in which rank 0 dies when it has ended its part, and a rank calls for it later; "random",
+ * in which any may die at any time; or "attribute", in which none does, and one rank gets no handle. */
 #include "faults.h"
 
 static MPI_Comm local, between;
@@ -50,7 +50,7 @@ static void go_on(MPI_Comm made)
         CHECK(members <= size - 2);
         OK(MPI_Barrier(left));
         if (!is_inter(made)) {
-            /* Those who have it can still make of it what concerns nobody else. */
+            /* Those who have it can still make of it what concerns no other rank. */
             OK(MPI_Comm_group(left, &group));
             OK(MPI_Comm_create_group(made, group, 9, &again));
             OK(MPI_Barrier(again));
@@ -85,7 +85,7 @@ static int refuse(MPI_Comm comm, int keyval, void *extra, void *in, void *out, i
     return rank == size - 1 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* Nobody dies, but the last rank gets no handle, because a function of an attribute fails. */
+/* No rank dies, but the last one gets no handle, because a function of an attribute fails. */
 static void without_a_handle(int in_background)
 {
     MPI_Comm base, made = MPI_COMM_NULL, left;

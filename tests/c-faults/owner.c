@@ -1,4 +1,4 @@
-/* Rank 1 dies with the lock of rank 0, in the middle of a change: one of those who get the lock behind it is told, once, and puts
+/* Rank 1 dies with the lock of rank 0, in the middle of a change: one of those that get the lock after it learns of it, once, and puts
  * right what is half done. */
 #include "faults.h"
 
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     }
     OK(MPI_Win_unlock(0, win));
     CLASS(MPIX_Win_get_owner_died(win, size, &died), MPI_ERR_RANK);
-    /* Whoever was told has unlocked before all have agreed. */
+    /* The rank that learned of it has unlocked before all have agreed. */
     all = 1;
     CLASS(MPIX_Comm_agree(MPI_COMM_WORLD, &all), MPIX_ERR_PROC_FAILED);
     if (rank == 0)
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     OK(MPIX_Win_get_owner_died(win, 0, &died));
     CHECK(died == 0);
     OK(MPI_Win_unlock(0, win));
-    /* Nobody uses the window any more. */
+    /* The window is not used any more. */
     CLASS(MPIX_Comm_agree(MPI_COMM_WORLD, &all), MPIX_ERR_PROC_FAILED);
     /* It fails, because of the dead or because others have left it for that. */
     MPI_Win_free(&win);

@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     }
     all = 1;
     CLASS(MPIX_Comm_agree(MPI_COMM_WORLD, &all), MPIX_ERR_PROC_FAILED);
-    /* Everybody else finds nothing. */
+    /* All others find nothing. */
     OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
     OK(MPIX_Win_get_owner_ops(win, 0, 0, NULL, NULL, NULL, NULL, &count));
     CHECK(count == 0);

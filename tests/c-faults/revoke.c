@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     if (rank == first) {
         usleep(drawn(20000));
         OK(MPIX_Comm_revoke(comm));
-        /* Whoever dies before a word has left has not revoked. */
+        /* A rank that dies before its packet has left has not revoked. */
         for (int i = 0; dies && i < 20; i++) {
             usleep(drawn(200));
             OK(MPIX_Comm_is_revoked(comm, &flag));

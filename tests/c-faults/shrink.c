@@ -1,8 +1,8 @@
-/* Ranks die one after the other, at any time; those who live make a communicator of themselves each time, and go on with exact
+/* Ranks die one after the other, at any time; the living make a communicator of themselves each time, and go on with exact
  * data, until one is left or enough have died. */
 #include "faults.h"
 
-/* A round on a communicator in which nobody need have died: what each gives comes to all. */
+/* A round on a communicator in which no rank need have died: what each gives comes to all. */
 static int goes_well(MPI_Comm comm, int round)
 {
     int me, members, code;
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
         }
     }
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    /* Who leaves it knows that all have the communicator; the others may hear of a death before. */
+    /* A rank that leaves it knows that all have the communicator; the others may hear of a death before. */
     MPI_Barrier(comm);
     for (int round = 0; round < rounds; round++) {
         int class, ok;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
         class = goes_well(comm, round);
         MPI_Error_class(class, &class);
         CHECK(class == MPI_SUCCESS || class == MPIX_ERR_PROC_FAILED || class == MPIX_ERR_REVOKED || class == MPI_ERR_OTHER);
-        /* All hear whether it went well everywhere; who has left a collective keeps others waiting without this. */
+        /* All learn whether it went well everywhere; a rank that has left a collective keeps others waiting without this. */
         if (class != MPI_SUCCESS)
             OK(MPIX_Comm_revoke(comm));
         ok = class == MPI_SUCCESS;

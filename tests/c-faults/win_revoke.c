@@ -1,5 +1,5 @@
 /* Every call that waits on a window, and every later one, ends when any rank revokes it, also if that one dies soon; freeing it
- * waits for nobody. Other windows go on. */
+ * does not wait. Other windows go on. */
 #include "faults.h"
 
 static int dies;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
         OK(MPI_Barrier(MPI_COMM_WORLD));
         usleep(drawn(20000));
         OK(MPIX_Win_revoke(win));
-        /* Whoever dies before a word has left has not revoked. */
+        /* A rank that dies before its packet has left has not revoked. */
         for (int i = 0; dies && i < 20; i++) {
             usleep(drawn(200));
             OK(MPIX_Win_is_revoked(win, &flag));
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     OK(MPIX_Win_is_revoked(other, &flag));
     CHECK(!flag && place[0] == rank);
     revoke_dynamic();
-    /* Nobody is waited for: some free it long before others. */
+    /* No rank is waited for: some free it long before others. */
     usleep(drawn(3) * (unsigned)rank * 500);
     OK(MPI_Win_free(&win));
     CHECK(win == MPI_WIN_NULL);

@@ -1,4 +1,4 @@
-/* Everybody adds to counters of everybody at once: nothing is lost, and every ticket is drawn once.
+/* All ranks add to counters of all at once: nothing is lost, and every ticket is drawn once.
  *
  * ranks: 1 2 4 8
  * memcheck: yes */

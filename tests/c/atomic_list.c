@@ -1,4 +1,4 @@
-/* A list through the windows of all ranks, to whose head everybody pushes by compare-and-swap: every element is there once.
+/* A list through the windows of all ranks, to whose head all push by compare-and-swap: every element is there once.
  *
  * ranks: 1 2 4 8
  * memcheck: yes */

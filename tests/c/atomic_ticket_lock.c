@@ -1,4 +1,4 @@
-/* A lock made of two counters: whoever's number is up changes a plain sum by get and put. The sum is right, so the
+/* A lock made of two counters: the rank whose number is up changes a plain sum by get and put. The sum is right, so the
  * operations of one owner are complete at the target before the next one starts.
  *
  * ranks: 1 2 4 */

@@ -1,4 +1,4 @@
-/* Everybody has something else for everybody.
+/* Each rank has something else for each rank.
  *
  * ranks: 1 2 3 4 7 8
  * memcheck: yes */

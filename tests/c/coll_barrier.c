@@ -1,4 +1,4 @@
-/* Nobody leaves a barrier before the last has come, on the world and on parts of it.
+/* No rank leaves a barrier before the last has come, on the world and on parts of it.
  *
  * ranks: 1 2 3 4 8
  * memcheck: yes */

@@ -1,5 +1,5 @@
-/* Collectives to which one rank gives another length than the others: whoever can see it gets an error, whoever cannot gets a
- * result or an error, nobody waits for ever, memory of a rank with an error is as before, and the communicator works on.
+/* Collectives to which one rank gives another length than the others: a rank that can see it gets an error, another one a
+ * result or an error, none waits for ever, memory of a rank with an error is as before, and the communicator works on.
  *
  * ranks: 2 3 4 5 8
  * peers: none, most of these hang there */
@@ -52,7 +52,7 @@ static int ended(int code, const char *what, int len, int may)
         try_bad = ended((call), #call, len, may);                                              \
         OK(MPI_Allreduce(&try_bad, &try_sum, 1, MPI_INT, MPI_SUM, comm));                      \
         if (try_sum < 1)                                                                       \
-            CHECK_SAY("%s: nobody had an error", #call);                                       \
+            CHECK_SAY("%s: no rank had an error", #call);                                       \
     } while (0)
 
 /* The nonblocking form, waited for. */
@@ -66,7 +66,7 @@ static void lengths(int odd, int len, int more)
     int of_root = root == odd ? more : len;
     /* Equal to the root's, to all others', or not. */
     int of_two = mine == of_root ? GOOD : BAD;
-    /* Who reduces nothing may not hear that others wanted more. */
+    /* A rank that reduces nothing may not learn that others wanted more. */
     int any = GOOD | BAD, bad = mine == 0 ? any : BAD;
 
     used = (len > more ? len : more) * (more > 2000 || len > 2000 ? 1 : check_size);

@@ -1,4 +1,4 @@
-/* A rank is killed while the others are in a barrier, or far ahead in broadcasts that nobody answers: each of them gets an
+/* A rank is killed while the others are in a barrier, or far ahead in broadcasts without answers: each of them gets an
  * error, now and from then on, and none waits for ever.
  *
  * ranks: 2 4 8

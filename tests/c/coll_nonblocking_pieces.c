@@ -18,7 +18,7 @@ int main(int argc, char **argv)
         counts[i] = i % 3 + 1, displs[i] = total, bytes[i] = total * (int)sizeof(int), types[i] = MPI_INT;
         total += counts[i];
     }
-    /* Rank r's piece for anybody is r + 1, as often as its count says. */
+    /* Rank r's piece for any rank is r + 1, as often as its count says. */
     int own[3] = {me + 1, me + 1, me + 1}, all[3 * MOST], gathered[3 * MOST], everywhere[3 * MOST], back[3];
     for (int i = 0; i < total; i++)
         all[i] = gathered[i] = everywhere[i] = -1;
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     OK(MPI_Iscatterv(all, counts, displs, MPI_INT, back, counts[me], MPI_INT, 0, MPI_COMM_WORLD, &requests[1]));
     OK(MPI_Iallgatherv(own, counts[me], MPI_INT, everywhere, counts, displs, MPI_INT, MPI_COMM_WORLD, &requests[2]));
 
-    /* Everybody sends `me + 1` to rank r as often as r's number says, in the two forms. */
+    /* Each rank sends `me + 1` to rank r as often as r's number says, in the two forms. */
     int mine[MOST], places[MOST], byte_places[MOST], to[3 * MOST], from[2][3 * MOST];
     for (int i = 0; i < n; i++)
         mine[i] = counts[me], places[i] = i * counts[me], byte_places[i] = places[i] * (int)sizeof(int);

@@ -179,8 +179,8 @@ int main(int argc, char **argv)
             usleep(3000);
         /* A rank that is ahead frees what others still read. */
         for (int i = 0; i < 5; i++) {
-            int word = round + i, who = i % check_size;
-            OK(MPI_Bcast(&word, 1, MPI_INT, who, comms[1]));
+            int word = round + i, root = i % check_size;
+            OK(MPI_Bcast(&word, 1, MPI_INT, root, comms[1]));
             CHECK_EQ(word, round + i);
         }
         OK(MPI_Comm_free(&comms[1]));

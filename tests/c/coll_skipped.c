@@ -1,5 +1,5 @@
-/* A rank that skips a collective and ends its part in the job, on a communicator whose ranks were hardly in contact: whoever
- * waits for it gets an error and does not wait for ever.
+/* A rank that skips a collective and ends its part in the job, on a communicator whose ranks were hardly in contact: a rank
+ * that waits for it gets an error and does not wait for ever.
  *
  * ranks: 2 4 8
  * peers: none, they wait for ever */

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     CHECK_EQ(size, MPI_UNDEFINED);
     OK(MPI_Group_free(&other));
 
-    /* Everybody sends to rank 0 of the other group, and to the rank with the own number if there is one. */
+    /* Each rank sends to rank 0 of the other group, and to the rank with the own number if there is one. */
     int out = 100 + check_rank, in = -1;
     MPI_Request sent;
     OK(MPI_Isend(&out, 1, MPI_INT, 0, 7, inter, &sent));

@@ -1,5 +1,5 @@
 /* Parts of both groups of an intercommunicator become intercommunicators of their own: by colors, ordered by keys, and by a
- * group that each side names. Who has no partner on the other side gets none.
+ * group that each side names. A rank without a partner on the other side gets none.
  *
  * ranks: 2 4 5 8
  * peers: not openmpi, whose ranks wait for the one with a wrong argument
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     }
     OK(MPI_Comm_free(&part));
 
-    /* Each pair of equal ranks; who has no partner is alone with its color. */
+    /* Each pair of equal ranks; one without a partner is alone with its color. */
     OK(MPI_Comm_split(inter, rank, 0, &part));
     CHECK((part == MPI_COMM_NULL) == (rank >= others));
     if (part != MPI_COMM_NULL) {
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     CHECK(part == MPI_COMM_NULL);
     OK(MPI_Group_free(&named));
 
-    /* One rank's wrong argument is an error on all ranks of both groups, and nobody waits. */
+    /* One rank's wrong argument is an error on all ranks of both groups, and none waits. */
     OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
     FAILS(MPI_Comm_split(inter, check_rank == 1 ? -5 : 0, 0, &part), check_rank == 1 ? MPI_ERR_ARG : MPI_ERR_OTHER);
     MPI_Group all;

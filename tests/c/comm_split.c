@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     OK(MPI_Comm_free(&half));
     OK(MPI_Comm_free(&comm));
 
-    /* Equal keys keep the order; whoever has no colour gets no communicator. */
+    /* Equal keys keep the order; a rank without a colour gets no communicator. */
     OK(MPI_Comm_split(MPI_COMM_WORLD, check_rank == 0 ? MPI_UNDEFINED : 7, 3, &comm));
     if (check_rank == 0) {
         CHECK(comm == MPI_COMM_NULL);

@@ -1,4 +1,4 @@
-/* Example 11.18 of the chapter: a counting semaphore that everybody decrements and then watches until it is zero.
+/* Example 11.18 of the chapter: a counting semaphore that all ranks decrement and then watch until it is zero.
  *
  * ranks: 2 4 8
  * memcheck: yes */

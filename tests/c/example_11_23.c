@@ -1,4 +1,4 @@
-/* Example 11.23 of the chapter: a list over dynamic windows, to which everybody appends; every element is in it once, and
+/* Example 11.23 of the chapter: a list over dynamic windows, to which all ranks append; every element is in it once, and
  * those of one rank in their order.
  *
  * ranks: 1 2 4 */
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
         tail = append(tail, make(check_rank * VALUES + i));
     OK(MPI_Win_unlock_all(win));
     OK(MPI_Barrier(MPI_COMM_WORLD));
-    /* Everybody reads the whole list. */
+    /* Each rank reads the whole list. */
     memset(last, -1, sizeof last);
     OK(MPI_Win_lock_all(0, win));
     for (tail = head; tail.rank != nil.rank; found++) {

@@ -1,4 +1,4 @@
-/* Between two fences everybody puts to, gets from and adds to everybody; then nothing; fences on several windows in turn.
+/* Between two fences each rank puts to, gets from and adds to all; then nothing; fences on several windows in turn.
  *
  * ranks: 1 2 4 8
  * memcheck: yes */

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     memory[0] = memory[1] = -1;
     OK(MPI_Win_lock_all(0, win));
     OK(MPI_Barrier(MPI_COMM_WORLD));
-    /* A token goes round; who has it puts to the right and flushes before passing it on; the next one checks its own memory
+    /* A token goes round; its holder puts to the right and flushes before passing it on; the next one checks its own memory
      * and that of the one before the last. */
     for (int round = 0; round < ROUNDS; round++)
         for (int turn = 0; turn < check_size; turn++) {

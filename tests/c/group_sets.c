@@ -94,11 +94,11 @@ int main(int argc, char **argv)
     CHECK_EQ(compared(MPI_GROUP_EMPTY, MPI_GROUP_EMPTY), MPI_IDENT);
     CHECK_EQ(compared(a, MPI_GROUP_EMPTY), MPI_UNEQUAL);
 
-    /* From one order to another; not a member; the rank that is nobody. */
+    /* From one order to another; not a member; MPI_PROC_NULL. */
     int size;
     OK(MPI_Group_size(a, &size));
     for (int i = 0; i < size; i++) {
-        int in[2] = {i, i}, out[2] = {-9, -9}, nobody = MPI_PROC_NULL, original;
+        int in[2] = {i, i}, out[2] = {-9, -9}, null = MPI_PROC_NULL, original;
         OK(MPI_Group_translate_ranks(a, 1, &i, all, &original));
         OK(MPI_Group_translate_ranks(a, 2, in, b, out));
         int expected = MPI_UNDEFINED, place = 0;
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         }
         CHECK_EQ(out[0], expected);
         CHECK_EQ(out[1], expected);
-        OK(MPI_Group_translate_ranks(a, 1, &nobody, all, out));
+        OK(MPI_Group_translate_ranks(a, 1, &null, all, out));
         CHECK_EQ(out[0], MPI_PROC_NULL);
     }
     leave(a);

@@ -1,5 +1,5 @@
-/* MPI_Finalize closes what MPI_Init and the calls since have opened: sockets above all, on which somebody could still be heard.
- * What stays are the three descriptors of a poller that nobody waits in any more, and memory that predefined communicators lie in.
+/* MPI_Finalize closes what MPI_Init and the calls since have opened: sockets above all, on which peers could still be heard.
+ * What stays are the three descriptors of a poller that no thread waits in any more, and memory that predefined communicators lie in.
  *
  * ranks: 1 2 4
  * peers: none, they keep others */

@@ -1,5 +1,5 @@
 /* Two ranks hold lock_all and read from two targets in opposite order, while two others lock one target each exclusively:
- * nobody may wait for ever, and each holder's two puts are seen together or not at all.
+ * no rank may wait for ever, and each holder's two puts are seen together or not at all.
  *
  * ranks: 4 8 */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* An exclusive lock excludes everybody: a counter in the window that is read, changed and written in separate steps counts
+/* An exclusive lock excludes all others: a counter in the window that is read, changed and written in separate steps counts
  * right, whether the owner loads and stores or others get and put.
  *
  * ranks: 1 2 4 8

@@ -1,4 +1,4 @@
-/* All ranks fight for one lock for half a second, its owner among them: nobody starves.
+/* All ranks fight for one lock for half a second, its owner among them: none starves.
  *
  * ranks: 2 8
  * peers: none, fairness is not the standard's */

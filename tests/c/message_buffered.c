@@ -1,5 +1,5 @@
 /* Buffered sends end at once, and buffers: the one that is attached is given back, a second one is refused, what is automatic
- * stays so, and who takes a buffer away or flushes it waits until the messages have left.
+ * stays so, and detaching or flushing a buffer waits until the messages have left.
  *
  * ranks: 1 2 4
  * memcheck: yes

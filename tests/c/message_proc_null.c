@@ -1,8 +1,8 @@
-/* Nobody: sends to MPI_PROC_NULL and receives from it succeed at once and touch nothing; probing it finds an empty message.
+/* Sends to MPI_PROC_NULL and receives from it succeed at once and touch nothing; probing it finds an empty message.
  *
  * ranks: 1 2
  * memcheck: yes
- * peers: not mpich, whose 4.0 leaves out the status of a nonblocking receive from nobody */
+ * peers: not mpich, whose 4.0 leaves out the status of a nonblocking receive from it */
 #include "check.h"
 
 static void expect(MPI_Status *status)
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     expect(&status);
     CHECK_EQ(value, 17);
 
-    /* A buffer that nobody reads or writes need not be one. */
+    /* A buffer that is not read or written need not be one. */
     MPI_Message message;
     OK(MPI_Send(NULL, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
     OK(MPI_Bsend(NULL, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));

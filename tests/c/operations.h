@@ -204,7 +204,7 @@ static void vectors(const struct place *p)
     OK(MPI_Type_free(&third));
 }
 
-/* Nothing to do: no elements, nobody. */
+/* Nothing to do: no elements, no target. */
 static void nothing(const struct place *p)
 {
     long value = 5, in = 6;

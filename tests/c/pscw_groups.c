@@ -1,4 +1,4 @@
-/* Post and start with groups that differ from rank to rank: one to all, all to one, nobody, oneself, a late starter; waiting
+/* Post and start with groups that differ from rank to rank: one to all, all to one, none, oneself, a late starter; waiting
  * and testing for the end.
  *
  * ranks: 1 2 4 8
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         star(0, round);
     }
 
-    /* Nobody: both epochs are empty and over at once. */
+    /* No rank: both epochs are empty and over at once. */
     OK(MPI_Win_post(MPI_GROUP_EMPTY, 0, win));
     OK(MPI_Win_start(MPI_GROUP_EMPTY, 0, win));
     OK(MPI_Win_complete(win));

@@ -1,5 +1,5 @@
-/* Every window call with a window that is none: the null handle, a freed one, a handle of another kind, and a variable that nobody
- * has set; and with room for its results that is none. No window and no memory changes.
+/* Every window call with a window that is none: the null handle, a freed one, a handle of another kind, and an unset
+ * variable; and with room for its results that is none. No window and no memory changes.
  *
  * ranks: 1 2
  * memcheck: yes

@@ -1,4 +1,4 @@
-/* Every operation under locks that the program asserts nobody conflicts with.
+/* Every operation under locks that the program asserts to be free of conflicts.
  *
  * ranks: 1 2 4 8
  * peers: not mpich on 1, whose 4.0 then waits for ever for a lock of its own */

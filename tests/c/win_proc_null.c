@@ -1,8 +1,8 @@
-/* Nobody as a target, in every call and in every kind of epoch: nothing happens, and no epoch to it is needed.
+/* MPI_PROC_NULL as a target, in every call and in every kind of epoch: nothing happens, and no epoch to it is needed.
  *
  * ranks: 1 2
  * memcheck: yes
- * peers: not openmpi, which takes nobody for a wrong rank in a lock */
+ * peers: not openmpi, which takes it for a wrong rank in a lock */
 #include "check.h"
 
 static int value = 1, result = 2, compare = 3;

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     for (flag = 0; !flag;)
         OK(MPI_Test(&requests[0], &flag, &status));
     CHECK_AT(in, 0, 1);
-    /* The epoch completes what nobody waits for. */
+    /* The epoch completes what is not waited for. */
     OK(MPI_Rput_c(&add, 1, MPI_LONG, to, 15, 1, MPI_LONG, win, &requests[0]));
     OK(MPI_Win_flush(to, win));
     OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));

@@ -1,5 +1,5 @@
 /* Threads of a rank that create, use and free windows, and duplicate, split and free communicators, at once, each on communicators of
- * its own, in an order that differs from rank to rank; and threads with duplicates of MPI_COMM_SELF, who need no other rank.
+ * its own, in an order that differs from rank to rank; and threads with duplicates of MPI_COMM_SELF, which need no other rank.
  *
  * ranks: 1 2 3 4 */
 #include "check.h"

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
             OK(MPI_Win_create(memory, BYTES, unit_of(check_rank), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
         memset(memory, 0xaa, BYTES);
         OK(MPI_Win_fence(0, win));
-        /* Everybody puts three bytes at displacement `origin` of every rank: units below 3 overlap, so those are left out. */
+        /* Each rank puts three bytes at displacement `origin` of every rank: units below 3 overlap, so those are left out. */
         for (int to = 0; to < check_size; to++) {
             memset(out[to], check_rank * 16 + to, 3);
             if (unit_of(to) >= 3)

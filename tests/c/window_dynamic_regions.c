@@ -45,7 +45,7 @@ int main(int argc, char **argv)
                 CHECK_AT(got, i, rank * 100000 + at * INTS + 3 + i);
         }
 
-    /* Everybody writes into a region of everybody, and counts in another. */
+    /* Each rank writes into a region of all, and counts in another. */
     for (int rank = 0; rank < check_size; rank++) {
         int one = 1;
         put[rank] = 7000 + check_rank;

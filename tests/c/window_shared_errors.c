@@ -1,4 +1,4 @@
-/* Shared windows: wrong arguments are errors on all ranks, and nobody hangs; queries of windows that have no segments.
+/* Shared windows: wrong arguments are errors on all ranks, and none hangs; queries of windows that have no segments.
  *
  * ranks: 1 2 4
  * nodes: one

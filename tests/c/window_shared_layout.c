@@ -67,7 +67,7 @@ static void run(int pattern, int contiguous)
     OK(MPI_Win_shared_query_c(win, check_rank, &size, &units, &base));
     CHECK_EQ(units, check_rank + 1);
 
-    /* Everybody fills its own memory; everybody reads all with plain loads. */
+    /* Each rank fills its own memory and reads all with plain loads. */
     OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
     for (MPI_Aint i = 0; i < bytes_of(check_rank, pattern); i++) {
         CHECK_EQ(mine[i], 0);

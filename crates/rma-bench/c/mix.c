@@ -15,7 +15,7 @@
 #define LEAST_SUM (KIB / sizeof(double))
 #define MOST_SUM (100 * KIB / sizeof(double))
 #define COUNTER_RANK 0
-/* A rank's memory: the counter, a place of puts for each origin, and an array that everybody adds to. */
+/* A rank's memory: the counter, a place of puts for each origin, and an array that all ranks add to. */
 #define PUT_PLACE 1024
 #define PUTS_AT ((MPI_Aint)4096)
 

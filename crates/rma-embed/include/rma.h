@@ -98,14 +98,14 @@ typedef struct rma_area rma_area;
 struct rma_area {
     /* Bytes left. */
     uint64_t (*remaining)(const rma_area *);
-    /* The next piece, of at most limit bytes; its length is stored. Null when nothing is left, and for a place of bytes that
-     * nobody wants: then they are only advanced over. */
+    /* The next piece, of at most limit bytes; its length is stored. Null when nothing is left, and for a place of bytes
+     * that are not wanted: then they are only advanced over. */
     void *(*peek)(const rma_area *, size_t limit, size_t *len);
     /* The next len bytes have been taken, or have come. */
     void (*advance)(rma_area *, size_t len);
 };
 
-/* Wakes whoever sleeps in or for the engine, from any thread; for channels without a descriptor, and for hosts. */
+/* Wakes all threads that sleep in or for the engine, from any thread; for channels without a descriptor, and for hosts. */
 typedef struct rma_waker rma_waker;
 struct rma_waker {
     void (*wake)(const rma_waker *);
@@ -215,7 +215,7 @@ enum { RMA_COMBINE_MIN = 0, RMA_COMBINE_MAX = 1, RMA_COMBINE_SUM = 2, RMA_COMBIN
 enum { RMA_LOCALITY_OWN = 0, RMA_LOCALITY_NODE = 1, RMA_LOCALITY_REMOTE = 2 };
 #define RMA_NO_PART UINT64_MAX
 
-/* A collective that begins: name, members, and who asks. Valid during the call only. */
+/* A collective that begins: name, members, and the asking rank. Valid during the call only. */
 typedef struct rma_collective rma_collective;
 struct rma_collective {
     size_t size;
@@ -234,7 +234,7 @@ enum {
     RMA_SEGMENT_CONTIGUOUS = 1, /* all share or none has it; one rank's memory follows that of the rank before */
     RMA_SEGMENT_SCATTERED = 2,  /* all share or none has it; each at a page of its own */
     RMA_SEGMENT_GIVEN = 3,      /* the ranks have their memory already; shared if all of it can be mapped */
-    RMA_SEGMENT_PRIVATE = 4     /* nobody shares */
+    RMA_SEGMENT_PRIVATE = 4     /* not shared */
 };
 
 typedef struct rma_segment_request {
@@ -260,7 +260,7 @@ struct rma_segment {
     size_t size;
     /* Called once for every rank that shares the memory, ascending, the caller among them. */
     int (*add)(rma_segment *, const rma_segment_part *part);
-    /* Set by the host if it likes: called with memory when nobody uses the segment any more. */
+    /* Set by the host if it likes: called with memory after the last use of the segment. */
     void (*release)(void *memory);
     void *memory;
 };
@@ -276,7 +276,7 @@ typedef struct rma_host_table {
     /* Optional, both: memory that processes share. Without them all memory is private, and shared windows are an error. */
     int (*begin_segment)(void *host, const rma_collective *, const rma_segment_request *, uint64_t *request);
     int (*poll_segment)(void *host, uint64_t request, rma_segment *segment, int *done);
-    /* Optional, but for who shares memory: where a peer is. Without it every other process is remote. */
+    /* Optional without shared memory: where a peer is. Without it every other process is remote. */
     int (*locality)(void *host, uint32_t peer);
     /* Optional: nanoseconds since a fixed moment, the same to all processes of a node. Without it the system's monotonic clock. */
     uint64_t (*now_ns)(void *host);
@@ -314,7 +314,7 @@ RMA_API int rma_progress_descriptor(rma_engine engine, int *descriptor);
 RMA_API int rma_progress_arm(rma_engine engine, uint64_t news, rma_doze *doze);
 /* After the sleep. */
 RMA_API int rma_progress_disarm(rma_doze doze);
-/* Wakes whoever sleeps in or for the engine. */
+/* Wakes all threads that sleep in or for the engine. */
 RMA_API int rma_progress_wake(rma_engine engine);
 
 /* ------------------------------------------------------------------------------------------------------------- windows */

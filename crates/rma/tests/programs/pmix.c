@@ -1,5 +1,5 @@
 /* A library of PMIx for tests: the functions that a rank calls, over files of the folder RMA_TEST_PMIX, as the headers of PMIx declare
- * them. RMA_TEST_PMIX_SIZE is the number of ranks. Asking for what nobody has put ends the process: other libraries wait. */
+ * them. RMA_TEST_PMIX_SIZE is the number of ranks. Asking for what was not put ends the process: other libraries wait. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ int PMIx_Get(const pmix_proc_t *proc, const char *key, const pmix_info_t *infos,
         file_of(path, "value", key, proc->rank);
         FILE *file = fopen(path, "r");
         if (!file || count != 1 || strcmp(infos->key, "pmix.timeout") || infos->value.type != 6 || infos->value.data.integer <= 0) {
-            fprintf(stderr, "nobody has put %s of rank %u\n", key, proc->rank);
+            fprintf(stderr, "%s of rank %u was not put\n", key, proc->rank);
             _exit(97);
         }
         text[fread(text, 1, sizeof text - 1, file)] = 0;
