@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_ends_the_whole_group_and_those_who_left_it() {
+    fn the_limit_ends_the_whole_group_and_those_that_left_it() {
         let start = Instant::now();
         let output = supervised("setsid sleep 60 & sleep 60", 200);
         assert!(output.contains("not done after its limit of 0.2 s"), "{output}");

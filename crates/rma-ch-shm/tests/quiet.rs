@@ -35,7 +35,7 @@ impl Sink for Seen {
 }
 
 #[test]
-fn who_only_sends_looks_at_its_sockets_now_and_then() {
+fn a_rank_that_only_sends_looks_at_its_sockets_now_and_then() {
     let config = ShmConfig::default();
     let interval = config.check_interval;
     let job = format!("quiet-{}", std::process::id());

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wire_counts_what_is_unread_and_remembers_who_starves() {
+    fn a_wire_counts_what_is_unread_and_remembers_starving_senders() {
         let pair = Pair::new(Peer(0), Peer(1), &SimConfig::smallest());
         let wire = pair.wire_from(0, Lane::Request);
         assert!(wire.has_room_or_starves());

@@ -169,7 +169,7 @@ fn the_number_of_steps_is_bounded() {
 }
 
 #[test]
-fn time_wakes_who_waits_for_it_and_a_pause_stops_a_rank() {
+fn time_wakes_a_rank_that_waits_for_it_and_a_pause_stops_one() {
     let (begin, length) = (Duration::from_millis(1), Duration::from_millis(5));
     let longest_gap = Cell::new(Duration::ZERO);
     let mut world = SimWorld::new(2, SimConfig::default(), Latency::default(), 3);

@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_wrong_is_told_why_and_who_speaks_something_else_nothing() {
+    fn a_wrong_dialer_learns_why_and_one_of_another_protocol_nothing() {
         let b = identity(3);
         let with = |me: u32, size: u32, job: &str, terms: Terms, to: u32| {
             let dialing = Identity::new(Peer(me), size, job, [7; 32], terms);

@@ -144,7 +144,7 @@ fn records_that_are_repeated_swapped_or_left_out_are_found() {
 }
 
 #[test]
-fn what_comes_back_to_who_sent_it_is_found() {
+fn what_comes_back_to_its_sender_is_found() {
     let turn_back = |records: [Vec<u8>; 2], ends: &mut Ends| ends.back.write_all(&records[0]).unwrap();
     let [rank, other] = send_both(turn_back, |ranks| !ranks[0].log.failed.is_empty());
     assert!(handed_over_before(&rank, 0).is_empty());

@@ -77,7 +77,7 @@ fn epoll_events_are_collected_seldom_while_there_are_none() {
 }
 
 #[test]
-fn who_sleeps_after_traffic_is_woken_by_a_packet() {
+fn a_rank_that_sleeps_after_traffic_is_woken_by_a_packet() {
     let mut ranks = connected(2, &TcpConfig::default());
     for _ in 0..3 {
         ping_pong(&mut ranks, (0, 1), MANY);
@@ -139,7 +139,7 @@ fn a_connection_is_heard_while_another_one_is_never_quiet() {
 }
 
 #[test]
-fn who_could_not_write_after_traffic_goes_on_writing() {
+fn a_rank_that_could_not_write_after_traffic_goes_on_writing() {
     static BODY: [u8; 8 << 20] = [7; 8 << 20];
     let mut ranks = connected(2, &TcpConfig::default());
     ping_pong(&mut ranks, (0, 1), MANY);

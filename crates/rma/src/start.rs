@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn one_machine_needs_no_interface_before_somebody_listens() {
+    fn one_machine_needs_no_interface_before_a_channel_listens() {
         let start = crate::join::Allgather::alone();
         let identity = identity(&start, &Configuration::default()).unwrap();
         let at = |listen| address(&identity, &start, listen).unwrap().to_string();

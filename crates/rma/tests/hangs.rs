@@ -82,7 +82,7 @@ fn circles_of_messages_are_deadlocks_too() {
 }
 
 #[test]
-fn who_never_entered_is_named_with_what_it_does_instead() {
+fn a_rank_that_never_entered_is_named_with_what_it_does_instead() {
     let fence = "rank 3 never entered MPI_Win_fence on window \"forces\" that ranks 0-2 are in: it";
     each(
         &[
@@ -135,7 +135,7 @@ fn equal_ranks_of_a_larger_job_share_their_line() {
 }
 
 #[test]
-fn who_has_not_done_its_part_is_named() {
+fn a_rank_that_has_not_done_its_part_is_named() {
     each(
         &[
             (

@@ -324,7 +324,7 @@ fn ending_signals_end_the_job() {
 }
 
 #[test]
-fn a_signal_to_the_launcher_is_nobodys_death() {
+fn a_signal_to_the_launcher_is_no_ranks_death() {
     for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM"), (Signal::HUP, "SIGHUP")] {
         let running = Running::start(rmarun(["-n", "3", "sleep", "1000"]));
         running.wait_for(3, "sleep");

@@ -482,7 +482,7 @@ const BARRIER: Variables = &[("RMA_CHANNEL", "tcp"), ("RMA_FENCE_PACKETS", "0")]
 const RINGS: Variables = &[("RMA_CHANNEL", "shm")];
 
 #[test]
-fn a_wait_for_a_late_rank_of_the_node_says_for_whom() {
+fn a_wait_for_a_late_rank_of_the_node_names_it() {
     assert_reports(&[
         ("create", &[], "win_create has waited 1 s for all 2 ranks to create a window, next for process 1"),
         ("fence", &[], "fence has waited 1 s for rank 1 to enter the fence (window \"halo\")"),
@@ -507,7 +507,7 @@ fn a_wait_for_a_late_rank_of_the_node_says_for_whom() {
 }
 
 #[test]
-fn a_wait_for_a_late_rank_elsewhere_says_for_whom() {
+fn a_wait_for_a_late_rank_elsewhere_names_it() {
     assert_reports(&[
         ("fence", WORDS, "fence has waited 1 s for rank 1 to enter the fence (window \"halo\")"),
         (
@@ -544,7 +544,7 @@ fn a_wait_for_a_late_rank_elsewhere_says_for_whom() {
 }
 
 #[test]
-fn a_wait_for_others_to_come_says_for_whom() {
+fn a_wait_for_others_to_come_names_them() {
     assert_reports(&[
         ("barrier", &[], "barrier has waited 1 s for the other ranks of the collective, next for process 1"),
         (

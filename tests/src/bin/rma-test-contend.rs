@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
-    let everybody = words.next().and_then(|word| Some(word == "all").filter(|all| *all || word == "others"));
+    let is_for_all = words.next().and_then(|word| Some(word == "all").filter(|all| *all || word == "others"));
     let held = words.next().and_then(|word| Some(word == "held").filter(|held| *held || word == "whole"));
     let length = words.next().and_then(|text| text.parse().ok());
-    let (Some(everybody), Some(is_held), Some(length)) = (everybody, held, length.map(Duration::from_millis))
+    let (Some(is_for_all), Some(is_held), Some(length)) =
+        (is_for_all, held, length.map(Duration::from_millis))
     else {
         eprintln!("usage: rma-test-contend all|others held|whole MILLISECONDS");
         return ExitCode::from(2);
     };
-    match run(everybody, is_held, length) {
+    match run(is_for_all, is_held, length) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("rma-test-contend: {error}");
@@ -26,13 +27,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(everybody: bool, is_held: bool, length: Duration) -> rma::Result<()> {
+fn run(is_for_all: bool, is_held: bool, length: Duration) -> rma::Result<()> {
     let world = World::init()?;
     let mut window = world.allocate::<u64>(1)?;
     world.barrier()?;
     let (begin, used) = (Instant::now(), cpu_time());
     let (mut locks, mut longest) = (0u64, Duration::ZERO);
-    while (everybody || world.rank() > 0) && begin.elapsed() < length {
+    while (is_for_all || world.rank() > 0) && begin.elapsed() < length {
         let asked = Instant::now();
         window.exclusive(0, |rank0| {
             if is_held { rank0.fetch_add(0, 1).map(drop) } else { rank0.accumulate(&[1], ReduceOp::Sum, 0) }

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
-    let who = words.next().unwrap_or_default();
+    let which = words.next().unwrap_or_default();
     let elements = words.next().and_then(|text| text.parse().ok());
-    let (Some(elements), "all" | "one") = (elements, who.as_str()) else {
+    let (Some(elements), "all" | "one") = (elements, which.as_str()) else {
         eprintln!("usage: rma-test-huge all|one ELEMENTS");
         return ExitCode::from(2);
     };
-    match run(who == "all", elements) {
+    match run(which == "all", elements) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("rma-test-huge: {error}");

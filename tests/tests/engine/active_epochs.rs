@@ -78,7 +78,7 @@ fn groups_of_any_size_take_no_step_of_the_engine() {
 }
 
 #[test]
-fn nobody_leaves_a_fence_of_words_before_what_others_have_sent_is_there() {
+fn no_rank_leaves_a_fence_of_words_before_what_others_have_sent_is_there() {
     let mut setup = Setup::packets(3);
     setup.engine.fence_packets = 3;
     let world = Stepped::new(&setup, 36);

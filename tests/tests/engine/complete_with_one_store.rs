@@ -188,7 +188,7 @@ fn what_is_more_than_one_store_takes_the_slow_path() {
 }
 
 #[test]
-fn who_is_not_in_the_group_is_told_nothing() {
+fn a_rank_that_is_not_in_the_group_is_not_notified() {
     let scene = Scene::new(&Setup::direct(3), 3);
     scene.first(1, 0);
     scene.first(2, 1);

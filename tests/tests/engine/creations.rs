@@ -167,7 +167,7 @@ fn a_rank_that_begins_the_other_creation_when_the_first_is_over_is_not_kept() {
 }
 
 #[test]
-fn a_creation_that_nobody_polls_does_not_keep_groups_of_one_rank() {
+fn a_creation_that_is_not_polled_does_not_keep_groups_of_one_rank() {
     in_time("groups of one rank", || {
         let world = Stepped::new(&Setup::packets(2), 4);
         let comms = [Comm(1, vec![0]), Comm(2, vec![0]), Comm(3, vec![0, 1])];

@@ -75,7 +75,7 @@ fn free(world: &Stepped, windows: Vec<Window>) {
 }
 
 #[test]
-fn a_lock_that_is_dropped_in_line_holds_up_nobody() {
+fn a_lock_that_is_dropped_in_line_holds_up_no_rank() {
     for (kind, polls) in [(Exclusive, 0), (Shared, 0), (Exclusive, 3), (Shared, 3)] {
         in_all_worlds(|world, windows| {
             hold(world, &windows[0]);

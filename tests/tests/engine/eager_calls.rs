@@ -309,7 +309,7 @@ fn challenge(setup: &Setup, memory: &mut [u64], buffer: WriteSpan) -> (Duel, rma
 }
 
 #[test]
-fn replies_that_nobody_waits_for_are_refused_and_store_nothing() {
+fn replies_that_are_not_waited_for_are_refused_and_store_nothing() {
     const LEN: usize = 64;
     let mut setup = Setup::direct(2);
     (setup.sim.bulk_from, setup.sim.body_step_bytes) = (128, 16);

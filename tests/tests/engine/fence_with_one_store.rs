@@ -274,7 +274,7 @@ fn an_error_that_only_the_target_knows_is_raised_by_the_fence_of_its_epoch() {
 }
 
 #[test]
-fn a_fence_that_nothing_precedes_waits_for_nobody() {
+fn a_fence_that_nothing_precedes_does_not_wait() {
     let world = Stepped::new(&Setup::direct(2), 5);
     let mut memory = [[0u64; ELEMENTS]; 2];
     let spans = memory.each_mut().map(|elements| into(elements));

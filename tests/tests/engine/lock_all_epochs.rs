@@ -188,7 +188,7 @@ fn what_was_locked_in_vain_is_given_back_before_the_call_waits_in_line() {
 }
 
 #[test]
-fn nobody_who_waits_in_line_is_passed() {
+fn no_rank_that_waits_in_line_is_passed() {
     let (world, windows) = mapped(45);
     windows[1].lock(Shared, Rank(0), Assert::NONE).unwrap();
     let mut waits = windows[2].begin_lock(Exclusive, Rank(0), Assert::NONE).unwrap();
@@ -391,7 +391,7 @@ fn now<T>(mut call: impl FnMut() -> Option<T>, polls: impl Fn()) -> T {
 }
 
 #[test]
-fn locks_taken_in_vain_go_back_and_who_waits_is_rung_by_a_caller_without_a_frame() {
+fn locks_taken_in_vain_go_back_and_waiters_are_rung_by_a_caller_without_a_frame() {
     let world = Stepped::new(&Setup::direct(3), 61);
     let windows = world.allocate(2);
     let path = windows[0].direct_path();

@@ -189,7 +189,7 @@ fn unchecked_locks_take_no_word() {
 }
 
 #[test]
-fn whoever_holds_one_has_an_element_for_it() {
+fn a_holder_of_one_has_an_element_for_it() {
     // Ranks 0 and 1 are neighbors. The only element waits for a lock of rank 2, whose holder waits for that of rank 1.
     let mut setup = Setup::mixed(4);
     (setup.engine.op_pool_window, setup.engine.op_pool_global) = (1, 0);

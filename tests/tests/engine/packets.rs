@@ -309,7 +309,7 @@ fn lock_all_costs_what_it_touches() {
 }
 
 #[test]
-fn exhaustion_asks_everybody_once_and_releases_everybody_once() {
+fn exhaustion_asks_every_rank_once_and_releases_every_rank_once() {
     // N packet targets, T elements, operations on k > T targets: every lock is asked for and granted (2N); the operations
     // after the first T are acknowledged (2 each); releases ride on the last of them, or go alone.
     for (elements, k) in [(1, 2), (1, 3), (1, 5), (2, 3), (2, 5), (4, 5)] {

@@ -72,7 +72,7 @@ fn class(outcome: Result<impl Sized>) -> Option<ErrorClass> {
 }
 
 #[test]
-fn a_window_that_was_freed_with_an_error_serves_those_who_use_it_on() {
+fn a_window_that_was_freed_with_an_error_serves_those_that_use_it_on() {
     for setup in Setup::all(4) {
         let world = &mut Stepped::new(&setup, 21);
         let mut windows = allocate(world);
@@ -122,7 +122,7 @@ fn memory_of_the_program_is_not_touched_once_it_has_freed_the_window() {
 }
 
 #[test]
-fn who_gathers_may_die_and_the_next_one_gathers() {
+fn the_gathering_rank_may_die_and_the_next_one_gathers() {
     for setup in [Setup::packets(5), Setup::mixed(5)] {
         let world = &mut Stepped::new(&setup, 23);
         let mut windows = allocate(world);
@@ -348,7 +348,7 @@ fn a_release_that_waits_for_others_ends_when_the_window_is_revoked() {
 }
 
 #[test]
-fn who_revokes_may_die_once_one_who_lives_has_heard_of_it() {
+fn the_revoking_rank_may_die_once_a_living_one_has_heard_of_it() {
     let world = &mut Stepped::new(&Setup::mixed(5), 28);
     let mut windows = allocate(world);
     let value = [8];

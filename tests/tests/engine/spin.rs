@@ -287,7 +287,7 @@ fn what_is_due_is_sent_before_the_first_look() {
 }
 
 #[test]
-fn what_waits_for_room_leaves_in_the_step_that_is_told_of_it_though_nobody_calls_it_due() {
+fn what_waits_for_room_leaves_in_the_step_that_learns_of_it_though_none_calls_it_due() {
     let (engine, desk) = engine();
     for step in 1..=3 {
         desk.has_room.store(true, SeqCst);
@@ -371,7 +371,7 @@ fn turns_until_poll(engine: &Engine, desk: &Desk, poll: u32, tick_us: u32) -> u6
 }
 
 #[test]
-fn who_gets_what_it_waits_for_by_turns_gives_them_at_once_until_they_are_of_no_use() {
+fn a_rank_that_gets_what_it_waits_for_by_turns_gives_them_at_once_until_they_are_of_no_use() {
     // Microseconds from one reading of the clock to the next, which is how long a turn takes: one that
     // another thread has taken, and one that none has.
     const TAKEN: u32 = 3;
@@ -410,7 +410,7 @@ fn where_ranks_outnumber_cores_what_is_due_leaves_before_the_first_turn_and_the_
 }
 
 #[test]
-fn who_has_its_turns_itself_goes_on_spinning_however_long_they_take() {
+fn a_rank_that_has_its_turns_itself_goes_on_spinning_however_long_they_take() {
     const LONG_CALL: u32 = 3;
     let (engine, desk) = engine();
     desk.is_blind.store(true, SeqCst);

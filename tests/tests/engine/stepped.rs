@@ -399,7 +399,7 @@ fn unlock_all_waits_for_the_window_protocol_that_an_operation_began() {
 }
 
 #[test]
-fn a_fence_in_shared_memory_tells_everybody_who_died() {
+fn a_fence_in_shared_memory_names_the_dead_to_every_rank() {
     for doomed in 0..4 {
         let world = &mut Stepped::new(&Setup::direct(4), 15);
         let mut windows = world.allocate(4).into_iter().map(Some).collect::<Vec<_>>();
@@ -481,7 +481,7 @@ fn a_start_without_checks_and_without_a_post_is_an_error_of_the_program() {
 }
 
 #[test]
-fn the_line_of_a_lock_goes_on_past_those_who_died_in_it() {
+fn the_line_of_a_lock_goes_on_past_those_that_died_in_it() {
     for doomed in [[1, 2], [2, 3], [1, 3]] {
         for kind in [Exclusive, Shared] {
             let world = &mut Stepped::new(&Setup::direct(5), 19);

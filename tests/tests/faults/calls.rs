@@ -100,7 +100,7 @@ fn a_revoked_window_ends_every_call_and_is_freed_by_each_rank_alone() {
 }
 
 #[test]
-fn survivors_agree_alike_whoever_dies_meanwhile() {
+fn survivors_agree_alike_whichever_rank_dies_meanwhile() {
     if is_second_pass() {
         return;
     }
@@ -170,7 +170,7 @@ fn the_example_of_the_documentation_goes_on_with_exact_data() {
 }
 
 #[test]
-fn duplications_beside_agreements_end_whoever_dies_in_them() {
+fn duplications_beside_agreements_end_whichever_rank_dies_in_them() {
     if is_second_pass() {
         return;
     }
@@ -188,7 +188,7 @@ fn duplications_beside_agreements_end_whoever_dies_in_them() {
 }
 
 #[test]
-fn a_communicator_that_not_all_have_got_keeps_nobody_waiting() {
+fn a_communicator_that_not_all_have_got_keeps_no_rank_waiting() {
     if is_second_pass() {
         return;
     }
@@ -205,7 +205,7 @@ fn a_communicator_that_not_all_have_got_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_communicator_of_groups_that_not_all_have_got_keeps_nobody_waiting() {
+fn a_communicator_of_groups_that_not_all_have_got_keeps_no_rank_waiting() {
     if is_second_pass() {
         return;
     }
@@ -227,7 +227,7 @@ fn a_communicator_of_groups_that_not_all_have_got_keeps_nobody_waiting() {
 }
 
 #[test]
-fn makings_of_communicators_end_whoever_dies_in_them() {
+fn makings_of_communicators_end_whichever_rank_dies_in_them() {
     if is_second_pass() {
         return;
     }
@@ -257,7 +257,7 @@ fn failures_are_told_and_acknowledged() {
 }
 
 #[test]
-fn one_who_gets_a_lock_of_the_dead_is_told_once() {
+fn one_that_gets_a_lock_of_the_dead_learns_of_it_once() {
     if is_second_pass() {
         return;
     }
@@ -272,7 +272,7 @@ fn one_who_gets_a_lock_of_the_dead_is_told_once() {
 }
 
 #[test]
-fn who_gets_a_lock_of_the_dead_learns_what_is_half_done() {
+fn a_rank_that_gets_a_lock_of_the_dead_learns_what_is_half_done() {
     if is_second_pass() {
         return;
     }
@@ -296,7 +296,7 @@ fn who_gets_a_lock_of_the_dead_learns_what_is_half_done() {
 }
 
 #[test]
-fn two_groups_agree_and_shrink_whoever_dies_meanwhile() {
+fn two_groups_agree_and_shrink_whichever_rank_dies_meanwhile() {
     if is_second_pass() {
         return;
     }

@@ -106,7 +106,7 @@ fn the_ranks_of_a_launcher_that_is_killed_end_too() {
 }
 
 #[test]
-fn a_lock_holder_that_is_killed_ends_those_who_wait_for_it() {
+fn a_lock_holder_that_is_killed_ends_those_that_wait_for_it() {
     if is_second_pass() {
         return;
     }

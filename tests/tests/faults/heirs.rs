@@ -83,7 +83,7 @@ fn the_lock_of_a_killed_rank_that_had_it_itself_is_an_error() {
 }
 
 #[test]
-fn those_who_wait_for_the_lock_of_a_killed_rank_get_an_error() {
+fn ranks_that_wait_for_the_lock_of_a_killed_rank_get_an_error() {
     run("owner", 6, WORDS, [0; 3], |ranks| (0, ranks as usize - 1));
 }
 

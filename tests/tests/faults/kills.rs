@@ -61,7 +61,7 @@ fn a_stopped_rank_is_waited_for_between_nodes() {
 }
 
 #[test]
-fn the_programs_are_right_where_nobody_dies() {
+fn the_programs_are_right_where_no_rank_dies() {
     for way in [Way::Mapped, Way::Shm, Way::Tcp, Way::Nodes] {
         run(way, Faults::None, Calls::All, 4);
     }

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 "#;
 
 #[test]
-fn survivors_finalize_and_the_last_line_says_who_died() {
+fn survivors_finalize_and_the_last_line_names_the_dead() {
     if is_second_pass() {
         return;
     }

@@ -35,7 +35,7 @@ fn all_survivors_say(mode: &str, says: &str, code: i32) {
 }
 
 #[test]
-fn receives_and_probes_of_the_dead_and_of_anybody_fail_and_others_do_not() {
+fn receives_and_probes_of_the_dead_and_of_any_source_fail_and_others_do_not() {
     all_survivors_say("receive", "true true true true true", 137);
 }
 
@@ -75,6 +75,6 @@ fn windows_of_the_dead_are_freed_with_an_error_and_the_next_are_good() {
 }
 
 #[test]
-fn who_has_left_in_order_is_in_nobodys_way() {
+fn a_rank_that_has_left_in_order_is_in_no_ranks_way() {
     all_survivors_say("left", "true", 0);
 }

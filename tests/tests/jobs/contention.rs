@@ -143,7 +143,7 @@ fn a_lock_by_packets_takes_no_more_of_them_when_more_ranks_want_it() {
 }
 
 #[test]
-fn nobody_starves_that_asks_by_packets() {
+fn no_rank_starves_that_asks_by_packets() {
     if is_second_pass() {
         return;
     }

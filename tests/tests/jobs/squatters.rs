@@ -90,7 +90,7 @@ fn attack(running: &Running) -> Vec<OwnedFd> {
 }
 
 #[test]
-fn jobs_share_memory_while_somebody_takes_names_and_fills_sockets() {
+fn jobs_share_memory_while_a_foreign_process_takes_names_and_fills_sockets() {
     if is_second_pass() {
         return;
     }

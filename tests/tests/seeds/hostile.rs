@@ -49,7 +49,7 @@ fn attack(seed: u64) -> (u64, u64) {
 }
 
 #[test]
-fn fifty_thousand_packets_that_nobody_sends_do_no_harm() {
+fn fifty_thousand_packets_that_no_process_sends_do_no_harm() {
     if let Some(seed) = number("RMA_SEED") {
         attack(seed);
         return;

@@ -28,6 +28,6 @@ fn programs_leave_in_memory_what_they_must() {
 }
 
 #[test]
-fn whoever_does_not_depend_on_the_dead_goes_on() {
+fn ranks_that_do_not_depend_on_the_dead_go_on() {
     run(100, 100_000, Plan::with_death);
 }

@@ -31,7 +31,7 @@ fn what_was_put_is_there_after_wait() {
 }
 
 #[test]
-fn groups_may_be_everybody_the_caller_included_and_nobody() {
+fn groups_may_be_all_ranks_the_caller_included_and_none() {
     run_all(3, |rank| {
         let window = rank.allocate(8);
         for round in 1..12u64 {
@@ -99,7 +99,7 @@ fn one_origin_many_targets_and_many_origins_one_target() {
 }
 
 #[test]
-fn wait_returns_only_when_nobody_reads_the_window_any_more() {
+fn wait_returns_only_when_no_rank_reads_the_window_any_more() {
     run_all(3, |rank| {
         let elements = 30_000;
         let window = rank.allocate(elements);
@@ -126,7 +126,7 @@ fn wait_returns_only_when_nobody_reads_the_window_any_more() {
 }
 
 #[test]
-fn without_checks_nobody_posts_and_nobody_waits_for_posts() {
+fn without_checks_no_rank_posts_or_waits_for_posts() {
     run_all(3, |rank| {
         let window = rank.allocate(4);
         for round in 1..10 {
@@ -217,7 +217,7 @@ fn a_start_right_after_a_fence_does_not_hang_while_others_are_in_the_fence() {
 }
 
 #[test]
-fn start_does_not_wait_for_packet_targets_and_complete_tells_those_who_have_posted() {
+fn start_does_not_wait_for_packet_targets_and_complete_notifies_those_that_have_posted() {
     let world = Stepped::new(&Setup::packets(3), 20);
     let windows = world.allocate(4);
     let (window, value) = (&windows[0], [7]);
@@ -305,7 +305,7 @@ fn an_error_at_the_target_is_raised_by_the_next_synchronization_call() {
 }
 
 #[test]
-fn wait_and_complete_say_who_is_lost() {
+fn wait_and_complete_name_the_lost_rank() {
     let world = &mut Stepped::new(&Setup::packets(3), 22);
     let mut windows = world.allocate(4);
     let value = [7];
@@ -386,7 +386,7 @@ fn wrong_calls_name_what_is_wrong() {
 }
 
 #[test]
-fn posts_and_dones_in_shared_memory_say_who_is_lost_and_who_is_not() {
+fn posts_and_dones_in_shared_memory_name_the_lost_rank_and_no_other() {
     let world = &mut Stepped::new(&Setup::direct(4), 23);
     let mut windows = world.allocate(4).into_iter().map(Some).collect::<Vec<_>>();
     let window = |windows: &[Option<rma_core::window::Window>], rank: usize| windows[rank].clone().unwrap();

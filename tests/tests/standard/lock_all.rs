@@ -121,7 +121,7 @@ fn the_own_window_is_locked_inside_the_call() {
 }
 
 #[test]
-fn when_target_elements_run_short_everybody_is_asked_and_released() {
+fn when_target_elements_run_short_every_rank_is_asked_and_released() {
     for elements in [1, 2, 3] {
         let mut setup = Setup::packets(6);
         setup.engine.target_pool_window = elements;

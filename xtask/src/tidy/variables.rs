@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_nobody_looks_at_is_found() {
+    fn a_mark_that_is_not_looked_at_is_found() {
         for (path, count) in [("xtask/src/smallest.rs", 1), ("tests/src/world.rs", 0)] {
             let mut findings = Vec::new();
             check_mark(&Tree::of(&[(path, "(\"RMA_SMALL\", \"1\")")]), "RMA_SMALL", &mut findings);

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rings_until_it_is_cleared_also_when_somebody_has_filled_it() {
+    fn it_rings_until_it_is_cleared_also_when_another_has_filled_it() {
         let own = Doorbell::new().unwrap();
         let copy = Doorbell::received(own.0.try_clone().unwrap()).unwrap();
         assert!(!is_rung(&own));

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_exchanges_with_another_is_its_partner() {
+    fn ranks_that_exchange_are_partners() {
         for size in 1..70 {
             let doubling = Doubling::new(size);
             for rank in 0..size {

@@ -108,7 +108,7 @@ impl Link {
     pub fn quit(&self, why: ErrorClass) {
         let size = self.whole.size();
         let tell = match self.is_wide || size <= FEW {
-            true => self.everybody().collect(),
+            true => self.members().collect(),
             false => self.partners(),
         };
         self.messenger.quit(self.scope, self.number, &self.whole, why, tell.into_iter());
@@ -129,7 +129,7 @@ impl Link {
     }
 
     /// All that the collective may concern.
-    pub(crate) fn everybody(&self) -> impl Iterator<Item = Peer> + '_ {
+    pub(crate) fn members(&self) -> impl Iterator<Item = Peer> + '_ {
         (0..self.whole.size()).map(|rank| self.whole.peer(Rank(rank)))
     }
 

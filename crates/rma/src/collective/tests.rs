@@ -54,7 +54,7 @@ pub(crate) fn for_all(mut check: impl FnMut(&mut Net, u32, &mut Dice)) {
 }
 
 #[test]
-fn nobody_leaves_a_barrier_before_everybody_has_come() {
+fn no_rank_leaves_a_barrier_before_all_have_come() {
     for_all(|net, size, dice| {
         let mut machines: Vec<_> = (0..size).map(|rank| Barrier::new(link(net, rank, 1))).collect();
         let mut left = vec![false; size as usize];
@@ -107,7 +107,7 @@ fn a_barrier_of_ranks_that_outnumber_cores_costs_two_packets_for_each_but_one() 
 }
 
 #[test]
-fn a_broadcast_gives_everybody_the_roots_message() {
+fn a_broadcast_gives_every_rank_the_roots_message() {
     for_all(|net, size, dice| {
         for (number, len) in [0, 1, 100, 3000].into_iter().enumerate() {
             let root = dice.below(size as usize) as u32;
@@ -229,7 +229,7 @@ pub(super) fn ends<M: Machine>(
 }
 
 #[test]
-fn a_rank_with_another_number_of_values_keeps_nobody_waiting() {
+fn a_rank_with_another_number_of_values_keeps_no_rank_waiting() {
     let xor = |is_commutative| ElementWise::shared(1, is_commutative, |lower, value| value[0] ^= lower[0]);
     for_all(|net, size, dice| {
         for odd in 0..size {

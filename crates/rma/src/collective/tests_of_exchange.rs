@@ -260,7 +260,7 @@ fn a_machine_that_fails_lets_go_of_its_callers_memory() {
 
 /// A scatter whose root has more rounds than are under way at a time, and one of whose ranks has ended its part before.
 #[test]
-fn who_only_gives_serves_all_that_are_left() {
+fn a_rank_that_only_gives_serves_all_that_are_left() {
     const SIZE: u32 = 20;
     const LEN: usize = 9000;
     for lost in [1, 3, 8, 19] {

@@ -80,7 +80,7 @@ fn nothing_is_left(net: &mut Net) {
 }
 
 #[test]
-fn whoever_leaves_keeps_nobody_waiting_and_the_next_collective_goes_on() {
+fn a_rank_that_leaves_keeps_none_waiting_and_the_next_collective_goes_on() {
     for at in 0..CONFIGS.len() {
         for size in [2, 3, 5, 8, 9] {
             let (mut net, mut dice) = (net(size, at, u64::from(size)), Dice::new(u64::from(size)));

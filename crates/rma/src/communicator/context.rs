@@ -76,7 +76,7 @@ impl<M: Machine, T: Made, F: FnMut(M::Output) -> Result<T>> Machine for Creation
             if let (Some(_), Some(link)) = (self.partner, self.words.link()) {
                 link.quit(error.class());
             }
-            let all = self.link.everybody().chain(self.partner);
+            let all = self.link.members().chain(self.partner);
             self.link.messenger().fail_making(self.making, all);
         })?;
         let Some(words) = words else { return Ok(None) };

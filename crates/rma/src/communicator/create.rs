@@ -165,7 +165,7 @@ impl Communicator {
         let Some(outsider) = group.difference(&self.members()).peer(0) else { return Ok(group) };
         let cause = format!("process {outsider} is not one of the communicator's");
         link.quit(ErrorClass::Group);
-        link.messenger().fail_making(making, link.everybody());
+        link.messenger().fail_making(making, link.members());
         self.engine().poll();
         Err(Error::new(ErrorClass::Group, call, cause))
     }

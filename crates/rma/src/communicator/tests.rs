@@ -267,7 +267,7 @@ fn collectives_of_typed_values() {
 }
 
 #[test]
-fn ranks_agree_revoke_and_shrink_when_nobody_has_died() {
+fn ranks_agree_revoke_and_shrink_when_none_has_died() {
     // More than one ballot has room for, too.
     for size in [1, 5, 66] {
         World::run_threads(size, |world| {

@@ -104,7 +104,7 @@ fn what_is_too_long_for_one_rank_goes_by_packets_for_all() {
 }
 
 #[test]
-fn a_rank_whose_values_are_short_where_others_are_long_is_found_and_nobody_waits() {
+fn a_rank_whose_values_are_short_where_others_are_long_is_found_and_none_waits() {
     World::run_threads(4, |world| {
         (0..FIRST).try_for_each(|_| world.barrier())?;
         for odd in 0..4 {

@@ -56,7 +56,7 @@ impl Communicator {
         let partner = checked.map_err(|fault| self.refuse_as(CALL, &own, fault))?;
         let link = match (bridge, partner) {
             (Some((bridge, _)), Some(partner)) => self.link_of_bridge(bridge, partner, tag),
-            _ => self.link_of_nobody(),
+            _ => self.link_without_peers(),
         };
         let local = self.members();
         let mut words = Vec::new();
@@ -84,7 +84,7 @@ impl Communicator {
 
     fn refuse_as(&self, call: &'static str, link: &Link, fault: Error) -> Error {
         link.quit(fault.class());
-        link.messenger().fail_making(link.making(), link.everybody());
+        link.messenger().fail_making(link.making(), link.members());
         self.engine().poll();
         fault.in_call(call)
     }
@@ -115,7 +115,7 @@ impl Communicator {
     }
 
     /// For ranks that have no message to exchange.
-    fn link_of_nobody(&self) -> Link {
+    fn link_without_peers(&self) -> Link {
         Link::new(self.runtime().messenger.clone(), self.group(), self.scope(Plane::Creation), 0)
     }
 }

@@ -409,7 +409,7 @@ impl World {
 }
 
 #[test]
-fn whoever_lives_ends_every_making_and_agreement() {
+fn the_living_end_every_making_and_agreement() {
     let mut most = 0;
     for seed in 0..SEEDS {
         let mut dice = Dice::new(seed);

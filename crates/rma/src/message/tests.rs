@@ -266,7 +266,7 @@ fn a_lost_peer_ends_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
-fn nobody_waits_for_a_peer_that_said_farewell() {
+fn no_request_waits_for_a_peer_that_said_farewell() {
     for config in configs() {
         let mut net = Net::new(3, &config, 1, MIN_PACKET, 12);
         let early = net.messengers[0].begin_receive(SCOPE, Some(Peer(1)), Some(1), NO_LIMIT).unwrap();

@@ -38,7 +38,7 @@ fn decide(net: &mut Net) -> [Option<Ballot>; 2] {
 }
 
 #[test]
-fn who_has_a_communicator_goes_on_without_those_who_have_not() {
+fn ranks_with_a_communicator_go_on_without_those_that_lack_it() {
     for config in configs() {
         for seed in 0..60 {
             let mut dice = Dice::new(seed);
@@ -142,7 +142,7 @@ fn the_other_group_hears_of_one_that_knows_only_its_own() {
 
 /// The one that would pass it on has died: the others ask.
 #[test]
-fn who_hears_of_a_death_asks_the_group_that_may_not_have_heard_of_this_one() {
+fn a_rank_that_learns_of_a_death_asks_the_group_that_may_not_know_this_one() {
     for seed in 0..60 {
         let (mut between, mut dice) = (Between::new(seed), Dice::new(seed));
         let mut left = vec![0, 1, 2, 3];

@@ -102,7 +102,7 @@ impl World {
 }
 
 #[test]
-fn all_who_live_decide_and_nobody_has_decided_otherwise() {
+fn all_the_living_decide_and_none_has_decided_otherwise() {
     let (mut after_deaths, mut by_followers) = (0, 0);
     for seed in 0..20_000 {
         let mut world = World::new(seed);
@@ -140,7 +140,7 @@ fn all_who_live_decide_and_nobody_has_decided_otherwise() {
 }
 
 #[test]
-fn what_all_have_decided_is_forgotten_and_what_somebody_waits_for_is_not() {
+fn what_all_have_decided_is_forgotten_and_what_is_waited_for_is_not() {
     let mut agreements = Agreements::default();
     let name = |number| Name { context: 1, number };
     for number in 0..4 {

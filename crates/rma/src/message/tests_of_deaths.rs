@@ -22,7 +22,7 @@ fn link(messenger: &Messenger, peers: &[u32]) -> Link {
 }
 
 #[test]
-fn a_collective_of_the_dead_ends_whoever_it_waits_for_and_others_go_on() {
+fn a_collective_of_the_dead_ends_whichever_rank_it_waits_for_and_others_go_on() {
     let messenger = messenger();
     let (of_dead, of_living) = ([0, 1, 5, 3], [0, 1, 3]);
     let mut barriers = [&of_dead[..], &of_living].map(|peers| Barrier::new(link(&messenger, peers)));
@@ -53,7 +53,7 @@ fn what_is_no_death_is_not_noted() {
 }
 
 #[test]
-fn receives_from_anybody_fail_where_the_dead_might_have_sent_and_nowhere_else() {
+fn receives_from_any_source_fail_where_the_dead_might_have_sent_and_nowhere_else() {
     const LIVING: u64 = 8;
     let mut net = Net::new(4, &MessageConfig::default(), 4, MIN_PACKET, 1);
     let messenger = net.messengers[0].clone();

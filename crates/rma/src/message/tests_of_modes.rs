@@ -167,7 +167,7 @@ fn a_matched_message_is_for_its_handle_only() {
 }
 
 #[test]
-fn a_matched_message_that_nobody_receives_still_ends_its_send() {
+fn a_matched_message_that_is_not_received_still_ends_its_send() {
     for config in configs() {
         for peer in [0, 1] {
             let mut net = Net::new(2, &config, 1, MIN_PACKET, 60);

@@ -69,7 +69,7 @@ fn what_is_pending_ends_and_what_begins_fails_and_other_communicators_go_on() {
 }
 
 #[test]
-fn all_who_live_hear_of_it_as_soon_as_one_of_them_has() {
+fn all_the_living_hear_of_it_as_soon_as_one_of_them_has() {
     let (mut heard, mut unheard) = (0, 0);
     for seed in 0..3000 {
         let mut dice = Dice::new(seed);

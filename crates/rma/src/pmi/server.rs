@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_waits_for_all_who_can_still_come() {
+    fn a_barrier_waits_for_all_that_can_still_come() {
         let mut server = server(3);
         for rank in 0..3 {
             ask(&mut server, rank, INIT);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_it_makes_the_job_go_on() {
+    fn any_rank_that_asks_for_it_makes_the_job_go_on() {
         let mut server = Server::new("kvs", 2, [(ON_FAILURE_KEY.to_owned(), "end".to_owned())]);
         (0..2).for_each(|rank| drop(ask(&mut server, rank, INIT)));
         let (answers, event) = server.handle(1, b"cmd=outlive").unwrap();
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_it_when_a_rank_leaves_comes_too_late() {
+    fn a_request_for_it_after_a_rank_leaves_comes_too_late() {
         let mut server = Server::new("kvs", 2, [(ON_FAILURE_KEY.to_owned(), "end".to_owned())]);
         (0..2).for_each(|rank| drop(ask(&mut server, rank, INIT)));
         assert_eq!(ask(&mut server, 0, "cmd=leave"), "0:cmd=leaving rc=0 then=end;");
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn who_watches_is_told_of_all_deaths() {
+    fn a_watching_rank_learns_of_all_deaths() {
         let mut server = server(3);
         for rank in 0..3 {
             ask(&mut server, rank, INIT);

@@ -34,7 +34,7 @@ entry! {
     fn MPIX_Comm_get_failed(comm: MPI_Comm, failedgrp: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
         failedgrp.check("failedgrp")?;
         let comm = process.comm(comm)?;
-        let failed = comm.inner.runtime().failed_among(&everybody(comm));
+        let failed = comm.inner.runtime().failed_among(&processes_of(comm));
         failedgrp.set("failedgrp", group::enter(failed)?)
     }
 
@@ -48,14 +48,14 @@ entry! {
         let most = u32::try_from(num_to_ack)
             .map_err(|_| negative(ErrorClass::Arg, "num_to_ack", num_to_ack.into()))?;
         let comm = process.comm(comm)?;
-        let acknowledged = comm.inner.runtime().acknowledge_among(&everybody(comm), most);
+        let acknowledged = comm.inner.runtime().acknowledge_among(&processes_of(comm), most);
         num_acked.set("num_acked", acknowledged as c_int)
     }
 
     /// `MPIX_Comm_failure_ack`: acknowledges all failures that this process knows.
     fn MPIX_Comm_failure_ack(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
         let comm = process.comm(comm)?;
-        let (runtime, everybody) = (comm.inner.runtime(), everybody(comm));
+        let (runtime, everybody) = (comm.inner.runtime(), processes_of(comm));
         // What is known is looked for first.
         let failed = runtime.failed_among(&everybody);
         runtime.acknowledge_among(&everybody, failed.size());
@@ -66,7 +66,7 @@ entry! {
     fn MPIX_Comm_failure_get_acked(comm: MPI_Comm, failedgrp: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
         failedgrp.check("failedgrp")?;
         let comm = process.comm(comm)?;
-        let acknowledged = comm.inner.runtime().acknowledged_among(&everybody(comm));
+        let acknowledged = comm.inner.runtime().acknowledged_among(&processes_of(comm));
         failedgrp.set("failedgrp", group::enter(acknowledged)?)
     }
 
@@ -194,6 +194,6 @@ fn tell(agreed: &Agreed, flag: Out<c_int>) -> Result<()> {
 }
 
 /// The processes of a communicator, of both groups if there are two.
-fn everybody(comm: &Comm) -> host::Group {
+fn processes_of(comm: &Comm) -> host::Group {
     comm.inter.as_ref().map_or_else(|| comm.inner.group(), |inter| inter.both())
 }

@@ -184,7 +184,7 @@ fn what_only_one_gathering_shows_is_no_finding() {
 }
 
 #[test]
-fn who_never_entered_is_named_with_what_it_does_instead() {
+fn a_rank_that_never_entered_is_named_with_what_it_does_instead() {
     let fence = || waits("fence", What::Fence, Some(FORCES), &[3]);
     let job = |last: Seen| [fence(), fence(), fence(), last];
     let never = "rank 3 never entered MPI_Win_fence on window \"forces\" that ranks 0-2 are in: ";
@@ -224,7 +224,7 @@ fn several_that_are_missing_are_told_by_what_they_do() {
 }
 
 #[test]
-fn who_has_not_done_its_part_is_named() {
+fn a_rank_that_has_not_done_its_part_is_named() {
     let mut keeper = away();
     keeper.answer = told(&[hold(FORCES, 0, 2, true), end(true)]).answer;
     let lock = || waits("lock", What::ExclusiveLock, Some(FORCES), &[0]);
@@ -372,7 +372,7 @@ fn a_report_is_two_gatherings_and_is_told_again_when_it_is_another_or_twice_as_l
 }
 
 #[test]
-fn who_does_not_answer_is_waited_for_for_two_seconds_and_who_cannot_is_not() {
+fn a_silent_rank_is_waited_for_for_two_seconds_and_a_stopped_one_is_not() {
     let look = |_| outside(Part::Running, Process::Sleeps);
     let mut reports = Reports::new(3);
     let begin = Instant::now();
@@ -410,7 +410,7 @@ fn ranks_that_ask_often_are_told_of_at_times() {
 
 /// Ranks that have called one collective, or fence, more or less than others are in the same call.
 #[test]
-fn who_is_in_an_earlier_call_of_the_same_place_is_told_with_both_numbers() {
+fn a_rank_in_an_earlier_call_of_the_same_place_is_reported_with_both_numbers() {
     let nth = |call: &str, what, number, way| {
         let others =
             Want { instance: Some(Instance { way, number }), ..want(what, Some(WORLD), &[0, 1, 2, 3]) };
