@@ -57,9 +57,13 @@ constants! {
     FI_MSG: u64 = 1 << 1;
     FI_RMA: u64 = 1 << 2;
     FI_READ: u64 = 1 << 8;
+    FI_WRITE: u64 = 1 << 9;
     FI_RECV: u64 = 1 << 10;
     FI_SEND: u64 = 1 << 11;
     FI_REMOTE_READ: u64 = 1 << 12;
+    FI_REMOTE_WRITE: u64 = 1 << 13;
+    FI_COMPLETION: u64 = 1 << 24;
+    FI_DELIVERY_COMPLETE: u64 = 1 << 28;
     FI_SOURCE: u64 = 1 << 57;
     FI_NUMERICHOST: u64 = 1 << 55;
     FI_CONTEXT: u64 = 1 << 59;
@@ -309,10 +313,34 @@ structures! {
         inject: Option<unsafe extern "C" fn(*mut FidEp, *const c_void, usize, u64) -> isize> = "inject",
     }
 
+    /// `struct fi_rma_iov`.
+    whole RmaIov = "struct fi_rma_iov" {
+        addr: u64 = "addr",
+        len: usize = "len",
+        key: u64 = "key",
+    }
+
+    /// `struct fi_msg_rma`.
+    whole MsgRma = "struct fi_msg_rma" {
+        msg_iov: *const libc::iovec = "msg_iov",
+        desc: *mut *mut c_void = "desc",
+        iov_count: usize = "iov_count",
+        addr: u64 = "addr",
+        rma_iov: *const RmaIov = "rma_iov",
+        rma_iov_count: usize = "rma_iov_count",
+        context: *mut c_void = "context",
+        data: u64 = "data",
+    }
+
     /// `struct fi_ops_rma`.
     open OpsRma = "struct fi_ops_rma" {
         size: usize = "size",
         read: Option<unsafe extern "C" fn(*mut FidEp, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize> = "read",
+        readv: *const c_void = "readv",
+        readmsg: *const c_void = "readmsg",
+        write: *const c_void = "write",
+        writev: *const c_void = "writev",
+        writemsg: Option<unsafe extern "C" fn(*mut FidEp, *const MsgRma, u64) -> isize> = "writemsg",
     }
 
     /// `struct fid_ep`.

@@ -33,6 +33,8 @@ pub(crate) enum Purpose {
     Receive,
     /// Parts of bodies that are read from a peer's memory.
     Read,
+    /// Transfers, whose bytes lie elsewhere: slots of no bytes.
+    Transfer,
 }
 
 /// Slots of one length.

@@ -7,10 +7,11 @@ use crate::life::Life;
 use crate::peer::{Arrival, Link, OFFERS, Parting, PeerState};
 use crate::pull::{PART, READ_SLOTS};
 use crate::registration::Exposed;
+use crate::transfers::Transfers;
 use crate::wire::{HEADER, Header, Kind, Letter, OFFER, Offer};
 use rma_core::channel::{
-    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, FailureKind, Lane, Polled, Room, Sink,
-    Source, Usage,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, FailureKind, Lane, Polled,
+    RemoteMemory, Room, Sink, Source, TransferLimits, Usage,
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
@@ -49,7 +50,9 @@ pub struct OfiChannel {
     pub(crate) unposted: Vec<SlotName>,
     /// Bodies to give back.
     pub(crate) returned: Vec<BulkToken>,
-    pub(crate) failures: Vec<(Peer, Failure)>,
+    /// Losses to report, each when no transfer to that peer is under way, and since when.
+    pub(crate) failures: Vec<(Peer, Failure, Instant)>,
+    pub(crate) transfers: Transfers,
     /// Peers that a poll has something to do for.
     listed: Vec<usize>,
     /// Peers that were lost below and are not reported.
@@ -124,6 +127,7 @@ impl OfiChannel {
             unposted: Vec::new(),
             returned: Vec::new(),
             failures: Vec::new(),
+            transfers: Transfers::default(),
             listed: Vec::new(),
             lost: Vec::new(),
             broken: 0,
@@ -137,6 +141,11 @@ impl OfiChannel {
             is_life_closing: false,
             reservation: None,
         })
+    }
+
+    /// Ends a reservation without a trace.
+    pub(crate) fn forget_reservation(&mut self) {
+        self.reservation = None;
     }
 
     /// Credits owed from which they are returned without a packet to ride on.
@@ -160,7 +169,7 @@ impl OfiChannel {
         let whole = body.peek(usize::MAX).filter(|span| span.len() as u64 == len)?;
         // SAFETY: the body's memory stays until its token is given back or the channel is dropped (clause C4), and is
         // withdrawn before that.
-        unsafe { self.fabric.expose(whole) }.ok()
+        unsafe { self.fabric.expose(whole, false) }.ok()
     }
 
     /// Sends what waits, and reports room.
@@ -173,6 +182,7 @@ impl OfiChannel {
                 turn.moved |= self.pull(place, lane);
             }
             turn.moved |= self.return_credits(place);
+            self.report_transfer_room(place, turn);
             for lane in Lane::ALL {
                 let state = &mut self.peers[place];
                 let has_room = state.drops() || state.has_room(lane);
@@ -215,10 +225,7 @@ impl OfiChannel {
             turn.sink.bulk_sent(token);
             turn.moved = true;
         }
-        for (peer, failure) in self.failures.drain(..) {
-            turn.sink.failed(peer, failure);
-            turn.moved = true;
-        }
+        self.report_failures(turn);
     }
 
     /// Fails peers that the provider does not reach although nothing is known of their end.
@@ -416,6 +423,14 @@ unsafe impl Channel for OfiChannel {
         }
         self.is_life_closing |= !self.life.is_waiting();
         self.life.close()
+    }
+
+    fn transfers(&self, _: Peer) -> Option<TransferLimits> {
+        self.transfer_limits()
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.as_remote_memory()
     }
 
     fn usage(&self) -> Usage {

@@ -36,6 +36,10 @@ rma_core::variables! {
         read_bytes: u64 = 64u64 << 10, "RMA_OFI_READ_BYTES", Bytes, 1..=u64::MAX,
             "bodies from this size on, if they lie in one piece and the provider can do it, are read by the receiver",
             "a shorter body takes less time in packets than an answer does";
+        /// Transfers over any provider.
+        transfers: bool = false, "RMA_OFI_TRANSFERS", Switch, (),
+            "puts and gets may be transfers also over providers whose end of a registration ends no transfer under way (tcp, net, shm)",
+            "window memory must not be written any more once it was given up, be it after a failure only";
         /// Packets under way.
         credits: u64 = 32u64, "RMA_OFI_CREDITS", Count, 1..=4096,
             "packets that may be under way per peer and lane; each has a buffer at both ends",
@@ -112,6 +116,7 @@ pub(crate) struct Limits {
     pub(crate) bulk_from: usize,
     pub(crate) read_from: u64,
     pub(crate) credits: u32,
+    pub(crate) transfers: bool,
 }
 
 impl Limits {
@@ -123,6 +128,7 @@ impl Limits {
             bulk_from: (config.bulk_bytes as usize).min(packet),
             read_from: config.read_bytes,
             credits: (config.credits as u32).max(1),
+            transfers: config.transfers,
         }
     }
 

@@ -103,7 +103,7 @@ impl OfiChannel {
         if tells {
             self.post_letter(peer, &Letter::GivenUp(failure.detail.clone()));
         }
-        self.failures.push((peer, failure));
+        self.note_failure(peer, failure);
     }
 
     /// Lets a peer go that has said goodbye, once everything it sent has been handed over.

@@ -50,6 +50,10 @@ impl OfiChannel {
                 }
                 continue;
             }
+            if done.purpose == Purpose::Transfer {
+                self.on_transfer_over(done, turn);
+                continue;
+            }
             let Some(place) = self.by_block.get(&name.block).copied() else { continue };
             if done.purpose == Purpose::Read {
                 self.pulled(place, done, turn);
@@ -74,7 +78,7 @@ impl OfiChannel {
     }
 
     pub(crate) fn post(&mut self, name: SlotName) {
-        if !matches!(self.fabric.post(name), Handed::Over) {
+        if self.fabric.post(name) != Handed::Over && self.fabric.is_open() {
             self.unposted.push(name);
         }
     }

@@ -8,10 +8,11 @@ use crate::block::{Block, Purpose, SlotName, slot_of};
 use crate::config::OfiConfig;
 use crate::library::Library;
 use crate::object::{call, close};
-use crate::registration::{Exposed, Registrations};
+use crate::provider::find;
+use crate::registration::{Exposed, Lent, Registrations};
 use crate::wire::ADDRESS_MAX;
 use rma_core::mem::{ReadSpan, WriteSpan};
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr::{null, null_mut};
@@ -34,6 +35,8 @@ pub(crate) struct Fabric {
     inject_max: usize,
     /// Longest read from a peer's memory; none without that.
     longest_read: Option<usize>,
+    /// Whether the end of a registration ends all access: so with devices, which ask for memory that is there to be registered.
+    pins: bool,
     registrations: Registrations,
     address: Vec<u8>,
     blocks: Vec<Block>,
@@ -67,7 +70,7 @@ pub(crate) struct Done {
 impl Fabric {
     /// Opens an endpoint of the provider that the configuration names, on the interface of this address if it goes by addresses.
     pub(crate) fn open(config: &OfiConfig, listen: Option<IpAddr>) -> Result<Self, String> {
-        let library = Library::load(config.library.as_str())?;
+        let library = Library::load(config.library.as_str(), config.provider.as_str())?;
         let info = find(&library, config.provider.as_str(), listen)?;
         let mut new = Self {
             library,
@@ -80,6 +83,7 @@ impl Fabric {
             wait: None,
             inject_max: 0,
             longest_read: None,
+            pins: false,
             registrations: Registrations::default(),
             address: Vec::new(),
             blocks: Vec::new(),
@@ -100,6 +104,7 @@ impl Fabric {
         };
         self.inject_max = tx.inject_size;
         self.longest_read = (caps & FI_RMA != 0).then_some(ep_attr.max_msg_size);
+        self.pins = domain_attr.mr_mode & FI_MR_ALLOCATED != 0;
         // SAFETY: as above, and a place for the answer.
         done("fi_fabric", unsafe { (self.library.fabric)(fabric_attr, &mut self.fabric, null_mut()) })?;
         done("fi_domain", call!(self.fabric, ops.domain(self.info, &mut self.domain, null_mut())))?;
@@ -220,13 +225,75 @@ impl Fabric {
         self.longest_read
     }
 
-    /// Lets peers that have the key read memory.
+    /// Whether nothing accesses memory once [`Fabric::withdraw`] has returned.
+    pub(crate) fn pins(&self) -> bool {
+        self.pins
+    }
+
+    /// Lets peers that have the key read memory, or write it.
     ///
     /// # Safety
     /// The memory stays until [`Fabric::withdraw`] has returned, or this value is dropped.
-    pub(crate) unsafe fn expose(&mut self, memory: ReadSpan) -> Result<Exposed, String> {
+    pub(crate) unsafe fn expose(&mut self, memory: ReadSpan, is_written: bool) -> Result<Exposed, String> {
+        let access = if is_written { FI_REMOTE_READ | FI_REMOTE_WRITE } else { FI_REMOTE_READ };
         // SAFETY: as the caller promises.
-        unsafe { self.registrations.expose(memory) }.map_err(|(len, answer)| self.refused(len, answer))
+        let exposed = unsafe { self.registrations.expose(memory, access) };
+        exposed.map_err(|(len, answer)| self.refused(len, answer))
+    }
+
+    /// Begins to write a buffer to a peer's memory, or to fill it from there. The slot comes back when all of it is there; the buffer
+    /// is taken back then, or now where nothing was begun.
+    ///
+    /// # Errors
+    /// When the buffer cannot be used.
+    ///
+    /// # Safety
+    /// The buffer stays until its `Lent` was taken back, or this value is dropped.
+    pub(crate) unsafe fn transfer(
+        &mut self,
+        place: SlotName,
+        (buffer, is_read): (ReadSpan, bool),
+        (peer, addr, key): (u64, u64, u64),
+    ) -> Result<(Handed, Lent), String> {
+        let access = if is_read { FI_READ } else { FI_WRITE };
+        // SAFETY: as the caller promises.
+        let lent = unsafe { self.registrations.lend(buffer, access) };
+        let lent = lent.map_err(|(len, answer)| self.refused(len, answer))?;
+        let (memory, len) = (buffer.as_ptr().cast_mut().cast::<c_void>(), buffer.len());
+        let context = self.blocks[place.block as usize].context(place.slot);
+        let own = self.registrations.descriptor(&lent);
+        let mut descriptor = own;
+        let (from, to) = (libc::iovec { iov_base: memory, iov_len: len }, RmaIov { addr, len, key });
+        let message = MsgRma {
+            msg_iov: &from,
+            desc: &mut descriptor,
+            iov_count: 1,
+            addr: peer,
+            rma_iov: &to,
+            rma_iov_count: 1,
+            context,
+            data: 0,
+        };
+        let answer = self.on_ep(|ep| match is_read {
+            true => call!(ep, rma.read(memory, len, own, peer, addr, key, context)),
+            false => call!(ep, rma.writemsg(&message, FI_COMPLETION | FI_DELIVERY_COMPLETE)),
+        });
+        Ok((self.handed(answer, Handed::Over), lent))
+    }
+
+    /// The provider is done with a buffer, or was not given it.
+    pub(crate) fn take_back(&mut self, lent: Lent) {
+        self.registrations.take_back(lent);
+    }
+
+    /// Whether the endpoint is there.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.ep.is_null()
+    }
+
+    /// Ends all access to memory for good: the last resort where a provider does not come back from it.
+    pub(crate) fn shut(&mut self) {
+        close(std::mem::replace(&mut self.ep, null_mut()).cast());
     }
 
     /// Ends that: what was not begun is refused from now on.
@@ -241,8 +308,10 @@ impl Fabric {
         let (memory, descriptor) = (block.slot(place.slot).cast::<c_void>(), block.descriptor());
         let (peer, address, key) = from;
         let context = block.context(place.slot);
-        let answer = call!(self.ep, rma.read(memory, len, descriptor, peer, address, key, context));
-        self.handed(answer, Handed::Over)
+        self.handed(
+            self.on_ep(|ep| call!(ep, rma.read(memory, len, descriptor, peer, address, key, context))),
+            Handed::Over,
+        )
     }
 
     /// Number of slots' bytes.
@@ -272,7 +341,7 @@ impl Fabric {
         let block = &self.blocks[place.block as usize];
         let (memory, len) = (block.slot(place.slot).cast::<c_void>(), block.slot_len());
         let (descriptor, context) = (block.descriptor(), block.context(place.slot));
-        let answer = call!(self.ep, msg.recv(memory, len, descriptor, FI_ADDR_UNSPEC, context));
+        let answer = self.on_ep(|ep| call!(ep, msg.recv(memory, len, descriptor, FI_ADDR_UNSPEC, context)));
         self.handed(answer, Handed::Over)
     }
 
@@ -282,11 +351,11 @@ impl Fabric {
         assert!(len <= block.slot_len(), "{len} bytes of a slot of {}", block.slot_len());
         let memory = block.slot(place.slot).cast::<c_void>();
         if len <= self.inject_max {
-            let answer = call!(self.ep, msg.inject(memory, len, to));
+            let answer = self.on_ep(|ep| call!(ep, msg.inject(memory, len, to)));
             return self.handed(answer, Handed::Taken);
         }
         let (descriptor, context) = (block.descriptor(), block.context(place.slot));
-        let answer = call!(self.ep, msg.send(memory, len, descriptor, to, context));
+        let answer = self.on_ep(|ep| call!(ep, msg.send(memory, len, descriptor, to, context)));
         self.handed(answer, Handed::Over)
     }
 
@@ -296,8 +365,13 @@ impl Fabric {
     /// When they are longer than [`Fabric::inject_max`].
     pub(crate) fn inject(&mut self, bytes: &[u8], to: u64) -> Handed {
         assert!(bytes.len() <= self.inject_max, "{} bytes", bytes.len());
-        let answer = call!(self.ep, msg.inject(bytes.as_ptr().cast(), bytes.len(), to));
+        let answer = self.on_ep(|ep| call!(ep, msg.inject(bytes.as_ptr().cast(), bytes.len(), to)));
         self.handed(answer, Handed::Taken)
+    }
+
+    /// Asks the endpoint, while there is one.
+    fn on_ep(&self, ask: impl FnOnce(*mut FidEp) -> isize) -> isize {
+        if self.ep.is_null() { -(libc::ENOTCONN as isize) } else { ask(self.ep) }
     }
 
     fn handed(&self, answer: isize, good: Handed) -> Handed {
@@ -381,67 +455,4 @@ impl Drop for Fabric {
         // SAFETY: made by the library, and used by nothing any more.
         unsafe { (self.library.freeinfo)(self.info) };
     }
-}
-
-/// What a machine has: version and provider, or why there is nothing.
-///
-/// # Errors
-/// Why there is nothing, and what to do.
-pub fn probe(config: &OfiConfig) -> Result<String, String> {
-    let library = Library::load(config.library.as_str())?;
-    let info = find(&library, config.provider.as_str(), None)?;
-    // SAFETY: the library's description, with a name where it has one.
-    let name = unsafe {
-        let name = (*(*info).fabric_attr).prov_name;
-        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
-    };
-    // SAFETY: found above, and used by nothing any more.
-    unsafe { (library.freeinfo)(info) };
-    let (major, minor) = library.version();
-    Ok(format!("{} {major}.{minor}, provider {name}", config.library.as_str()))
-}
-
-/// What the provider offers of what is needed.
-fn find(library: &Library, provider: &str, listen: Option<IpAddr>) -> Result<*mut Info, String> {
-    let name = CString::new(provider).map_err(|_| "the provider's name has a zero byte".to_owned())?;
-    let node = listen.and_then(|address| CString::new(address.to_string()).ok());
-    // SAFETY: a fresh description with all its parts, as the library makes it; the name is freed with it.
-    let hints = unsafe {
-        let hints = (library.dupinfo)(null());
-        if hints.is_null() {
-            return Err("libfabric has no memory".to_owned());
-        }
-        (*hints).caps = FI_MSG | FI_RMA;
-        (*hints).mode = FI_CONTEXT | FI_CONTEXT2;
-        (*(*hints).ep_attr).kind = FI_EP_RDM;
-        (*(*hints).fabric_attr).prov_name = libc::strdup(name.as_ptr());
-        (*(*hints).tx_attr).msg_order = FI_ORDER_SAS;
-        (*(*hints).rx_attr).msg_order = FI_ORDER_SAS;
-        let domain = &mut *(*hints).domain_attr;
-        domain.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-        domain.threading = FI_THREAD_DOMAIN;
-        domain.resource_mgmt = FI_RM_ENABLED;
-        hints
-    };
-    let ask = |node: Option<&CStr>| {
-        let mut info = null_mut();
-        let (text, flags) = node.map_or((null(), 0), |node| (node.as_ptr(), FI_SOURCE | FI_NUMERICHOST));
-        // SAFETY: strings and a description for the time of the call, and a place for the answer.
-        let answer = unsafe { (library.getinfo)(VERSION, text, null(), flags, hints, &mut info) };
-        if answer == 0 && !info.is_null() { Ok(info) } else { Err(answer) }
-    };
-    // A network that does not go by addresses of the machine's interfaces has its own.
-    let ask = || ask(node.as_deref()).or_else(|answer| if node.is_some() { ask(None) } else { Err(answer) });
-    let found = ask().or_else(|_| {
-        // Bodies are read where the provider can do that, and sent where it cannot.
-        // SAFETY: made above.
-        unsafe { (*hints).caps = FI_MSG };
-        ask()
-    });
-    // SAFETY: made above.
-    unsafe { (library.freeinfo)(hints) };
-    found.map_err(|answer| {
-        let why = library.error(answer as isize);
-        format!("libfabric offers no provider {provider:?} here: {why} (fi_info lists them; RMA_OFI_PROVIDER names one)")
-    })
 }

@@ -18,6 +18,8 @@
 //! * **Bodies.** A long one in one piece is registered and offered (`registration`): the receiver reads it from where it lies
 //!   and answers, keeping the lane's packets behind it back meanwhile (`reading`). Others travel in pieces of a packet, copied
 //!   from where they lie and to where they belong; the packets behind one wait until its last piece has left.
+//! * **Transfers** between a buffer and a peer's window (`remote`) are the provider's own writes and reads, answered when they are
+//!   delivered. A failure is reported when the provider has come back from all transfers to that peer.
 //! * **Ends.** A goodbye says how many packets were sent; the peer answers when it has them all, and only then the endpoint may
 //!   go. A death is what the lower channel calls one, reported behind the last packet that had arrived.
 //! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`. Both
@@ -40,15 +42,18 @@ mod library;
 mod life;
 mod object;
 mod peer;
+mod provider;
 mod pull;
 mod reading;
 mod registration;
+mod remote;
 mod sending;
+mod transfers;
 mod wire;
 
 pub use channel::OfiChannel;
 pub use config::{DEFAULT_PROVIDER, OfiConfig, OfiSettings, Word};
-pub use fabric::probe;
+pub use provider::probe;
 
 #[doc(hidden)]
 pub use abi::layout;

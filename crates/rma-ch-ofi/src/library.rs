@@ -17,15 +17,37 @@ pub(crate) struct Library {
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
 }
 
+/// libfabric's own variables that are set where the environment has none, since it takes these sizes from nowhere else: provider,
+/// variable, value.
+///
+/// Over `tcp`, rxm makes four thousand buffers of the first size and touches them all, 70 MiB in each process; messages up to the
+/// second size land where they belong without one.
+const DEFAULTS: [(&str, &str, &str); 2] =
+    [("tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", "1024"), ("tcp;ofi_rxm", "FI_OFI_RXM_EAGER_LIMIT", "16384")];
+
+/// Sets them, before the library reads them: once, when it is loaded. Where one of a provider's is set, none is added.
+fn set_defaults(provider: &str) {
+    let wanted = || DEFAULTS.iter().filter(|(of, ..)| *of == provider);
+    if wanted().any(|(_, variable, _)| std::env::var_os(variable).is_some()) {
+        return;
+    }
+    for (_, variable, value) in wanted() {
+        // SAFETY: once in the life of a process, when it joins its job. Threads of a program that read the environment in C while it
+        // does so break the rules of every library that sets a variable.
+        unsafe { std::env::set_var(variable, value) };
+    }
+}
+
 impl Library {
     /// The library of this name. It is loaded once, and never unloaded: its providers have threads.
-    pub(crate) fn load(name: &str) -> Result<Self, String> {
+    pub(crate) fn load(name: &str, provider: &str) -> Result<Self, String> {
         static LOADED: Mutex<Option<HashMap<String, Library>>> = Mutex::new(None);
         let mut loaded = LOADED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let loaded = loaded.get_or_insert_default();
         if let Some(library) = loaded.get(name) {
             return Ok(*library);
         }
+        set_defaults(provider);
         let library = Self::open(name)?;
         loaded.insert(name.to_owned(), library);
         Ok(library)

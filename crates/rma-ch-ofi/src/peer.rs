@@ -40,6 +40,10 @@ pub(crate) struct PeerState {
     pub(crate) read_block: Option<u32>,
     pub(crate) sending: [SendLane; 2],
     pub(crate) receiving: [ReceiveLane; 2],
+    /// Transfers under way to it.
+    pub(crate) transfers: u32,
+    /// A transfer was refused for now, and room is to be reported.
+    pub(crate) wants_transfer: bool,
     /// Nothing has been sent to it yet: the first packet makes the provider connect.
     pub(crate) owes_hello: bool,
     /// Something of it has arrived, so that the provider is connected.
@@ -140,6 +144,8 @@ impl PeerState {
             read_block: None,
             sending: [lane(0), lane(slots)],
             receiving: Default::default(),
+            transfers: 0,
+            wants_transfer: false,
             owes_hello: false,
             is_heard: false,
             is_listed: false,
@@ -165,26 +171,33 @@ impl PeerState {
         is_ready && !self.is_heard && !self.drops() && self.lost.is_none() && self.broken.is_none()
     }
 
+    /// Whether packets and transfers go to it.
+    pub(crate) fn is_usable(&self) -> bool {
+        matches!(self.link, Link::Ready { .. }) && self.lost.is_none() && self.broken.is_none()
+    }
+
     /// Whether a packet of any length has room.
     pub(crate) fn has_room(&self, lane: Lane) -> bool {
-        let is_ready =
-            matches!(self.link, Link::Ready { .. }) && self.lost.is_none() && self.broken.is_none();
         let SendLane { credits, free, waiting, body, offered, .. } = &self.sending[lane as usize];
         let is_open = body.is_none() && offered.len() < OFFERS;
-        is_ready && *credits > 0 && !free.is_empty() && waiting.is_empty() && is_open
+        self.is_usable() && *credits > 0 && !free.is_empty() && waiting.is_empty() && is_open
     }
 
-    /// Whether everything committed has left.
+    /// Whether everything committed has left, and every transfer is over.
     pub(crate) fn has_sent_all(&self) -> bool {
-        self.sending
-            .iter()
-            .all(|lane| lane.waiting.is_empty() && lane.body.is_none() && lane.offered.is_empty())
+        self.transfers == 0
+            && self
+                .sending
+                .iter()
+                .all(|lane| lane.waiting.is_empty() && lane.body.is_none() && lane.offered.is_empty())
     }
 
-    /// Whether everything that the peer's goodbye announced has been handed over.
+    /// Whether everything that the peer's goodbye announced has been handed over, and nothing is under way to its memory.
     pub(crate) fn has_everything(&self) -> bool {
         let counts = [self.receiving[0].sequence, self.receiving[1].sequence];
-        self.goodbye == Some(counts) && self.receiving.iter().all(|lane| lane.body.is_none())
+        self.goodbye == Some(counts)
+            && self.transfers == 0
+            && self.receiving.iter().all(|lane| lane.body.is_none())
     }
 
     /// Whether a poll has something to do for it, besides what arrives.
@@ -192,12 +205,10 @@ impl PeerState {
         if self.drops() && self.sending.iter().any(|lane| lane.is_wanted || lane.body.is_some()) {
             return true;
         }
-        let is_ready =
-            matches!(self.link, Link::Ready { .. }) && self.lost.is_none() && self.broken.is_none();
-        if is_ready && self.owes_hello && !self.drops() {
+        if self.is_usable() && (self.wants_transfer || self.owes_hello && !self.drops()) {
             return true;
         }
-        is_ready
+        self.is_usable()
             && Lane::ALL.iter().any(|lane| {
                 let send = &self.sending[*lane as usize];
                 let receive = &self.receiving[*lane as usize];

@@ -1,4 +1,5 @@
-//! Memory that the provider knows: this crate's blocks where it wants that, and bodies that peers read.
+//! Memory that the provider knows: this crate's blocks where it wants that, bodies that peers read, windows that they read and
+//! write, and buffers of transfers.
 //!
 //! A body is registered for its own transfer and withdrawn with it, while its memory is promised to stay: no registration
 //! outlives what it was made for, so none is stale when a program unmaps memory. Providers for which that is dear keep a cache
@@ -24,12 +25,16 @@ pub(crate) struct Registrations {
     mr_mode: c_int,
     key_mask: u64,
     next_key: u64,
-    /// Of bodies; null where there is none any more.
+    /// Of bodies, windows and buffers; null where there is none any more.
     exposed: Vec<*mut FidMr>,
     free: Vec<u32>,
 }
 
-/// A body that a peer may read.
+/// A buffer of a transfer that the provider knows for its time.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Lent(Option<u32>);
+
+/// Memory that peers may access.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Exposed {
     number: u32,
@@ -75,42 +80,79 @@ impl Registrations {
         let access = match purpose {
             Purpose::Send | Purpose::Receive => FI_SEND | FI_RECV,
             Purpose::Read => FI_READ,
+            Purpose::Transfer => return Ok(None),
         };
         self.next_key += 1;
         // SAFETY: as the caller promises.
         unsafe { self.register(start.cast(), len, access, self.next_key) }.map(Some)
     }
 
-    /// Registers a body under a key that cannot be guessed: a provider asks for nothing else.
+    /// Registers the buffer of a transfer, if the provider wants that.
+    ///
+    /// # Safety
+    /// The memory stays until [`Registrations::take_back`].
+    pub(crate) unsafe fn lend(&mut self, memory: ReadSpan, access: u64) -> Result<Lent, Refused> {
+        if self.mr_mode & FI_MR_LOCAL == 0 {
+            return Ok(Lent(None));
+        }
+        self.next_key += 1;
+        // SAFETY: as the caller promises.
+        let registration =
+            unsafe { self.register(memory.as_ptr().cast(), memory.len(), access, self.next_key) }?;
+        Ok(Lent(Some(self.keep(registration))))
+    }
+
+    /// What the provider calls a buffer that is lent.
+    pub(crate) fn descriptor(&self, lent: &Lent) -> *mut c_void {
+        // SAFETY: registered and not closed.
+        lent.0.map_or(null_mut(), |number| unsafe { (*self.exposed[number as usize]).mem_desc })
+    }
+
+    pub(crate) fn take_back(&mut self, lent: Lent) {
+        if let Some(number) = lent.0 {
+            self.end(number);
+        }
+    }
+
+    /// Registers memory that peers access, under a key that cannot be guessed: a provider asks for nothing else.
     ///
     /// # Safety
     /// The memory stays until it is withdrawn.
-    pub(crate) unsafe fn expose(&mut self, memory: ReadSpan) -> Result<Exposed, Refused> {
+    pub(crate) unsafe fn expose(&mut self, memory: ReadSpan, access: u64) -> Result<Exposed, Refused> {
         let mut wish = [0; 8];
         getrandom::fill(&mut wish).map_err(|_| (memory.len(), -(libc::EIO as isize)))?;
         let (start, len) = (memory.as_ptr().cast::<c_void>(), memory.len());
         let wish = u64::from_le_bytes(wish) & self.key_mask;
         // SAFETY: as the caller promises.
-        let registration = unsafe { self.register(start, len, FI_REMOTE_READ, wish) }?;
+        let registration = unsafe { self.register(start, len, access, wish) }?;
         // SAFETY: registered just now.
         let key = unsafe { (*registration).key };
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.exposed.push(null_mut());
-            self.exposed.len() as u32 - 1
-        });
-        self.exposed[number as usize] = registration;
+        let number = self.keep(registration);
         let is_virtual = self.mr_mode & FI_MR_VIRT_ADDR != 0;
         let address = if is_virtual { start.expose_provenance() as u64 } else { 0 };
         Ok(Exposed { number, address, key })
     }
 
     pub(crate) fn withdraw(&mut self, exposed: Exposed) {
-        let registration = std::mem::replace(&mut self.exposed[exposed.number as usize], null_mut());
-        close(registration.cast());
-        self.free.push(exposed.number);
+        self.end(exposed.number);
     }
 
-    /// Withdraws all bodies, before the domain is closed.
+    fn keep(&mut self, registration: *mut FidMr) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.exposed.push(null_mut());
+            self.exposed.len() as u32 - 1
+        });
+        self.exposed[number as usize] = registration;
+        number
+    }
+
+    fn end(&mut self, number: u32) {
+        let registration = std::mem::replace(&mut self.exposed[number as usize], null_mut());
+        close(registration.cast());
+        self.free.push(number);
+    }
+
+    /// Withdraws all that is left, before the domain is closed.
     pub(crate) fn close_all(&mut self) {
         self.exposed.drain(..).for_each(|registration| close(registration.cast()));
         self.free.clear();

@@ -1,5 +1,6 @@
 //! The contract of channels over libfabric's plainest provider, with the default variables, the smallest, and some in between.
-//! Where there is no libfabric, the lower channel stands in for it.
+//! Where there is no libfabric, the lower channel stands in for it. `RMA_OFI_PROVIDER` and `RMA_OFI_LIB` name another provider and
+//! library, `RMA_TCP_LISTEN` the address that it is to use.
 
 #![allow(missing_docs)]
 
@@ -11,7 +12,15 @@ use rma_core::ids::Peer;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, OnceLock};
 
-const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+fn address() -> IpAddr {
+    let named = std::env::var("RMA_TCP_LISTEN").ok();
+    named.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |text| text.parse().unwrap())
+}
+
+/// The default variables, but for those that the environment sets.
+fn plain() -> OfiConfig {
+    OfiConfig::read(&|name| std::env::var(name).ok()).unwrap()
+}
 
 struct Job {
     config: OfiConfig,
@@ -27,7 +36,7 @@ fn lower(count: u32) -> Vec<Box<dyn Channel>> {
             size: count,
             job: "ofi".to_owned(),
             secret: [7; 32],
-            listen: LOOPBACK,
+            listen: address(),
             config: TcpConfig::default(),
             directory: Box::new(move |peer: Peer| Ok(looked_up_in.lock().unwrap()[peer.0 as usize].clone())),
         };
@@ -45,7 +54,7 @@ impl Fixture for Job {
         }
         let open = |(me, lower): (u32, Box<dyn Channel>)| {
             let config = self.config.clone();
-            let settings = OfiSettings { me: Peer(me), size: count, listen: Some(LOOPBACK), config, lower };
+            let settings = OfiSettings { me: Peer(me), size: count, listen: Some(address()), config, lower };
             Box::new(OfiChannel::open(settings).unwrap()) as Box<dyn Channel>
         };
         (0..count).zip(lower(count)).map(open).collect()
@@ -59,7 +68,7 @@ impl Fixture for Job {
 /// Whether there is a libfabric to test.
 fn is_there() -> bool {
     static SAID: OnceLock<bool> = OnceLock::new();
-    *SAID.get_or_init(|| match probe(&OfiConfig::default()) {
+    *SAID.get_or_init(|| match probe(&plain()) {
         Ok(_) => true,
         Err(why) => {
             eprintln!("skipped, with the lower channel in its place: {why}");
@@ -69,17 +78,35 @@ fn is_there() -> bool {
 }
 
 mod default {
-    use super::{Job, OfiConfig};
+    use super::{Job, plain};
 
-    rma_core::channel_conformance!(Job { config: OfiConfig::default(), largest_body: (4 << 20) + 3 });
+    rma_core::channel_conformance!(Job { config: plain(), largest_body: (4 << 20) + 3 });
+}
+
+/// Transfers, which this provider is not trusted with by default.
+mod transfers {
+    use super::{Job, OfiConfig, plain};
+
+    fn config() -> OfiConfig {
+        OfiConfig { transfers: true, ..plain() }
+    }
+
+    rma_core::channel_conformance!(Job { config: config(), largest_body: (1 << 20) + 3 });
 }
 
 /// Everything smallest: a packet at a time, short bodies and those with gaps in many pieces, the others read.
 mod smallest {
-    use super::{Job, OfiConfig};
+    use super::{Job, OfiConfig, plain};
 
     fn config() -> OfiConfig {
-        OfiConfig { packet_bytes: 192, bulk_bytes: 1, read_bytes: 1000, credits: 1, ..OfiConfig::default() }
+        OfiConfig {
+            packet_bytes: 192,
+            bulk_bytes: 1,
+            read_bytes: 1000,
+            credits: 1,
+            transfers: true,
+            ..plain()
+        }
     }
 
     rma_core::channel_conformance!(Job { config: config(), largest_body: 30_000 });
@@ -87,16 +114,10 @@ mod smallest {
 
 /// Packets that the provider does not copy at once, so that slots come back by completions.
 mod long {
-    use super::{Job, OfiConfig};
+    use super::{Job, OfiConfig, plain};
 
     fn config() -> OfiConfig {
-        OfiConfig {
-            packet_bytes: 40_001,
-            bulk_bytes: 3_000,
-            read_bytes: u64::MAX,
-            credits: 3,
-            ..OfiConfig::default()
-        }
+        OfiConfig { packet_bytes: 40_001, bulk_bytes: 3_000, read_bytes: u64::MAX, credits: 3, ..plain() }
     }
 
     rma_core::channel_conformance!(Job { config: config(), largest_body: (1 << 20) + 3 });

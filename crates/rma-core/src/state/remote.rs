@@ -169,7 +169,7 @@ impl RemoteWindow {
             OpArea::Run(offset) => (start + offset + op.sent, op.len - op.sent),
             OpArea::Shape(layout) => {
                 let mut rest = layout.segments();
-                let _before = rest.split_to(op.sent);
+                rest.advance(op.sent);
                 let run = rest.peek()?;
                 (start.checked_add_signed(run.offset)?, run.len)
             }

@@ -1,0 +1,232 @@
+//! Transfers between this process's buffers and windows that its peers have exposed: the provider's writes and reads.
+//!
+//! A write asks for a completion when its bytes are at the peer (`FI_DELIVERY_COMPLETE`), so an answer means what clause R4 wants.
+//! Neither can be called back. So the failure of a peer waits until the provider has come back from every transfer to it; a
+//! connection that has broken ends them. One that does not break although the peer is lost (a cable was pulled) is ended with the
+//! endpoint, after a while: memory is never left to a transfer whose answer was given.
+//!
+//! A buffer is registered for its own transfer where the provider wants that, as bodies are ([`crate::registration`]).
+
+use crate::block::{Purpose, SlotName};
+use crate::channel::{OfiChannel, Turn};
+use crate::fabric::{Done, Handed};
+use crate::peer::Link;
+use crate::registration::Exposed;
+use crate::transfers::{TRANSFERS, Transfer};
+use rma_core::channel::{
+    Begun, Exposure, Failure, FailureKind, Lane, RemoteKey, RemoteMemory, RemotePlace, TransferError,
+    TransferLimits, TransferToken,
+};
+use rma_core::ids::Peer;
+use rma_core::mem::{ReadSpan, WriteSpan};
+use std::time::{Duration, Instant};
+
+/// How long the provider may take to come back from the transfers to a lost peer.
+const RETURN: Duration = Duration::from_secs(10);
+/// Shortest transfers. A body from here on would be offered and read, which takes an answer more.
+const WRITE_FROM: usize = 8 << 10;
+const READ_FROM: usize = 8 << 10;
+
+impl OfiChannel {
+    /// Whether puts and gets may be transfers.
+    fn has_transfers(&self) -> bool {
+        self.fabric.longest_read().is_some() && (self.fabric.pins() || self.limits.transfers)
+    }
+
+    pub(crate) fn transfer_limits(&self) -> Option<TransferLimits> {
+        let longest = self.fabric.longest_read().filter(|_| self.has_transfers())?;
+        Some(TransferLimits {
+            write_from: WRITE_FROM.min(longest),
+            read_from: READ_FROM.min(longest),
+            longest,
+        })
+    }
+
+    pub(crate) fn as_remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.has_transfers().then_some(self as &mut dyn RemoteMemory)
+    }
+
+    /// Begins a transfer.
+    ///
+    /// # Safety
+    /// The buffer stays until the transfer is answered, or this channel is dropped.
+    unsafe fn begin_transfer(
+        &mut self,
+        peer: Peer,
+        (buffer, is_read): (ReadSpan, bool),
+        at: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        self.forget_reservation();
+        let place = self.contact(peer)?;
+        let state = &mut self.peers[place];
+        // Packets to one that has left are dropped.
+        if state.drops() {
+            return Ok(Begun::Never);
+        }
+        state.wants_transfer = true;
+        let Link::Ready { address, .. } = state.link else { return Ok(Begun::Full) };
+        if state.broken.is_some() || state.lost.is_some() {
+            return Ok(Begun::Full);
+        }
+        self.list(place);
+        let block = match self.transfers.block {
+            Some(block) => block,
+            None => match self.fabric.add_block(0, TRANSFERS, Purpose::Transfer) {
+                Ok(block) => {
+                    self.transfers.free = (0..TRANSFERS).collect();
+                    *self.transfers.block.insert(block)
+                }
+                Err(_) => return Ok(Begun::Never),
+            },
+        };
+        let Some(slot) = self.transfers.free.pop() else { return Ok(Begun::Full) };
+        let to = (address, at.key.base.wrapping_add(at.offset), at.key.key);
+        // SAFETY: the caller's promise; what was lent is taken back with the completion, before the answer.
+        let begun = unsafe { self.fabric.transfer(SlotName { block, slot }, (buffer, is_read), to) };
+        let state = &mut self.peers[place];
+        let (handed, lent) = match begun {
+            Ok(begun) => begun,
+            Err(_) => {
+                self.transfers.free.push(slot);
+                state.wants_transfer = false;
+                return Ok(Begun::Never);
+            }
+        };
+        match handed {
+            Handed::Over | Handed::Taken => {
+                state.wants_transfer = false;
+                state.transfers += 1;
+                self.transfers.under_way.insert(slot, Transfer { token, place, lent });
+                Ok(Begun::Yes)
+            }
+            Handed::NotNow => {
+                self.transfers.free.push(slot);
+                self.fabric.take_back(lent);
+                Ok(Begun::Full)
+            }
+            Handed::Broken(why) => {
+                self.transfers.free.push(slot);
+                self.fabric.take_back(lent);
+                self.note_broken(place, why);
+                Ok(Begun::Full)
+            }
+        }
+    }
+
+    /// The provider has come back from a transfer.
+    pub(crate) fn on_transfer_over(&mut self, done: Done, turn: &mut Turn<'_>) {
+        let Some(Transfer { token, place, lent }) = self.transfers.under_way.remove(&done.place.slot) else {
+            return;
+        };
+        self.transfers.free.push(done.place.slot);
+        self.fabric.take_back(lent);
+        let state = &mut self.peers[place];
+        state.transfers -= 1;
+        match done.outcome {
+            Ok(_) => turn.sink.transferred(token, Ok(())),
+            // It lives, and has taken its memory with it.
+            Err(_) if state.drops() => turn.sink.transferred(token, Err(TransferError::Refused)),
+            Err(why) => {
+                self.transfers.lost.push((place, token));
+                self.note_broken(place, why);
+            }
+        }
+        self.part_if_over(place);
+    }
+
+    /// Reports that there may be room for a transfer.
+    pub(crate) fn report_transfer_room(&mut self, place: usize, turn: &mut Turn<'_>) {
+        let has_slot = self.transfers.block.is_none() || !self.transfers.free.is_empty();
+        let state = &mut self.peers[place];
+        if has_slot && state.wants_transfer && state.is_usable() {
+            state.wants_transfer = false;
+            turn.sink.writable(state.peer, Lane::Request);
+            turn.moved = true;
+        }
+    }
+
+    /// Reports failures whose transfers are over.
+    pub(crate) fn report_failures(&mut self, turn: &mut Turn<'_>) {
+        for (peer, failure, since) in std::mem::take(&mut self.failures) {
+            let Some(place) = self.places.get(&peer).copied() else { continue };
+            if self.peers[place].transfers > 0 && self.fabric.is_open() {
+                if since.elapsed() < RETURN {
+                    self.failures.push((peer, failure, since));
+                    continue;
+                }
+                self.shut();
+            }
+            for token in self.transfers.take_lost(place) {
+                turn.sink.transferred(token, Err(TransferError::Lost));
+            }
+            turn.sink.failed(peer, failure);
+            turn.moved = true;
+        }
+    }
+
+    /// Closes the endpoint, and with it the contact to all peers.
+    fn shut(&mut self) {
+        self.fabric.shut();
+        self.transfers.give_up();
+        for place in 0..self.peers.len() {
+            self.peers[place].transfers = 0;
+            let detail =
+                "the endpoint was closed, since a transfer to another process did not end".to_owned();
+            self.fail(place, Failure { kind: FailureKind::Dead, detail }, true);
+        }
+    }
+
+    /// Reports a failure when all before it is.
+    pub(crate) fn note_failure(&mut self, peer: Peer, failure: Failure) {
+        self.failures.push((peer, failure, Instant::now()));
+    }
+}
+
+// SAFETY: R3 and R6. A buffer is handed to the provider by one transfer, which is answered when the provider has come back from it
+// or the endpoint is closed (`on_transfer_over`, `shut`). Exposed memory is registered until it is withdrawn, and the provider's
+// end of a registration ends all access by devices (`Fabric::pins`); over other providers `RMA_OFI_TRANSFERS` accepts that it does
+// not.
+unsafe impl RemoteMemory for OfiChannel {
+    unsafe fn expose(&mut self, memory: WriteSpan) -> Result<Exposure, Failure> {
+        // SAFETY: the caller's promise.
+        let exposed = unsafe { self.fabric.expose(memory.as_read(), true) };
+        let exposed = exposed.map_err(|detail| Failure { kind: FailureKind::Unreachable, detail })?;
+        self.transfers.last_exposure += 1;
+        self.transfers.exposures.insert(self.transfers.last_exposure, exposed);
+        Ok(Exposure(self.transfers.last_exposure))
+    }
+
+    fn key(&mut self, exposure: Exposure, _: Peer) -> Option<RemoteKey> {
+        let Exposed { key, address, .. } = self.transfers.exposures.get(&exposure.0)?;
+        Some(RemoteKey { key: *key, base: *address })
+    }
+
+    fn withdraw(&mut self, exposure: Exposure) {
+        if let Some(exposed) = self.transfers.exposures.remove(&exposure.0) {
+            self.fabric.withdraw(exposed);
+        }
+    }
+
+    fn write(
+        &mut self,
+        peer: Peer,
+        from: ReadSpan,
+        to: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        // SAFETY: the caller's buffer is this channel's until the answer (R3).
+        unsafe { self.begin_transfer(peer, (from, false), to, token) }
+    }
+
+    fn read(
+        &mut self,
+        peer: Peer,
+        into: WriteSpan,
+        from: RemotePlace,
+        token: TransferToken,
+    ) -> Result<Begun, Failure> {
+        // SAFETY: as above.
+        unsafe { self.begin_transfer(peer, (into.as_read(), true), from, token) }
+    }
+}

@@ -1,0 +1,43 @@
+//! What this process has exposed, and which transfers are under way: the data of `remote`.
+
+use crate::registration::{Exposed, Lent};
+use rma_core::channel::TransferToken;
+use rustc_hash::FxHashMap;
+
+/// Transfers under way, to all peers.
+pub(crate) const TRANSFERS: u32 = 256;
+
+/// What this process has exposed, and its transfers.
+#[derive(Debug, Default)]
+pub(crate) struct Transfers {
+    pub(crate) exposures: FxHashMap<u64, Exposed>,
+    pub(crate) last_exposure: u64,
+    /// Slots for transfers, from the first one on.
+    pub(crate) block: Option<u32>,
+    pub(crate) free: Vec<u32>,
+    pub(crate) under_way: FxHashMap<u32, Transfer>,
+    /// Ended by a peer that will be reported as failed.
+    pub(crate) lost: Vec<(usize, TransferToken)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) token: TransferToken,
+    pub(crate) place: usize,
+    pub(crate) lent: Lent,
+}
+
+impl Transfers {
+    /// Tokens of the transfers that the failure of a peer ends.
+    pub(crate) fn take_lost(&mut self, place: usize) -> Vec<TransferToken> {
+        let (of_it, others) = std::mem::take(&mut self.lost).into_iter().partition(|(of, _)| *of == place);
+        self.lost = others;
+        let of_it: Vec<(usize, TransferToken)> = of_it;
+        of_it.into_iter().map(|(_, token)| token).collect()
+    }
+
+    /// Gives all up that the provider has not come back from: it has no way to them any more.
+    pub(crate) fn give_up(&mut self) {
+        self.lost.extend(self.under_way.drain().map(|(_, transfer)| (transfer.place, transfer.token)));
+    }
+}
