@@ -1,7 +1,9 @@
 /* Threads of a rank have many requests of puts that were complete as they returned, and complete them in several ways: no
  * request is given to two.
  *
- * ranks: 1 2 */
+ * ranks: 1 2
+ * peers: not openmpi-guest, requests that have ended are equal
+ * peers: not mpich-guest, requests that have ended are equal */
 #include "check.h"
 
 #include <pthread.h>

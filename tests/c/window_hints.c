@@ -2,6 +2,8 @@
  * promise that is broken is an error.
  *
  * ranks: 1 2
+ * peers: not openmpi-guest, a freed info is no error there
+ * peers: not mpich-guest, a freed info is its to crash on
  * nodes: one
  * peers: not mpich, it knows fewer hints
  * peers: not openmpi, it knows fewer hints

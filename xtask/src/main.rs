@@ -6,6 +6,7 @@ mod abi;
 mod bench;
 mod callgrind;
 mod cluster;
+mod guest;
 mod install;
 mod kills;
 mod run;
@@ -42,6 +43,7 @@ enum Command {
     Bench(bench::Args),
     Callgrind(callgrind::Args),
     Cluster(cluster::Args),
+    Guest(guest::Args),
     Install(install::Args),
     Uninstall(install::UninstallArgs),
     Kills(kills::Args),
@@ -76,6 +78,7 @@ fn run(command: Command) -> Outcome {
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Callgrind(args) => callgrind::run(&workspace, &args),
         Command::Cluster(args) => cluster::run(&workspace, &args),
+        Command::Guest(args) => guest::run(&workspace, &args),
         Command::Install(args) => install::run(&workspace, &args),
         Command::Uninstall(args) => install::uninstall(&args),
         Command::Kills(args) => kills::run(&workspace, &args),

@@ -114,6 +114,7 @@ const SPARED: &[&str] = &[
     "bugs",
     "compile_fail",
     "contact",
+    "guest",
     "hangs",
     "header",
     "host",

@@ -101,6 +101,24 @@ impl Library {
         })
     }
 
+    /// Another library with the guest in front of it, as cargo has built the guest and the library that it loads.
+    ///
+    /// # Panics
+    /// When one of the two is not built.
+    pub fn with_guest(self, name: &'static str) -> Self {
+        let folder = program("rmarun").parent().expect("programs lie in a folder").to_owned();
+        for file in ["librma_guest.so", "libmpi_abi.so"] {
+            assert!(folder.join(file).is_file(), "{file} is not built: `cargo xtask guest` builds it");
+        }
+        let guest = folder.join("librma_guest.so").display().to_string();
+        let words = match self.name {
+            "openmpi" => ["-x".to_owned(), format!("LD_PRELOAD={guest}")].to_vec(),
+            _ => ["-genv".to_owned(), "LD_PRELOAD".to_owned(), guest].to_vec(),
+        };
+        let launcher = self.launcher.into_iter().chain(words).collect();
+        Self { name, launcher, ..self }
+    }
+
     /// Builds all programs into a directory, two at a time.
     ///
     /// # Panics

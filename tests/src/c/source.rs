@@ -80,6 +80,11 @@ impl Source {
         }
     }
 
+    /// Whether it is run with this library on any number of ranks.
+    pub fn is_for_any(&self, library: &str) -> bool {
+        self.ranks.iter().any(|ranks| self.is_for(library, *ranks))
+    }
+
     /// Whether it is run with this library on so many ranks.
     pub fn is_for(&self, library: &str, ranks: u32) -> bool {
         !self.excuses.iter().any(|excuse| {

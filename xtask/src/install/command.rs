@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 /// Build with optimization and install below a directory.
 ///
 /// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc and rmacxx, the launcher rmarun, rma-info, rma-trace,
-/// files for pkg-config and CMake, and manual pages; and for libraries that embed the engine librma.so.0 and rma.h. The directory can be moved afterwards.
+/// files for pkg-config and CMake, and manual pages; for libraries that embed the engine librma.so.0 and rma.h, and for programs of other libraries librma_guest.so. The directory can be moved afterwards.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The directory to install below; it is made if it is not there.
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 /// What is built: packages, and programs in them.
-const PACKAGES: [&str; 4] = ["rma", "rma-capi", "rma-embed", "rma-tools"];
+const PACKAGES: [&str; 5] = ["rma", "rma-capi", "rma-embed", "rma-guest", "rma-tools"];
 const PROGRAMS: [&str; 5] = ["rmacc", "rmacxx", "rmarun", "rma-info", "rma-trace"];
 /// Writes the manual pages; not installed.
 const MANUAL: &str = "rma-man";
@@ -37,7 +37,9 @@ const PROFILE: &str = "installed";
 const LIBRARY: &str = "libmpi_abi.so";
 /// The engine for embedders: as cargo names it, what programs look for, and what linkers do.
 const EMBED: [&str; 3] = ["librma_embed.so", "librma.so.0", "librma.so"];
-/// Its header.
+/// What programs of other libraries load in front of them; it looks for [`LIBRARY`] beside itself.
+const GUEST: &str = "librma_guest.so";
+/// The header of the engine for embedders.
 const EMBED_HEADER: &str = "crates/rma-embed/include/rma.h";
 /// What programs include for what is no part of the standard.
 const EXTENSIONS_HEADER: &str = "crates/rma-capi/include/mpi-ext.h";
@@ -56,6 +58,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let mut items = programs(&built)?;
     items.extend(library(workspace, &built)?);
     items.extend(embed(workspace, &built)?);
+    let guest = Content::Program(read(&built.join(GUEST))?);
+    items.push(Item { path: format!("lib/{GUEST}"), content: guest });
     items.extend(manual(&built, &workspace.target().join("man"))?);
     items.extend(package_files());
     if args.mpi_names {

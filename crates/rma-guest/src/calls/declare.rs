@@ -1,0 +1,114 @@
+//! How a function is declared: once, with the kind of each argument. One of the few files with `unsafe`.
+
+/// A function of the host that is there by both names. In the body `host` and `own` call the host's and the library's.
+macro_rules! entry {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?); |$host:ident, $own:ident| $body:block)*) => {$(
+        $(#[$meta])*
+        #[allow(non_snake_case, clippy::too_many_arguments)] // the standard's name, and its arguments
+        mod $name {
+            #[allow(unused_imports)] // a function of numbers needs none
+            use super::*;
+
+            type Function = unsafe extern "C" fn($($ty),*) -> std::ffi::c_int;
+
+            const NAME: &std::ffi::CStr =
+                match std::ffi::CStr::from_bytes_with_nul(concat!("P", stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => unreachable!(),
+                };
+
+            #[inline(always)]
+            #[allow(dead_code)] // what is always the host's, or the library's
+            unsafe fn host($($arg: $ty),*) -> std::ffi::c_int {
+                static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::of_host(NAME);
+                // SAFETY: the host's function of this name has this type.
+                let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
+                // SAFETY: with arguments of the host.
+                unsafe { function($($arg),*) }
+            }
+
+            #[inline(always)]
+            #[allow(dead_code)] // what is always the host's, or the library's
+            unsafe fn own($($arg: $ty),*) -> std::ffi::c_int {
+                static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::of_own(NAME);
+                // SAFETY: the library's function of this name has this type.
+                let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
+                // SAFETY: with arguments of the library.
+                unsafe { function($($arg),*) }
+            }
+
+            #[inline(always)]
+            #[allow(unused_variables)] // as above
+            pub(super) unsafe fn body($($arg: $ty),*) -> std::ffi::c_int {
+                let ($host, $own): (unsafe fn($($ty),*) -> _, unsafe fn($($ty),*) -> _) = (host, own);
+                // SAFETY: the program's arguments are as the standard has them for this function.
+                unsafe { $body }
+            }
+
+            // SAFETY: the standard's name of this function, which is defined here once.
+            #[unsafe(export_name = stringify!($name))]
+            unsafe extern "C" fn of_program($($arg: $ty),*) -> std::ffi::c_int {
+                // SAFETY: as the program promises.
+                unsafe { body($($arg),*) }
+            }
+
+            // SAFETY: likewise, of its other name.
+            #[unsafe(export_name = concat!("P", stringify!($name)))]
+            unsafe extern "C" fn of_tool($($arg: $ty),*) -> std::ffi::c_int {
+                // SAFETY: as the tool promises.
+                unsafe { body($($arg),*) }
+            }
+        }
+    )*};
+}
+
+/// Functions on a window, `win`, whose arguments the library gets translated.
+macro_rules! on_window {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* ; $win:ident $(,)?);)*) => {
+        $crate::calls::entry! {$(
+            $(#[$meta])*
+            fn $name($($arg: $ty,)* $win: $crate::arguments::Window); |host, own| {
+                match $crate::window::find($win.0) {
+                    None => host($($arg,)* $win),
+                    Some(window) => {
+                        $(let $arg = match $crate::arguments::Argument::own($arg, window) {
+                            Ok(argument) => argument,
+                            Err(failure) => return failure.raise_at_window($win.0),
+                        };)*
+                        $crate::errors::settle($win.0, own($($arg,)* $crate::arguments::Window(window)))
+                    }
+                }
+            }
+        )*}
+    };
+}
+
+/// The same with a request behind the window.
+macro_rules! with_request {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* ; $win:ident);)*) => {
+        $crate::calls::entry! {$(
+            $(#[$meta])*
+            fn $name($($arg: $ty,)* $win: $crate::arguments::Window, request: *mut c_void); |host, own| {
+                match $crate::window::find($win.0) {
+                    None => host($($arg,)* $win, request),
+                    Some(window) => {
+                        $(let $arg = match $crate::arguments::Argument::own($arg, window) {
+                            Ok(argument) => argument,
+                            Err(failure) => return failure.raise_at_window($win.0),
+                        };)*
+                        let mut new: $crate::abi::Handle = 0;
+                        let room = if request.is_null() { request } else { (&raw mut new).cast() };
+                        let code = own($($arg,)* $crate::arguments::Window(window), room);
+                        if code == 0 {
+                            $crate::request::enter(new, $win.0, request)
+                        } else {
+                            $crate::errors::settle($win.0, code)
+                        }
+                    }
+                }
+            }
+        )*}
+    };
+}
+
+pub(crate) use {entry, on_window, with_request};

@@ -1,0 +1,105 @@
+//! What windows tell: memory of other ranks, hints, predefined attributes. Names, groups and other attributes are the host's.
+
+use super::entry;
+use crate::abi::{Aint, Handle, STANDARD};
+use crate::arguments::{Argument, Rank};
+use crate::errors::{Failure, settle};
+use crate::info::Hints;
+use crate::library::host as the_host;
+use crate::memory::{flag as as_flag, handle, store, write_handle};
+use crate::window::find;
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+
+entry! {
+    /// `MPI_Win_shared_query`.
+    fn MPI_Win_shared_query(win: Handle, rank: Rank, size: *mut Aint, unit: *mut c_int, base: *mut c_void); |host, own| {
+        match find(win) {
+            None => host(win, rank, size, unit, base),
+            Some(window) => match rank.own(window) {
+                Ok(rank) => settle(win, own(window, rank, size, unit, base)),
+                Err(failure) => failure.raise_at_window(win),
+            },
+        }
+    }
+
+    /// `MPI_Win_shared_query_c`.
+    fn MPI_Win_shared_query_c(win: Handle, rank: Rank, size: *mut Aint, unit: *mut Aint, base: *mut c_void); |host, own| {
+        match find(win) {
+            None => host(win, rank, size, unit, base),
+            Some(window) => match rank.own(window) {
+                Ok(rank) => settle(win, own(window, rank, size, unit, base)),
+                Err(failure) => failure.raise_at_window(win),
+            },
+        }
+    }
+
+    /// `MPI_Win_set_info`.
+    fn MPI_Win_set_info(win: Handle, info: Handle); |host, own| {
+        match find(win) {
+            None => host(win, info),
+            Some(window) => {
+                let hints = Hints::of(info);
+                settle(win, own(window, hints.handle()))
+            }
+        }
+    }
+
+    /// `MPI_Win_get_info`.
+    fn MPI_Win_get_info(win: Handle, info: *mut c_void); |host, own| {
+        let Some(window) = find(win) else { return host(win, info) };
+        let mut new: Handle = 0;
+        let room: *mut c_void = if info.is_null() { info } else { (&raw mut new).cast() };
+        let code = own(window, room);
+        if code != 0 {
+            return settle(win, code);
+        }
+        match Hints::taken(new).for_host() {
+            Ok(hints) => {
+                write_handle(info, hints);
+                0
+            }
+            Err(code) => code,
+        }
+    }
+
+    /// `MPI_Win_get_attr`.
+    fn MPI_Win_get_attr(win: Handle, key: c_int, value: *mut c_void, flag: *mut c_int); |host, own| {
+        let keys = &the_host().constants.window_keys;
+        match (find(win), keys.iter().position(|known| *known == key)) {
+            (Some(window), Some(index)) => {
+                let mut found: *mut c_void = null_mut();
+                let code = own(window, STANDARD.window_keys[index], (&raw mut found).cast(), flag);
+                if code != 0 {
+                    return settle(win, code);
+                }
+                if value.is_null() {
+                    return Failure::new(crate::errors::ERR_ARG, "attribute_val is null").raise_at_window(handle(win));
+                }
+                store(value, as_host_has_it(index, found));
+                store(flag.cast(), as_flag(true));
+                0
+            }
+            _ => host(win, key, value, flag),
+        }
+    }
+}
+
+/// The address of an attribute's value; flavor and model have other numbers in other ABIs.
+///
+/// # Safety
+/// The value of the predefined attribute that stands at `index` of the keys.
+unsafe fn as_host_has_it(index: usize, value: *mut c_void) -> *mut c_void {
+    let constants = &the_host().constants;
+    let (own, theirs): (&[c_int], &'static [c_int]) = match index {
+        3 => (&STANDARD.flavors, &constants.flavors),
+        4 => (&STANDARD.models, &constants.models),
+        _ => return value,
+    };
+    // SAFETY: these attributes are addresses of numbers.
+    let number = unsafe { value.cast::<c_int>().read() };
+    match own.iter().position(|known| *known == number) {
+        Some(index) => std::ptr::from_ref(&theirs[index]).cast_mut().cast(),
+        None => value,
+    }
+}

@@ -1,0 +1,13 @@
+//! The two libraries in this process: the host, which the program was linked with, and this project's own, which is loaded beside it
+//! and whose names no other object sees.
+//!
+//! Invariant: neither is ever unloaded, so a function that was found stays.
+
+mod host;
+mod object;
+mod own;
+mod symbol;
+
+pub(crate) use host::host;
+pub(crate) use own::own;
+pub(crate) use symbol::{Symbol, declare};

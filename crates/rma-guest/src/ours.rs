@@ -1,0 +1,72 @@
+//! Functions of this project's library that the guest itself calls.
+
+use crate::abi::{Aint, Handle};
+use crate::library::declare;
+use std::ffi::{c_char, c_int, c_void};
+
+/// The allgather that a start is made of.
+pub(crate) type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// `MPI_COMM_WORLD` of the standard ABI.
+pub(crate) const WORLD: Handle = 0x101;
+/// `MPI_COMM_SELF`.
+pub(crate) const SELF: Handle = 0x102;
+/// `MPI_INFO_NULL`.
+pub(crate) const INFO_NULL: Handle = 0x130;
+/// `MPI_DATATYPE_NULL`.
+pub(crate) const DATATYPE_NULL: Handle = 0x200;
+/// `MPI_ERRORS_RETURN`.
+const ERRORS_RETURN: Handle = 0x143;
+/// `MPI_PROC_NULL`.
+pub(crate) const PROC_NULL: c_int = -3;
+
+declare! { of_own:
+    fn start_gathered = c"PMPIX_Start_gathered"(rank: c_int, size: c_int, gather: Gather, state: *mut c_void);
+    fn init_thread = c"PMPI_Init_thread"(argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int);
+    fn finalize = c"PMPI_Finalize"();
+    fn error_class = c"PMPI_Error_class"(code: c_int, class: *mut c_int);
+    fn error_string = c"PMPI_Error_string"(code: c_int, text: *mut c_char, len: *mut c_int);
+    fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm: Handle, handler: Handle);
+    fn comm_group = c"PMPI_Comm_group"(comm: Handle, group: *mut Handle);
+    fn comm_create_group = c"PMPI_Comm_create_group"(comm: Handle, group: Handle, tag: c_int, new: *mut Handle);
+    fn comm_free = c"PMPI_Comm_free"(comm: *mut Handle);
+    fn group_incl = c"PMPI_Group_incl"(group: Handle, n: c_int, ranks: *const c_int, new: *mut Handle);
+    fn group_free = c"PMPI_Group_free"(group: *mut Handle);
+    fn info_create = c"PMPI_Info_create"(info: *mut Handle);
+    fn info_free = c"PMPI_Info_free"(info: *mut Handle);
+    fn info_set = c"PMPI_Info_set"(info: Handle, key: *const c_char, value: *const c_char);
+    fn info_get = c"PMPI_Info_get"(info: Handle, key: *const c_char, room: c_int, value: *mut c_char, flag: *mut c_int);
+    fn info_get_nkeys = c"PMPI_Info_get_nkeys"(info: Handle, n: *mut c_int);
+    fn info_get_nthkey = c"PMPI_Info_get_nthkey"(info: Handle, n: c_int, key: *mut c_char);
+    fn win_set_errhandler = c"PMPI_Win_set_errhandler"(win: Handle, handler: Handle);
+    fn win_free = c"PMPI_Win_free"(win: *mut Handle);
+    fn test = c"PMPI_Test"(request: *mut Handle, flag: *mut c_int, status: *mut c_void);
+    fn wait = c"PMPI_Wait"(request: *mut Handle, status: *mut c_void);
+    fn request_free = c"PMPI_Request_free"(request: *mut Handle);
+    fn type_commit = c"PMPI_Type_commit"(kind: *mut Handle);
+    fn type_free = c"PMPI_Type_free"(kind: *mut Handle);
+    fn type_dup = c"PMPI_Type_dup"(old: Handle, new: *mut Handle);
+    fn type_contiguous = c"PMPI_Type_contiguous"(n: c_int, old: Handle, new: *mut Handle);
+    fn type_vector = c"PMPI_Type_vector"(n: c_int, len: c_int, stride: c_int, old: Handle, new: *mut Handle);
+    fn type_create_hvector = c"PMPI_Type_create_hvector"(n: c_int, len: c_int, stride: Aint, old: Handle, new: *mut Handle);
+    fn type_indexed = c"PMPI_Type_indexed"(n: c_int, lens: *const c_int, at: *const c_int, old: Handle, new: *mut Handle);
+    fn type_create_hindexed = c"PMPI_Type_create_hindexed"(n: c_int, lens: *const c_int, at: *const Aint, old: Handle, new: *mut Handle);
+    fn type_create_indexed_block = c"PMPI_Type_create_indexed_block"(n: c_int, len: c_int, at: *const c_int, old: Handle, new: *mut Handle);
+    fn type_create_hindexed_block = c"PMPI_Type_create_hindexed_block"(n: c_int, len: c_int, at: *const Aint, old: Handle, new: *mut Handle);
+    fn type_create_struct = c"PMPI_Type_create_struct"(n: c_int, lens: *const c_int, at: *const Aint, olds: *const Handle, new: *mut Handle);
+    fn type_create_subarray = c"PMPI_Type_create_subarray"(dims: c_int, sizes: *const c_int, parts: *const c_int, starts: *const c_int, order: c_int, old: Handle, new: *mut Handle);
+    fn type_create_darray = c"PMPI_Type_create_darray"(size: c_int, rank: c_int, dims: c_int, sizes: *const c_int, distributions: *const c_int, arguments: *const c_int, processes: *const c_int, order: c_int, old: Handle, new: *mut Handle);
+    fn type_create_resized = c"PMPI_Type_create_resized"(old: Handle, lb: Aint, extent: Aint, new: *mut Handle);
+}
+
+/// Errors of a communicator are returned to the guest, which raises them at the host.
+pub(crate) fn return_errors_of_comm(comm: Handle) {
+    // SAFETY: a communicator of this library's.
+    let _ = unsafe { comm_set_errhandler(comm, ERRORS_RETURN) };
+}
+
+/// Likewise, of a window.
+pub(crate) fn return_errors_of_window(win: Handle) {
+    // SAFETY: a window of this library's.
+    let _ = unsafe { win_set_errhandler(win, ERRORS_RETURN) };
+}

@@ -1,0 +1,140 @@
+//! Start and end: the library joins with an allgather of the host, all ranks of the world or none.
+
+use crate::abi::{Handle, STANDARD};
+use crate::library::{host, own};
+use crate::memory::{read_handle, set_mask, write_handle};
+use crate::{communicator, datatype, operation, ours, report, theirs, world};
+use parking_lot::Mutex;
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::null_mut;
+use std::time::Instant;
+
+/// The host's duplicate of its world, for the allgather.
+static WORLD: Mutex<Option<Handle>> = Mutex::new(None);
+
+/// MPI of the host has started. Collective over its world.
+pub(crate) fn begin() {
+    if std::env::var_os("RMA_GUEST").is_some_and(|value| value == "0") || host().is_own {
+        return;
+    }
+    let begun = Instant::now();
+    let constants = &host().constants;
+    set_mask(constants.mask);
+    let (mut rank, mut size) = (0, 0);
+    // SAFETY: the world of the host, which has started; room for numbers.
+    unsafe {
+        theirs::comm_rank(constants.comm_world, &raw mut rank);
+        theirs::comm_size(constants.comm_world, &raw mut size);
+    }
+    world::know(rank, size);
+    tell_host();
+    let loaded = own();
+    if !all_agree(loaded.is_ok()) {
+        let why = loaded.err().unwrap_or("another rank has no library");
+        if rank == 0 || loaded.is_err() {
+            eprintln!("rma-guest: rank {rank}: all windows are the host's: {why}");
+        }
+        return;
+    }
+    // SAFETY: the host has started, and the library not yet.
+    let started = unsafe { join(rank, size) };
+    let is_started = started.is_ok();
+    if let Err(failure) = started {
+        eprintln!("rma-guest: rank {rank}: all windows are the host's: {failure}");
+    }
+    if !all_agree(is_started) {
+        return;
+    }
+    ours::return_errors_of_comm(ours::WORLD);
+    ours::return_errors_of_comm(ours::SELF);
+    datatype::enter_predefined();
+    operation::enter_predefined();
+    communicator::enter_predefined();
+    world::open();
+    report::say(|| {
+        let file = own().map(|own| own.file.display().to_string()).unwrap_or_default();
+        let took = begun.elapsed().as_secs_f64() * 1e3;
+        format!(
+            "windows on communicators of MPI_COMM_WORLD are taken over by {file}, started in {took:.1} ms"
+        )
+    });
+}
+
+/// MPI of the host is about to end. Collective over its world.
+pub(crate) fn end() {
+    if !world::close() {
+        return;
+    }
+    // SAFETY: the library has started; the host has not ended yet, and the duplicate is this file's.
+    unsafe {
+        let code = ours::finalize();
+        if code != 0 {
+            report::say(|| format!("the library's end failed with {code}"));
+        }
+        if let Some(world) = WORLD.lock().take() {
+            let mut room = [0usize; 1];
+            write_handle(room.as_mut_ptr().cast(), world);
+            theirs::comm_free(room.as_mut_ptr().cast());
+        }
+    }
+}
+
+/// # Safety
+/// The host has started, and the library has not.
+unsafe fn join(rank: c_int, size: c_int) -> Result<(), String> {
+    let constants = &host().constants;
+    let (mut room, mut level, mut provided) = ([0usize; 1], 0, 0);
+    // SAFETY: the world of the host, room for a handle and for numbers, and a function of this file.
+    unsafe {
+        if theirs::comm_dup(constants.comm_world, room.as_mut_ptr().cast()) != 0 {
+            return Err("MPI_COMM_WORLD cannot be duplicated".to_owned());
+        }
+        *WORLD.lock() = Some(read_handle(room.as_ptr().cast(), 0));
+        theirs::query_thread(&raw mut level);
+        let index = constants.threads.iter().position(|known| *known == level).unwrap_or(3);
+        let code = ours::start_gathered(rank, size, gather, null_mut());
+        if code != 0 {
+            return Err(format!("MPIX_Start_gathered answers {code}"));
+        }
+        let code = ours::init_thread(null_mut(), null_mut(), STANDARD.threads[index], &raw mut provided);
+        if code == 0 { Ok(()) } else { Err(format!("MPI_Init_thread of the library answers {code}")) }
+    }
+}
+
+/// The allgather: of the host, on a communicator that only this file uses.
+unsafe extern "C" fn gather(mine: *const c_void, len: c_int, all: *mut c_void, _: *mut c_void) -> c_int {
+    let (Some(world), byte) = (*WORLD.lock(), host().constants.byte) else { return 1 };
+    // SAFETY: the library gives as many bytes, and room for as many of each rank.
+    unsafe { theirs::allgather(mine, len, byte, all, len, byte, world) }
+}
+
+/// Whether it holds on all ranks of the world.
+fn all_agree(holds: bool) -> bool {
+    let constants = &host().constants;
+    let (mine, mut all) = (c_int::from(holds), 0);
+    // SAFETY: a number each; all ranks are here.
+    let code = unsafe {
+        theirs::allreduce(
+            (&raw const mine).cast(),
+            (&raw mut all).cast(),
+            1,
+            constants.int,
+            constants.min,
+            constants.comm_world,
+        )
+    };
+    code == 0 && all == 1
+}
+
+fn tell_host() {
+    report::say(|| {
+        let (mut text, mut len) = (vec![0; 8193], 0);
+        // SAFETY: room for the longest text of any host.
+        let text = unsafe {
+            theirs::library_version(text.as_mut_ptr(), &raw mut len);
+            CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
+        };
+        let line: Vec<_> = text.lines().next().unwrap_or_default().split_whitespace().collect();
+        format!("the host is {} ({:?}, {})", line.join(" "), host().family, host().file.display())
+    });
+}

@@ -1,0 +1,61 @@
+//! Windows that are taken over: the program's handle is a window of the host, dynamic and without memory, which has name, attributes,
+//! group and error handler; everything else is a window of the library.
+
+use crate::abi::Handle;
+use crate::errors::Failure;
+use crate::library::host;
+use crate::memory::{handle, read_handle, write_handle};
+use crate::table::Table;
+use crate::{ours, report, theirs};
+use std::ffi::{c_int, c_void};
+
+static KNOWN: Table<64> = Table::new();
+
+/// The library's window; `None` when the window is the host's, or none.
+#[inline(always)]
+pub(crate) fn find(win: Handle) -> Option<Handle> {
+    KNOWN.find(handle(win))
+}
+
+/// A window of the library's gets its handle for the program. Collective.
+///
+/// # Safety
+/// A window of the library just made by all ranks of `comm`, a communicator of the host, and room for a handle of the host.
+pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c_void) -> c_int {
+    let mut room = [0usize; 1];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let code = theirs::win_create_dynamic(host().constants.info_null, comm, room.as_mut_ptr().cast());
+        if code != 0 {
+            ours::win_free(&raw mut own);
+            return code;
+        }
+        let win = read_handle(room.as_ptr().cast(), 0);
+        ours::return_errors_of_window(own);
+        KNOWN.insert(win, own);
+        write_handle(to, win);
+        report::say(|| format!("{call}: the window is taken over"));
+    }
+    0
+}
+
+/// Frees a window that was taken over. Collective.
+///
+/// # Safety
+/// The address of the program's handle of the window `own`.
+pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let win = handle(read_handle(at, 0));
+        let own_before = own;
+        let code = ours::win_free(&raw mut own);
+        if code != 0 {
+            return Failure::of_code(code).raise_at_window(win);
+        }
+        // The functions of attributes may ask for the window's own, so it is known until the host has freed it; then another thread
+        // may have got the handle anew.
+        let code = theirs::win_free(at);
+        KNOWN.remove_if(win, own_before);
+        code
+    }
+}

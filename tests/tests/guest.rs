@@ -1,0 +1,122 @@
+//! The C programs of windows, one-sided calls and requests under other libraries with the guest in front: compiled by their wrappers,
+//! started by their launchers. Where no other library is installed, a line says so.
+//!
+//! A few programs run by default; `RMA_TEST_C=all`, which `cargo xtask guest` sets, runs all of them.
+
+#![allow(missing_docs)]
+
+use rma_tests::c::{Library, Plan, Source, run};
+use rma_tests::job::{Job, is_second_pass, program};
+use rma_tests::paths::PATHS;
+use std::process::Command;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(50);
+
+/// What the programs that concern the guest begin with.
+const SUBJECTS: [&str; 12] = [
+    "atomic_",
+    "die_win_",
+    "errhandler_win",
+    "example_",
+    "fence_",
+    "flush_",
+    "lock_",
+    "pscw_",
+    "request_",
+    "type_",
+    "win_",
+    "window_",
+];
+
+/// One of each subject that has its own code in the guest.
+const FEW: [&str; 9] = [
+    "atomic_types",
+    "errhandler_win",
+    "type_derived",
+    "win_alloc_mem",
+    "win_attributes",
+    "win_names_and_info",
+    "win_pscw",
+    "win_threads",
+    "window_dynamic_regions",
+];
+
+fn is_all() -> bool {
+    std::env::var_os("RMA_TEST_C").is_some_and(|value| value == "all")
+}
+
+fn subjects(source: &Source) -> bool {
+    SUBJECTS.iter().any(|subject| source.name.starts_with(subject))
+}
+
+fn few(source: &Source) -> bool {
+    FEW.contains(&source.name.as_str())
+}
+
+/// The greatest number up to 2, or the least there is: other libraries spin, and cores are few.
+fn two(ranks: &[u32]) -> Vec<u32> {
+    ranks
+        .iter()
+        .copied()
+        .filter(|ranks| *ranks <= 2)
+        .max()
+        .or(ranks.iter().copied().min())
+        .into_iter()
+        .collect()
+}
+
+/// Runs them on direct memory and in packets.
+fn under(host: fn() -> Option<Library>, name: &'static str) {
+    if is_second_pass() {
+        return;
+    }
+    let Some(host) = host() else {
+        println!("skipped: {name} needs a library that is not installed here");
+        return;
+    };
+    let library = host.with_guest(name);
+    let filter: fn(&Source) -> bool = if is_all() { subjects } else { few };
+    for path in [&PATHS[0], &PATHS[1]] {
+        let what = format!("{name}, {}", path.name);
+        let plan =
+            Plan { name: &what, variables: path.variables, words: &[], ranks: two, filter, limit: LIMIT };
+        run(&library, &library, plan);
+    }
+}
+
+#[test]
+fn under_mpich() {
+    under(Library::mpich, "mpich-guest");
+}
+
+#[test]
+fn under_open_mpi() {
+    under(Library::open_mpi, "openmpi-guest");
+}
+
+#[test]
+fn under_mpich_of_the_standard_abi() {
+    under(Library::mpich_abi, "mpich-abi-guest");
+}
+
+/// Both names of every call that the guest has: profilers and Fortran's bindings use either.
+#[test]
+fn each_call_has_both_names() {
+    let library = program("rmarun").with_file_name("librma_guest.so");
+    if !library.is_file() {
+        println!("skipped: librma_guest.so is not built");
+        return;
+    }
+    let mut command = Command::new("nm");
+    command.args(["-D", "--defined-only"]).arg(&library);
+    let ended = Job::command(command).run();
+    let names: Vec<&str> = ended.stdout.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    let calls: Vec<&&str> = names.iter().filter(|name| name.starts_with("MPI_")).collect();
+    assert!(calls.len() > 60, "{names:?}");
+    for call in calls {
+        assert!(names.contains(&format!("P{call}").as_str()), "{call}");
+    }
+    // What else it exports would stand in the way of others.
+    assert!(names.iter().all(|name| name.starts_with("MPI_") || name.starts_with("PMPI_")), "{names:?}");
+}
