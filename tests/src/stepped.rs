@@ -134,9 +134,9 @@ impl Stepped {
     }
 
     /// Lets some ranks step.
-    pub fn pump_only(&self, who: impl Fn(u32) -> bool) {
+    pub fn pump_only(&self, is_to_step: impl Fn(u32) -> bool) {
         for (me, engine) in self.engines.iter().enumerate() {
-            if let Some(engine) = engine.as_ref().filter(|_| who(me as u32)) {
+            if let Some(engine) = engine.as_ref().filter(|_| is_to_step(me as u32)) {
                 engine.poll();
                 engine.check_invariants().unwrap_or_else(|broken| panic!("rank {me}: {broken}"));
             }

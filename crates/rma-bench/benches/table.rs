@@ -47,7 +47,7 @@ impl World {
         let mut creations: Vec<_> = (0..ranks)
             .map(|me| {
                 let group = Group::strided(0, Rank(me), Peer(0), 1, ranks);
-                world.engines[me as usize].begin_window(group, spec).expect("everybody lives")
+                world.engines[me as usize].begin_window(group, spec).expect("all ranks live")
             })
             .collect();
         let mut windows: Vec<Option<Window>> = creations.iter().map(|_| None).collect();
@@ -56,7 +56,7 @@ impl World {
                 break;
             }
             for (creation, window) in creations.iter_mut().zip(&mut windows).filter(|(_, w)| w.is_none()) {
-                *window = creation.poll().expect("everybody lives");
+                *window = creation.poll().expect("all ranks live");
             }
             world.step(1..=ranks - 1);
         }
@@ -80,7 +80,7 @@ impl World {
 
     fn finish(&self, mut sync: Sync, others: RangeInclusive<u32>) {
         for _ in 0..STEPS {
-            if self.windows[0].poll_sync(&mut sync).expect("everybody lives") {
+            if self.windows[0].poll_sync(&mut sync).expect("all ranks live") {
                 return;
             }
             self.step(others.clone());

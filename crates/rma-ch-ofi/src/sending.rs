@@ -138,7 +138,7 @@ impl OfiChannel {
     /// The provider does not reach a peer any more.
     pub(crate) fn note_broken(&mut self, place: usize, why: String) {
         let state = &mut self.peers[place];
-        // One that was told goodbye may close before what it sends last is known here.
+        // A peer that has received the goodbye may close before what it sends last is known here.
         let is_here = matches!(state.link, Link::Ready { .. }) && state.parting == Parting::Here;
         if is_here && !state.drops() && state.broken.is_none() {
             state.broken = Some((Instant::now(), why));

@@ -37,7 +37,7 @@ struct Victim {
     job: String,
 }
 
-/// What it was told.
+/// What it received.
 #[derive(Default)]
 struct Seen {
     packets: Vec<(Peer, Vec<u8>)>,

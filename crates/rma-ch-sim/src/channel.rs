@@ -449,7 +449,8 @@ impl Drop for SimChannel {
         for connection in &mut self.connections {
             connection.leave(&self.hub, state);
         }
-        // After all have been told: a transfer that finds nothing is then known to be one of a rank that has left.
+        // After all are notified: a transfer that finds nothing is then known to be one of a rank that has
+        // left.
         self.hub.exposed.remove_all(self.me);
     }
 }

@@ -32,7 +32,7 @@ fn segments(hosts: &[SimHost], kind: SegmentKind, data_len: impl Fn(u32) -> u64)
     let requests: Vec<HostRequest> = hosts.iter().map(begin).collect();
     let take = |(host, request): (&SimHost, HostRequest)| match host.poll(request)? {
         Some(Outcome::Segment(set)) => Ok(set),
-        other => panic!("everybody is there, but a segment gave {other:?}"),
+        other => panic!("all are there, but a segment gave {other:?}"),
     };
     hosts.iter().zip(requests).map(take).collect()
 }

@@ -42,7 +42,7 @@ fn connected(size: u32, config: &TcpConfig) -> Vec<Rank> {
         }
     }
     let met = |all: &mut [Rank]| all.iter().all(|rank| rank.log.packets.len() == size as usize - 1);
-    drive(&mut all, "everybody to have met", met);
+    drive(&mut all, "all to have met", met);
     all
 }
 

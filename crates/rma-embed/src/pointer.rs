@@ -20,7 +20,7 @@ pub(crate) struct Place<T>(*mut T);
 pub(crate) struct In<T>(*const T);
 
 impl<T> Out<T> {
-    /// The place, before anything is done that would have to be told there.
+    /// The place, before anything is done whose result belongs there.
     pub(crate) fn needed(self, name: &str) -> Result<Place<T>> {
         self.wanted()
             .ok_or_else(|| bad(format!("{name} is null or not aligned, but a place for a result is needed")))

@@ -170,7 +170,7 @@ fn tell_losses(start: &Arc<dyn Start>, messenger: &Messenger) {
     }
     // The start has a way to the messenger too: neither keeps the other.
     let told = Arc::downgrade(start);
-    // A launcher that cannot be told sees the end of this process.
+    // A launcher that cannot be reached sees the end of this process.
     let tell = move |peer: Peer| {
         if let Some(launcher) = told.upgrade().as_ref().and_then(|start| start.overseer()) {
             let _ = launcher.tell_lost(peer.0);

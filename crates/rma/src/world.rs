@@ -154,7 +154,7 @@ impl World {
     fn meet_last(&self) -> Result<()> {
         match self.start.overseer() {
             Some(launcher) if self.size() > 1 && launcher.leave()? => {
-                // One that cannot be told is gone.
+                // A rank that the farewell does not reach is gone.
                 let _ = self.communicator.say_farewell();
                 meet_survivors(self.runtime(), &self.start)
             }

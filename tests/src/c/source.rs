@@ -109,15 +109,15 @@ impl Expect {
 impl Excuse {
     /// `none, why`, `not NAME, why` or `not NAME on NUMBERS, why`.
     fn parse(words: &str) -> Result<Self, String> {
-        let (who, why) = words.split_once(", ").ok_or_else(|| format!("peers: {words} has no reason"))?;
+        let (which, why) = words.split_once(", ").ok_or_else(|| format!("peers: {words} has no reason"))?;
         if why.trim().is_empty() {
             return Err(format!("peers: {words} has no reason"));
         }
-        if who == "none" {
+        if which == "none" {
             return Ok(Self { library: None, ranks: Vec::new() });
         }
-        let who = who.strip_prefix("not ").ok_or_else(|| format!("peers: {words} means nothing"))?;
-        let (name, ranks) = who.split_once(" on ").unwrap_or((who, ""));
+        let which = which.strip_prefix("not ").ok_or_else(|| format!("peers: {words} means nothing"))?;
+        let (name, ranks) = which.split_once(" on ").unwrap_or((which, ""));
         Ok(Self { library: Some(name.to_owned()), ranks: numbers(ranks)? })
     }
 }

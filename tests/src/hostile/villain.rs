@@ -43,7 +43,7 @@ pub enum Attempt {
 #[derive(Clone, Debug)]
 pub(super) struct Lent(Arc<Mutex<SimChannel>>);
 
-/// What a villain has been told.
+/// What a villain has learned.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     requests: Vec<Request>,

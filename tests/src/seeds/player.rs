@@ -252,15 +252,15 @@ impl<G: Ground> Player<G> {
     }
 
     /// Tries an actor's next step; answers whether it came further.
-    fn play(&mut self, who: usize) -> bool {
-        let actor = &self.actors[who];
+    fn play(&mut self, index: usize) -> bool {
+        let actor = &self.actors[index];
         let compiled = Arc::clone(&self.compiled);
         let Some(step) = compiled.steps[actor.number as usize].get(actor.at) else { return false };
         let is_over = self
-            .attempt(who, step)
-            .unwrap_or_else(|error| panic!("rank {}, actor {who}: {step:?}: {error}", self.me));
+            .attempt(index, step)
+            .unwrap_or_else(|error| panic!("rank {}, actor {index}: {step:?}: {error}", self.me));
         if is_over {
-            let actor = &mut self.actors[who];
+            let actor = &mut self.actors[index];
             (actor.at, actor.has_arrived) = (actor.at + 1, false);
         }
         is_over

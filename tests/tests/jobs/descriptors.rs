@@ -9,18 +9,18 @@ const LIMIT: Duration = Duration::from_secs(45);
 
 /// How a rank becomes one that may have so many files open.
 #[derive(Clone, Copy)]
-enum Who {
+enum Limited {
     All,
     /// Only rank 0 may not have as many as it needs.
     First,
 }
 
-fn job(limit: u32, who: Who, options: &str) -> Job {
+fn job(limit: u32, limited: Limited, options: &str) -> Job {
     let heat = program("heat2d");
     let heat = format!("exec {} --rows 32 --cols 32 --steps 20 --sync fence --no-picture", heat.display());
-    let script = match who {
-        Who::All => format!("ulimit -n {limit}; {heat}"),
-        Who::First => format!("[ $PMI_RANK = 0 ] && ulimit -n {limit}; {heat}"),
+    let script = match limited {
+        Limited::All => format!("ulimit -n {limit}; {heat}"),
+        Limited::First => format!("[ $PMI_RANK = 0 ] && ulimit -n {limit}; {heat}"),
     };
     let words = ["-n", "8"].into_iter().chain(options.split_whitespace());
     Job::launcher(words.chain(["sh", "-c", &script])).limit(LIMIT)
@@ -32,8 +32,8 @@ fn sweep(options: &str) {
     }
     let mut succeeded = 0;
     for limit in (10..=40).step_by(2).chain([64]) {
-        for who in [Who::All, Who::First] {
-            let ended = job(limit, who, options).run();
+        for limited in [Limited::All, Limited::First] {
+            let ended = job(limit, limited, options).run();
             let is_good = ended.status.success();
             succeeded += u32::from(is_good);
             assert!(

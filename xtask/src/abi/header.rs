@@ -1,8 +1,9 @@
 //! The header `mpi.h`, written from the tables.
 //!
-//! It declares the functions it is told to, in the order and the groups of the table, each with its profiling twin. Types
-//! are those of the ABI (MPI 5.0, chapter 20): the names of the structures behind handles matter, because C++ puts them
-//! into the names of functions. Deprecated and removed names are left out.
+//! It declares the functions that are asked for, in the order and the groups of the table, each with its
+//! profiling twin. Types are those of the ABI (MPI 5.0, chapter 20): the names of the structures behind
+//! handles matter, because C++ puts them into the names of functions. Deprecated and removed names are left
+//! out.
 
 use super::tables::{Constant, HANDLES, Kind, Tables};
 use std::collections::BTreeSet;

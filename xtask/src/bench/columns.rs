@@ -1,4 +1,4 @@
-//! What each library needs to be told so that it uses shared memory, or TCP although all ranks are on one machine.
+//! The settings with which each library uses shared memory, or TCP although all ranks are on one machine.
 //!
 //! Through shared memory every library runs as it comes, except that nothing is pinned. Over TCP a library may have several
 //! ways, and each is a column of its own, since none is best in all cases. Which settings work was found by trial; what does

@@ -59,7 +59,7 @@ impl Plan {
         }
     }
 
-    /// What the C program is told, besides the cases.
+    /// The settings of the C program, besides the cases.
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![
             "--sample-us".to_owned(),

@@ -1,4 +1,4 @@
-//! How each launcher is told what runs where.
+//! What each launcher needs to know to place a job.
 
 use super::machines::{Machines, address, name};
 use std::ffi::{OsStr, OsString};

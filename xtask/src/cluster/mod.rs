@@ -6,7 +6,7 @@
 //!   machines   one network namespace each, with host name, /tmp and /dev/shm; a bridge
 //!   shell      a stand-in for ssh between them, over their network
 //!   job        a command under a time limit, and nothing left behind it
-//!   launcher   how each launcher is told what runs where
+//!   launcher   what each launcher needs to know to place a job
 //!   slurm      the daemons of a cluster of these machines
 //!   parts      what is run: programs, random, demos, benchmarks, launchers, faults, weather, scale
 //! ```

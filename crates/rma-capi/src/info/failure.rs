@@ -22,7 +22,7 @@ pub(crate) fn heed(info: &Info) -> Result<()> {
     }
 }
 
-/// The hint, to be told along with others, if it is in force.
+/// The hint, to be returned with others, if it is in force.
 pub(crate) fn tell(process: &Process, info: Info) -> Info {
     if process.survives().load(Relaxed) != 0 {
         info.set(KEY.into(), CONTINUE.into());

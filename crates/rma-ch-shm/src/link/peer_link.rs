@@ -243,7 +243,7 @@ impl Link {
         self.out.iter().all(Outgoing::is_drained)
     }
 
-    /// Tells the peer that this process leaves. Says whether it was told.
+    /// Tells the peer that this process leaves; `false` while a socket has no room for that.
     pub(crate) fn say_goodbye(&mut self) -> bool {
         for connection in self.connections.iter_mut().filter(|c| !c.has_told_goodbye) {
             match sockets::send(&connection.socket, &handshake::goodbye(), &[]) {

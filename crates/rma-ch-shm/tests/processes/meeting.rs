@@ -21,7 +21,7 @@ fn talk(mut station: Station, place: &Place) {
             }
         }
     }
-    station.until("everybody's packets", |s| {
+    station.until("the packets of all", |s| {
         let is_all = |from| Lane::ALL.iter().all(|lane| s.got(from, *lane).len() == PACKETS as usize);
         others(0).all(is_all)
     });

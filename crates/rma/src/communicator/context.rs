@@ -111,7 +111,7 @@ impl<T: Made> Made for Option<T> {
     }
 }
 
-/// What all ranks find alike to be wrong with what was told.
+/// What all ranks find alike to be wrong with the words exchanged.
 impl<T: Made> Made for Result<T> {
     fn made(&self) -> Option<u64> {
         self.as_ref().ok().and_then(T::made)
@@ -157,7 +157,8 @@ pub(super) fn of_members(
     }
 }
 
-/// A context for a communicator of which this process is rank 0; the others are told also when there is none.
+/// A context for a communicator of which this process is rank 0; the others get a word also when there is
+/// none.
 pub(crate) fn propose(runtime: &Runtime) -> u64 {
     runtime.new_context().unwrap_or(NO_CONTEXT)
 }

@@ -62,7 +62,7 @@ fn a_group_becomes_a_communicator_of_its_members() {
         World::run_threads(size, |world| {
             let all = world.members();
             let backwards = all.range_incl(&[[size as i32 - 1, 0, -1]])?;
-            let turned = world.create(&backwards)?.expect("everybody is a member");
+            let turned = world.create(&backwards)?.expect("all ranks are members");
             assert_eq!(turned.rank(), size - 1 - world.rank());
             assert_eq!(
                 turned.compare(world),
@@ -164,7 +164,7 @@ fn typed_messages_between_all_pairs_on_all_kinds_of_groups() {
     World::run_threads(18, |world| {
         let last = world.size() as i32 - 1;
         let mixed = world.members().range_incl(&[[last, 9, -1], [0, 8, 2], [1, 8, 2]])?;
-        let mixed = world.create(&mixed)?.expect("everybody is a member");
+        let mixed = world.create(&mixed)?.expect("all ranks are members");
         for comm in [&**world, &mixed] {
             let rank = comm.rank();
             let length = |from: u32, to: u32| ((from * 31 + to * 17) % 700) as usize;

@@ -330,8 +330,8 @@ impl World {
         let others: Vec<_> = self.living().map(|other| (other, victim)).collect();
         self.to_tell.extend(&others);
         self.to_cut.extend(&others);
-        self.to_tell.retain(|(who, _)| *who != victim);
-        self.to_cut.retain(|(who, _)| *who != victim);
+        self.to_tell.retain(|(rank, _)| *rank != victim);
+        self.to_cut.retain(|(rank, _)| *rank != victim);
     }
 
     fn moves(&self) -> Vec<Move> {
@@ -340,10 +340,10 @@ impl World {
             .iter()
             .map(|(from, to, lane)| Move::Deliver(*from, *to, *lane == Lane::Response))
             .collect();
-        moves.extend(self.to_tell.iter().map(|(who, victim)| Move::Tell(*who, *victim)));
+        moves.extend(self.to_tell.iter().map(|(rank, victim)| Move::Tell(*rank, *victim)));
         let is_behind =
-            |(who, victim): &&(u32, u32)| !pending.iter().any(|(from, to, _)| (from, to) == (victim, who));
-        moves.extend(self.to_cut.iter().filter(is_behind).map(|(who, victim)| Move::Cut(*who, *victim)));
+            |(rank, victim): &&(u32, u32)| !pending.iter().any(|(from, to, _)| (from, to) == (victim, rank));
+        moves.extend(self.to_cut.iter().filter(is_behind).map(|(rank, victim)| Move::Cut(*rank, *victim)));
         for me in self.living() {
             let has_news = self.seen[me as usize] != Some(self.net.events(me));
             if has_news && self.tasks[me as usize].is_some() {
@@ -371,13 +371,13 @@ impl World {
                     self.tasks[at] = None;
                 }
             }
-            Move::Tell(who, victim) => {
-                self.to_tell.remove(&(who, victim));
-                self.net.messengers[who as usize].hear_of_death(Peer(victim));
+            Move::Tell(rank, victim) => {
+                self.to_tell.remove(&(rank, victim));
+                self.net.messengers[rank as usize].hear_of_death(Peer(victim));
             }
-            Move::Cut(who, victim) => {
-                self.to_cut.remove(&(who, victim));
-                self.net.cut(who, victim);
+            Move::Cut(rank, victim) => {
+                self.to_cut.remove(&(rank, victim));
+                self.net.cut(rank, victim);
             }
         }
         true

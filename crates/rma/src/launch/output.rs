@@ -89,7 +89,7 @@ impl Lines {
 }
 
 impl Output {
-    /// Takes over `stream` and asks to be told when it takes more bytes.
+    /// Takes over `stream` and has it watched for room.
     pub(super) fn new(stream: OwnedFd, registry: &Registry, token: Token) -> Self {
         let registered = registry.register(&mut SourceFd(&stream.as_raw_fd()), token, Interest::WRITABLE);
         let waits = registered.is_ok(); // refused for files, which never keep a writer waiting

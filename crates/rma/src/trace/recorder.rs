@@ -240,7 +240,7 @@ fn complain(rank: Peer, path: &Path, error: &io::Error) {
     eprintln!("rma: rank {rank}: RMA_TRACE: {}: {error}; the job goes on without it", path.display());
 }
 
-/// How long ago an event began that is told of late, in nanoseconds.
+/// How long ago an event began that is reported late, in nanoseconds.
 fn since(event: &Event<'_>) -> u64 {
     match event {
         Event::PacketSent(packet) => packet.since.map_or(0, |since| since.elapsed().as_nanos() as u64),

@@ -13,15 +13,15 @@ use rma_core::ids::{Disp, Rank};
 use std::sync::Arc;
 
 impl<G: Ground> Player<G> {
-    pub(super) fn attempt(&mut self, who: usize, step: &Step) -> Result<bool> {
-        if let Some(sync) = &mut self.actors[who].sync {
+    pub(super) fn attempt(&mut self, index: usize, step: &Step) -> Result<bool> {
+        if let Some(sync) = &mut self.actors[index].sync {
             let window = window_of(step).expect("only calls on windows are under way");
             let is_over = self.windows[window].poll_sync(sync)?;
             if !is_over {
                 return Ok(false);
             }
-            self.actors[who].sync = None;
-            self.finish(who);
+            self.actors[index].sync = None;
+            self.finish(index);
             if let Step::Unlock { window, target } = step {
                 self.held.remove(&(*window, *target));
             }
@@ -31,12 +31,12 @@ impl<G: Ground> Player<G> {
             Step::Fence { window, assert } => self.windows[*window].begin_fence(*assert),
             Step::Lock { window, lock } => {
                 let assert = if lock.is_unchecked { Assert::NO_CHECK } else { Assert::NONE };
-                let caller = Caller::task(who as u64);
+                let caller = Caller::task(index as u64);
                 self.windows[*window].begin_lock_by(caller, lock.kind, Rank(lock.target), assert)
             }
             Step::Unlock { window, target } => self.windows[*window].begin_unlock(Rank(*target)),
             Step::LockAll { window, assert } => {
-                self.windows[*window].begin_lock_all_by(Caller::task(who as u64), *assert)
+                self.windows[*window].begin_lock_all_by(Caller::task(index as u64), *assert)
             }
             Step::UnlockAll { window } => self.windows[*window].begin_unlock_all(),
             Step::Flush { window, target, is_local: false } => {
@@ -52,7 +52,7 @@ impl<G: Ground> Player<G> {
             }
             Step::Complete { window } => self.windows[*window].begin_complete(),
             Step::Wait { window, is_test: false } => self.windows[*window].begin_wait(),
-            other => return self.attempt_at_once(who, other),
+            other => return self.attempt_at_once(index, other),
         };
         let (window, target) = (window_of(step).expect("a call on a window"), target_of(step));
         let is_covered = |live: &&Live| {
@@ -61,24 +61,24 @@ impl<G: Ground> Player<G> {
                 && target.is_none_or(|target| target == live.prepared.target)
         };
         let covers = self.live.iter().filter(is_covered).map(|live| live.prepared.number).collect();
-        (self.actors[who].sync, self.actors[who].covers) = (Some(begun?), covers);
-        self.attempt(who, step)
+        (self.actors[index].sync, self.actors[index].covers) = (Some(begun?), covers);
+        self.attempt(index, step)
     }
 
     /// A call on a window is over.
-    fn finish(&mut self, who: usize) {
-        for number in std::mem::take(&mut self.actors[who].covers) {
+    fn finish(&mut self, index: usize) {
+        for number in std::mem::take(&mut self.actors[index].covers) {
             self.complete(number);
         }
     }
 
     /// Steps that are over when they are made, or are tried again.
-    fn attempt_at_once(&mut self, who: usize, step: &Step) -> Result<bool> {
+    fn attempt_at_once(&mut self, index: usize, step: &Step) -> Result<bool> {
         match step {
-            Step::Operate(prepared) => self.operate(who, prepared),
-            Step::Requests { how: Awaited::InTurn, seed } => self.requests_in_turn(who, *seed),
-            Step::Requests { how, seed } => self.requests(who, *how, *seed),
-            Step::PutEquals { window, target } => self.put_equals(who, *window, *target),
+            Step::Operate(prepared) => self.operate(index, prepared),
+            Step::Requests { how: Awaited::InTurn, seed } => self.requests_in_turn(index, *seed),
+            Step::Requests { how, seed } => self.requests(index, *how, *seed),
+            Step::PutEquals { window, target } => self.put_equals(index, *window, *target),
             Step::Sync { window } => self.windows[*window].sync().map(|()| true),
             Step::Post { window, group, assert } => {
                 self.windows[*window].try_post_to(&ranks(group), *assert).map(|()| true)
@@ -92,17 +92,17 @@ impl<G: Ground> Player<G> {
                 }
                 Ok(is_free)
             }
-            Step::Team => Ok(self.team(who)),
+            Step::Team => Ok(self.team(index)),
             Step::Meet => {
-                let actor = &mut self.actors[who];
+                let actor = &mut self.actors[index];
                 if !std::mem::replace(&mut actor.has_arrived, true) {
                     actor.meetings += 1;
                     self.ground.arrive(actor.meetings - 1);
                 }
-                self.ground.have_met(self.actors[who].meetings - 1)
+                self.ground.have_met(self.actors[index].meetings - 1)
             }
             Step::Tell { round } => {
-                self.ground.tell(*round, self.actors[who].number);
+                self.ground.tell(*round, self.actors[index].number);
                 Ok(true)
             }
             Step::Hear { round, actor, window, parts } => match self.ground.has_told(*round, *actor) {
@@ -136,8 +136,8 @@ impl<G: Ground> Player<G> {
             Step::Attach { window, pieces } => self.attach(*window, *pieces),
             Step::Make(_) | Step::ClearMakings => {
                 let (engine, ground, me) = (&self.engine, &mut self.ground, self.me);
-                let mut place = Place { engine, ground, me, thread: who as u32 };
-                let workshop = &mut self.actors[who].workshop;
+                let mut place = Place { engine, ground, me, thread: index as u32 };
+                let workshop = &mut self.actors[index].workshop;
                 match step {
                     Step::Make(making) => workshop.make(*making, &mut place),
                     _ => workshop.clear(&mut place),
@@ -155,8 +155,8 @@ impl<G: Ground> Player<G> {
         }
     }
 
-    fn team(&mut self, who: usize) -> bool {
-        let actor = &mut self.actors[who];
+    fn team(&mut self, index: usize) -> bool {
+        let actor = &mut self.actors[index];
         if !std::mem::replace(&mut actor.has_arrived, true) {
             actor.teams += 1;
             if self.teams.len() < actor.teams {
@@ -195,7 +195,7 @@ impl<G: Ground> Player<G> {
         Ok(true)
     }
 
-    fn operate(&mut self, who: usize, prepared: &Arc<Prepared>) -> Result<bool> {
+    fn operate(&mut self, index: usize, prepared: &Arc<Prepared>) -> Result<bool> {
         let (window, target) = (prepared.window, prepared.target);
         let plan = &self.program.windows[window];
         let is_nowhere = Rank(target) == Rank::NULL;
@@ -208,25 +208,25 @@ impl<G: Ground> Player<G> {
                 Disp(prepared.at / unit)
             }
         };
-        let mut buffers = self.actors[who].buffers.take().unwrap_or_else(|| Buffers::new(prepared));
+        let mut buffers = self.actors[index].buffers.take().unwrap_or_else(|| Buffers::new(prepared));
         let compared = match &prepared.result {
             Judged::SwappedIf { cell, .. } => {
-                self.actors[who].seen.get(&(window, target, *cell)).copied().unwrap_or(0)
+                self.actors[index].seen.get(&(window, target, *cell)).copied().unwrap_or(0)
             }
             _ => 0,
         };
         match call(&self.windows[window], prepared, disp, compared, &mut buffers)? {
             Called::Full => {
-                self.actors[who].buffers = Some(buffers);
+                self.actors[index].buffers = Some(buffers);
                 return Ok(false);
             }
             Called::Begun => {}
             Called::Requested(request) if is_nowhere => {
                 assert!(request.is_complete()?, "a request of an operation that goes nowhere");
             }
-            Called::Requested(request) => self.actors[who].requests.push((prepared.number, request)),
+            Called::Requested(request) => self.actors[index].requests.push((prepared.number, request)),
         }
-        self.live.push(Live { actor: who, prepared: Arc::clone(prepared), buffers, compared });
+        self.live.push(Live { actor: index, prepared: Arc::clone(prepared), buffers, compared });
         if is_nowhere {
             self.complete(prepared.number);
             self.synchronize_nowhere(window)?;
@@ -249,21 +249,21 @@ impl<G: Ground> Player<G> {
         Ok(())
     }
 
-    fn put_equals(&mut self, who: usize, window: usize, target: u32) -> Result<bool> {
+    fn put_equals(&mut self, index: usize, window: usize, target: u32) -> Result<bool> {
         let plan = &self.program.windows[window];
         let (at, _) = plan.place(Region::Equals, self.program.actors());
-        let next = (self.actors[who].equal + 1).to_ne_bytes();
+        let next = (self.actors[index].equal + 1).to_ne_bytes();
         self.extra += 1;
         let number = u32::MAX - self.extra;
         let prepared = Prepared::equals_put(window, target, at, number, &next.repeat(EQUALS as usize));
-        self.operate(who, &Arc::new(prepared))
+        self.operate(index, &Arc::new(prepared))
     }
 
     /// Waits for all requests of an actor, one after the other.
-    fn requests_in_turn(&mut self, who: usize, seed: u64) -> Result<bool> {
+    fn requests_in_turn(&mut self, index: usize, seed: u64) -> Result<bool> {
         let mut random = Random::new(seed);
         loop {
-            let requests = &mut self.actors[who].requests;
+            let requests = &mut self.actors[index].requests;
             if requests.is_empty() {
                 return Ok(true);
             }
@@ -279,12 +279,12 @@ impl<G: Ground> Player<G> {
     }
 
     /// Looks at all requests of an actor, and takes those that have ended if they are enough.
-    fn requests(&mut self, who: usize, how: Awaited, seed: u64) -> Result<bool> {
-        if self.actors[who].requests.is_empty() {
+    fn requests(&mut self, index: usize, how: Awaited, seed: u64) -> Result<bool> {
+        if self.actors[index].requests.is_empty() {
             return Ok(true);
         }
         self.engine.poll();
-        let requests = &mut self.actors[who].requests;
+        let requests = &mut self.actors[index].requests;
         let first = Random::new(seed).below(requests.len() as u64) as usize;
         requests.rotate_left(first);
         let mut ended = Vec::new();

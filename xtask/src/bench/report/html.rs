@@ -146,7 +146,7 @@ fn class(line: &Line<'_>, cell: &Cell<'_>) -> String {
     format!("{colour}{}", if cell.column.is_ours { " ours" } else { "" })
 }
 
-/// What was compared, and how each was told which way to go.
+/// What was compared, and the settings that choose each one's transport.
 fn settings(results: &Results) -> String {
     let mut text = String::from(
         "<h2>Libraries and settings</h2>\n<div class=scroll>\n<table>\n\

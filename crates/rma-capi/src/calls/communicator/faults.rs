@@ -55,10 +55,10 @@ entry! {
     /// `MPIX_Comm_failure_ack`: acknowledges all failures that this process knows.
     fn MPIX_Comm_failure_ack(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
         let comm = process.comm(comm)?;
-        let (runtime, everybody) = (comm.inner.runtime(), processes_of(comm));
+        let (runtime, all) = (comm.inner.runtime(), processes_of(comm));
         // What is known is looked for first.
-        let failed = runtime.failed_among(&everybody);
-        runtime.acknowledge_among(&everybody, failed.size());
+        let failed = runtime.failed_among(&all);
+        runtime.acknowledge_among(&all, failed.size());
         Ok(())
     }
 

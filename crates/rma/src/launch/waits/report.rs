@@ -44,7 +44,7 @@ pub(in super::super) struct Reports {
     /// Number of the last gathering.
     number: u64,
     stage: Stage,
-    /// What was told last.
+    /// What was reported last.
     told: Option<Told>,
     /// No gathering that ranks ask for before this.
     not_before: Option<Instant>,
