@@ -1,8 +1,8 @@
 //! The thread that serves other ranks while the program computes (`RMA_AGENT`).
 //!
-//! What it does is the engine's business ([`Engine::run_agent`]). Here stands that it is started, that it ends before the
-//! channels do, and what it leaves to the program's own threads: signals, whose handlers the program expects there, and
-//! collectives that were begun, whose steps may call functions that the user has written.
+//! Its loop is the engine's ([`Engine::run_agent`]). This file starts it and ends it before the channels end.
+//! It leaves to the program's own threads: signals, whose handlers the program expects there, and collectives
+//! that were begun, whose steps may call functions of the user.
 
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::cell::Cell;

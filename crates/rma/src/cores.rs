@@ -1,7 +1,7 @@
 //! How many cores the ranks of this machine have between them.
 //!
-//! What a process may use itself is no answer when each rank is bound to a core of its own, by the launcher or by a wrapper in
-//! front of the program: then its parent may use more.
+//! The cores that a process may use are too few where each rank is bound to one of its own, by the launcher
+//! or by a wrapper in front of the program: its parent may use more, and is asked as well.
 
 use rustix::process::{Pid, getppid};
 use rustix::thread::sched_getaffinity;

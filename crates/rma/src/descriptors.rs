@@ -1,8 +1,9 @@
-//! How many descriptors a process may have open, and that it may have as many as the system lets it.
+//! The limit of open descriptors of a process, raised to what it needs, as far as the system allows.
 //!
-//! Many systems let a process have 1,024 unless it asks for more, for the sake of programs that use select(2) on descriptors
-//! past that; a job of hundreds of ranks in which all talk to all needs more. The launcher asks for what it needs itself; a
-//! rank asks when what it has might not do. Connections are made when they are used, so a process may get by with far fewer.
+//! Many systems let a process have 1,024 unless it asks for more, for the sake of programs that use select(2)
+//! on descriptors past that; a job of hundreds of ranks in which all talk to all needs more. The launcher and
+//! each rank raise a limit that may be too low. Connections are made when they are used, so a process may
+//! need far fewer.
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -1,4 +1,4 @@
-//! The channels that there are, and which of them reaches which processes.
+//! The known channels, and which of them reaches which processes.
 //!
 //! A registry: one line per channel of this project ([`registry`]), and whatever a program adds with [`register`], or a shared
 //! object with [`load`], before it starts. A [`ChannelKind`] says what its channel is called, what a short packet costs between two processes so far apart,

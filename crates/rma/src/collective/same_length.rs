@@ -1,4 +1,4 @@
-//! That all ranks of a reduction give as many values.
+//! The check that all ranks of a reduction give the same number of values.
 //!
 //! A rank that finds another number goes on with the messages of its machine, but has no values in them any
 //! more: so no rank waits for it, and each rank whose result would contain its values gets an error as well.
