@@ -65,6 +65,10 @@ rma_core::variables! {
         authenticate: bool = false, "RMA_TCP_AUTHENTICATE", Switch, (),
             "what is sent carries a proof that it comes from the peer, whole and in order; the same in all processes of a job",
             "a network that only the job's machines are on needs none, and it costs each byte a copy and a hash on both sides";
+        /// How long the peer's system may leave bytes unconfirmed; 0 leaves that to this system.
+        ack_timeout_s: u64 = 30u64, "RMA_TCP_ACK_TIMEOUT", Seconds, 0..=86_400,
+            "a peer whose system confirms nothing of what is under way for so long is lost; 0 leaves that to this system",
+            "a cut network shows nothing else, and the system alone takes a quarter of an hour; each gap is tried seven times";
         /// Silence after which the system asks whether the peer's system is there; 0 turns it off.
         keepalive_s: u64 = 60u64, "RMA_TCP_KEEPALIVE", Seconds, 0..=32_767,
             "silence after which the peer's system is asked for a sign of life; 0 turns that off",
@@ -121,6 +125,7 @@ pub(crate) struct Limits {
     pub(crate) handshake_timeout: Duration,
     pub(crate) unauthenticated: usize,
     pub(crate) authenticate: bool,
+    pub(crate) ack_timeout: Option<Duration>,
     pub(crate) keepalive: Option<Duration>,
 }
 
@@ -141,6 +146,7 @@ impl Limits {
             handshake_timeout: Duration::from_secs(config.handshake_timeout_s),
             unauthenticated: as_len(config.unauthenticated).max(1),
             authenticate: config.authenticate,
+            ack_timeout: (config.ack_timeout_s > 0).then(|| Duration::from_secs(config.ack_timeout_s)),
             keepalive: (config.keepalive_s > 0).then(|| Duration::from_secs(config.keepalive_s)),
         }
     }
@@ -164,6 +170,7 @@ mod tests {
                     "RMA_TCP_SOCKET_BYTES"
                     | "RMA_TCP_DIRECT_READS"
                     | "RMA_TCP_AUTHENTICATE"
+                    | "RMA_TCP_ACK_TIMEOUT"
                     | "RMA_TCP_KEEPALIVE" => "0",
                     _ => "1",
                 }
@@ -174,7 +181,7 @@ mod tests {
         let limits = Limits::new(&smallest);
         assert_eq!((limits.packet, limits.bulk_from, limits.chunk, limits.bulks), (192, 1, 1, 1));
         assert_eq!((limits.lane, limits.receive), (192 + BULK_HEADER, 192 + BULK_HEADER));
-        assert_eq!((limits.socket, limits.keepalive), (None, None));
+        assert_eq!((limits.socket, limits.ack_timeout, limits.keepalive), (None, None, None));
     }
 
     #[test]

@@ -8,13 +8,16 @@ use crate::dial::{Dial, Dialed};
 use crate::exchange::Exchange;
 use crate::handshake::{HELLO, Verdict, turned_away};
 use crate::inbox::{Broken, Inbox};
-use crate::peers::{Connection, Link, judge};
+use crate::peers::{Connection, Link, PeerState, judge};
 use crate::readiness::Source;
 use crate::seal::Keys;
+use crate::silence::LOOKS;
 use crate::socket;
+use crate::sys;
 use crate::unauthenticated::Heard;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -218,8 +221,11 @@ impl TcpChannel {
                     self.listener.paused_until.take_if(|until| *until <= now);
                     self.listener.crowded_until.take_if(|until| *until <= now);
                 }
-                // Nothing but the reason to wake: see `close`.
-                Source::Timer => self.look_due = false,
+                // Nothing but the reason to wake: see `close`, and what looks for silence.
+                Source::Timer => {
+                    self.look_due = false;
+                    self.end_silent(now);
+                }
             }
         }
     }
@@ -310,6 +316,52 @@ impl TcpChannel {
         }
         self.work_lists.write.push(place);
         self.work_lists.read.push(place);
+        self.watch_for_silence();
+    }
+
+    /// Nothing can be written to a peer any more. What has arrived is still read, and tells whether the peer has left in order.
+    pub(crate) fn cannot_write(&mut self, place: usize, error: io::Error) {
+        let PeerState { queue, link: Link::Connected(connection), .. } = &mut self.peers[place] else {
+            return;
+        };
+        connection.write_error = Some(error);
+        socket::abandon(connection.socket.as_fd());
+        queue.clear(|token| self.work_lists.note_sent(token));
+        self.work_lists.read.push(place);
+    }
+
+    /// There is a connection: it is looked at from now on.
+    pub(crate) fn watch_for_silence(&mut self) {
+        if let Some(limit) = self.limits.ack_timeout
+            && self.silence_at.is_none()
+        {
+            let at = Instant::now() + limit / LOOKS;
+            self.silence_at = Some(at);
+            self.readiness.set_deadline(at, Source::Timer);
+        }
+    }
+
+    /// Gives up the peers that have been silent for too long, if it is time to look.
+    pub(crate) fn end_silent(&mut self, now: Instant) {
+        let Some(limit) = self.limits.ack_timeout else { return };
+        if self.silence_at.take_if(|at| *at <= now).is_none() {
+            return;
+        }
+        let mut has_any = false;
+        for place in 0..self.peers.len() {
+            let Link::Connected(connection) = &mut self.peers[place].link else { continue };
+            let Connection { socket, owed, write_error: None, .. } = connection else { continue };
+            has_any = true;
+            // A connection that cannot be asked is ended by what reads and writes it.
+            let silence = sys::silence(socket.as_fd()).unwrap_or_default();
+            if owed.look(silence, now) >= limit {
+                let cause = format!("its system has confirmed nothing for {} s", limit.as_secs());
+                self.cannot_write(place, io::Error::new(io::ErrorKind::TimedOut, cause));
+            }
+        }
+        if has_any {
+            self.watch_for_silence();
+        }
     }
 
     /// A connection is of no more use.

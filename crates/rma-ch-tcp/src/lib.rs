@@ -34,6 +34,7 @@ mod queue;
 mod readiness;
 mod ring;
 mod seal;
+mod silence;
 mod socket;
 mod sys;
 mod unauthenticated;

@@ -9,6 +9,7 @@ use crate::handshake::Verdict;
 use crate::inbox::Inbox;
 use crate::queue::SendQueue;
 use crate::seal::{Keys, RECORD, Sealer};
+use crate::silence::Owed;
 use rma_core::channel::Failure;
 use rma_core::ids::Peer;
 use std::collections::HashMap;
@@ -65,6 +66,8 @@ pub(crate) struct Connection {
     pub(crate) write_error: Option<std::io::Error>,
     /// The end of the stream was sent, behind goodbye.
     pub(crate) finished: bool,
+    /// What the peer's system has not confirmed.
+    pub(crate) owed: Owed,
 }
 
 impl Connection {
@@ -80,6 +83,7 @@ impl Connection {
             ended: false,
             write_error: None,
             finished: false,
+            owed: Owed::default(),
         }
     }
 

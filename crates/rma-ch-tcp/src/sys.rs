@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 /// Entries of one call. Small pieces are copied together before, so that few are enough for a long write.
 const ENTRIES: usize = 64;
@@ -157,6 +158,32 @@ pub(crate) fn unconfirmed(socket: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: the request writes one `int` through its argument, which is exclusively borrowed.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(u32::try_from(bytes).unwrap_or(0)) }
+}
+
+/// How long nothing has come from the peer's system, if it owes something: a confirmation of what was sent to it, or an answer to a
+/// question whether it takes more. One such question may be on its way.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn silence(socket: BorrowedFd<'_>) -> io::Result<Option<Duration>> {
+    // SAFETY: all-zero is a valid value of this plain structure of numbers.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut len = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the call writes at most `len` bytes, which is the size of the structure, and both are exclusively borrowed.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut len,
+        )
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let owes = info.tcpi_unacked > 0 || info.tcpi_probes > 1;
+    Ok(owes.then(|| Duration::from_millis(info.tcpi_last_ack_recv.into())))
 }
 
 /// Makes a call again that a signal interrupted.

@@ -7,6 +7,7 @@ use rma_ch_tcp::{TcpChannel, TcpConfig};
 use rma_core::channel::{Channel, Closing, FailureKind, Lane};
 use rma_core::ids::Peer;
 use std::net::{Ipv4Addr, TcpListener};
+use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -175,6 +176,71 @@ fn a_silent_system_is_unreachable_in_time() {
     assert_eq!(failure.kind, FailureKind::Unreachable);
     let took = begin.elapsed();
     assert!(took >= Duration::from_secs(1) && took < Duration::from_secs(5), "{took:?}: {failure}");
+}
+
+/// Not a test: what [`bytes_under_way_in_a_cut_network_end_in_time`] does in a network of its own.
+#[test]
+#[ignore = "another test runs it, as a process of its own: cargo test -p rma-ch-tcp --test contact"]
+fn cut_off() {
+    if std::env::var("RMA_TEST_CUT_OFF").is_err() {
+        return;
+    }
+    let config = TcpConfig { ack_timeout_s: 1, ..TcpConfig::default() };
+    let ip = |to: &str| Command::new("ip").args(["link", "set", "lo", to]).status().unwrap();
+    assert!(ip("up").success());
+    let mut ranks = ranks(2, &config);
+    ranks[0].send(1, Lane::Request, b"before");
+    drive(&mut ranks, "the packet", |r| !r[1].log.packets.is_empty());
+    assert!(ip("down").success());
+    let begin = Instant::now();
+    ranks[0].send(1, Lane::Request, b"lost");
+    drive(&mut ranks, "the failure", |r| !r[0].log.failed.is_empty());
+    let failure = &ranks[0].log.failed[0].1;
+    let took = begin.elapsed();
+    assert!(failure.detail.contains("its system has confirmed nothing for 1 s"), "{failure}");
+    assert!(took >= Duration::from_secs(1) && took < Duration::from_secs(5), "{took:?}: {failure}");
+    println!("found");
+}
+
+#[test]
+fn bytes_under_way_in_a_cut_network_end_in_time() {
+    let inner = std::env::current_exe().unwrap();
+    let mut apart = Command::new("unshare");
+    apart.args(["--map-root-user", "--net", "--"]).arg(inner).args([
+        "--exact",
+        "cut_off",
+        "--ignored",
+        "--nocapture",
+    ]);
+    let may = Command::new("unshare").args(["--map-root-user", "--net", "--", "ip", "link"]).output();
+    if !may.is_ok_and(|ended| ended.status.success()) {
+        println!("skipped: there is no network of its own to be had here");
+        return;
+    }
+    let ended = apart.env("RMA_TEST_CUT_OFF", "1").output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(
+        ended.status.success() && said.contains("found"),
+        "{said}{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
+}
+
+/// A process that takes nothing for long lives while its system answers, however rarely that is asked whether there is room.
+#[test]
+fn a_peer_that_takes_nothing_is_not_silent() {
+    static BODY: [u8; 32 << 20] = [7; 32 << 20];
+    let config = TcpConfig { ack_timeout_s: 1, ..TcpConfig::default() };
+    let mut ranks = ranks(2, &config);
+    ranks[0].send_bulk(1, Lane::Request, &BODY, 1);
+    drive(&mut ranks, "the head", |r| !r[1].log.heads.is_empty());
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(5) {
+        let _ = ranks[0].poll();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(ranks[0].log.failed.is_empty(), "{:?}", ranks[0].log.failed);
+    drive(&mut ranks, "the body", |r| !r[1].log.bodies.is_empty());
 }
 
 type Held = (String, rustix::fd::OwnedFd, Vec<std::net::TcpStream>);

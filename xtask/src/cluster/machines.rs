@@ -22,8 +22,7 @@ pub(super) struct Machines {
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// What a machine's first process does, and then waits for ever. Folders below /tmp that all machines see
-/// stay there, where its own /tmp covers the others. The system gives up unacknowledged bytes after some
-/// seconds instead of a quarter of an hour.
+/// stay there, where its own /tmp covers the others.
 const BEGIN: &str = r#"set -e
 hostname "$1"
 shift
@@ -41,7 +40,6 @@ done
 mount --move /dev/shm/tmp /tmp
 rmdir /dev/shm/tmp
 ip link set lo up
-echo 4 > /proc/sys/net/ipv4/tcp_retries2
 echo up
 exec sleep infinity
 "#;

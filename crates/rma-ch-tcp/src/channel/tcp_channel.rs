@@ -61,6 +61,8 @@ pub struct TcpChannel {
     pub(crate) closing: bool,
     /// While closing: a deadline is set for looking again.
     pub(crate) look_due: bool,
+    /// When connections are looked at for silence.
+    pub(crate) silence_at: Option<Instant>,
 }
 
 /// System calls by which a channel has looked for something, since it was made.
@@ -139,6 +141,7 @@ impl TcpChannel {
             calls: SystemCalls::default(),
             closing: false,
             look_due: false,
+            silence_at: None,
         })
     }
 
@@ -191,11 +194,7 @@ impl TcpChannel {
                 written.bytes > 0
             }
             Err(error) => {
-                // What has arrived is still read, and tells whether the peer has left in order.
-                connection.write_error = Some(error);
-                socket::abandon(socket);
-                queue.clear(|token| work_lists.note_sent(token));
-                work_lists.read.push(place);
+                self.cannot_write(place, error);
                 true
             }
         }

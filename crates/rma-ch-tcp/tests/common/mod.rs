@@ -64,6 +64,7 @@ pub fn smallest() -> TcpConfig {
         handshake_timeout_s: 1,
         unauthenticated: 1,
         authenticate: false,
+        ack_timeout_s: 0,
         keepalive_s: 0,
     }
 }

@@ -14,7 +14,8 @@ const WORKS: Duration = Duration::from_millis(1500);
 const COMES: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(20);
 /// How long another host may be silent, and a connection may hang: the least there is.
-const SILENCE: [(&str, &str); 2] = [("RMA_HOST_TIMEOUT", "2"), ("RMA_TCP_KEEPALIVE", "2")];
+const SILENCE: [(&str, &str); 3] =
+    [("RMA_HOST_TIMEOUT", "2"), ("RMA_TCP_KEEPALIVE", "2"), ("RMA_TCP_ACK_TIMEOUT", "2")];
 
 pub(super) fn run(bed: &mut Bed, report: &mut Report) {
     for channel in bed.channels.clone() {
