@@ -122,6 +122,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         report::put_into(&results, &workspace.root().join("docs/performance.md"))?;
     }
     println!("{}", report::summary(&results, &directory));
+    match regression::beside(&results) {
+        None => {}
+        Some(slower) if slower.is_empty() => println!("No row is more than 5 % behind the older build."),
+        Some(slower) => {
+            println!("More than 5 % behind the older build:");
+            slower.iter().for_each(|row| println!("- {}", row.describe()));
+        }
+    }
     match saved {
         Some(saved) => check(&saved, &results),
         None => Ok(ExitCode::SUCCESS),

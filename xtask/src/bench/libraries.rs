@@ -59,6 +59,9 @@ const PAIRS: [(&str, &[&str]); 4] = [
 /// Options of the C compiler; the same for all.
 const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-Wall", "-pthread"];
 
+/// What the key of an older build has at its end.
+pub(crate) const OLDER: &str = "-before";
+
 /// Finds the libraries below these prefixes and in the path, and builds the program with each of them; ours comes
 /// first, then by name and version.
 pub(crate) fn find(
@@ -94,7 +97,7 @@ fn find_older(runner: &Runner, sources: &Path, prefix: &Path) -> Result<Library,
     let library =
         build(runner, sources, &candidate, runner.directory().join("rma-bench-older"))?.map_err(fails)?;
     Ok(Library {
-        key: format!("{}-before", library.key),
+        key: format!("{}{OLDER}", library.key),
         name: format!("{} before", library.name),
         is_ours: false,
         ..library

@@ -6,7 +6,8 @@
 
 use super::cases::rows;
 use super::figures::Figure;
-use super::results::{Measurement, RAW, Results, Transport};
+use super::libraries::OLDER;
+use super::results::{Column, Measurement, RAW, Results, Transport};
 use super::units;
 use std::collections::BTreeSet;
 
@@ -69,6 +70,32 @@ pub(crate) fn find(before: &Results, after: &Results) -> Result<Vec<Regression>,
     Ok(regressions)
 }
 
+/// The rows of one run in which this library takes more than the floor longer than the older build beside it; nothing when there
+/// was none.
+pub(crate) fn beside(results: &Results) -> Option<Vec<Regression>> {
+    let (mut slower, mut has_older) = (Vec::new(), false);
+    for transport in Transport::ALL {
+        let key = |is_it: fn(&Column) -> bool| {
+            results.columns_of(transport).find(|column| is_it(column)).map(|column| column.key.clone())
+        };
+        let columns = key(|column| column.is_ours).zip(key(|column| column.key.contains(OLDER)));
+        let Some((ours, older)) = columns else { continue };
+        has_older = true;
+        let of_ours = results.measurements.iter().filter(|measurement| measurement.column == ours);
+        let rows: BTreeSet<_> = of_ours.map(|m| (m.case.clone(), m.size, m.ranks)).collect();
+        for (case, size, ranks) in rows {
+            let figure = |column: &str| results.figure(column, &case, size, ranks);
+            let Some((then, now)) = figure(&older).zip(figure(&ours)) else { continue };
+            let (before, after) = (then.per_operation(), now.per_operation());
+            if after / before > 1.0 + FLOOR {
+                let what = format!("{} {case} {}, {ranks} ranks", transport.word(), units::bytes(size));
+                slower.push(Regression { what, before, after, threshold: 1.0 + FLOOR, machine: None });
+            }
+        }
+    }
+    has_older.then_some(slower)
+}
+
 fn compare(
     before: &Results,
     after: &Results,
@@ -129,6 +156,23 @@ mod tests {
         assert!(found(&[9.0, 10.0, 11.0], &[11.0, 12.0, 13.0]).is_empty(), "within both spreads");
         assert!(found(&[10.0], &[11.0]).is_empty(), "too few repetitions");
         assert!(found(&[10.0, 10.0, 10.0], &[5.0, 5.0, 5.0]).is_empty(), "faster");
+    }
+
+    #[test]
+    fn rows_behind_the_older_build_of_a_run_are_named() {
+        let key = format!("ours{OLDER}");
+        let at = |column: &str, case: &str, time| measurement(column, case, 8, time);
+        let all = vec![
+            at("ours", "put", 10.6),
+            at(&key, "put", 10.0),
+            at("ours", "get", 10.4),
+            at(&key, "get", 10.0),
+            at("ours", "fence", 1.0),
+        ];
+        let run = results(Transport::Shm, &["ours", &key], all);
+        let [slower] = &beside(&run).unwrap()[..] else { panic!("one") };
+        assert_eq!((slower.what.as_str(), slower.before, slower.after), ("shm put 8 B, 2 ranks", 10.0, 10.6));
+        assert_eq!(beside(&results(Transport::Shm, &["ours"], Vec::new())), None);
     }
 
     #[test]
