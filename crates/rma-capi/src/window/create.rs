@@ -21,7 +21,7 @@ pub(crate) fn create(
 ) -> Result<()> {
     let wish = || {
         win.check("win")?;
-        let memory = base.writable("base", size("size", len)?)?;
+        let memory = base.exposed("base", size("size", len)?)?;
         let spec = WindowSpec::Create { memory, unit: unit(disp_unit)? };
         Ok(Wish { spec, hints: hints(info)?, base: base.address() })
     };
