@@ -94,6 +94,7 @@ pub(crate) const PROGRAMS: &[&str] = &[
     "fast_paths",
     "flush_order",
     "progress",
+    "creation",
     "epochs",
     "scopes",
     "threads",

@@ -57,6 +57,8 @@ pub use group::{Comparison, Group};
 pub use join::{Allgather, Start};
 pub use log::log_to_stderr;
 pub use rma_core::{Error, ErrorClass, Result};
+#[cfg(feature = "derive")]
+pub use rma_derive::Element;
 pub use runtime::CollectiveRequest;
 pub use window::{Element, Integer, LockKind, LockSet, Locked, Number, ReduceOp, Window};
 pub use world::{Builder, World};

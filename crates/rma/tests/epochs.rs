@@ -387,3 +387,67 @@ fn nothing_that_is_forgotten_keeps_an_epoch_open() {
         world.allocate::<u64>(1)?.free()
     });
 }
+
+#[test]
+fn requests_give_their_buffers_back_within_the_epoch() {
+    on_all_paths(|world| {
+        let mut window = world.allocate::<u64>(4)?;
+        let [right, left] = neighbours(world);
+        let me = u64::from(world.rank());
+        let operand = [1];
+        window.lock_all(|all| {
+            let buffer = vec![me; 2];
+            let address = buffer.as_ptr();
+            let buffer = all.rank(right)?.rput(buffer, 0)?.wait()?;
+            assert_eq!((buffer.as_ptr(), &*buffer), (address, &[me; 2][..]));
+            all.rank(right)?.raccumulate(buffer, ReduceOp::Sum, 2)?.wait()?;
+            let request = all.rank(left)?.rget_accumulate(&operand, vec![9], ReduceOp::Max, 3)?;
+            while !request.test()? {}
+            assert!(request.wait()?[0] <= u64::from(left) + u64::from(world.size()));
+            Ok(())
+        })?;
+        world.barrier()?;
+        let from = u64::from(left);
+        assert_eq!(window.local().to_vec()[..3], [from; 3]);
+        window.shared(right, |right| {
+            let requests = [right.rget(vec![0; 2], 0)?, right.rget(vec![0; 1], 2)?];
+            assert_eq!(rma::window::Request::wait_all(requests)?, [vec![me; 2], vec![me; 1]]);
+            Ok(())
+        })?;
+        world.barrier()?;
+        window.free()
+    });
+}
+
+#[test]
+fn requests_that_are_dropped_forgotten_or_kept_end_with_their_epoch() {
+    const LEN: usize = 5000;
+    on_all_paths(|world| {
+        let mut window = world.allocate::<u64>(2 * LEN)?;
+        let [right, left] = neighbours(world);
+        let (me, from) = (u64::from(world.rank()), u64::from(left));
+        for round in 0..4 {
+            let kept = window.exclusive(right, |right| {
+                drop(right.rput(vec![me + round; LEN], 0)?);
+                std::mem::forget(right.rput(vec![me * round; LEN], LEN)?);
+                right.flush()?;
+                right.rget(vec![0; LEN], 0)
+            })?;
+            assert_eq!(kept.wait()?, vec![me + round; LEN], "complete behind the scope");
+            world.barrier()?;
+            assert_eq!(window.local().to_vec(), [vec![from + round; LEN], vec![from * round; LEN]].concat());
+            let panic = catch_unwind(AssertUnwindSafe(|| {
+                window.exclusive(right, |right| -> Result<()> {
+                    let _request = right.rget(vec![0; LEN], 0)?;
+                    panic!("with a request");
+                })
+            }));
+            assert!(panic.is_err());
+            world.barrier()?;
+        }
+        let error = window.shared(right, |right| right.rput(vec![1; 2], 2 * LEN)?.wait()).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::RmaRange, "{error}");
+        world.barrier()?;
+        window.free()
+    });
+}

@@ -3,7 +3,29 @@
 use rma_core::datatype::BasicType;
 use rma_core::mem::{ReadSpan, WriteSpan};
 
-/// A type that a window can hold.
+/// A type that a window can hold: numbers, arrays of elements, and structs of elements by `#[derive(Element)]`.
+///
+/// ```
+/// use rma::Element;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+/// #[repr(C)]
+/// struct Particle {
+///     place: [f64; 3],
+///     charge: f32,
+///     id: u32,
+/// }
+///
+/// rma::World::run_threads(4, |world| {
+///     let mut window = world.allocate::<Particle>(1)?;
+///     let id = world.rank();
+///     let particle = Particle { place: [0.5; 3], charge: 1.0, id };
+///     window.fence_epoch(|epoch| epoch.put_value(particle, (id + 1) % 4, 0))?;
+///     assert_eq!(window.local().get(0), Particle { id: (id + 3) % 4, ..particle });
+///     window.free()
+/// })
+/// .unwrap();
+/// ```
 ///
 /// # Safety
 /// Every bit pattern is a valid value, there is no padding, and the type has no interior mutability and owns nothing:
@@ -11,8 +33,8 @@ use rma_core::mem::{ReadSpan, WriteSpan};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a window",
     label = "not an `Element`",
-    note = "windows hold numbers and arrays of them; a plain type of yours can be an element, by `unsafe impl Element`, \
-            if every bit pattern is a valid value of it"
+    note = "windows hold numbers, arrays of elements, and structs with `#[derive(Element)]` and `#[repr(C)]`; another plain type \
+            can be one by `unsafe impl Element`, if every bit pattern is a valid value of it"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The value whose bytes are all zero.

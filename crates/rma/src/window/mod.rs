@@ -48,12 +48,18 @@
 //! *Threads.* Handles are shared by reference; the engine orders what threads do at a time. Threads that borrow a handle end before the
 //! closure does, because the borrow does.
 //!
+//! *Requests.* A [`Request`] has its buffer, and gives it back when the operation has ended: a borrow would end when the request is
+//! forgotten. Dropped requests leave their buffers to the scope.
+//!
 //! *Memory of windows.* Other processes write it at any time, whatever they have promised. So no slice of it is handed out, not even
 //! inside an epoch: [`View`] reads and writes it by relaxed atomics and audited copies. Every bit pattern is a valid [`Element`]. A
 //! window that is dropped without [`Window::free`] leaves its memory exposed until the world ends, since freeing is
-//! collective: memory of the library stays mapped, and so does the memory of a view, which borrows the window.
+//! collective: memory of the library stays mapped, and so does the memory of a view, which borrows the window;
+//! a buffer of the program ([`WindowBuilder::over`]) is given back by [`Window::into_buffer`], or never released. Memory that is borrowed
+//! ([`WindowBuilder::lend`]) is exposed for one call, which ends when all ranks have freed the window.
 
 mod active;
+mod builder;
 mod element;
 mod epoch;
 mod fence;
@@ -61,6 +67,7 @@ mod lock;
 mod lock_all;
 mod operations;
 mod rank;
+mod request;
 mod scope;
 mod target;
 mod typed;
@@ -68,15 +75,17 @@ mod values;
 mod view;
 
 pub use active::{AccessEpoch, Exposure, Started};
+pub use builder::WindowBuilder;
 pub use element::{Element, Integer, Number};
 pub use epoch::Epoch;
 pub use fence::{Fence, FenceEpoch, FenceEpochs};
 pub use lock::{Lock, LockSet, Locked};
 pub use lock_all::{AllLocked, BatchOfAll, LockAll, OneOfAll};
 pub use rank::IntoRank;
+pub use request::Request;
 pub use rma_core::epoch::LockKind;
 pub use rma_core::kernel::ReduceOp;
-pub use rma_core::window::{OperationKind, Unfinished, UnfinishedReport};
+pub use rma_core::window::{Hints, OperationKind, Unfinished, UnfinishedReport};
 pub use target::{Batch, Batched, Target};
 pub use typed::Window;
 pub use view::View;

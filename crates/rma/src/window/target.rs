@@ -2,7 +2,7 @@
 
 use super::element::{Element, Integer, Number};
 use super::lock::Lock;
-use super::operations::Access;
+use super::operations::{Access, Parts};
 use super::scope;
 use super::view::View;
 use rma_core::Result;
@@ -35,6 +35,14 @@ pub type Batch<'scope, T> = Target<'scope, T, Batched>;
 impl<'scope, T, K> Target<'scope, T, K> {
     pub(super) fn new(access: Access<'scope, T>, rank: Rank) -> Self {
         Self { access, rank, kind: PhantomData }
+    }
+
+    pub(super) fn parts(&self) -> &'scope Parts<T> {
+        self.access.parts()
+    }
+
+    pub(super) fn target(&self) -> Rank {
+        self.rank
     }
 
     /// The rank; `u32::MAX` for no process.

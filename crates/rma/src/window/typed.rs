@@ -1,17 +1,18 @@
-//! The typed window itself: made by a communicator, freed collectively.
+//! The typed window itself: made by a builder, freed collectively.
 
 use super::element::Element;
 use super::operations::Parts;
 use super::rank::IntoRank;
-use super::values::Values;
 use super::view::View;
 use crate::Communicator;
-use rma_core::window::WindowSpec;
+use rma_core::ids::Rank;
+use rma_core::window;
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
-/// Elements of `T` that every rank of a communicator exposes. Made by [`Communicator::allocate`].
+/// Elements of `T` that every rank of a communicator exposes. Made by [`Communicator::window`] or [`Communicator::allocate`].
 ///
 /// Dropping a window without [`Window::free`] is allowed; its memory then stays exposed until the world ends, because
 /// freeing is collective.
@@ -19,47 +20,15 @@ use std::marker::PhantomData;
 /// `E` is the error type of the closures that run in epochs: this library's, unless [`Window::with_errors`] has chosen another one.
 pub struct Window<'world, T, E = Error> {
     parts: Parts<T>,
+    /// The program's memory that the window exposes. Dropped only where no rank can reach it.
+    buffer: Option<ManuallyDrop<Vec<T>>>,
     world: PhantomData<&'world Communicator>,
     error: PhantomData<fn() -> E>,
 }
 
-impl Communicator {
-    /// Makes a window with `len` elements of this rank, zeroed; collective, and `len` may differ between ranks
-    /// (`MPI_Win_allocate`, MPI 3.1 §11.2.2).
-    ///
-    /// ```
-    /// rma::World::run_threads(2, |world| {
-    ///     let len = 3 + world.rank() as usize;
-    ///     let window = world.allocate::<[f32; 2]>(len)?;
-    ///     window.local().set(2, [1.0, 2.0]);
-    ///     assert_eq!((window.local().len(), window.local().get(2)), (len, [1.0, 2.0]));
-    ///     window.free()
-    /// })
-    /// .unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// `MPI_ERR_SIZE` when the elements do not fit the address space; see
-    /// [`rma_core::window::WindowCreation::poll`].
-    pub fn allocate<T: Element>(&self, len: usize) -> Result<Window<'_, T>> {
-        // An impossible size takes part in the creation, so that no rank is left waiting.
-        let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
-        if size_of::<T>() == 0 {
-            return Err(Error::new(
-                ErrorClass::Type,
-                "win_allocate",
-                "elements without bytes cannot be exposed",
-            ));
-        }
-        let spec = WindowSpec::Allocate { len: bytes, unit: size_of::<T>() as u64 };
-        let core = self.engine().create_window(self.group(), spec)?;
-        Ok(Window::new(Parts { core, values: Values::new() }))
-    }
-}
-
 impl<'world, T: Element, E> Window<'world, T, E> {
-    fn new(parts: Parts<T>) -> Self {
-        Self { parts, world: PhantomData, error: PhantomData }
+    pub(super) fn new(parts: Parts<T>, buffer: Option<ManuallyDrop<Vec<T>>>) -> Self {
+        Self { parts, buffer, world: PhantomData, error: PhantomData }
     }
 
     /// The same window, whose closures may end with errors of the program's own.
@@ -89,7 +58,7 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     /// .unwrap();
     /// ```
     pub fn with_errors<F: From<Error>>(self) -> Window<'world, T, F> {
-        Window::new(self.parts)
+        Window::new(self.parts, self.buffer)
     }
 
     /// The caller's rank.
@@ -107,9 +76,21 @@ impl<'world, T: Element, E> Window<'world, T, E> {
         View::own(&self.parts.core)
     }
 
+    /// The memory of `rank`, when it is mapped in this process: that of every rank in a shared window
+    /// ([`WindowBuilder::allocate_shared`](super::WindowBuilder::allocate_shared)), of ranks on the same node in an allocated one.
+    /// Loads and stores need an order between the ranks: a fence, a lock with `sync`, a message.
+    pub fn part(&self, rank: impl IntoRank) -> Option<View<'_, T>> {
+        View::mapped(&self.parts.core, rank.into_rank("win_shared_query").ok()?)
+    }
+
     /// Whether operations on `rank` are direct loads and stores.
     pub fn is_direct(&self, rank: impl IntoRank) -> bool {
         rank.into_rank("win_shared_query").is_ok_and(|rank| self.parts.core.is_direct(rank))
+    }
+
+    /// The hints in force, key and value (`MPI_Win_get_info`).
+    pub fn hints(&self) -> Vec<(&'static str, String)> {
+        self.parts.core.hints()
     }
 
     /// Ends the window; collective.
@@ -117,7 +98,31 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     /// # Errors
     /// See [`rma_core::window::Window::free`].
     pub fn free(self) -> Result<()> {
-        self.parts.core.free()
+        self.end().map(drop)
+    }
+
+    /// Ends the window, and gives back the buffer that it was made over
+    /// ([`WindowBuilder::over`](super::WindowBuilder::over)); collective.
+    ///
+    /// # Errors
+    /// As [`Window::free`]; `MPI_ERR_RMA_FLAVOR` when the library has allocated the memory. `MPIX_ERR_REVOKED` when the window was
+    /// revoked and ranks that map the memory have not left it yet: the memory stays theirs.
+    pub fn into_buffer(self) -> Result<Vec<T>> {
+        const CALL: &str = "win_free";
+        if self.buffer.is_none() {
+            let cause = "the library has allocated the window's memory, and there is no buffer to give back";
+            let fault = Error::new(ErrorClass::RmaFlavor, CALL, cause);
+            return self.free().and(Err(fault));
+        }
+        self.end()?.ok_or_else(not_left)
+    }
+
+    /// Ends the window. The buffer comes back when no rank can reach it.
+    fn end(self) -> Result<Option<Vec<T>>> {
+        let core = self.parts.core;
+        let freed = core.clone().free();
+        let buffer = self.buffer.filter(|_| is_left(&core, &freed)).map(ManuallyDrop::into_inner);
+        freed.map(|()| buffer)
     }
 
     /// Makes every call on this window an error of class `MPIX_ERR_REVOKED`, on all ranks: those that wait,
@@ -135,6 +140,21 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     pub(super) fn parts(&self) -> &Parts<T> {
         &self.parts
     }
+}
+
+/// Whether memory of the program is its own again, now that this rank has freed the window.
+///
+/// Where all ranks have met it is. Where they have not, because one is dead or the window was revoked, the engine touches the memory no
+/// more, but ranks that map it may: those are threads of this process.
+pub(super) fn is_left(core: &window::Window, freed: &Result<()>) -> bool {
+    let is_mapped = |rank: u32| rank != core.rank().0 && core.is_direct(Rank(rank));
+    (freed.is_ok() && !core.is_revoked()) || !(0..core.size()).any(is_mapped)
+}
+
+/// The error of memory that other ranks may still reach.
+#[cold]
+pub(super) fn not_left() -> Error {
+    Error::new(ErrorClass::Revoked, "win_free", "the window was revoked, and other ranks may still be in it")
 }
 
 impl<T, E> fmt::Debug for Window<'_, T, E> {

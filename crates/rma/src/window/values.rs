@@ -2,7 +2,7 @@
 //!
 //! An operation on a rank that is not mapped reads its origin when its packet leaves. A value that the caller has no buffer for is kept here
 //! until the scope in which it was given has ended. In passive epochs, which may be long, the values are completed locally when there are
-//! many, and their places used again.
+//! many, and their places used again. So are the buffers of requests that nothing waits for.
 
 use parking_lot::Mutex;
 use rma_core::Result;
@@ -17,11 +17,13 @@ const MOST_PARTS: usize = 64;
 
 pub(super) struct Values<T> {
     parts: Mutex<Vec<Vec<T>>>,
+    /// Buffers of requests that were dropped before their end.
+    buffers: Mutex<Vec<Vec<T>>>,
 }
 
 impl<T> Values<T> {
     pub(super) const fn new() -> Self {
-        Self { parts: Mutex::new(Vec::new()) }
+        Self { parts: Mutex::new(Vec::new()), buffers: Mutex::new(Vec::new()) }
     }
 
     /// Hands `value`'s place to `operation`. When there are many values, `complete` is called first: after it, no operation
@@ -49,9 +51,15 @@ impl<T> Values<T> {
         operation(unsafe { ReadSpan::new(place.cast_const().cast(), size_of::<T>()) })
     }
 
-    /// Lets go of all values. No operation may read them any more, which a closed scope has seen to.
+    /// Keeps a buffer that an operation uses.
+    pub(super) fn keep_buffer(&self, buffer: Vec<T>) {
+        self.buffers.lock().push(buffer);
+    }
+
+    /// Lets go of all values and buffers. No operation may read them any more, which a closed scope has seen to.
     pub(super) fn clear(&self) {
         empty(&mut self.parts.lock());
+        self.buffers.lock().clear();
     }
 }
 

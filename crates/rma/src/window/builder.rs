@@ -1,0 +1,250 @@
+//! Making windows: over memory of the library, over the program's own, and over memory that a node shares.
+
+use super::element::{Element, write_span};
+use super::operations::Parts;
+use super::scope;
+use super::typed::{Window, is_left, not_left};
+use super::values::Values;
+use crate::Communicator;
+use rma_core::window::{Hints, WindowSpec};
+use rma_core::{Error, ErrorClass, Result};
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+
+/// A window that is about to be made ([`Communicator::window`]).
+///
+/// The methods that make it are collective: every rank of the communicator calls the same one.
+pub struct WindowBuilder<'world, T, E = Error> {
+    communicator: &'world Communicator,
+    len: usize,
+    name: Option<String>,
+    hints: Hints,
+    element: PhantomData<fn() -> (T, E)>,
+}
+
+impl Communicator {
+    /// A window of elements of `T`, to be described and made.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut table = world.window::<u64>().len(16).name("table").allocate()?;
+    ///     let rank = world.rank();
+    ///     table.fence_epoch(|epoch| epoch.put_value(7, (rank + 1) % 4, rank as usize))?;
+    ///     assert_eq!(table.local().get((rank as usize + 3) % 4), 7);
+    ///     table.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn window<T: Element>(&self) -> WindowBuilder<'_, T> {
+        WindowBuilder {
+            communicator: self,
+            len: 0,
+            name: None,
+            hints: Hints::default(),
+            element: PhantomData,
+        }
+    }
+
+    /// Makes a window with `len` elements of this rank, zeroed; collective, and `len` may differ between ranks
+    /// (`MPI_Win_allocate`, MPI 3.1 §11.2.2).
+    ///
+    /// ```
+    /// rma::World::run_threads(2, |world| {
+    ///     let len = 3 + world.rank() as usize;
+    ///     let window = world.allocate::<[f32; 2]>(len)?;
+    ///     window.local().set(2, [1.0, 2.0]);
+    ///     assert_eq!((window.local().len(), window.local().get(2)), (len, [1.0, 2.0]));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `MPI_ERR_SIZE` when the elements do not fit the address space; see
+    /// [`rma_core::window::WindowCreation::poll`].
+    pub fn allocate<T: Element>(&self, len: usize) -> Result<Window<'_, T>> {
+        self.window().len(len).allocate()
+    }
+}
+
+impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
+    /// Elements that the library allocates on this rank; 0 unless told. Ranks may have different numbers.
+    #[must_use]
+    pub fn len(self, len: usize) -> Self {
+        Self { len, ..self }
+    }
+
+    /// What reports and traces call the window (`MPI_Win_set_name`).
+    #[must_use]
+    pub fn name(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..self }
+    }
+
+    /// No rank locks the window: locks are errors of class `MPI_ERR_RMA_SYNC`.
+    #[must_use]
+    pub fn no_locks(self) -> Self {
+        self.hint("no_locks", "true")
+    }
+
+    /// The ranks' parts of a shared window begin at pages of their own, so that each lies near its rank.
+    #[must_use]
+    pub fn parts_apart(self) -> Self {
+        self.hint("alloc_shared_noncontig", "true")
+    }
+
+    /// All hints at once, by the keys of the standard (MPI 4.1 §12.2.1).
+    #[must_use]
+    pub fn hints(self, hints: Hints) -> Self {
+        Self { hints, ..self }
+    }
+
+    /// The error type of the closures that run in the window's epochs; see [`Window::with_errors`].
+    #[must_use]
+    pub fn with_errors<F: From<Error>>(self) -> WindowBuilder<'world, T, F> {
+        let Self { communicator, len, name, hints, .. } = self;
+        WindowBuilder { communicator, len, name, hints, element: PhantomData }
+    }
+
+    /// Makes the window over zeroed memory of the library (`MPI_Win_allocate`, MPI 3.1 §11.2.2).
+    ///
+    /// # Errors
+    /// `MPI_ERR_SIZE` when the elements do not fit the address space; see
+    /// [`rma_core::window::WindowCreation::poll`].
+    pub fn allocate(self) -> Result<Window<'world, T, E>> {
+        let spec = WindowSpec::Allocate { len: self.bytes(), unit: size_of::<T>() as u64 };
+        self.make(spec, "win_allocate", None)
+    }
+
+    /// Makes the window over zeroed memory that every rank maps (`MPI_Win_allocate_shared`, MPI 3.1 §11.2.3): [`Window::part`] is
+    /// each rank's. For communicators whose ranks share a node ([`Communicator::split_by_node`]).
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let node = world.split_by_node(Some(0))?.expect("every rank gives a key");
+    ///     let mut window = node.window::<u64>().len(1).allocate_shared()?;
+    ///     window.fence_epoch(|epoch| {
+    ///         epoch.local().set(0, 10 + u64::from(node.rank()));
+    ///         Ok(())
+    ///     })?;
+    ///     // Loads, and no operations.
+    ///     let sum: u64 = (0..4).map(|rank| window.part(rank).expect("it is mapped").get(0)).sum();
+    ///     assert_eq!(sum, 10 + 11 + 12 + 13);
+    ///     node.barrier()?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`WindowBuilder::allocate`], and when a rank is on another node.
+    pub fn allocate_shared(self) -> Result<Window<'world, T, E>> {
+        let is_contiguous = !self.hints.is_noncontiguous();
+        let spec =
+            WindowSpec::AllocateShared { len: self.bytes(), unit: size_of::<T>() as u64, is_contiguous };
+        self.make(spec, "win_allocate_shared", None)
+    }
+
+    /// Makes the window over the elements of `buffer` (`MPI_Win_create`, MPI 3.1 §11.2.1), which [`Window::into_buffer`] gives back.
+    /// As long as the window may be reached by others, the buffer is not released, whatever becomes of the window.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.window().over(vec![1.5; 4])?;
+    ///     let rank = world.rank();
+    ///     window.fence_epoch(|epoch| epoch.put_value(f64::from(rank), (rank + 1) % 4, 2))?;
+    ///     let buffer = window.into_buffer()?;
+    ///     assert_eq!(buffer, [1.5, 1.5, f64::from((rank + 3) % 4), 1.5]);
+    ///     Ok(())
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`WindowBuilder::allocate`]. The buffer is lost then.
+    pub fn over(self, buffer: Vec<T>) -> Result<Window<'world, T, E>> {
+        // Dropped only where no rank can reach it.
+        let mut buffer = ManuallyDrop::new(buffer);
+        // SAFETY: the memory stays the buffer's until `Window::into_buffer`, and a buffer that is never given back is leaked.
+        let memory = unsafe { write_span(&mut buffer) };
+        let spec = WindowSpec::Create { memory, unit: size_of::<T>() as u64 };
+        self.make(spec, "win_create", Some(buffer))
+    }
+
+    /// Makes a window over `memory`, runs `body` with it, and frees it; collective, as making and freeing are. When it returns,
+    /// also by a panic, no rank reaches the memory any more: it waits until all ranks have come to the end of theirs. Should they not
+    /// meet, because one has died or the window was revoked, and map the memory, as ranks that are threads do, it cannot be taken
+    /// back, and the process ends; [`WindowBuilder::over`] is for programs that outlive that.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let (rank, mut grid) = (world.rank(), [[0.0; 4]; 4]);
+    ///     world.window().lend(grid.as_flattened_mut(), |window| {
+    ///         window.fence_epoch(|epoch| epoch.put_value(1.0, (rank + 1) % 4, rank as usize))
+    ///     })?;
+    ///     assert_eq!(grid[0][(rank as usize + 3) % 4], 1.0);
+    ///     Ok(())
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The closure's error, or that of making or freeing the window.
+    pub fn lend<R>(
+        self,
+        memory: &mut [T],
+        body: impl FnOnce(&mut Window<'_, T, E>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        // SAFETY: the window is gone when this call ends, or the process is.
+        let memory = unsafe { write_span(memory) };
+        let spec = WindowSpec::Create { memory, unit: size_of::<T>() as u64 };
+        let mut window = self.make(spec, "win_create", None)?;
+        let core = window.parts().core.clone();
+        let has_left = Cell::new(false);
+        let free = || {
+            let freed = core.clone().free();
+            has_left.set(is_left(&core, &freed));
+            if has_left.get() { freed } else { freed.and(Err(not_left())) }
+        };
+        scope::run(&core, || body(&mut window), free, || has_left.get())
+    }
+
+    fn make(
+        self,
+        spec: WindowSpec,
+        call: &'static str,
+        buffer: Option<ManuallyDrop<Vec<T>>>,
+    ) -> Result<Window<'world, T, E>> {
+        if size_of::<T>() == 0 {
+            return Err(Error::new(ErrorClass::Type, call, "elements without bytes cannot be exposed"));
+        }
+        let Self { communicator, name, hints, .. } = self;
+        let core = communicator.engine().create_window_with(communicator.group(), spec, hints)?;
+        if let Some(name) = name {
+            core.set_name(&name);
+        }
+        Ok(Window::new(Parts { core, values: Values::new() }, buffer))
+    }
+
+    /// An impossible size takes part in the creation, so that no rank is left waiting.
+    fn bytes(&self) -> u64 {
+        (self.len as u64).saturating_mul(size_of::<T>() as u64)
+    }
+
+    fn hint(mut self, key: &str, value: &str) -> Self {
+        let is_known = self.hints.set(key, value);
+        debug_assert!(is_known, "{key}={value} is a hint");
+        self
+    }
+}
+
+impl<T, E> fmt::Debug for WindowBuilder<'_, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WindowBuilder")
+            .field("len", &self.len)
+            .field("name", &self.name)
+            .field("hints", &self.hints)
+            .finish_non_exhaustive()
+    }
+}
