@@ -4,13 +4,12 @@ use super::Doze;
 use crate::channel::{Channel, Closing};
 use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
-use crate::host::{Awaited, HeldLock, Host};
+use crate::host::{Awaited, Host};
 use crate::poller::WakeHandle;
-use crate::progress::{Agent, Core, LastingWait, Locked, News, Patience, Upper, Wait, Waiting};
+use crate::progress::{Agent, Core, Locked, News, Patience, Upper, Wait, Waiting};
 use crate::state::{State, Windows};
 use crate::stats::{Counters, Elements};
 use crate::strategy::{Next, Quiet, rest};
-use crate::sync::{held_locks, with_operations};
 use crate::trace::{Observation, Observer};
 use parking_lot::MutexGuard;
 use std::fmt;
@@ -26,23 +25,6 @@ pub struct Engine(Arc<Inner>);
 /// Names an engine without keeping it.
 #[derive(Clone)]
 pub(crate) struct WeakEngine(Weak<Inner>);
-
-/// What [`Engine::inquire`] has found.
-#[derive(Clone, Debug, Default)]
-pub struct Inquiry {
-    /// The waits, in no order.
-    pub waits: Vec<LastingWait>,
-    /// Whether all of them have answered, and all locks are here.
-    pub is_complete: bool,
-    /// Locks held by this process, and locks of its own parts of windows held by others.
-    pub held: Vec<HeldLock>,
-    /// One-sided packets sent and received so far.
-    pub moved: u64,
-    /// How long the program has not been in a call that drives the engine, as far as the progress agent has seen.
-    pub away: Option<Duration>,
-    /// Whether one thread at a time calls ([`Engine::promise_one_caller`]).
-    pub has_one_caller: bool,
-}
 
 struct Inner {
     core: Locked,
@@ -219,7 +201,7 @@ impl Engine {
         describe: &dyn Fn() -> W,
         ready: &mut dyn FnMut() -> Result<Option<T>>,
     ) -> Result<T> {
-        let describe = |core: &Core| with_operations(&core.windows, self.observation(), describe().into());
+        let describe = |core: &Core| self.waits(core).of_operations(describe().into());
         self.wait_for(call, true, &describe, &mut |_| ready())
     }
 
@@ -276,24 +258,6 @@ impl Engine {
     pub fn end_agent(&self) {
         self.0.waiting.agent.end();
         self.wake_handle().wake();
-    }
-
-    /// Asks all threads of this process that have waited in the engine for some time what they wait for, and
-    /// which locks are held. Answers by the time `limit`, a moment later when the engine is busy, with
-    /// `most_locks` locks at most.
-    pub fn inquire(&self, limit: Duration, most_locks: usize) -> Inquiry {
-        let waiting = self.waiting();
-        let (waits, is_complete) = waiting.inquiries.ask(limit, || waiting.on_moved());
-        let Some(core) = self.0.core.try_lock_for(limit) else {
-            return Inquiry { waits, ..Inquiry::default() };
-        };
-        let (held, are_all) = held_locks(&core.windows, self.observation(), most_locks);
-        drop(core);
-        let counters = self.counters();
-        let moved = counters.packets_sent + counters.packets_received;
-        let away = waiting.agent.away(self.host().now());
-        let has_one_caller = self.has_one_caller();
-        Inquiry { waits, is_complete: is_complete && are_all, held, moved, away, has_one_caller }
     }
 
     /// What the engine has done so far, for all windows together.
@@ -463,6 +427,11 @@ impl Engine {
             self.0.waiting.on_moved();
         }
         value
+    }
+
+    /// The engine's lock, if it is free by the time `limit`.
+    pub(super) fn try_lock_for(&self, limit: Duration) -> Option<MutexGuard<'_, Core>> {
+        self.0.core.try_lock_for(limit)
     }
 
     /// The observer of this engine.

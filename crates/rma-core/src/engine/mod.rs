@@ -2,9 +2,11 @@
 
 mod doze;
 mod handle;
+mod inquiry;
 mod outlook;
 mod statistics;
 
 pub use doze::Doze;
+pub use handle::Engine;
 pub(crate) use handle::WeakEngine;
-pub use handle::{Engine, Inquiry};
+pub use inquiry::Inquiry;

@@ -6,7 +6,6 @@
 
 use super::calls::Window;
 use super::dropped::Guard;
-use super::waits::awaits;
 use crate::channel::Channel;
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
@@ -207,7 +206,7 @@ impl Window {
     pub(super) fn finish(&self, name: &'static str, sync: &mut Sync) -> Result<()> {
         let (engine, id, call) = (self.engine(), self.id(), sync.1);
         let in_line = Cell::new(InLine::default());
-        let describe = |core: &Core| awaits(core, id, call, in_line.get(), engine);
+        let describe = |core: &Core| engine.waits(core).of_call(id, call, in_line.get());
         let is_for_packets = sync.waits_for_packets();
         engine.wait_for(name, is_for_packets, &describe, &mut |core| {
             let is_over = self.advance(core, sync, name)?;

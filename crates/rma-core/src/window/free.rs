@@ -9,7 +9,6 @@
 //! was revoked, and then no rank is waited for.
 
 use super::calls::Window;
-use super::waits::awaits_to_free;
 use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};
@@ -70,7 +69,7 @@ impl WindowFree {
         let engine = self.window.engine().clone();
         let id = self.window.id();
         let _call = engine.observation().call(CALL, Some(id), None);
-        let describe = |core: &Core| awaits_to_free(core, id, &engine);
+        let describe = |core: &Core| engine.waits(core).of_free(id);
         engine.wait(CALL, &describe, &mut |core| Ok(self.poll_in(core)?.then_some(())))
     }
 

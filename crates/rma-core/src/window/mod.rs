@@ -28,7 +28,6 @@ mod spec;
 mod steps;
 mod synchronize;
 mod typed;
-mod waits;
 
 pub use crate::control::{OperationKind, RunStep, Unfinished, UnfinishedReport, WordStep};
 pub use crate::state::{Flavor, Hints};

@@ -8,7 +8,6 @@ use super::Sync;
 use super::begun::Beginning;
 use super::calls::Window;
 use super::free::WindowFree;
-use super::waits::awaits_creation;
 use crate::control::Wake;
 use crate::engine::Engine;
 use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
@@ -75,7 +74,7 @@ impl Engine {
     fn await_window(&self, mut creation: WindowCreation) -> Result<Window> {
         let _call = self.observation().call("win_create", None, None);
         let (group, number) = (creation.group().clone(), creation.number());
-        let describe = |core: &Core| awaits_creation(core, &group, number, self.host());
+        let describe = |core: &Core| self.waits(core).of_creation(&group, number);
         self.wait("win_create", &describe, &mut |core| creation.poll_in(core))
     }
 }
