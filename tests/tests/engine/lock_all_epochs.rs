@@ -352,7 +352,11 @@ fn an_error_that_has_come_already_is_raised_by_unlock_all() {
 
 #[test]
 fn the_death_of_a_target_is_told_by_unlock_all_and_the_others_locks_go_back() {
-    for (has_store, is_far) in [(true, false), (true, true), (false, false)] {
+    let cases = [(true, false), (true, true), (false, false)];
+    let asserts = [Assert::NONE, Assert::NO_CHECK];
+    for (assert, (has_store, is_far)) in
+        asserts.into_iter().flat_map(|assert| cases.map(|case| (assert, case)))
+    {
         let (mut world, mut windows, _memory) = created(54, |_| ELEMENTS);
         let seen = [1];
         {
@@ -362,7 +366,7 @@ fn the_death_of_a_target_is_told_by_unlock_all_and_the_others_locks_go_back() {
             origin.put(from(&seen), Rank(1), Disp(1)).unwrap();
             world.finish(origin, "flush", origin.begin_flush(Rank(1)).unwrap()).unwrap();
             world.finish(origin, "unlock_all", origin.begin_unlock_all().unwrap()).unwrap();
-            origin.lock_all(Assert::NONE).unwrap();
+            origin.lock_all(assert).unwrap();
             if has_store {
                 origin.put(from(&seen), Rank(1), Disp(2)).unwrap();
             }
@@ -374,7 +378,7 @@ fn the_death_of_a_target_is_told_by_unlock_all_and_the_others_locks_go_back() {
         world.pump();
         let origin = window(&windows, 0);
         let outcome = origin.begin_unlock_all().and_then(|end| world.finish(origin, "unlock_all", end));
-        assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcFailed, "{has_store} {is_far}");
+        assert_eq!(outcome.unwrap_err().class(), ErrorClass::ProcFailed, "{assert:?} {has_store} {is_far}");
         assert!(world.is_free(window(&windows, 2), 2), "the lock of the living rank is free");
     }
 }

@@ -15,16 +15,15 @@ use crate::table::OpList;
 /// Ends everything that `window` has under way to `peer`. The channel has promised not to touch its buffers any more.
 pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, failure: &Failure) {
     let Some(rank) = window.shared.group.rank(peer) else { return };
-    if !window.shared.neighbors.is_empty() {
-        // What the epoch has lost is for the call that ends it to say, so its opening is over.
-        window.shared.access.own_settled();
-    }
     window.rounds.forget(rank);
     window.epoch.on_lost(rank);
     window.has_lost = true;
     let state = window.access().epoch();
     let is_near = window.shared.may_send_to_neighbor(rank);
-    let is_locked = is_near || window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
+    // Neighbors whose locks were taken with all others the call that ends the epoch finds by itself: another may be opening it just now,
+    // past the engine.
+    let has_no_lock = is_near && window.access().is_unchecked();
+    let is_locked = has_no_lock || window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
     // Waiters look again whatever was lost.
     window.dirty = true;
     let mut had_work = false;

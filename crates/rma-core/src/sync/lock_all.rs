@@ -26,8 +26,9 @@ use crate::bugs::{Bug, has};
 use crate::channel::Failure;
 use crate::control::{LockKind, LockRequest, Ticket};
 use crate::epoch::{Caller, Epoch, Event, LockState, Stage};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{Peer, Rank};
+use crate::origin::lost::error_of;
 use crate::origin::post::{free_idle_far_targets, free_target};
 use crate::state::{AccessRound, Near, Shared, State, WindowState};
 use crate::table::Closing;
@@ -248,14 +249,25 @@ impl UnlockAllSync {
         }
         let shared = Arc::clone(&window.shared);
         shared.neighbors.iter().for_each(|near| shared.access.close(&near.gate));
+        let mut lost = window.lost.take();
         if !window.access().is_unchecked() {
             // SYNC POINT L1
             fence(SeqCst);
             release(state, &shared, shared.neighbors.iter());
+            lost = lost.or_else(|| lost_neighbor(state, &shared));
         }
         window.on(Event::UnlockAll);
-        window.lost.take().map_or(Ok(true), Err)
+        lost.map_or(Ok(true), Err)
     }
+}
+
+/// The error of a neighbor's death. A rank that is known to be dead is not locked, so the death has come since the
+/// lock_all call, or during that.
+fn lost_neighbor(state: &State, shared: &Shared) -> Option<Error> {
+    shared.neighbors.iter().find_map(|near| {
+        let failure = state.lost.get(&shared.group.peer(near.rank))?;
+        Some(error_of(near.rank, "unlock_all", failure))
+    })
 }
 
 fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a Near>) {

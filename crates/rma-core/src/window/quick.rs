@@ -273,11 +273,11 @@ impl DirectPath<'_> {
     }
 }
 
-/// Whether all operations on neighbors are complete at their targets. An error that is to be raised has
-/// closed the fast path already.
+/// Whether all operations on neighbors are complete at their targets, and there is nothing to tell of them: an error has closed the fast
+/// path already, a death that is noticed only now has not.
 fn are_neighbors_done(core: &Core, shared: &Shared) -> bool {
     let (windows, pools) = (&core.windows, &core.state.pools);
-    let Some(window) = windows.get(shared.id) else { return false };
+    let Some(window) = windows.get(shared.id).filter(|window| !window.has_lost) else { return false };
     let is_idle = |near: &Near| {
         let element = window.table.find(&pools.targets, near.rank).and_then(|key| pools.targets.get(key));
         element.is_none_or(Target::is_idle)
