@@ -170,13 +170,26 @@ pub(crate) fn compare_and_swap(
     let window = object::get(win)?;
     let basic = datatype::predefined_only("datatype", target.datatype)?;
     let Some((rank, disp)) = target.place() else { return target.nowhere() };
+    if CompareAndSwap::new(basic).is_none() {
+        return Err(not_compared(target.datatype));
+    }
+    swap(window, origin, compare, result, basic, rank, disp)
+}
+
+/// [`compare_and_swap`] of elements that can be compared.
+pub(crate) fn swap(
+    window: &Win,
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    basic: BasicType,
+    rank: Rank,
+    disp: Disp,
+) -> Result<()> {
     origin.check("origin_addr")?;
     compare.check("compare_addr")?;
     result.check("result_addr")?;
     check_spans_apart(ORIGIN_AND_RESULT, origin, result, basic.size() as u64)?;
-    if CompareAndSwap::new(basic).is_none() {
-        return Err(not_compared(target.datatype));
-    }
     // SAFETY: as in `get_accumulate`.
     unsafe {
         let (origin, compare, result) = (origin.as_ptr(), compare.as_ptr(), result.as_mut_ptr());

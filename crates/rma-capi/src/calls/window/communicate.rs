@@ -1,8 +1,8 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
 use super::now::{
-    accumulate_next, accumulate_now, compare_and_swap_now, fetch_and_op_next, fetch_and_op_now,
-    get_accumulate_next, get_accumulate_now, get_next, get_now, put_now, put_unlike,
+    accumulate_next, accumulate_now, compare_and_swap_next, compare_and_swap_now, fetch_and_op_next,
+    fetch_and_op_now, get_accumulate_next, get_accumulate_now, get_next, get_now, put_now, put_unlike,
 };
 use crate::abi::*;
 use crate::arguments::Memory;
@@ -84,7 +84,7 @@ entry! {
         target_rank: c_int,
         target_disp: MPI_Aint,
         win: MPI_Win,
-    ) raises Raiser::Win(win), first compare_and_swap_now(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win).is_some();
+    ) raises Raiser::Win(win), first compare_and_swap_now(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win).is_some(), then compare_and_swap_next::<EntryPoint>(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win);
     |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         compare_and_swap(origin_addr, compare_addr, result_addr, target, win)

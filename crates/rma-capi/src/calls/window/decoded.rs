@@ -11,7 +11,7 @@ use crate::errors::Raiser;
 use crate::op;
 use crate::overlap::check_spans_apart;
 use crate::window::near::find_near;
-use crate::window::transfer::{ORIGIN_AND_RESULT, named, spans_apart};
+use crate::window::transfer::{ORIGIN_AND_RESULT, named, spans_apart, swap};
 use crate::window::{self, Win, find};
 use rma::Result;
 use rma_core::datatype::BasicType;
@@ -165,6 +165,22 @@ pub(super) extern "C" fn fetch_and_op<N: Named>(
         };
         done.map_err(|error| named(error, op, datatype, &[]))
     };
+    call(N::NAME, move || Raiser::Win(win), move |_| body())
+}
+
+/// `MPI_Compare_and_swap` of elements that can be compared.
+#[cold]
+#[inline(never)]
+#[allow(improper_ctypes_definitions)] // as above
+pub(super) extern "C" fn compare_and_swap<N: Named>(
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    aim: Aim,
+    disp: Disp,
+    win: MPI_Win,
+) -> c_int {
+    let body = move || swap(window::get(win)?, origin, compare, result, aim.basic, aim.rank(), disp);
     call(N::NAME, move || Raiser::Win(win), move |_| body())
 }
 

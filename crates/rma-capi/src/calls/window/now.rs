@@ -213,6 +213,23 @@ pub(super) fn compare_and_swap_now(
     path.compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp).then_some(())
 }
 
+/// `MPI_Compare_and_swap` otherwise.
+#[inline(always)]
+pub(super) fn compare_and_swap_next<N: Named>(
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+    win: MPI_Win,
+) -> Option<c_int> {
+    find_near(win)?;
+    let basic = datatype::basic_type(target.datatype)?;
+    CompareAndSwap::new(basic)?;
+    let (rank, disp) = target.place()?;
+    let aim = Aim::new(rank, ReduceOp::Replace, basic);
+    Some(decoded::compare_and_swap::<N>(origin, compare, result, aim, disp, win))
+}
+
 /// `MPI_Win_lock_all`, where all locks are free or shared; `None` when the slow path has to be taken.
 #[inline(always)]
 pub(super) fn lock_all_now<N: Named>(assert: c_int, win: MPI_Win) -> Option<c_int> {
