@@ -37,16 +37,20 @@ pub(crate) struct Facts {
     pub(crate) is_pending: bool,
     /// The exposure epoch of a post call is open.
     pub(crate) is_exposed: bool,
-    /// Number of the epoch, for messages.
-    pub(crate) number: u64,
-    /// A rank that is locked by itself, for messages.
-    pub(crate) locked: Option<Rank>,
     /// The start call named the rank that the call names.
     pub(crate) is_started: bool,
-    /// Ranks that the start call named.
-    pub(crate) started: usize,
     /// The single lock of the rank that the call names.
     pub(crate) lock: RankLock,
+}
+
+/// What messages say of the open epoch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OpenEpoch {
+    pub(crate) number: u64,
+    /// A rank that is locked by itself.
+    pub(crate) locked: Option<Rank>,
+    /// Ranks that the start call named.
+    pub(crate) started: usize,
 }
 
 /// What there is of a single lock of a rank.
@@ -150,11 +154,17 @@ fn rule(state: Epoch, call: Call) -> Rule {
     }
 }
 
-/// Whether `call` (named `name` in messages) is legal now.
+/// Whether `call` (named `name` in messages) is legal now; `open` is asked where it is not.
 ///
 /// # Errors
 /// `MPI_ERR_RMA_SYNC`, naming the open epoch and the call that opened it.
-pub(crate) fn check(access: AccessWord, call: Call, name: &'static str, facts: Facts) -> Result<()> {
+pub(crate) fn check(
+    access: AccessWord,
+    call: Call,
+    name: &'static str,
+    facts: Facts,
+    open: impl Fn() -> OpenEpoch,
+) -> Result<()> {
     let (state, locks) = (access.epoch(), access.locks());
     let verdict = match rule(state, call) {
         Rule::Legal => Ok(()),
@@ -187,7 +197,7 @@ pub(crate) fn check(access: AccessWord, call: Call, name: &'static str, facts: F
         }
         Rule::IfHidden => Ok(()),
         Rule::Missing => Err(missing(state, call)),
-        Rule::Busy => Err(busy(state, locks, facts)),
+        Rule::Busy => Err(busy(state, locks, &open())),
     };
     let verdict = match call {
         Call::Fence | Call::Free if facts.is_exposed => {
@@ -198,7 +208,7 @@ pub(crate) fn check(access: AccessWord, call: Call, name: &'static str, facts: F
     verdict.map_err(|cause| {
         let open = match state {
             Epoch::Unset => String::new(),
-            _ => format!(" (epoch {} of this window, opened by {})", facts.number, state.opened_by()),
+            _ => format!(" (epoch {} of this window, opened by {})", open().number, state.opened_by()),
         };
         Error::new(ErrorClass::RmaSync, name, cause + &open)
     })
@@ -227,17 +237,17 @@ fn missing(state: Epoch, call: Call) -> String {
 }
 
 /// What has to be closed first.
-fn busy(state: Epoch, locks: u64, facts: Facts) -> String {
+fn busy(state: Epoch, locks: u64, open: &OpenEpoch) -> String {
     match state {
         Epoch::PerTarget => {
-            let rank = facts.locked.map_or_else(String::new, |r| format!(" (rank {r} is locked)"));
+            let rank = open.locked.map_or_else(String::new, |r| format!(" (rank {r} is locked)"));
             format!("{locks} locks are held{rank}: call unlock first")
         }
         Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => {
             "all ranks are locked: call unlock_all first".to_owned()
         }
         Epoch::PscwIssued | Epoch::PscwGranted => {
-            format!("an access epoch to {} ranks is open: call complete first", facts.started)
+            format!("an access epoch to {} ranks is open: call complete first", open.started)
         }
         Epoch::Unset | Epoch::FenceIssued | Epoch::FenceGranted => "an epoch is open".to_owned(),
     }
@@ -338,8 +348,8 @@ mod tests {
                         "e" => is_exposed,
                         _ => false,
                     };
-                    let facts = Facts { is_pending, is_exposed, lock, is_started, ..Facts::default() };
-                    let found = check(word, call, name, facts);
+                    let facts = Facts { is_pending, is_exposed, lock, is_started };
+                    let found = check(word, call, name, facts, OpenEpoch::default);
                     assert_eq!(found.is_ok(), legal, "{row}, {name}, {facts:?}: {found:?}");
                     let Err(error) = found else { continue };
                     assert_eq!((error.class(), error.call()), (ErrorClass::RmaSync, *name));
@@ -362,15 +372,19 @@ mod tests {
             let facts = Facts { lock, ..Facts::default() };
             let calls = [Call::Unlock(one), Call::Flush(one), Call::Operation(one), Call::Lock(one)];
             for (call, is_legal) in calls.into_iter().zip(marks) {
-                assert_eq!(check(word, call, "x", facts).is_ok(), is_legal, "{lock:?}, {call:?}");
+                assert_eq!(
+                    check(word, call, "x", facts, OpenEpoch::default).is_ok(),
+                    is_legal,
+                    "{lock:?}, {call:?}"
+                );
             }
             for call in [Call::Fence, Call::LockAll, Call::Start, Call::Free] {
-                let error = check(word, call, "x", facts).unwrap_err();
+                let error = check(word, call, "x", facts, OpenEpoch::default).unwrap_err();
                 assert!(
                     error.cause().contains("2 locks are held") && error.cause().contains("opened by lock")
                 );
             }
-            assert!(check(word, Call::FlushAll, "x", facts).is_ok());
+            assert!(check(word, Call::FlushAll, "x", facts, OpenEpoch::default).is_ok());
         }
     }
 }

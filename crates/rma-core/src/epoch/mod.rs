@@ -13,6 +13,6 @@ mod transition;
 pub use crate::ids::LockKind;
 pub use assert::Assert;
 pub use caller::Caller;
-pub(crate) use legal::{Call, Facts, RankLock, check};
+pub(crate) use legal::{Call, Facts, OpenEpoch, RankLock, check};
 pub(crate) use reach::Reach;
 pub(crate) use transition::{AccessWord, Epoch, Event, FastEpoch, LockEvent, LockState, Stage};

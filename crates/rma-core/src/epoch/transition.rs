@@ -179,7 +179,8 @@ impl AccessWord {
         next.map(Self)
     }
 
-    /// The events that happen under the engine's lock.
+    /// The events that happen under the engine's lock. Each caller knows its event, so little is left of this there.
+    #[inline(always)]
     fn after_engines(self, event: Event) -> Option<Self> {
         use Epoch::{
             FenceGranted, FenceIssued, LockAllCalled, LockAllGranted, LockAllIssued, PerTarget, PscwGranted,

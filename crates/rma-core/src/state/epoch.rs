@@ -93,6 +93,7 @@ impl WindowEpoch {
     }
 
     /// The window's access side was `before` when the event happened to it.
+    #[inline(always)]
     pub(crate) fn follow(&mut self, before: AccessWord, event: Event) {
         let is_same = match event {
             Event::Posted | Event::ElementsShort | Event::AllLocked | Event::Reach(_) => true,

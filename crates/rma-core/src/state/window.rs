@@ -9,7 +9,7 @@ use super::{
 };
 use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
-use crate::epoch::{AccessWord, Call, Epoch, Event, Facts, LockState, RankLock, check};
+use crate::epoch::{AccessWord, Call, Epoch, Event, Facts, LockState, OpenEpoch, RankLock, check};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::HostRequest;
 use crate::ids::Rank;
@@ -144,13 +144,15 @@ impl WindowState {
         let facts = Facts {
             is_pending: may_replace && (self.shared.door.is_used() || self.table.is_busy(&pools.targets)),
             is_exposed: self.is_exposed(),
-            number: self.epoch.number(),
-            locked: self.a_locked_near().or(self.epoch.a_locked_rank()),
             is_started: call.rank().is_some_and(|rank| self.is_started(rank)),
-            started: self.started().count(),
             lock: self.lock_for(call),
         };
-        check(self.access(), call, name, facts).map_err(|error| match &self.error {
+        let open = || OpenEpoch {
+            number: self.epoch.number(),
+            locked: self.a_locked_near().or(self.epoch.a_locked_rank()),
+            started: self.started().count(),
+        };
+        check(self.access(), call, name, facts, open).map_err(|error| match &self.error {
             // An epoch that has ended with a failure: the failure is what the user must know.
             Some(cause) => cause.clone().in_call(name),
             None => error,
@@ -210,6 +212,7 @@ impl WindowState {
     }
 
     /// Moves the access side; the caller of each event has checked that it can happen.
+    #[inline(always)]
     pub(crate) fn on(&mut self, event: Event) {
         let before = self.shared.access.on(event);
         self.epoch.follow(before, event);

@@ -39,7 +39,8 @@ pub(crate) fn expose(
         ring(state, &shared, member, Sleep::Start);
     }
     let needs_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
-    window.rounds.posts = group.iter().copied().filter(needs_packet).collect();
+    window.rounds.posts.clear();
+    window.rounds.posts.extend(group.iter().copied().filter(needs_packet));
     window.dirty |= !window.rounds.posts.is_empty();
     if group.contains(&me) {
         let own = window.epoch.access.on_post(me);

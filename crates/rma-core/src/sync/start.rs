@@ -46,7 +46,6 @@ impl StartSync {
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, group: &[Rank], no_check: bool) -> Self {
         window.shared.door.set_open(false);
         window.on(Event::Start);
-        window.on(Event::Reach(Stage::Opening));
         window.epoch.access.open(group, no_check);
         let group = window.epoch.access.group();
         let are_neighbors = group.iter().all(|rank| window.shared.neighbor(*rank).is_some());
@@ -54,7 +53,8 @@ impl StartSync {
         window.epoch.access.set_of_neighbors(is_of_neighbors);
         let (shared, me) = (Arc::clone(&window.shared), window.shared.group.me());
         let by_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
-        window.rounds.meet = window.epoch.access.missing().filter(by_packet).collect();
+        window.rounds.meet.clear();
+        window.rounds.meet.extend(window.epoch.access.missing().filter(by_packet));
         window.on_posted(&state.pools, &state.config);
         Self { is_watching: false }
     }
@@ -67,7 +67,7 @@ impl StartSync {
         if !state.is_spinning {
             own.set_asleep(Sleep::Start);
         }
-        for rank in window.epoch.access.missing().collect::<Vec<_>>() {
+        for rank in window.epoch.access.missing().collect::<SmallVec<[_; 8]>>() {
             let has_posted = |(place, _): (usize, _)| own.posts().take(place, &shared.active.posts);
             let is_lost =
                 || shared.member(rank).is_some() && state.lost.contains_key(&shared.group.peer(rank));
@@ -77,15 +77,21 @@ impl StartSync {
             }
         }
         let mapped = |rank: &Rank| window.shared.member(*rank).is_some();
-        let missing = window.epoch.access.missing().filter(mapped).collect::<Vec<_>>();
+        let missing = window.epoch.access.missing().filter(mapped).collect::<SmallVec<[_; 8]>>();
+        let is_opening = window.access().stage() == Stage::Opening;
         if !missing.is_empty() {
+            if !is_opening {
+                window.on(Event::Reach(Stage::Opening));
+            }
             if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
                 watch(state, window, missing.into_iter());
             }
             return false;
         }
         own.set_awake(Sleep::Start);
-        window.on(Event::Reach(Stage::Open));
+        if is_opening {
+            window.on(Event::Reach(Stage::Open));
+        }
         // SYNC POINT P2
         fence(SeqCst);
         for rank in window.epoch.access.group() {

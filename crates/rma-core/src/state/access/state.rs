@@ -28,7 +28,7 @@ use crate::strategy::{Next, rest};
 use loom::sync::atomic::AtomicU64;
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// How many threads call at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +133,7 @@ impl AccessState {
     }
 
     /// An event under the engine's lock, which its caller has checked that it can happen; answers the state before.
+    #[inline(always)]
     pub(crate) fn on(&self, event: Event) -> AccessWord {
         let before = self.change(event);
         debug_assert!(before.is_some(), "{event:?} in {:?}", self.word());
@@ -234,9 +235,17 @@ impl AccessState {
         step(&self.word, event)
     }
 
-    /// A change of the state's owner.
+    /// A change of the state's owner, under the engine's lock.
+    #[inline(always)]
     fn change_owner(&self, event: Event) -> Option<AccessWord> {
-        step(if self.callers == Callers::One { &self.owner } else { &self.word }, event)
+        if self.callers == Callers::Many {
+            return step(&self.word, event);
+        }
+        // No other thread changes that word meanwhile.
+        let before = AccessWord(self.owner.load(Relaxed));
+        let AccessWord(next) = before.after(event)?;
+        self.owner.store(next, Release);
+        Some(before)
     }
 }
 
