@@ -100,6 +100,22 @@ fn under_mpich_of_the_standard_abi() {
     under(Library::mpich_abi, "mpich-abi-guest");
 }
 
+/// `rma-guest` finds out the launcher, and the windows are taken over.
+#[test]
+fn the_command_puts_the_guest_in_front_by_itself() {
+    if is_second_pass() {
+        return;
+    }
+    for host in [Library::mpich(), Library::open_mpi()].into_iter().flatten() {
+        let name = host.name;
+        let (job, _folder) = host.one_program(2, &program("rma-guest"), "flush_local");
+        let ended = job.variables(&[("RMA_GUEST_VERBOSE", "1")]).limit(LIMIT).succeed();
+        assert!(ended.stdout.contains("no errors"), "{name}: {}", ended.stdout);
+        let taken = ended.stderr.matches("the window is taken over").count();
+        assert!(taken >= 2, "{name}: {}", ended.stderr);
+    }
+}
+
 /// Both names of every call that the guest has: profilers and Fortran's bindings use either.
 #[test]
 fn each_call_has_both_names() {

@@ -16,7 +16,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let mut build = workspace.cargo("build");
-    build.args(["--package", "rma-guest", "--package", "rma-capi"]);
+    build.args(["--package", "rma-guest", "--package", "rma-capi", "--package", "rma-tools"]);
     build.args(["--package", "rma", "--features", "rma/launcher"]);
     let mut test = workspace.cargo("test");
     test.args(["--package", "rma-tests", "--test", "guest", "--"]).args(&args.name);

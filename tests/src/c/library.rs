@@ -1,6 +1,6 @@
 //! Libraries that the programs are built with: this one as it is installed, and others that the machine has.
 
-use super::source::Source;
+use super::source::{Source, sources};
 use crate::installed::prefix;
 use crate::job::{Job, program};
 use std::collections::BTreeSet;
@@ -117,6 +117,24 @@ impl Library {
         };
         let launcher = self.launcher.into_iter().chain(words).collect();
         Self { name, launcher, ..self }
+    }
+
+    /// A job of one of the programs, started by a command that starts the launcher; and the folder that the program lies in.
+    ///
+    /// # Panics
+    /// When there is no such program, or it cannot be built.
+    pub fn one_program(&self, ranks: u32, command: &Path, name: &str) -> (Job, TempDir) {
+        let source =
+            sources().into_iter().find(|source| source.name == name).expect("there is such a program");
+        let directory = workshop();
+        let Built::Program(program) = self.compile(&source, directory.path()) else {
+            panic!("{name} cannot be built with {}", self.name);
+        };
+        let mut started = Command::new(command);
+        started.args(&self.launcher).args(["-n", &ranks.to_string()]).arg(program);
+        let variables = self.variables.iter().map(|(name, value)| (*name, value.as_str()));
+        let job = Job::command(started).variables(&variables.collect::<Vec<_>>());
+        (job, directory)
     }
 
     /// Builds all programs into a directory, two at a time.

@@ -297,6 +297,7 @@ fn settings_and_pages_are_there() {
         "man1/rmacxx.1",
         "man1/rmarun.1",
         "man1/rma-info.1",
+        "man1/rma-guest.1",
         "man1/rma-trace.1",
         "man7/rma.7",
     ] {

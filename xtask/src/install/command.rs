@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 /// Build with optimization and install below a directory.
 ///
 /// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc and rmacxx, the launcher rmarun, rma-info, rma-trace,
-/// files for pkg-config and CMake, and manual pages; for libraries that embed the engine librma.so.0 and rma.h, and for programs of other libraries librma_guest.so. The directory can be moved afterwards.
+/// files for pkg-config and CMake, and manual pages; for libraries that embed the engine librma.so.0 and rma.h, and for programs of other libraries rma-guest and librma_guest.so. The directory can be moved afterwards.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The directory to install below; it is made if it is not there.
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 /// What is built: packages, and programs in them.
 const PACKAGES: [&str; 5] = ["rma", "rma-capi", "rma-embed", "rma-guest", "rma-tools"];
-const PROGRAMS: [&str; 5] = ["rmacc", "rmacxx", "rmarun", "rma-info", "rma-trace"];
+const PROGRAMS: [&str; 6] = ["rmacc", "rmacxx", "rmarun", "rma-guest", "rma-info", "rma-trace"];
 /// Writes the manual pages; not installed.
 const MANUAL: &str = "rma-man";
 /// The profile that installed files are built with.

@@ -1,6 +1,6 @@
 //! Section 1: the programs.
 
-use crate::{info, timeline};
+use crate::{guest, info, timeline};
 use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, italic, roman};
@@ -30,6 +30,12 @@ pub(super) fn rma_info() -> io::Result<Vec<u8>> {
     let mut rest = Roff::new();
     see_also(&mut rest, &["rmarun(1)", "rma(7)"]);
     page(info::Options::command(), &rest)
+}
+
+pub(super) fn rma_guest() -> io::Result<Vec<u8>> {
+    let mut rest = Roff::new();
+    see_also(&mut rest, &["rma-info(1)", "rma(7)"]);
+    page(guest::Options::command(), &rest)
 }
 
 pub(super) fn rma_trace() -> io::Result<Vec<u8>> {

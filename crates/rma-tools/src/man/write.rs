@@ -9,6 +9,7 @@ fn pages() -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     Ok(vec![
         ("man1/rmarun.1", programs::rmarun()?),
         ("man1/rma-info.1", programs::rma_info()?),
+        ("man1/rma-guest.1", programs::rma_guest()?),
         ("man1/rma-trace.1", programs::rma_trace()?),
         ("man1/rmacc.1", programs::rmacc()),
         // A page that leads to another one.
@@ -44,6 +45,7 @@ mod tests {
         for (name, parts) in [
             ("man1/rmarun.1", &["on\\-failure", "tag\\-output", "exit status", "rma\\-info"][..]),
             ("man1/rma-info.1", &["json", "NAME", "rma(7)"]),
+            ("man1/rma-guest.1", &["RMA_GUEST_VERBOSE", "COMMAND"]),
             ("man1/rma-trace.1", &["RMA_TRACE", "no\\-page"]),
             ("man1/rmacc.1", &["RMA_CC", "\\-show", "rmacxx"]),
             ("man7/rma.7", &["RMA_CHANNEL", "rmacc(1)"]),
