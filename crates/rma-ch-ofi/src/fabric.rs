@@ -35,7 +35,8 @@ pub(crate) struct Fabric {
     inject_max: usize,
     /// Longest read from a peer's memory; none without that.
     longest_read: Option<usize>,
-    /// Whether the end of a registration ends all access: so with devices, which ask for memory that is there to be registered.
+    /// Whether the end of a registration ends all access: so with devices, which ask for memory that is there to be registered, if
+    /// the provider keeps no registration longer.
     pins: bool,
     registrations: Registrations,
     address: Vec<u8>,
@@ -104,7 +105,7 @@ impl Fabric {
         };
         self.inject_max = tx.inject_size;
         self.longest_read = (caps & FI_RMA != 0).then_some(ep_attr.max_msg_size);
-        self.pins = domain_attr.mr_mode & FI_MR_ALLOCATED != 0;
+        self.pins = domain_attr.mr_mode & FI_MR_ALLOCATED != 0 && !self.library.keeps_registrations;
         // SAFETY: as above, and a place for the answer.
         done("fi_fabric", unsafe { (self.library.fabric)(fabric_attr, &mut self.fabric, null_mut()) })?;
         done("fi_domain", call!(self.fabric, ops.domain(self.info, &mut self.domain, null_mut())))?;
@@ -228,6 +229,11 @@ impl Fabric {
     /// Whether nothing accesses memory once [`Fabric::withdraw`] has returned.
     pub(crate) fn pins(&self) -> bool {
         self.pins
+    }
+
+    /// Whether the buffers of transfers are registered.
+    pub(crate) fn registers(&self) -> bool {
+        self.registrations.are_needed()
     }
 
     /// Lets peers that have the key read memory, or write it.

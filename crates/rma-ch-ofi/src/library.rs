@@ -13,6 +13,8 @@ pub(crate) struct Library {
     pub(crate) dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
     pub(crate) freeinfo: unsafe extern "C" fn(*mut Info),
     pub(crate) fabric: unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int,
+    /// Whether a registration that is closed may stay.
+    pub(crate) keeps_registrations: bool,
     version: unsafe extern "C" fn() -> u32,
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
 }
@@ -22,8 +24,15 @@ pub(crate) struct Library {
 ///
 /// Over `tcp`, rxm makes four thousand buffers of the first size and touches them all, 70 MiB in each process; messages up to the
 /// second size land where they belong without one.
-const DEFAULTS: [(&str, &str, &str); 2] =
-    [("tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", "1024"), ("tcp;ofi_rxm", "FI_OFI_RXM_EAGER_LIMIT", "16384")];
+///
+/// `verbs` keeps registrations that were closed, unless its cache is off: a peer with the key would still reach the memory.
+const DEFAULTS: [(&str, &str, &str); 3] = [
+    ("tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", "1024"),
+    ("tcp;ofi_rxm", "FI_OFI_RXM_EAGER_LIMIT", "16384"),
+    ("verbs;ofi_rxm", CACHE, CACHE_OFF),
+];
+const CACHE: &str = "FI_MR_CACHE_MONITOR";
+const CACHE_OFF: &str = "disabled";
 
 /// Sets them, before the library reads them: once, when it is loaded. Where one of a provider's is set, none is added.
 fn set_defaults(provider: &str) {
@@ -96,6 +105,7 @@ impl Library {
                     *mut c_void,
                     unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int,
                 >(find(c"fi_fabric")?),
+                keeps_registrations: std::env::var_os(CACHE).is_none_or(|value| value != CACHE_OFF),
                 version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(find(
                     c"fi_version",
                 )?),

@@ -2,8 +2,8 @@
 //! write, and buffers of transfers.
 //!
 //! A body is registered for its own transfer and withdrawn with it, while its memory is promised to stay: no registration
-//! outlives what it was made for, so none is stale when a program unmaps memory. Providers for which that is dear keep a cache
-//! of their own below, which watches the mappings (`FI_MR_CACHE_MONITOR`).
+//! outlives what it was made for, so none is stale when a program unmaps memory. A cache of the provider's own below would keep
+//! them, and keys would go on to be valid; so it is off (`crate::library`).
 //!
 //! Withdrawing ends what a network card may access. A provider that sends by system calls may go on with a read that it had
 //! begun, for a peer that is given up: the system looks whether the memory is there.
@@ -64,6 +64,11 @@ impl Registrations {
         Self { domain, ep, mr_mode: attr.mr_mode, key_mask, ..Self::default() }
     }
 
+    /// Whether the provider wants registrations of the memory that it is to use.
+    pub(crate) fn are_needed(&self) -> bool {
+        self.mr_mode & FI_MR_LOCAL != 0
+    }
+
     /// Registers a block, if the provider wants that of the memory that it is to use.
     ///
     /// # Safety
@@ -74,7 +79,7 @@ impl Registrations {
         len: usize,
         purpose: Purpose,
     ) -> Result<Option<*mut FidMr>, Refused> {
-        if self.mr_mode & FI_MR_LOCAL == 0 {
+        if !self.are_needed() {
             return Ok(None);
         }
         let access = match purpose {
@@ -92,7 +97,7 @@ impl Registrations {
     /// # Safety
     /// The memory stays until [`Registrations::take_back`].
     pub(crate) unsafe fn lend(&mut self, memory: ReadSpan, access: u64) -> Result<Lent, Refused> {
-        if self.mr_mode & FI_MR_LOCAL == 0 {
+        if !self.are_needed() {
             return Ok(Lent(None));
         }
         self.next_key += 1;

@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 
 /// How long the provider may take to come back from the transfers to a lost peer.
 const RETURN: Duration = Duration::from_secs(10);
-/// Shortest transfers. A body from here on would be offered and read, which takes an answer more.
-const WRITE_FROM: usize = 8 << 10;
-const READ_FROM: usize = 8 << 10;
+/// Shortest transfer where its buffer must be registered, as long as the bodies for which that is worth it; and where not.
+const REGISTERED_FROM: usize = 64 << 10;
+const UNREGISTERED_FROM: usize = 8 << 10;
 
 impl OfiChannel {
     /// Whether puts and gets may be transfers.
@@ -35,11 +35,8 @@ impl OfiChannel {
 
     pub(crate) fn transfer_limits(&self) -> Option<TransferLimits> {
         let longest = self.fabric.longest_read().filter(|_| self.has_transfers())?;
-        Some(TransferLimits {
-            write_from: WRITE_FROM.min(longest),
-            read_from: READ_FROM.min(longest),
-            longest,
-        })
+        let from = if self.fabric.registers() { REGISTERED_FROM } else { UNREGISTERED_FROM }.min(longest);
+        Some(TransferLimits { write_from: from, read_from: from, longest })
     }
 
     pub(crate) fn as_remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
