@@ -5,6 +5,7 @@
 #![allow(missing_docs)]
 
 use rma::config::Configuration;
+use rma::window::Layout;
 use rma::{Error, ErrorClass, ReduceOp, Result, World};
 use rma_ch_sim::SimConfig;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -447,6 +448,84 @@ fn requests_that_are_dropped_forgotten_or_kept_end_with_their_epoch() {
         }
         let error = window.shared(right, |right| right.rput(vec![1; 2], 2 * LEN)?.wait()).unwrap_err();
         assert_eq!(error.class(), ErrorClass::RmaRange, "{error}");
+        world.barrier()?;
+        window.free()
+    });
+}
+
+#[test]
+fn columns_faces_and_blocks_move_on_both_sides() {
+    const SHAPE: [usize; 3] = [3, 4, 5];
+    let at = |place: [usize; 3]| (place[0] * SHAPE[1] + place[1]) * SHAPE[2] + place[2];
+    on_all_paths(|world| {
+        let mut window = world.allocate::<u32>(60)?;
+        let [right, left] = neighbours(world);
+        let cube: Vec<u32> = (0..60).map(|at| 1000 * world.rank() + at).collect();
+        let last = Layout::block(&SHAPE, &[0..3, 0..4, 4..5])?;
+        let first = Layout::block(&SHAPE, &[0..3, 0..4, 0..1])?;
+        let row = Layout::contiguous(12)?;
+        assert_eq!([last.len(), first.len(), row.len()], [12; 3]);
+        window.fence_epoch(|epoch| epoch.put_layout(&cube, &last, right, 0, &first))?;
+        let expected = |place: [usize; 3]| {
+            if place[2] == 0 { 1000 * left + at([place[0], place[1], 4]) as u32 } else { 0 }
+        };
+        for x in 0..3 {
+            for y in 0..4 {
+                for z in 0..5 {
+                    assert_eq!(window.local().get(at([x, y, z])), expected([x, y, z]));
+                }
+            }
+        }
+        world.barrier()?;
+        // Back, side by side; and each number once more, in another order.
+        let (mut face, mut twice) = ([0; 12], [7; 60]);
+        let parts = Layout::blocks([40..41, 0..1, 20..21])?;
+        let three = Layout::strided(3, 1, 20)?;
+        window.lock_all(|all| {
+            all.batch(|batch| {
+                batch.get_layout(&mut face, &row, right, 0, &first)?;
+                batch.get_layout(&mut twice, &three, right, 0, &parts)
+            })
+        })?;
+        let sent = |place: usize| 1000 * world.rank() + 4 + 5 * place as u32;
+        assert_eq!(face.to_vec(), (0..12).map(sent).collect::<Vec<_>>());
+        assert_eq!([twice[0], twice[20], twice[40]], [sent(8), sent(0), sent(4)]);
+        assert_eq!(twice.iter().filter(|value| **value == 7).count(), 57);
+        world.barrier()?;
+        window.fence_epoch(|epoch| epoch.accumulate_layout(&cube, &last, ReduceOp::Sum, right, 0, &first))?;
+        assert_eq!(window.local().get(at([2, 3, 0])), 2 * (1000 * left + 59));
+        window.free()
+    });
+}
+
+#[test]
+fn layouts_that_leave_their_memory_are_errors() {
+    on_all_paths(|world| {
+        let mut window = world.allocate::<[u16; 3]>(8)?;
+        let (short, mut room) = (vec![[1; 3]; 7], vec![[2; 3]; 7]);
+        let [right, _] = neighbours(world);
+        let column = Layout::strided(4, 1, 2)?;
+        let all = Layout::strided(2, 2, 6)?;
+        window.fence_epoch(|epoch| {
+            epoch.put_layout(&short, &column, right, 0, &column)?;
+            let error = epoch.put_layout(&short, &all, right, 0, &all).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Arg);
+            assert_eq!(error.cause(), "the layout ends at element 8, and the buffer has 7");
+            let error = epoch.get_layout(&mut room, &all, right, 0, &all).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Arg);
+            Ok(())
+        })?;
+        assert_eq!(window.local().get(6), [1; 3]);
+        let far = window.fence_epoch(|epoch| epoch.put_layout(&short, &column, right, 2, &column));
+        assert_eq!(far.unwrap_err().class(), ErrorClass::RmaRange);
+        let fewer = Layout::contiguous(3)?;
+        let different = window.fence_epoch(|epoch| epoch.put_layout(&short, &column, right, 0, &fewer));
+        assert_eq!(different.unwrap_err().class(), ErrorClass::Truncate);
+        for (shape, part) in [(&[4, 4][..], &[0..5, 0..1][..]), (&[4], &[2..2]), (&[4], &[]), (&[4], &[3..5])]
+        {
+            assert_eq!(Layout::<u8>::block(shape, part).unwrap_err().class(), ErrorClass::Arg, "{part:?}");
+        }
+        assert_eq!(Layout::<u64>::strided(usize::MAX, 2, 2).unwrap_err().class(), ErrorClass::Count);
         world.barrier()?;
         window.free()
     });

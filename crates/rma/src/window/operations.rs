@@ -172,3 +172,12 @@ fn kernel<T: Number>(call: &'static str, op: ReduceOp) -> Result<Kernel> {
     Kernel::new(op, T::BASIC)
         .ok_or_else(|| Error::new(ErrorClass::Op, call, format!("{op} is not defined on {}", T::BASIC)))
 }
+
+/// That a type is as long as the basic type that it is laid out like: counts are of basic types.
+pub(super) fn has_size<T: Number>(call: &'static str) -> Result<()> {
+    if size_of::<T>() == T::BASIC.extent() {
+        return Ok(());
+    }
+    let cause = format!("an element of {} bytes is said to be laid out as {}", size_of::<T>(), T::BASIC);
+    Err(Error::new(ErrorClass::Count, call, cause))
+}

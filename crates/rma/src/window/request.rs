@@ -5,7 +5,7 @@
 
 use super::element::{Element, Number};
 use super::lock::Locked;
-use super::operations::Parts;
+use super::operations::{Parts, has_size};
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::Disp;
 use rma_core::kernel::ReduceOp;
@@ -164,15 +164,6 @@ impl<'scope, T: Number> Locked<'scope, T> {
             self.parts().core.rget_accumulate(origin, result, op, self.target(), area)
         })
     }
-}
-
-/// That a type is as long as the basic type that it is laid out like: counts are of basic types.
-fn has_size<T: Number>(call: &'static str) -> Result<()> {
-    if size_of::<T>() == T::BASIC.extent() {
-        return Ok(());
-    }
-    let cause = format!("an element of {} bytes is said to be laid out as {}", size_of::<T>(), T::BASIC);
-    Err(Error::new(ErrorClass::Count, call, cause))
 }
 
 impl<T> fmt::Debug for Request<'_, T> {
