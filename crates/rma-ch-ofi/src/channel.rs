@@ -373,6 +373,9 @@ unsafe impl Channel for OfiChannel {
         }
         self.serve(&mut turn);
         self.report(&mut turn);
+        if turn.moved {
+            self.fabric.on_moved();
+        }
         Polled {
             packets: turn.packets,
             moved: turn.moved,

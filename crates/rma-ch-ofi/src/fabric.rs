@@ -10,9 +10,11 @@ use crate::library::Library;
 use crate::object::{call, close};
 use crate::provider::find;
 use crate::registration::{Exposed, Lent, Registrations};
+use crate::tick::Tick;
 use crate::wire::ADDRESS_MAX;
 use rma_core::mem::{ReadSpan, WriteSpan};
 use std::ffi::{c_int, c_void};
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr::{null, null_mut};
@@ -32,6 +34,8 @@ pub(crate) struct Fabric {
     cq: *mut FidCq,
     ep: *mut FidEp,
     wait: Option<RawFd>,
+    /// In its place where the provider has no descriptor.
+    tick: Option<Tick>,
     inject_max: usize,
     /// Longest read from a peer's memory; none without that.
     longest_read: Option<usize>,
@@ -82,6 +86,7 @@ impl Fabric {
             cq: null_mut(),
             ep: null_mut(),
             wait: None,
+            tick: None,
             inject_max: 0,
             longest_read: None,
             pins: false,
@@ -163,6 +168,10 @@ impl Fabric {
                 let told = call!(self.cq.cast::<Fid>(), ops.control(FI_GETWAIT, place));
                 self.wait = (told == 0 && fd >= 0).then_some(fd);
             }
+            if self.wait.is_none() {
+                let refused = |error: io::Error| -(error.raw_os_error().unwrap_or(libc::EIO) as isize);
+                self.tick = Some(Tick::new().map_err(|error| ("timerfd_create", refused(error)))?);
+            }
             return Ok(());
         }
         Err(("fi_cq_open", answer as isize))
@@ -178,10 +187,11 @@ impl Fabric {
         self.inject_max
     }
 
-    /// What becomes readable when there may be something to collect.
+    /// What becomes readable when there may be something to collect, or it is time to look.
     pub(crate) fn wait_descriptor(&self) -> Option<BorrowedFd<'_>> {
         // SAFETY: the queue's own descriptor, open as long as the queue.
-        self.wait.map(|fd| unsafe { BorrowedFd::borrow_raw(fd) })
+        let own = self.wait.map(|fd| unsafe { BorrowedFd::borrow_raw(fd) });
+        own.or_else(|| self.tick.as_ref().map(Tick::descriptor))
     }
 
     /// Bytes of all blocks.
@@ -441,11 +451,18 @@ impl Fabric {
 
     /// Whether a sleep on the descriptor misses nothing.
     pub(crate) fn may_sleep(&mut self) -> bool {
-        if self.wait.is_none() {
-            return false;
+        if let Some(tick) = &mut self.tick {
+            return tick.arm();
         }
         let mut queue = self.cq.cast::<Fid>();
         call!(self.fabric, ops.trywait(&mut queue, 1)) == 0
+    }
+
+    /// Something has moved: more may come soon.
+    pub(crate) fn on_moved(&mut self) {
+        if let Some(tick) = &mut self.tick {
+            tick.on_moved();
+        }
     }
 }
 

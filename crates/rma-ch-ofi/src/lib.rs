@@ -22,7 +22,8 @@
 //!   delivered. A failure is reported when the provider has come back from all transfers to that peer.
 //! * **Ends.** A goodbye says how many packets were sent; the peer answers when it has them all, and only then the endpoint may
 //!   go. A death is what the lower channel calls one, reported behind the last packet that had arrived.
-//! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`. Both
+//! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`. A timer (`tick`) stands in for an endpoint that
+//!   wakes nothing. Both
 //!   sides of a new contact send a packet at once and do not sleep until the other's is here: providers may
 //!   connect without waking any thread.
 //!
@@ -48,6 +49,7 @@ mod reading;
 mod registration;
 mod remote;
 mod sending;
+mod tick;
 mod transfers;
 mod wire;
 
