@@ -74,6 +74,27 @@ const FORGOTTEN: [&str; 11] = [
 ];
 
 /// Calls functions of MPI that the library does not have.
+const LOCKED_ALL_THE_SAME: &str = r#"
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+    MPI_Info info;
+    MPI_Win win;
+    void *base;
+    MPI_Init(&argc, &argv);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", "true");
+    MPI_Win_allocate(8, 1, info, MPI_COMM_WORLD, &base, &win);
+    MPI_Info_free(&info);
+    for (int i = 0; i < 2; i++) {
+        MPI_Win_lock_all(0, win);
+        MPI_Win_unlock_all(win);
+    }
+    MPI_Win_free(&win);
+    return MPI_Finalize();
+}
+"#;
+
 const MORE: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
@@ -145,6 +166,19 @@ fn what_is_not_freed_is_listed_with_the_calls_that_made_it() {
             assert_eq!(lines[1..].iter().map(|line| line.trim()).collect::<Vec<_>>(), FORGOTTEN, "{told:?}");
         }
     }
+}
+
+#[test]
+fn a_hint_that_is_not_kept_is_told_once() {
+    let directory = workshop(&[("locked.c", LOCKED_ALL_THE_SAME)]);
+    let path = directory.path();
+    good(path, "rmacc -Wall -Werror locked.c -o locked");
+    let quiet = good(path, "rmarun -n 2 ./locked");
+    assert_eq!(quiet.stderr, "");
+    let told = good(path, "env RMA_DEBUG=1 rmarun -n 2 ./locked");
+    let lines: Vec<_> = told.stderr.lines().collect();
+    let line = "rma: MPI_Win_lock_all locks a window whose hint no_locks says that it is never locked";
+    assert_eq!(lines, [line; 2], "{told:?}");
 }
 
 #[test]

@@ -224,21 +224,23 @@ fn memory_cannot_be_attached_twice_nor_to_windows_that_have_their_own() {
 }
 
 #[test]
-fn the_hint_no_locks_makes_locks_errors_until_it_is_taken_back() {
+fn a_window_that_is_never_to_be_locked_can_be_locked() {
     run(&Setup::direct(2), |rank| {
         let mut hints = Hints::default();
         assert!(hints.set("no_locks", "true"));
         let spec = WindowSpec::Allocate { len: 8, unit: 8 };
         let window = rank.engine.create_window_with(rank.group(), spec, hints.clone()).unwrap();
         assert!(window.hints().contains(&("no_locks", "true".to_owned())));
-        let error = window.lock(LockKind::Shared, Rank(0), Assert::NONE).unwrap_err();
-        assert_eq!(error.class(), ErrorClass::RmaSync);
-        assert!(error.to_string().contains("no_locks"), "{error}");
-        assert_eq!(window.lock_all(Assert::NONE).unwrap_err().class(), ErrorClass::RmaSync);
+        assert!(window.has_no_locks());
+        window.lock(LockKind::Exclusive, Rank(0), Assert::NONE).unwrap();
+        window.unlock(Rank(0)).unwrap();
+        window.lock_all(Assert::NONE).unwrap();
+        window.unlock_all().unwrap();
         window.fence(Assert::NONE).unwrap();
         window.fence(Assert::NO_SUCCEED).unwrap();
         assert!(hints.set("no_locks", "false"));
         window.set_hints(&hints);
+        assert!(!window.has_no_locks());
         window.lock_all(Assert::NONE).unwrap();
         window.unlock_all().unwrap();
         window.free().unwrap();

@@ -3,12 +3,15 @@
 use super::near::find_near;
 use super::object::Win;
 use crate::abi::*;
+use crate::errors::say;
 use crate::group;
+use crate::noted;
 use rma::{Error, ErrorClass, Result};
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::Rank;
 use smallvec::SmallVec;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A flush, where it can be no more than an order; `None` when the slow path has to be taken.
 #[inline(always)]
@@ -27,6 +30,15 @@ pub(crate) fn flush_all_now(win: MPI_Win) -> Option<()> {
 #[inline(always)]
 pub(crate) fn sync_now(win: MPI_Win) -> Option<()> {
     find_near(win)?.sync_now().then_some(())
+}
+
+/// Says once, where `RMA_DEBUG` wants it, that a lock breaks a promise: nothing depends on it here, and other libraries may.
+pub(crate) fn note_lock(window: &Win) {
+    static HAS_SAID: AtomicBool = AtomicBool::new(false);
+    if noted::is_noting() && window.inner.has_no_locks() && !HAS_SAID.swap(true, Relaxed) {
+        let call = noted::noted().unwrap_or("a lock");
+        say(&format!("rma: {call} locks a window whose hint no_locks says that it is never locked"));
+    }
 }
 
 /// A lock, where it is free and nothing else goes on; `None` when the slow path has to be taken.

@@ -2,10 +2,10 @@
 //!
 //! One table has for each key how its value is read, what holds without it, and which windows report it. A
 //! hint is never needed for correctness and may change while the window is used; unknown keys and values that
-//! cannot be read are ignored, as the standard has it. Three are used: `no_locks` makes lock calls errors,
-//! `alloc_shared_noncontig` and `mpi_minimum_memory_alignment` say how memory is laid out. The engine does
-//! not depend on the others: accumulates keep their order and may mix operations at no cost, and equal sizes
-//! and units are found out.
+//! cannot be read are ignored, as the standard has it. Two are used: `alloc_shared_noncontig` and
+//! `mpi_minimum_memory_alignment` say how memory is laid out. The engine does not depend on the others: a
+//! window with `no_locks` can be locked, accumulates keep their order and may mix operations at no cost, and
+//! equal sizes and units are found out.
 
 use super::Flavor;
 

@@ -120,8 +120,6 @@ pub(crate) struct Shared {
     pub(crate) hints: Mutex<Hints>,
     /// Whether a call goes on that was given up: blocking calls come behind it.
     pub(crate) has_dropped: AtomicBool,
-    /// The hint that makes lock calls errors.
-    pub(crate) no_locks: AtomicBool,
     /// Keeps everything mapped that `members` name.
     pub(crate) _segment: SegmentSet,
 }

@@ -18,7 +18,6 @@ use crate::stats::Counters;
 use crate::table::Table;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// How the others are seen to come to a fence that has not waited for them.
 #[derive(Clone, Copy, Debug)]
@@ -306,9 +305,8 @@ impl WindowState {
 
     /// Whether lock calls of mapped ranks have to come here: anything but their like goes on, or has to be said.
     pub(crate) fn needs_owner(&self) -> bool {
-        let is_hinted = self.shared.no_locks.load(Relaxed);
         let has_more = self.in_line > 0 || !self.dropped.is_empty();
-        is_hinted || self.has_own_epoch() || self.error.is_some() || has_more
+        self.has_own_epoch() || self.error.is_some() || has_more
     }
 
     /// A post has come, or needs not to: the window's state follows when it was the last.

@@ -8,13 +8,12 @@ use super::calls::Window;
 use super::dropped::Guard;
 use crate::channel::Channel;
 use crate::epoch::Call;
-use crate::error::{Error, ErrorClass, Result};
+use crate::error::Result;
 use crate::ids::Rank;
 use crate::progress::Core;
 use crate::state::{State, WindowState, gone};
 use crate::sync::{InLine, SyncStep, parting};
 use std::cell::Cell;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A synchronization call under way: what `begin_…` gives and [`Window::poll_sync`](crate::window::Window::poll_sync)
 /// advances.
@@ -111,7 +110,6 @@ impl Window {
         let begun = window
             .check_open(name)
             .and_then(|()| window.check_dropped(name))
-            .and_then(|()| check_hints(window, call, name))
             .and_then(|()| window.check(&state.pools, call, name))
             .and_then(|()| start(Beginning { channel: &mut **channel, state, window, only_uses: false }));
         self.engine().observation().look_at_epochs(window, call);
@@ -216,14 +214,4 @@ impl Window {
             Ok(is_over.then_some(()))
         })
     }
-}
-
-/// Whether the call keeps what the program has promised.
-#[inline]
-fn check_hints(window: &WindowState, call: Call, name: &'static str) -> Result<()> {
-    if matches!(call, Call::Lock(_) | Call::LockAll) && window.shared.no_locks.load(Relaxed) {
-        let cause = "the window has the hint no_locks, which says that it is never locked";
-        return Err(Error::new(ErrorClass::RmaSync, name, cause));
-    }
-    Ok(())
 }

@@ -400,7 +400,6 @@ impl WindowCreation {
             active: QuickSync::new(callers),
             has_pack: AtomicBool::new(false),
             has_dropped: AtomicBool::new(false),
-            no_locks: AtomicBool::new(self.hints.no_locks()),
             hints: Mutex::new(self.hints.clone()),
             _segment: segment,
         })

@@ -7,7 +7,6 @@ use crate::ids::Rank;
 use crate::mem::WriteSpan;
 use crate::state::{Flavor, Hints, WindowState};
 use crate::stats::{Counters, Elements};
-use std::sync::atomic::Ordering::Relaxed;
 
 impl Window {
     /// The window's processes.
@@ -68,16 +67,14 @@ impl Window {
         self.shared().hints.lock().report(self.flavor())
     }
 
+    /// Whether the program has said that it never locks the window.
+    pub fn has_no_locks(&self) -> bool {
+        self.shared().hints.lock().no_locks()
+    }
+
     /// Takes over hints, but for those that only a creation can follow (`MPI_Win_set_info`, collective in the
     /// standard; here each rank has its own).
     pub fn set_hints(&self, hints: &Hints) {
-        let shared = self.shared();
-        self.engine().with(|core| {
-            // Whether lock calls may go past the engine is decided anew when the borrow ends.
-            let _window = core.windows.borrow(&mut core.state, self.id());
-            let mut own = shared.hints.lock();
-            own.update(hints);
-            shared.no_locks.store(own.no_locks(), Relaxed);
-        });
+        self.shared().hints.lock().update(hints);
     }
 }

@@ -7,7 +7,7 @@ use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::window::get;
 use crate::window::synchronize::{
-    assertions, flush_all_now, flush_now, lock_now, members, sync_now, target, unlock_now,
+    assertions, flush_all_now, flush_now, lock_now, members, note_lock, sync_now, target, unlock_now,
 };
 use rma::{Error, ErrorClass};
 use rma_core::epoch::LockKind;
@@ -22,6 +22,7 @@ entry! {
     /// `MPI_Win_lock` (§12.5.3).
     fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) raises Raiser::Win(win), first lock_now(lock_type, rank, assert, win).is_some(); |_| {
         let win = get(win)?;
+        note_lock(win);
         let kind = match lock_type {
             MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
             MPI_LOCK_SHARED => LockKind::Shared,
@@ -57,7 +58,9 @@ entry! {
 
     /// `MPI_Win_lock_all` (§12.5.3).
     fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) raises Raiser::Win(win), first lock_all_now::<EntryPoint>(assert, win); |_| {
-        get(win)?.inner.lock_all(assertions(assert)?)
+        let win = get(win)?;
+        note_lock(win);
+        win.inner.lock_all(assertions(assert)?)
     }
 
     /// `MPI_Win_unlock_all` (§12.5.3).
