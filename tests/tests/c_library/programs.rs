@@ -86,6 +86,37 @@ fn tcp() {
     ours(plan("tcp", PATHS[3].variables, four));
 }
 
+/// Over libfabric, where it is installed: by packets, then by transfers of any length.
+#[test]
+fn ofi() {
+    if is_second_pass() {
+        return;
+    }
+    let output = Command::new(prefix().join("bin/rma-info")).arg("--channels").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    if !said.contains("provider tcp;ofi_rxm") {
+        eprintln!("skipped: no libfabric is installed (Debian: libfabric1)\n{said}");
+        return;
+    }
+    const NAMES: [&str; 8] = [
+        "atomic_pairs",
+        "fence_all_to_all",
+        "message_sizes",
+        "win_lock",
+        "win_overlapping",
+        "win_pscw",
+        "window_created_shared",
+        "window_transfers",
+    ];
+    // Counts packets.
+    let all: fn(&Source) -> bool = |source| !source.needs_one_node && source.name != "tool_counters";
+    let few: fn(&Source) -> bool = |source| NAMES.contains(&source.name.as_str());
+    let filter = if is_all() { all } else { few };
+    ours(Plan { filter, ..plan("ofi", &[("RMA_CHANNEL", "ofi")], four) });
+    let transfers = &[("RMA_CHANNEL", "ofi"), ("RMA_OFI_TRANSFERS", "1"), ("RMA_TRANSFER_FROM", "1")];
+    ours(Plan { filter, ..plan("ofi, transfers", transfers, four) });
+}
+
 #[test]
 fn nodes_of_two() {
     ours(Plan { filter: |source| !source.needs_one_node, ..plan("nodes of 2", PATHS[4].variables, four) });
