@@ -25,10 +25,12 @@ typedef struct MPI_ABI_Request *MPI_Request;
 typedef struct MPI_ABI_Message *MPI_Message;
 typedef struct MPI_ABI_File *MPI_File;
 typedef struct MPI_ABI_Session *MPI_Session;
-typedef struct MPI_T_enum_t *MPI_T_enum;
-typedef struct MPI_T_cvar_handle_t *MPI_T_cvar_handle;
-typedef struct MPI_T_pvar_handle_t *MPI_T_pvar_handle;
-typedef struct MPI_T_pvar_session_t *MPI_T_pvar_session;
+typedef struct MPI_ABI_T_enum *MPI_T_enum;
+typedef struct MPI_ABI_T_cvar_handle *MPI_T_cvar_handle;
+typedef struct MPI_ABI_T_pvar_handle *MPI_T_pvar_handle;
+typedef struct MPI_ABI_T_pvar_session *MPI_T_pvar_session;
+typedef struct MPI_ABI_T_event_registration *MPI_T_event_registration;
+typedef struct MPI_ABI_T_event_instance *MPI_T_event_instance;
 
 typedef struct {
     int MPI_SOURCE;
@@ -45,6 +47,15 @@ typedef void(MPI_File_errhandler_function)(MPI_File *file, int *error_code, ...)
 typedef void(MPI_Session_errhandler_function)(MPI_Session *session, int *error_code, ...);
 typedef void(MPI_Win_errhandler_function)(MPI_Win *win, int *error_code, ...);
 
+typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
+
+typedef int(MPI_Grequest_query_function)(void *extra_state, MPI_Status *status);
+typedef int(MPI_Grequest_free_function)(void *extra_state);
+typedef int(MPI_Grequest_cancel_function)(void *extra_state, int complete);
+
 typedef int(MPI_Datarep_conversion_function)(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                                              MPI_Offset position, void *extra_state);
 typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf,
@@ -52,6 +63,24 @@ typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datat
 typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint *extent, void *extra_state);
 
 typedef int(MPIX_Gather_function)(const void *mine, int length, void *all, void *extra_state);
+
+typedef enum MPI_T_cb_safety {
+    MPI_T_CB_REQUIRE_NONE = 0x00,
+    MPI_T_CB_REQUIRE_MPI_RESTRICTED = 0x03,
+    MPI_T_CB_REQUIRE_THREAD_SAFE = 0x0F,
+    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE = 0x3F
+} MPI_T_cb_safety;
+typedef enum MPI_T_source_order {
+    MPI_T_SOURCE_ORDERED = 1,
+    MPI_T_SOURCE_UNORDERED = 2
+} MPI_T_source_order;
+
+typedef void(MPI_T_event_cb_function)(MPI_T_event_instance event_instance, MPI_T_event_registration event_registration,
+                                      MPI_T_cb_safety cb_safety, void *user_data);
+typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                           void *user_data);
+typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_registration event_registration,
+                                              int source_index, MPI_T_cb_safety cb_safety, void *user_data);
 
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void *extra_state, void *attribute_val_in,
     void *attribute_val_out, int *flag);
@@ -425,12 +454,12 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_WIN_SIZE                        603
 #define MPI_WIN_CREATE_FLAVOR               604
 #define MPI_WIN_MODEL                       605
-#define MPI_T_CB_REQUIRE_NONE               0x00
-#define MPI_T_CB_REQUIRE_MPI_RESTRICTED     0x03
-#define MPI_T_CB_REQUIRE_THREAD_SAFE        0x0F
-#define MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE  0x3F
-#define MPI_T_SOURCE_ORDERED                1
-#define MPI_T_SOURCE_UNORDERED              2
+#define MPI_T_CB_REQUIRE_NONE               MPI_T_CB_REQUIRE_NONE
+#define MPI_T_CB_REQUIRE_MPI_RESTRICTED     MPI_T_CB_REQUIRE_MPI_RESTRICTED
+#define MPI_T_CB_REQUIRE_THREAD_SAFE        MPI_T_CB_REQUIRE_THREAD_SAFE
+#define MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE  MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE
+#define MPI_T_SOURCE_ORDERED                MPI_T_SOURCE_ORDERED
+#define MPI_T_SOURCE_UNORDERED              MPI_T_SOURCE_UNORDERED
 #define MPI_T_VERBOSITY_USER_BASIC          0x09
 #define MPI_T_VERBOSITY_USER_DETAIL         0x0a
 #define MPI_T_VERBOSITY_USER_ALL            0x0c
@@ -1315,6 +1344,309 @@ int PMPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 /* start */
 int MPIX_Start_gathered(int rank, int size, MPIX_Gather_function *allgather, void *extra_state);
 int PMPIX_Start_gathered(int rank, int size, MPIX_Gather_function *allgather, void *extra_state);
+
+#if !defined(MPIX_OWN_MISSING) && defined(__has_attribute)
+#if __has_attribute(unavailable)
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#define MPIX_ANY (...)
+#else
+#define MPIX_ANY ()
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#endif
+#define MPIX_MISSING(group)                                                                    \
+    __attribute__((unavailable("not in this library (" group "); rma-info --missing lists what is not")))
+int MPI_File_open MPIX_ANY MPIX_MISSING("files");
+int MPI_File_close MPIX_ANY MPIX_MISSING("files");
+int MPI_File_delete MPIX_ANY MPIX_MISSING("files");
+int MPI_File_set_size MPIX_ANY MPIX_MISSING("files");
+int MPI_File_preallocate MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_size MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_group MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_amode MPIX_ANY MPIX_MISSING("files");
+int MPI_File_set_info MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_info MPIX_ANY MPIX_MISSING("files");
+int MPI_File_set_view MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_view MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_at MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_at_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_at_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_at_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_shared MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_shared_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_ordered MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_ordered_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_at MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_at_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_at_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_at_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_shared MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_shared_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_ordered MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_ordered_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_at MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_at_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_at_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_at_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_shared MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iread_shared_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_at MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_at_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_at_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_at_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_all MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_all_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_shared MPIX_ANY MPIX_MISSING("files");
+int MPI_File_iwrite_shared_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_at_all_begin MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_at_all_begin_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_at_all_end MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_all_begin MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_all_begin_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_all_end MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_ordered_begin MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_ordered_begin_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_read_ordered_end MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_at_all_begin MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_at_all_begin_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_at_all_end MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_all_begin MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_all_begin_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_all_end MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_ordered_begin MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_ordered_begin_c MPIX_ANY MPIX_MISSING("files");
+int MPI_File_write_ordered_end MPIX_ANY MPIX_MISSING("files");
+int MPI_File_seek MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_position MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_byte_offset MPIX_ANY MPIX_MISSING("files");
+int MPI_File_seek_shared MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_position_shared MPIX_ANY MPIX_MISSING("files");
+int MPI_File_set_atomicity MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_atomicity MPIX_ANY MPIX_MISSING("files");
+int MPI_File_sync MPIX_ANY MPIX_MISSING("files");
+int MPI_File_create_errhandler MPIX_ANY MPIX_MISSING("files");
+int MPI_File_set_errhandler MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_errhandler MPIX_ANY MPIX_MISSING("files");
+int MPI_File_call_errhandler MPIX_ANY MPIX_MISSING("files");
+int MPI_File_toint MPIX_ANY MPIX_MISSING("files");
+int MPI_File_fromint MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_type_extent MPIX_ANY MPIX_MISSING("files");
+int MPI_File_get_type_extent_c MPIX_ANY MPIX_MISSING("files");
+int MPI_Register_datarep MPIX_ANY MPIX_MISSING("files");
+int MPI_Register_datarep_c MPIX_ANY MPIX_MISSING("files");
+int MPI_Comm_spawn MPIX_ANY MPIX_MISSING("processes");
+int MPI_Comm_spawn_multiple MPIX_ANY MPIX_MISSING("processes");
+int MPI_Open_port MPIX_ANY MPIX_MISSING("processes");
+int MPI_Close_port MPIX_ANY MPIX_MISSING("processes");
+int MPI_Comm_accept MPIX_ANY MPIX_MISSING("processes");
+int MPI_Comm_connect MPIX_ANY MPIX_MISSING("processes");
+int MPI_Comm_disconnect MPIX_ANY MPIX_MISSING("processes");
+int MPI_Comm_join MPIX_ANY MPIX_MISSING("processes");
+int MPI_Publish_name MPIX_ANY MPIX_MISSING("processes");
+int MPI_Unpublish_name MPIX_ANY MPIX_MISSING("processes");
+int MPI_Lookup_name MPIX_ANY MPIX_MISSING("processes");
+int MPI_Session_init MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_finalize MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_get_num_psets MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_get_nth_pset MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_get_info MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_get_pset_info MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_create_errhandler MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_set_errhandler MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_get_errhandler MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_call_errhandler MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_flush_buffer MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_iflush_buffer MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_toint MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_fromint MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Group_from_session_pset MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Comm_create_from_group MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Intercomm_create_from_groups MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_attach_buffer MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_attach_buffer_c MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_detach_buffer MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Session_detach_buffer_c MPIX_ANY MPIX_MISSING("sessions");
+int MPI_Cart_create MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Cart_get MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Cart_coords MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Cart_rank MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Cart_shift MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Cart_sub MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Cart_map MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Cartdim_get MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Graph_create MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Graph_get MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Graph_map MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Graph_neighbors MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Graph_neighbors_count MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Graphdims_get MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Dims_create MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Dist_graph_create MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Dist_graph_create_adjacent MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Dist_graph_neighbors MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Dist_graph_neighbors_count MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgather MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgather_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgatherv MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgatherv_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoall MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoall_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallv MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallv_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallw MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallw_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_allgather MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_allgather_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_allgatherv MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_allgatherv_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_alltoall MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_alltoall_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_alltoallv MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_alltoallv_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_alltoallw MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Ineighbor_alltoallw_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgather_init MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgather_init_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgatherv_init MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_allgatherv_init_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoall_init MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoall_init_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallv_init MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallv_init_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallw_init MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Neighbor_alltoallw_init_c MPIX_ANY MPIX_MISSING("topologies");
+int MPI_Send_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Send_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Bsend_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Bsend_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Ssend_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Ssend_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Rsend_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Rsend_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Recv_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Recv_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Start MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Startall MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Barrier_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Bcast_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Bcast_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Gather_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Gather_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Gatherv_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Gatherv_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Scatter_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Scatter_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Scatterv_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Scatterv_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Allgather_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Allgather_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Allgatherv_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Allgatherv_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Alltoall_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Alltoall_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Alltoallv_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Alltoallv_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Alltoallw_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Alltoallw_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Reduce_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Reduce_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Allreduce_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Allreduce_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Reduce_scatter_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Reduce_scatter_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Reduce_scatter_block_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Reduce_scatter_block_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Scan_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Scan_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Exscan_init MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Exscan_init_c MPIX_ANY MPIX_MISSING("persistent");
+int MPI_Psend_init MPIX_ANY MPIX_MISSING("partitioned");
+int MPI_Precv_init MPIX_ANY MPIX_MISSING("partitioned");
+int MPI_Pready MPIX_ANY MPIX_MISSING("partitioned");
+int MPI_Pready_range MPIX_ANY MPIX_MISSING("partitioned");
+int MPI_Pready_list MPIX_ANY MPIX_MISSING("partitioned");
+int MPI_Parrived MPIX_ANY MPIX_MISSING("partitioned");
+int MPI_Grequest_start MPIX_ANY MPIX_MISSING("requests");
+int MPI_Grequest_complete MPIX_ANY MPIX_MISSING("requests");
+int MPI_Type_create_f90_integer MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Type_create_f90_real MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Type_create_f90_complex MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Type_size_x MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Type_get_extent_x MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Type_get_true_extent_x MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Get_elements_x MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Status_set_elements_x MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Pack_external MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Pack_external_c MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Unpack_external MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Unpack_external_c MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Pack_external_size MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Pack_external_size_c MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Type_get_value_index MPIX_ANY MPIX_MISSING("datatypes");
+int MPI_Pcontrol MPIX_ANY MPIX_MISSING("environment");
+int MPI_Get_hw_resource_info MPIX_ANY MPIX_MISSING("environment");
+int MPI_Abi_get_fortran_info MPIX_ANY MPIX_MISSING("environment");
+int MPI_Abi_set_fortran_info MPIX_ANY MPIX_MISSING("environment");
+int MPI_Abi_get_fortran_booleans MPIX_ANY MPIX_MISSING("environment");
+int MPI_Abi_set_fortran_booleans MPIX_ANY MPIX_MISSING("environment");
+int MPI_Status_c2f MPIX_ANY MPIX_MISSING("environment");
+int MPI_Status_f2c MPIX_ANY MPIX_MISSING("environment");
+int MPI_T_event_get_num MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_get_info MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_get_index MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_handle_alloc MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_handle_set_info MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_handle_get_info MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_register_callback MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_callback_set_info MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_callback_get_info MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_handle_free MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_set_dropped_handler MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_read MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_copy MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_get_timestamp MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_event_get_source MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_source_get_num MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_source_get_info MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_source_get_timestamp MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_category_get_num_events MPIX_ANY MPIX_MISSING("tools");
+int MPI_T_category_get_events MPIX_ANY MPIX_MISSING("tools");
+int MPI_Attr_delete MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Attr_get MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Attr_put MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Keyval_create MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Keyval_free MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Address MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Errhandler_create MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Errhandler_get MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Errhandler_set MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Type_extent MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Type_hindexed MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Type_hvector MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Type_lb MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Type_struct MPIX_ANY MPIX_MISSING("deprecated");
+int MPI_Type_ub MPIX_ANY MPIX_MISSING("deprecated");
+#if !defined(__cplusplus) && !(__STDC_VERSION__ >= 202311L)
+#pragma GCC diagnostic pop
+#endif
+#undef MPIX_ANY
+#undef MPIX_MISSING
+#endif
+#endif
 
 #ifdef __cplusplus
 }

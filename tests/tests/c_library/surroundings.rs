@@ -95,6 +95,19 @@ int main(int argc, char **argv) {
 }
 "#;
 
+/// Calls what is not there.
+const USES: &str = r#"
+#include <mpi.h>
+
+int main(void) {
+    MPI_File file;
+    int number;
+    MPI_Pcontrol(1);
+    MPI_T_event_get_num(&number);
+    return MPI_File_open(MPI_COMM_WORLD, "a", 0, MPI_INFO_NULL, &file);
+}
+"#;
+
 const MORE: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
@@ -186,13 +199,23 @@ fn a_program_that_needs_more_is_not_linked() {
     if is_second_pass() {
         return;
     }
-    let directory = workshop(&[("more.c", MORE)]);
-    let refused = run(directory.path(), "rmacc more.c -o more");
-    assert!(!refused.status.success(), "{refused:?}");
-    for name in ["MPI_File_open", "MPI_T_event_get_num", "MPI_Pcontrol"] {
+    let directory = workshop(&[("more.c", MORE), ("uses.c", USES)]);
+    // The compiler says it, and where a program brings names of its own the linker.
+    let (unavailable, undefined) = (
+        run(directory.path(), "rmacc uses.c -o uses"),
+        run(directory.path(), "rmacc -DMPIX_OWN_MISSING more.c -o more"),
+    );
+    for (name, group) in
+        [("MPI_File_open", "files"), ("MPI_T_event_get_num", "tools"), ("MPI_Pcontrol", "environment")]
+    {
         let words = format!("undefined reference to `{name}'");
-        assert!(refused.stderr.contains(&words), "{refused:?}");
+        assert!(!undefined.status.success() && undefined.stderr.contains(&words), "{undefined:?}");
+        let words = format!("not in this library ({group}); rma-info --missing lists what is not");
+        let mut lines = unavailable.stderr.lines();
+        assert!(lines.any(|line| line.contains(name) && line.contains(&words)), "{unavailable:?}");
     }
+    let listed = good(directory.path(), "rma-info --missing").stdout;
+    assert!(listed.contains("\nfiles (") && listed.contains(" MPI_File_open"), "{listed}");
 }
 
 #[test]
@@ -204,7 +227,8 @@ fn a_program_of_another_library_hears_what_is_not_there() {
     let path = directory.path();
     let include = prefix().join("include");
     good(path, "cc -w -shared -fPIC other.c -o libmpi_abi.so -Wl,-soname,libmpi_abi.so.1");
-    let compile = format!("cc -I{} more.c -o more -L. -lmpi_abi -Wl,-z,now", include.display());
+    let compile =
+        format!("cc -DMPIX_OWN_MISSING -I{} more.c -o more -L. -lmpi_abi -Wl,-z,now", include.display());
     good(path, &compile);
     let ours = format!("env LD_LIBRARY_PATH={}", prefix().join("lib").display());
     let ended = run(path, &format!("{ours} ./more"));

@@ -68,7 +68,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let implemented = library.implemented(&tables);
     findings.extend(library.findings(&tables, &unsupported));
     findings.extend(unsupported::missing(&unsupported, &library.exports));
-    findings.extend(settle(&places.header, &header::generate(&tables, &implemented), args.write)?);
+    findings.extend(settle(
+        &places.header,
+        &header::generate(&tables, &implemented, &unsupported),
+        args.write,
+    )?);
     std::fs::create_dir_all(&places.scratch)
         .map_err(|error| format!("{}: {error}", places.scratch.display()))?;
     findings.extend(probe::findings(
@@ -102,12 +106,14 @@ pub(crate) fn implemented_in(workspace: &Workspace, library: &Path) -> Result<BT
 /// The header for what a built library exports.
 pub(crate) fn header_of(workspace: &Workspace, library: &Path) -> Result<String, String> {
     let (tables, library) = (tables(workspace)?, Library::read(library)?);
-    Ok(header::generate(&tables, &library.implemented(&tables)))
+    let unsupported = unsupported(workspace, &tables)?;
+    Ok(header::generate(&tables, &library.implemented(&tables), &unsupported))
 }
 
 fn tables(workspace: &Workspace) -> Result<Tables, String> {
     let directory = workspace.root().join("crates").join(PACKAGE).join("abi");
-    Tables::parse(&read(&directory.join("constants.tsv"))?, &read(&directory.join("functions.tsv"))?)
+    let table = |name: &str| read(&directory.join(name));
+    Tables::parse(&table("constants.tsv")?, &table("functions.tsv")?)?.with_types(&table("types.tsv")?)
 }
 
 fn unsupported(workspace: &Workspace, tables: &Tables) -> Result<Vec<Unsupported>, String> {

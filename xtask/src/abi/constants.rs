@@ -18,7 +18,7 @@ pub(super) fn generate(tables: &Tables) -> String {
     let mut text = OPENING.to_owned();
     for constant in &tables.constants {
         let (kind, value) = match &constant.kind {
-            Kind::Int => ("c_int", constant.text.clone()),
+            Kind::Int | Kind::Choice(_) => ("c_int", constant.text.clone()),
             Kind::Offset => ("MPI_Offset", constant.text.clone()),
             Kind::Handle(name) => (name.as_str(), format!("{name}({:#x})", constant.value)),
             Kind::Pointer(_) => ("usize", constant.text.clone()),

@@ -5,14 +5,15 @@
 //! handles matter, because C++ puts them into the names of functions. Deprecated and removed names are left
 //! out.
 
-use super::tables::{Constant, HANDLES, Kind, Tables};
+use super::tables::{Constant, ENUMERATIONS, HANDLES, Kind, Tables};
+use super::unsupported::Unsupported;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const OPENING: &str = "\
 /* The C interface of MPI, in the standard ABI of MPI 5.0. Written by `cargo xtask abi --write`: do not edit.
  *
- * What is not declared here is not implemented. */
+ * A function that the library lacks is an error of the compiler that says so, unless MPIX_OWN_MISSING is defined. */
 #ifndef MPI_H_ABI
 #define MPI_H_ABI
 
@@ -24,6 +25,30 @@ extern \"C\" {
 
 ";
 
+/// What is not there is declared where an attribute makes each use an error; a configure script that asks for it finds nothing.
+const MISSING: &str = "
+#if !defined(MPIX_OWN_MISSING) && defined(__has_attribute)
+#if __has_attribute(unavailable)
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#define MPIX_ANY (...)
+#else
+#define MPIX_ANY ()
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored \"-Wstrict-prototypes\"
+#endif
+#define MPIX_MISSING(group)                                                                    \\
+    __attribute__((unavailable(\"not in this library (\" group \"); rma-info --missing lists what is not\")))
+";
+const MISSING_END: &str = "\
+#if !defined(__cplusplus) && !(__STDC_VERSION__ >= 202311L)
+#pragma GCC diagnostic pop
+#endif
+#undef MPIX_ANY
+#undef MPIX_MISSING
+#endif
+#endif
+";
+
 const CLOSING: &str = "
 #ifdef __cplusplus
 }
@@ -32,9 +57,15 @@ const CLOSING: &str = "
 #endif
 ";
 
-/// The handles of the tool interface; their structures have names of their own.
-const TOOL_HANDLES: [&str; 4] =
-    ["MPI_T_enum", "MPI_T_cvar_handle", "MPI_T_pvar_handle", "MPI_T_pvar_session"];
+/// The handles of the tool interface.
+const TOOL_HANDLES: [&str; 6] = [
+    "MPI_T_enum",
+    "MPI_T_cvar_handle",
+    "MPI_T_pvar_handle",
+    "MPI_T_pvar_session",
+    "MPI_T_event_registration",
+    "MPI_T_event_instance",
+];
 
 /// What stands between the handles and the constants.
 const TYPES: &str = "\
@@ -53,6 +84,15 @@ typedef void(MPI_File_errhandler_function)(MPI_File *file, int *error_code, ...)
 typedef void(MPI_Session_errhandler_function)(MPI_Session *session, int *error_code, ...);
 typedef void(MPI_Win_errhandler_function)(MPI_Win *win, int *error_code, ...);
 
+typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
+
+typedef int(MPI_Grequest_query_function)(void *extra_state, MPI_Status *status);
+typedef int(MPI_Grequest_free_function)(void *extra_state);
+typedef int(MPI_Grequest_cancel_function)(void *extra_state, int complete);
+
 typedef int(MPI_Datarep_conversion_function)(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                                              MPI_Offset position, void *extra_state);
 typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf,
@@ -60,6 +100,17 @@ typedef int(MPI_Datarep_conversion_function_c)(void *userbuf, MPI_Datatype datat
 typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint *extent, void *extra_state);
 
 typedef int(MPIX_Gather_function)(const void *mine, int length, void *all, void *extra_state);
+
+";
+
+/// What stands behind the enumerations.
+const EVENTS: &str = "
+typedef void(MPI_T_event_cb_function)(MPI_T_event_instance event_instance, MPI_T_event_registration event_registration,
+                                      MPI_T_cb_safety cb_safety, void *user_data);
+typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                           void *user_data);
+typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_registration event_registration,
+                                              int source_index, MPI_T_cb_safety cb_safety, void *user_data);
 
 ";
 
@@ -72,13 +123,17 @@ const ATTRIBUTES: [(&str, &str, &str); 4] = [
     ("", "MPI_Comm", "comm"),
 ];
 
-/// The text of the header that declares these functions.
-pub(super) fn generate(tables: &Tables, declared: &BTreeSet<String>) -> String {
+/// The text of the header that declares these functions, and those as ones that nothing may use.
+pub(super) fn generate(tables: &Tables, declared: &BTreeSet<String>, unsupported: &[Unsupported]) -> String {
     let mut text = OPENING.to_owned();
     types(tables, &mut text);
     constants(&tables.constants, &mut text);
     functions(tables, declared, &mut text);
-    text + CLOSING
+    text.push_str(MISSING);
+    for function in unsupported {
+        let _ = writeln!(text, "int {} MPIX_ANY MPIX_MISSING(\"{}\");", function.name, function.group);
+    }
+    text + MISSING_END + CLOSING
 }
 
 fn types(tables: &Tables, text: &mut String) {
@@ -91,14 +146,12 @@ fn types(tables: &Tables, text: &mut String) {
         }
     }
     text.push('\n');
-    for handle in HANDLES {
+    for handle in HANDLES.iter().chain(&TOOL_HANDLES) {
         let _ = writeln!(text, "typedef struct {} *{handle};", handle.replace("MPI_", "MPI_ABI_"));
-    }
-    for handle in TOOL_HANDLES {
-        let _ = writeln!(text, "typedef struct {handle}_t *{handle};");
     }
     text.push('\n');
     text.push_str(TYPES);
+    enumerations(&tables.constants, text);
     for (object, handle, parameter) in ATTRIBUTES {
         let (copy, delete) = match object {
             "" => ("MPI_Copy_function".to_owned(), "MPI_Delete_function".to_owned()),
@@ -113,12 +166,27 @@ fn types(tables: &Tables, text: &mut String) {
     }
 }
 
+/// The enumerations with their values, and the callbacks that take them.
+fn enumerations(constants: &[Constant], text: &mut String) {
+    for name in ENUMERATIONS {
+        let of_it = constants.iter().filter(|constant| constant.kind == Kind::Choice(name.to_owned()));
+        let values: Vec<_> = of_it.map(|value| format!("    {} = {}", value.name, value.text)).collect();
+        if values.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "typedef enum {name} {{\n{}\n}} {name};", values.join(",\n"));
+    }
+    text.push_str(EVENTS);
+}
+
 fn constants(constants: &[Constant], text: &mut String) {
     let mut last = None;
     for constant in constants {
         let value = match &constant.kind {
             Kind::Int if constant.value < 0 => format!("({})", constant.text),
             Kind::Int | Kind::Alias(_) => constant.text.clone(),
+            // The preprocessor knows the name, and the compiler its type.
+            Kind::Choice(_) => constant.name.clone(),
             Kind::Offset => format!("((MPI_Offset){})", constant.text),
             Kind::Handle(kind) | Kind::Pointer(kind) => format!("(({kind}){})", constant.text),
             Kind::TypeAlias(_) => continue,
@@ -158,7 +226,9 @@ mod tests {
         let functions = "group\tname\treturns\tparameters\nrma\tMPI_Put\tint\tint a\nrma\tMPI_Get\tint\tint b\n\
                          time\tMPI_Wtime\tdouble\tvoid\n";
         let declared = declared.iter().map(|name| (*name).to_owned()).collect();
-        generate(&Tables::parse(constants, functions).unwrap(), &declared)
+        let [group, name, answer] = ["files", "MPI_File_open", "error"].map(str::to_owned);
+        let unsupported = [Unsupported { group, name, answer }];
+        generate(&Tables::parse(constants, functions).unwrap(), &declared, &unsupported)
     }
 
     #[test]
@@ -185,8 +255,9 @@ mod tests {
         let declared = header(&["MPI_Get", "MPI_Wtime"]);
         let end = "\n/* rma */\nint MPI_Get(int b);\nint PMPI_Get(int b);\n\n/* time */\n\
                    double MPI_Wtime(void);\ndouble PMPI_Wtime(void);\n";
-        assert!(declared.ends_with(&format!("{end}{CLOSING}")), "{declared}");
-        // Types of functions that there are not are declared all the same: bindings name them.
+        let missing = format!("{MISSING}int MPI_File_open MPIX_ANY MPIX_MISSING(\"files\");\n{MISSING_END}");
+        assert!(declared.ends_with(&format!("{end}{missing}{CLOSING}")), "{declared}");
+        // Types of functions that there are not are declared all the same: bindings and configure scripts name them.
         assert!(declared.contains("typedef int(MPI_Datarep_extent_function)("));
         assert!(!header(&[]).contains("int MPI_Get(") && !declared.contains("MPI_Put"));
     }

@@ -32,7 +32,7 @@ pub(super) fn findings(
     directory: &Path,
 ) -> Result<Vec<String>, String> {
     let mut findings = Vec::new();
-    let values = values(&tables.constants);
+    let values = values(&tables.types, &tables.constants);
     let addresses = addresses(declared);
     for (compiler, standard, suffix) in [("cc", "-std=c99", "c"), ("c++", "-std=c++11", "cpp")] {
         if suffix == "cpp" && !has(compiler) {
@@ -70,14 +70,17 @@ fn has(compiler: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// A program that ends with 1 when a constant or a size is not what the table says, and names it.
-fn values(constants: &[Constant]) -> String {
+/// A program that ends with 1 when a constant or a size is not what the table says, and names it; it needs every type.
+fn values(types: &[String], constants: &[Constant]) -> String {
     let mut text = "#include <mpi.h>\n#include <stddef.h>\n#include <stdio.h>\n\n\
                     static int bad;\n\n\
                     static void same(const char *name, long long is, long long should) {\n    \
                     if (is != should) {\n        printf(\"%s is %lld, not %lld\\n\", name, is, should);\n        \
                     bad = 1;\n    }\n}\n\nint main(void) {\n"
         .to_owned();
+    for name in types {
+        let _ = writeln!(text, "    {{ {name} *none = 0; same(\"{name}\", none != 0, 0); }}");
+    }
     for (expression, value) in LAYOUT {
         let _ = writeln!(text, "    same(\"{expression}\", (long long)({expression}), {value});");
     }
@@ -101,7 +104,7 @@ fn values(constants: &[Constant]) -> String {
                 );
                 ""
             }
-            Kind::Int => "",
+            Kind::Int | Kind::Choice(_) => "",
             Kind::Alias(_) => "(intptr_t)",
         };
         let _ = writeln!(text, "    same(\"{name}\", (long long){cast}{name}, {});", constant.value);
@@ -146,7 +149,7 @@ mod tests {
 
     fn generated(declared: &[&str]) -> String {
         let declared = declared.iter().map(|name| (*name).to_owned()).collect();
-        header::generate(&Tables::parse(CONSTANTS, FUNCTIONS).unwrap(), &declared)
+        header::generate(&Tables::parse(CONSTANTS, FUNCTIONS).unwrap(), &declared, &[])
     }
 
     #[test]

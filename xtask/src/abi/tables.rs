@@ -1,4 +1,4 @@
-//! The two tables of the ABI, read: constants and functions.
+//! The tables of the ABI, read: names of types, constants and functions.
 //!
 //! Reading is strict: a row that is not understood is an error, because a fact that is passed over is not
 //! checked.
@@ -20,6 +20,9 @@ pub(super) const HANDLES: [&str; 11] = [
     "MPI_Session",
 ];
 
+/// The enumerations of the ABI that have names.
+pub(super) const ENUMERATIONS: [&str; 2] = ["MPI_T_cb_safety", "MPI_T_source_order"];
+
 /// What a constant is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -31,6 +34,8 @@ pub(super) enum Kind {
     Handle(String),
     /// An address of this C type that no object has.
     Pointer(String),
+    /// One of the values of this enumeration.
+    Choice(String),
     /// Another name for a constant.
     Alias(String),
     /// Another name for a type.
@@ -57,15 +62,17 @@ pub(super) struct Function {
     pub(super) parameters: String,
 }
 
-/// Both tables.
+/// The tables.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
+    /// Names of types.
+    pub(super) types: Vec<String>,
     pub(super) constants: Vec<Constant>,
     pub(super) functions: Vec<Function>,
 }
 
 impl Tables {
-    /// Reads the text of both.
+    /// Reads the text of constants and functions.
     pub(super) fn parse(constants: &str, functions: &str) -> Result<Self, String> {
         let mut names = HashSet::new();
         let mut read: Vec<Constant> = Vec::new();
@@ -92,7 +99,13 @@ impl Tables {
             let [group, name, returns, parameters] = [group, name, returns, parameters].map(str::to_owned);
             functions_read.push(Function { group, name, returns, parameters });
         }
-        Ok(Self { constants: read, functions: functions_read })
+        Ok(Self { types: Vec::new(), constants: read, functions: functions_read })
+    }
+
+    /// The same with the names of types, of which this is the text.
+    pub(super) fn with_types(self, text: &str) -> Result<Self, String> {
+        let types = rows(text, "name")?.into_iter().map(|cells| cells[0].to_owned()).collect();
+        Ok(Self { types, ..self })
     }
 }
 
@@ -118,6 +131,7 @@ fn constant(name: &str, kind: &str, text: &str, before: &[Constant]) -> Result<C
         "int" => Kind::Int,
         "MPI_Offset" => Kind::Offset,
         handle if HANDLES.contains(&handle) => Kind::Handle(handle.to_owned()),
+        choice if ENUMERATIONS.contains(&choice) => Kind::Choice(choice.to_owned()),
         pointer if pointer.ends_with('*') || pointer.starts_with("MPI_T_") => {
             Kind::Pointer(pointer.to_owned())
         }
@@ -158,6 +172,16 @@ mod tests {
 
     fn constants(rows: &str) -> Result<Vec<Constant>, String> {
         Tables::parse(&format!("name\ttype\tvalue\n{rows}"), FUNCTIONS).map(|tables| tables.constants)
+    }
+
+    #[test]
+    fn values_of_an_enumeration_have_its_type_and_types_their_names() {
+        let tables =
+            Tables::parse("name\ttype\tvalue\nMPI_T_SOURCE_ORDERED\tMPI_T_source_order\t1\n", FUNCTIONS);
+        let tables = tables.unwrap().with_types("name\nMPI_Aint\nMPI_T_source_order\n").unwrap();
+        assert_eq!(tables.constants[0].kind, Kind::Choice("MPI_T_source_order".to_owned()));
+        assert_eq!(tables.types, ["MPI_Aint", "MPI_T_source_order"]);
+        assert!(tables.with_types("type\nMPI_Aint\n").is_err());
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub struct Options {
     #[arg(long, conflicts_with = "names")]
     channels: bool,
 
+    /// Print the functions of MPI that the C library does not have instead
+    #[arg(long, conflicts_with_all = ["names", "json", "channels"])]
+    missing: bool,
+
     /// Only variables whose name contains one of these
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -40,6 +44,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
+    if options.missing {
+        let _ = std::io::stdout().write_all(text::show_missing(width()).as_bytes());
+        return ExitCode::SUCCESS;
+    }
     let look_up = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let mut report = Report::new(&look_up, names);

@@ -3,10 +3,13 @@
 use super::report::{ABI_VERSION, ChannelReport, MPI_VERSION, Report};
 use rma::channels::Distance;
 use rma_core::config::{Setting, Unit};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Narrower than this nothing is wrapped any more.
 const NARROWEST: usize = 40;
+/// What the library lacks: group, name, and what the name answers in programs of other libraries.
+const UNSUPPORTED: &str = include_str!("../../../rma-capi/abi/unsupported.tsv");
 /// Wider prose is hard to read.
 const WIDEST: usize = 110;
 
@@ -41,6 +44,31 @@ pub(super) fn show_channels(report: &Report, width: usize) -> String {
     let _ = writeln!(text, "    ranks of two nodes:  {}", name(Distance::Remote));
     let way = if report.plan.is_direct { "direct (unless RMA_DIRECT is 0)" } else { "by packets" };
     let _ = writeln!(text, "    windows of a node:   {way}");
+    text
+}
+
+/// The functions of MPI that the C library does not have, by group.
+pub(super) fn show_missing(width: usize) -> String {
+    let width = width.clamp(NARROWEST, WIDEST);
+    let rows = UNSUPPORTED.lines().skip(1).filter_map(|row| row.split_once('\t'));
+    let mut groups = BTreeMap::<&str, Vec<&str>>::new();
+    for (group, rest) in rows {
+        groups.entry(group).or_default().push(rest.split('\t').next().unwrap_or_default());
+    }
+    let number: usize = groups.values().map(Vec::len).sum();
+    let mut text = format!("{number} functions of MPI {}.{} are not there\n", MPI_VERSION.0, MPI_VERSION.1);
+    for (group, names) in groups {
+        let _ = writeln!(text, "\n{group} ({})", names.len());
+        let mut line = String::from("   ");
+        for name in names {
+            if line.len() + 1 + name.len() > width {
+                let _ = writeln!(text, "{line}");
+                line.truncate(3);
+            }
+            let _ = write!(line, " {name}");
+        }
+        let _ = writeln!(text, "{line}");
+    }
     text
 }
 
