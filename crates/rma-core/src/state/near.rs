@@ -108,6 +108,18 @@ impl Shared {
     /// A rank of the node whose window memory is not mapped.
     #[inline]
     pub(crate) fn neighbor(&self, rank: Rank) -> Option<&Near> {
+        let first = self.neighbors.first()?.rank;
+        // Mostly they are side by side, but for this rank.
+        let me = self.group.me();
+        let place = rank.0.wrapping_sub(first.0).wrapping_sub((first < me && me < rank).into());
+        match self.neighbors.get(place as usize) {
+            Some(near) if near.rank == rank => Some(near),
+            _ => self.neighbor_by_search(rank),
+        }
+    }
+
+    #[inline(never)]
+    fn neighbor_by_search(&self, rank: Rank) -> Option<&Near> {
         let place = self.neighbors.binary_search_by_key(&rank, |near| near.rank).ok()?;
         Some(&self.neighbors[place])
     }

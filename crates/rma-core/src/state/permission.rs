@@ -25,16 +25,26 @@ pub(crate) enum Permission {
 
 impl WindowState {
     /// What the open epoch permits towards a rank that is not mapped.
+    #[inline]
     pub(crate) fn permission(&self, rank: Rank) -> Permission {
-        if !self.has_nothing_else() {
+        let access = self.access();
+        if !self.has_nothing_else() || access.stage() != Stage::Open {
             return Permission::None;
         }
-        let (access, epoch) = (self.access(), &self.epoch);
-        match access.epoch() {
-            Epoch::Unset => self.of_lock(None, rank),
-            Epoch::PerTarget => self.of_lock(epoch.lock(rank), rank),
-            Epoch::LockAllGranted if access.stage() == Stage::Open => Permission::Held,
-            Epoch::LockAllCalled if access.stage() == Stage::Open => self.of_lock(epoch.lock(rank), rank),
+        // A neighbor's gate says it alone.
+        if self.shared.is_neighbor_locked(rank) {
+            Permission::Held
+        } else {
+            self.of_epoch(access.epoch(), rank)
+        }
+    }
+
+    fn of_epoch(&self, state: Epoch, rank: Rank) -> Permission {
+        match state {
+            Epoch::LockAllGranted => Permission::Held,
+            Epoch::LockAllCalled | Epoch::PerTarget => {
+                self.epoch.lock(rank).map_or(Permission::None, of_lock)
+            }
             Epoch::FenceGranted if self.is_fenced(rank) => Permission::Fenced,
             state if state.is_pscw() && self.is_started_with_neighbors(rank) => Permission::Started,
             _ => Permission::None,
@@ -52,16 +62,6 @@ impl WindowState {
         first.is_some_and(|rank| self.permission(*rank) == Permission::Started)
     }
 
-    fn of_lock(&self, lock: Option<&Lock>, rank: Rank) -> Permission {
-        match lock {
-            Some(lock) if lock.closing => Permission::None,
-            Some(lock) if lock.state == LockState::Granted => Permission::Held,
-            Some(_) => Permission::Promised,
-            None if self.shared.is_neighbor_locked(rank) => Permission::Held,
-            None => Permission::None,
-        }
-    }
-
     fn is_fenced(&self, rank: Rank) -> bool {
         self.tells_one()
             && self.shared.uniform.is_some()
@@ -71,6 +71,14 @@ impl WindowState {
 
     fn is_started_with_neighbors(&self, rank: Rank) -> bool {
         let access = &self.epoch.access;
-        access.is_of_neighbors() && self.access().stage() == Stage::Open && access.contains(rank)
+        access.is_of_neighbors() && access.contains(rank)
+    }
+}
+
+fn of_lock(lock: &Lock) -> Permission {
+    match lock.state {
+        _ if lock.closing => Permission::None,
+        LockState::Granted => Permission::Held,
+        LockState::Called | LockState::Issued => Permission::Promised,
     }
 }

@@ -150,7 +150,14 @@ impl Gate {
     pub(super) fn begin_release(&self, callers: Callers) -> Option<Option<LockKind>> {
         let code = self.0.load(Relaxed);
         let Single::Held(kind) = single(code) else { return None };
-        self.change(callers, code, LEAVING).then_some(kind)
+        match callers {
+            // What bars it meanwhile changes nothing of the release.
+            Callers::One => self.0.store(LEAVING, Relaxed),
+            Callers::Many => {
+                self.0.compare_exchange(code, LEAVING, AcqRel, Relaxed).ok()?;
+            }
+        }
+        Some(kind)
     }
 
     /// What there is of a single lock.
