@@ -20,13 +20,12 @@ impl Awaited {
     pub(crate) fn open(&mut self, group: &[Rank], mut is_awaited: impl FnMut(Rank) -> bool) {
         debug_assert!(group.windows(2).all(|pair| pair[0] < pair[1]), "a group is in order");
         self.clear();
-        self.group.extend_from_slice(group);
-        self.awaited.resize(group.len().div_ceil(64), 0);
-        for (place, rank) in group.iter().enumerate() {
-            if is_awaited(*rank) {
-                self.awaited[place / 64] |= 1 << (place % 64);
-                self.left += 1;
-            }
+        self.group.extend(group.iter().copied());
+        for ranks in group.chunks(64) {
+            let bit = |(place, rank): (usize, &Rank)| u64::from(is_awaited(*rank)) << place;
+            let word = ranks.iter().enumerate().map(bit).sum::<u64>();
+            self.awaited.push(word);
+            self.left += word.count_ones() as usize;
         }
     }
 

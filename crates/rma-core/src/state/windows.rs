@@ -110,6 +110,7 @@ impl Lists {
     }
 
     /// Decides whether lock calls may go past the engine.
+    #[inline]
     fn set_owner(&mut self, window: &WindowState) {
         let is_owned = !self.promising.is_empty() || window.needs_owner();
         window.shared.access.set_owned(is_owned);

@@ -100,14 +100,16 @@ impl WaitSync {
             own.set_asleep(Sleep::Wait);
         }
         let marked = window.target.undone.iter().filter_map(|rank| Some((rank, shared.marked(rank)?.0)));
-        let marked = marked.collect::<SmallVec<[_; 8]>>();
-        let (done, missing): (SmallVec<[_; 8]>, SmallVec<[_; 8]>) =
-            marked.into_iter().partition(|(_, place)| own.dones().take(*place, &shared.active.dones));
-        for (rank, _) in done {
-            window.target.undone.remove(rank);
+        let mut missing = SmallVec::<[Rank; 8]>::new();
+        for (rank, place) in marked.collect::<SmallVec<[_; 8]>>() {
+            if own.dones().take(place, &shared.active.dones) {
+                window.target.undone.remove(rank);
+            } else {
+                missing.push(rank);
+            }
         }
         if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) && !missing.is_empty() {
-            watch(state, window, missing.into_iter().map(|(rank, _)| rank));
+            watch(state, window, missing.into_iter());
         }
         let mut lost = None;
         for rank in window.target.undone.iter() {
