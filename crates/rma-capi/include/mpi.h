@@ -1,6 +1,6 @@
 /* The C interface of MPI, in the standard ABI of MPI 5.0. Written by `cargo xtask abi --write`: do not edit.
  *
- * What is not declared here is not implemented. */
+ * A function that the library lacks is an error of the compiler that says so, unless MPIX_OWN_MISSING is defined. */
 #ifndef MPI_H_ABI
 #define MPI_H_ABI
 
@@ -454,12 +454,15 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_WIN_SIZE                        603
 #define MPI_WIN_CREATE_FLAVOR               604
 #define MPI_WIN_MODEL                       605
+
 #define MPI_T_CB_REQUIRE_NONE               MPI_T_CB_REQUIRE_NONE
 #define MPI_T_CB_REQUIRE_MPI_RESTRICTED     MPI_T_CB_REQUIRE_MPI_RESTRICTED
 #define MPI_T_CB_REQUIRE_THREAD_SAFE        MPI_T_CB_REQUIRE_THREAD_SAFE
 #define MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE  MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE
+
 #define MPI_T_SOURCE_ORDERED                MPI_T_SOURCE_ORDERED
 #define MPI_T_SOURCE_UNORDERED              MPI_T_SOURCE_UNORDERED
+
 #define MPI_T_VERBOSITY_USER_BASIC          0x09
 #define MPI_T_VERBOSITY_USER_DETAIL         0x0a
 #define MPI_T_VERBOSITY_USER_ALL            0x0c
