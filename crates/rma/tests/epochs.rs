@@ -521,8 +521,11 @@ fn layouts_that_leave_their_memory_are_errors() {
         let fewer = Layout::contiguous(3)?;
         let different = window.fence_epoch(|epoch| epoch.put_layout(&short, &column, right, 0, &fewer));
         assert_eq!(different.unwrap_err().class(), ErrorClass::Truncate);
-        for (shape, part) in [(&[4, 4][..], &[0..5, 0..1][..]), (&[4], &[2..2]), (&[4], &[]), (&[4], &[3..5])]
-        {
+        let (empty, beyond) = (2..2, 3..5);
+        let one = std::slice::from_ref;
+        let bad: [(&[usize], &[_]); 4] =
+            [(&[4, 4], &[0..5, 0..1]), (&[4], one(&empty)), (&[4], &[]), (&[4], one(&beyond))];
+        for (shape, part) in bad {
             assert_eq!(Layout::<u8>::block(shape, part).unwrap_err().class(), ErrorClass::Arg, "{part:?}");
         }
         assert_eq!(Layout::<u64>::strided(usize::MAX, 2, 2).unwrap_err().class(), ErrorClass::Count);
