@@ -423,7 +423,7 @@ impl Engine {
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
         let mut core = self.0.core.lock();
         let value = work(&mut core);
-        if std::mem::take(&mut core.state.told) {
+        if std::mem::take(&mut core.state.must_notify) {
             self.0.waiting.on_moved();
         }
         value

@@ -42,7 +42,7 @@ pub(crate) fn send_or_hold(
         return false;
     }
     let target = &mut pools.targets[key];
-    if window.eager.on_store() && !window.dirty && permission == Permission::Held {
+    if window.eager.on_store() && !window.needs_issue && permission == Permission::Held {
         let outbox = Outbox { channel, counters: &mut window.counters, by_channel };
         if send(shared, target, outbox, small, RequestFlags::ACK) {
             window.eager.ahead = Some(rank);
@@ -75,7 +75,7 @@ pub(crate) fn send_at_once(
         return false;
     }
     // Only locks allow requests.
-    if window.permission(rank) != Permission::Held || window.dirty {
+    if window.permission(rank) != Permission::Held || window.needs_issue {
         return false;
     }
     let Some(key) = first(window, pools, shared, rank, small) else { return false };

@@ -119,7 +119,7 @@ pub(crate) fn send(
         return false;
     }
     let data_len = call.operand.len();
-    if data_len > MOST_DATA || window.dirty || !window.permits_calls(rank) {
+    if data_len > MOST_DATA || window.needs_issue || !window.permits_calls(rank) {
         return false;
     }
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };

@@ -64,7 +64,7 @@ pub(super) enum Step {
 }
 
 impl Issuer<'_> {
-    /// Issues what may leave of a window that is dirty, in rounds; answers whether anything did.
+    /// Issues what may leave of a window that needs issue, in rounds; answers whether anything did.
     #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     pub(crate) fn issue_window(&mut self) -> bool {
         let mut any = false;
@@ -86,11 +86,11 @@ impl Issuer<'_> {
             any |= moved;
             rounds -= 1;
             if !blocked && self.has_said_all(&keys) {
-                self.window.dirty = false;
+                self.window.needs_issue = false;
                 return any;
             }
             if !moved || rounds == 0 {
-                self.window.dirty = moved || blocked;
+                self.window.needs_issue = moved || blocked;
                 return any;
             }
         }
@@ -143,7 +143,7 @@ impl Issuer<'_> {
                 let is_due = self.pools.ops[op].order <= target.push_to
                     || is_wanted
                     || target.pending.len() > 1
-                    || self.window.pressure
+                    || self.window.no_hold_back
                     || !self.rides_on_lock(target, &self.pools.ops[op]);
                 if is_due { self.issue_lock(key, Some(op), kind) } else { Step::Idle }
             }
@@ -158,7 +158,7 @@ impl Issuer<'_> {
                 let is_due = self.pools.ops[op].order <= target.push_to
                     || (self.pools.ops[op].kind == OpKind::Pack && target.pending.len() > 1)
                     || target.pending.len() > self.config.piggyback_threshold
-                    || self.window.pressure;
+                    || self.window.no_hold_back;
                 // What is held back must not hold back the acknowledgement of what has left.
                 if is_due { self.issue_operation(key, op, RequestFlags::NONE) } else { self.issue_sync(key) }
             }
@@ -243,7 +243,7 @@ impl Issuer<'_> {
         let target = &self.pools.targets[key];
         let op = &self.pools.ops[op_key];
         if op.kind.fetches() && target.fetching >= self.config.credits {
-            return Step::Idle; // the next reply makes the window dirty again
+            return Step::Idle; // the next reply makes the window need issue again
         }
         if target.transfers > 0 && target.pending.len() == 1 && self.holds_word(key) {
             return Step::Idle; // as the next answer of a transfer does
@@ -425,7 +425,7 @@ impl Issuer<'_> {
         self.pools.ops[op_key].signal_if_ended();
         if self.pools.ops[op_key].is_settled() {
             self.pools.ops.give_back(&mut self.window.op_share, op_key);
-            self.window.pressure = false;
+            self.window.no_hold_back = false;
         } else {
             self.pools.targets[key].issued.push_back(&mut self.pools.ops, op_key);
         }

@@ -25,7 +25,7 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
     let has_no_lock = is_near && window.access().is_unchecked();
     let is_locked = has_no_lock || window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
     // Waiters look again whatever was lost.
-    window.dirty = true;
+    window.needs_issue = true;
     let mut had_work = false;
     if let Some(key) = window.table.find(&pools.targets, rank) {
         had_work = !pools.targets[key].is_idle();
@@ -81,5 +81,5 @@ fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason
         }
     }
     take_out(pools, window, key);
-    window.pressure = false;
+    window.no_hold_back = false;
 }

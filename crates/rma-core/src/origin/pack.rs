@@ -167,8 +167,8 @@ pub(super) fn begin(
         target.pending = OpList::default();
         line[..line.len() - taken.len()].iter().for_each(|key| target.pending.push_back(ops, *key));
         // Another thread may wait for one of their elements, and no step says that they are free.
-        state.told = true;
-        window.pressure = false;
+        state.must_notify = true;
+        window.no_hold_back = false;
     }
     for (key, small) in taken.into_iter().rev() {
         let is_in = small.add_to(&mut pack, &window.shared, rank);

@@ -39,7 +39,7 @@ pub(crate) fn post(
         // Ask before the value moves in: it must come back whole.
         window.counters.on_op_pool_exhausted(1);
         // Only what is new is worth a step: the caller asks again after each.
-        window.dirty |= !std::mem::replace(&mut window.pressure, true);
+        window.needs_issue |= !std::mem::replace(&mut window.no_hold_back, true);
         is_extra =
             has_none(state, window, rank, |target| target.pending.is_empty() && target.issued.is_empty());
         if !is_extra {
@@ -87,7 +87,7 @@ pub(crate) fn post(
     // A step has nothing to do for an operation that is held back, where nothing else goes on.
     let is_held = may_wait && !is_full && !follows_pack && !may_be_packed;
     if !is_held || window.may_ask(rank) || !window.permits_calls(rank) {
-        (window.dirty, state.begun) = (true, true);
+        (window.needs_issue, state.needs_step) = (true, true);
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> 
             window.on(Event::ElementsShort);
             window.epoch.want_all();
             window.rounds.access = Some(AccessRound::Locks { next: Rank(0) });
-            window.dirty = true;
+            window.needs_issue = true;
             false
         }
         Epoch::LockAllIssued => false,
@@ -187,7 +187,7 @@ pub(crate) fn free_idle_targets(state: &mut State, window: &mut WindowState) {
 /// Gives the idle element back. Another thread may wait for it, and no step says that it is free.
 pub(crate) fn free_target(state: &mut State, window: &mut WindowState, key: PoolKey) {
     take_out(&mut state.pools, window, key);
-    state.told = true;
+    state.must_notify = true;
 }
 
 /// [`free_target`] within a step of the engine, which notifies all threads that something moved.
@@ -214,10 +214,10 @@ fn free_idle_target(state: &mut State, window: &mut WindowState) -> bool {
 
 /// Target elements ran short: everything posted leaves and is acknowledged, so that elements become idle.
 fn push_all(state: &mut State, window: &mut WindowState) {
-    window.dirty |= !std::mem::replace(&mut window.pressure, true);
+    window.needs_issue |= !std::mem::replace(&mut window.no_hold_back, true);
     for key in window.table.keys(&state.pools.targets) {
         let target = &mut state.pools.targets[key];
-        window.dirty |= target.push_to.min(target.ack_to) < target.posted;
+        window.needs_issue |= target.push_to.min(target.ack_to) < target.posted;
         target.push(true);
     }
 }

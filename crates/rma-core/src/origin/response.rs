@@ -1,6 +1,6 @@
 //! What comes back: grants, refusals, acknowledgements, data, errors.
 //!
-//! Handlers change states and mark the window dirty; they send nothing. Every event is idempotent in effect or refused as
+//! Handlers change states and mark that the window needs issue; they send nothing. Every event is idempotent in effect or refused as
 //! forged: a reply must name a live operation of this window and this peer that waits for exactly it.
 
 use crate::channel::{Delivery, Placement};
@@ -83,7 +83,7 @@ impl Settler<'_> {
         }
         if let Some(rank) = self.granted_without_element(from, response) {
             self.window.bequests.extend(Some(rank).filter(|_| response.is_bequeathed()));
-            self.window.dirty = true;
+            self.window.needs_issue = true;
             return Ok(());
         }
         let target = self.target_of(from)?;
@@ -128,7 +128,7 @@ impl Settler<'_> {
         }
         element.on_acked(sequence);
         // It gives room for no more than what waits here already.
-        self.window.dirty |= !element.pending.is_empty();
+        self.window.needs_issue |= !element.pending.is_empty();
         Ok(())
     }
 
@@ -237,7 +237,7 @@ fn on_common(window: &mut WindowState, ops: &mut OpPool, target: &mut Target, re
     }
     target.on_acked(response.sequence);
     // An answer alone gives room for no more than what waits here already.
-    window.dirty |= response.flags != ResponseFlags::NONE || !target.pending.is_empty();
+    window.needs_issue |= response.flags != ResponseFlags::NONE || !target.pending.is_empty();
     retire(window, ops, target);
 }
 
@@ -276,6 +276,6 @@ fn take_back(window: &mut WindowState, ops: &mut OpPool, target: &mut Target, se
 #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
 pub(super) fn retire(window: &mut WindowState, ops: &mut OpPool, target: &mut Target) {
     while target.issued.free_first_if(ops, &mut window.op_share, Operation::is_settled) {
-        window.pressure = false;
+        window.no_hold_back = false;
     }
 }

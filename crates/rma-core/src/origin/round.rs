@@ -62,7 +62,7 @@ impl Issuer<'_> {
             }
             let next = Rank(rank.0 + 1);
             if self.window.epoch.asking() as u64 >= self.config.credits {
-                // The next grant makes the window dirty again.
+                // The next grant makes the window need issue again.
                 self.window.rounds.access = Some(AccessRound::Locks { next: rank });
                 return Step::Idle;
             }

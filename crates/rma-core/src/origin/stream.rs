@@ -46,7 +46,7 @@ fn begin(
     rank: Rank,
     small: &Small,
 ) -> bool {
-    let State { pools: Pools { ops, targets }, config, is_pack_full, begun, .. } = state;
+    let State { pools: Pools { ops, targets }, config, is_pack_full, needs_step, .. } = state;
     let Some(key) = window.table.find(targets, rank) else { return false };
     let target = &targets[key];
     let (is_behind, follows) = (!target.pending.is_empty(), target.ends_in_pack(ops));
@@ -63,8 +63,8 @@ fn begin(
     pack::note(window, rank, key, op);
     window.counters.on_ops_queued(1);
     if is_behind {
-        window.dirty = true;
-        *begun = true;
+        window.needs_issue = true;
+        *needs_step = true;
     }
     *is_pack_full |= follows;
     true

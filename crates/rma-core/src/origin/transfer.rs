@@ -148,7 +148,7 @@ impl Settler<'_> {
             operation.signal_end(Err(OutOfRange::LEFT.into_error("request", element.rank)));
         }
         operation.signal_if_ended();
-        self.window.dirty |= !element.pending.is_empty() || element.closing == Closing::Wanted;
+        self.window.needs_issue |= !element.pending.is_empty() || element.closing == Closing::Wanted;
         retire(self.window, ops, element);
     }
 }

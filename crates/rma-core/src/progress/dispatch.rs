@@ -78,7 +78,7 @@ impl Sink for Dispatch<'_> {
             Some(Receiving::Data { response, op }) => {
                 let Some(mut context) = self.borrow(response.window) else { return };
                 settler(&mut context).on_bulk_data(from, &response, op);
-                context.window.dirty |= context.window.is_closed();
+                context.window.needs_issue |= context.window.is_closed();
             }
         }
     }
@@ -93,7 +93,7 @@ impl Sink for Dispatch<'_> {
             Some(BulkOwner::Operation { window, target, op }) => {
                 let Some(mut context) = self.borrow(window) else { return };
                 settler(&mut context).on_bulk_sent(target, op);
-                context.window.dirty |= context.window.is_closed();
+                context.window.needs_issue |= context.window.is_closed();
             }
         }
     }
@@ -103,13 +103,13 @@ impl Sink for Dispatch<'_> {
         let Some(BulkOwner::Transfer { window, target, op }) = owner else { return };
         let Some(mut context) = self.borrow(window) else { return };
         settler(&mut context).on_transferred(target, op, outcome);
-        context.window.dirty |= context.window.is_closed();
+        context.window.needs_issue |= context.window.is_closed();
     }
 
     fn writable(&mut self, _: Peer, _: Lane) {
-        // Windows with something due stay dirty, and replies stay queued, but a protocol above may not say
+        // Windows with something due still need issue, and replies stay queued, but a protocol above may not say
         // that it waits: the next step tries them all.
-        self.state.begun = true;
+        self.state.needs_step = true;
     }
 
     fn failed(&mut self, peer: Peer, failure: Failure) {
@@ -137,7 +137,7 @@ impl Sink for Dispatch<'_> {
 impl Dispatch<'_> {
     /// The protocol above, which may have something to send afterwards.
     fn above(&mut self) -> &mut dyn Upper {
-        self.state.begun = true;
+        self.state.needs_step = true;
         self.upper
     }
 

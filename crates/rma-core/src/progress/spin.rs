@@ -115,7 +115,7 @@ impl Wait<'_> {
         core.state.is_spinning = is_spinning;
         let outcome = ready(core);
         core.state.is_spinning = false;
-        if std::mem::take(&mut core.state.told) {
+        if std::mem::take(&mut core.state.must_notify) {
             self.waiting.on_moved();
         }
         outcome

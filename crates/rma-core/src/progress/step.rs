@@ -26,7 +26,7 @@ impl Core {
     /// Advances everything once; answers whether anything moved.
     pub(crate) fn step(&mut self, host: &dyn Host) -> bool {
         self.state.counters.on_progress_steps(1);
-        self.state.begun = false;
+        self.state.needs_step = false;
         let moved = self.send(host);
         self.receive(host) || moved
     }
@@ -34,7 +34,7 @@ impl Core {
     /// The first half of a step: sends what was begun, and takes nothing; answers whether anything moved.
     pub(crate) fn step_to_send(&mut self, host: &dyn Host) -> bool {
         self.state.counters.on_progress_steps(1);
-        self.state.begun = false;
+        self.state.needs_step = false;
         self.send(host)
     }
 
@@ -58,7 +58,7 @@ impl Core {
             // later call. This poll takes no packets: those are the next step's, and a channel need not ask
             // the system for them.
             let has_sent = !self.is_idle() && {
-                self.state.begun = false;
+                self.state.needs_step = false;
                 self.send(host)
             };
             if (has_sent || self.channel.keeps_packets()) && !self.channel.is_quiet() {
@@ -70,7 +70,7 @@ impl Core {
 
     /// Whether something was begun that no step has tried to send yet.
     pub(crate) fn is_due(&self) -> bool {
-        self.state.begun || self.upper.is_due()
+        self.state.needs_step || self.upper.is_due()
     }
 
     /// Whether a step would do nothing but poll the channel.
@@ -144,7 +144,7 @@ impl Core {
             return moved | came.moved | came.is_over;
         }
         let State { pools, bulks, by_channel, config, lost, .. } = state;
-        if window.dirty {
+        if window.needs_issue {
             let channel = &mut **channel;
             moved |= Issuer { window, pools, bulks, channel, by_channel, config }.issue_window();
         }

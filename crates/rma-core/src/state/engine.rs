@@ -38,11 +38,11 @@ pub(crate) struct State {
     pub(crate) is_spinning: bool,
     /// Since a step has sent, a call has begun something, or a poll has notified a thread that may have
     /// something to send.
-    pub(crate) begun: bool,
+    pub(crate) needs_step: bool,
     /// A pack has been followed by another: it takes no more stores, and may leave at once.
     pub(crate) is_pack_full: bool,
     /// A call has done what other threads of this process may wait for, and no step will notify them.
-    pub(crate) told: bool,
+    pub(crate) must_notify: bool,
     /// Exposed memory that peers are to reach no more.
     pub(crate) withdrawn: Withdrawn,
     /// Ranks that have left windows that may be being made here.
@@ -113,8 +113,8 @@ impl State {
             counters: Counters::default(),
             by_channel: ByChannel::default(),
             is_spinning: false,
-            told: false,
-            begun: false,
+            must_notify: false,
+            needs_step: false,
             is_pack_full: false,
             early: Vec::new(),
             withdrawn: Vec::new(),

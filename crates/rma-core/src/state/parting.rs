@@ -83,13 +83,13 @@ impl WindowState {
         shared.has_pack.store(false, Relaxed);
         self.packing = None;
         self.error = Some(error);
-        self.dirty = true;
+        self.needs_issue = true;
     }
 
     /// A rank says that it has left.
     pub(crate) fn on_left(&mut self, rank: Rank) {
         self.parting.get_or_insert_default().left.insert(rank);
-        self.dirty = true;
+        self.needs_issue = true;
     }
 
     /// A target grants a lock that no call waits for any more.
@@ -98,7 +98,7 @@ impl WindowState {
             self.remove_lock(rank);
         }
         self.parting.get_or_insert_default().releases.push(rank);
-        self.dirty = true;
+        self.needs_issue = true;
     }
 }
 

@@ -68,14 +68,14 @@ pub(crate) struct WindowState {
     /// Ranks whose locks this one got by packets after a process died with them, for which the program has
     /// not asked yet.
     pub(crate) bequests: BTreeSet<Rank>,
-    /// Something may be issued: look at the table.
-    pub(crate) dirty: bool,
+    /// Something in the table may be issued.
+    pub(crate) needs_issue: bool,
     /// What became of the last small stores.
     pub(crate) eager: Eager,
     /// The pack that the next small store may join.
     pub(crate) packing: Option<Packing>,
     /// An element was wanted and not to be had: hold nothing back until one was taken.
-    pub(crate) pressure: bool,
+    pub(crate) no_hold_back: bool,
     /// An error that arrived, to be raised by the next synchronization call.
     pub(crate) error: Option<Error>,
     /// A target that the open lock_all epoch depended on is lost: what flush_all and unlock_all say.
@@ -124,10 +124,10 @@ impl WindowState {
             in_line: 0,
             dropped: Dropped::default(),
             bequests: BTreeSet::new(),
-            dirty: false,
+            needs_issue: false,
             eager: Eager::default(),
             packing: None,
-            pressure: false,
+            no_hold_back: false,
             error: None,
             lost: None,
             target: TargetRole::new(arrivals),
@@ -194,7 +194,7 @@ impl WindowState {
     pub(super) fn has_nothing_else(&self) -> bool {
         self.error.is_none()
             && !self.has_lost
-            && !self.pressure
+            && !self.no_hold_back
             && self.opening.is_none()
             && self.rounds.has_nothing_to_say()
     }
@@ -315,13 +315,13 @@ impl WindowState {
             self.on(Event::Posted);
         }
         // Without room for one operation to wait, it waits for nothing but the post.
-        let holds_back = config.piggyback_threshold > 0 && !self.pressure;
+        let holds_back = config.piggyback_threshold > 0 && !self.no_hold_back;
         let is_due = if holds_back {
             self.table.has_due(&pools.targets, &pools.ops)
         } else {
             self.table.is_busy(&pools.targets)
         };
-        self.dirty |= !self.rounds.is_empty() || is_due;
+        self.needs_issue |= !self.rounds.is_empty() || is_due;
     }
 
     /// Keeps the first error until a synchronization call raises it.
@@ -339,7 +339,7 @@ impl WindowState {
 
     /// Whether a step of the engine has anything to do here.
     pub(crate) fn is_active(&self) -> bool {
-        self.dirty || self.opening.is_some() || self.target.has_waiters() || !self.dropped.is_empty()
+        self.needs_issue || self.opening.is_some() || self.target.has_waiters() || !self.dropped.is_empty()
     }
 }
 

@@ -178,7 +178,7 @@ impl Windows {
         let window = self.get_mut(id)?;
         let changed = change(window)?;
         // What else keeps a window active does not come about by operations.
-        if window.dirty {
+        if window.needs_issue {
             self.note_active(id);
         }
         Some(changed)

@@ -40,7 +40,7 @@ pub(crate) fn advance(
     shared.has_dropped.store(now.has_steps(), Relaxed);
     window.dropped = now;
     // Blocking calls wait for the end of the last step.
-    state.told |= moved;
+    state.must_notify |= moved;
     moved
 }
 

@@ -41,12 +41,12 @@ pub(crate) fn expose(
     let needs_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
     window.rounds.posts.clear();
     window.rounds.posts.extend(group.iter().copied().filter(needs_packet));
-    window.dirty |= !window.rounds.posts.is_empty();
+    window.needs_issue |= !window.rounds.posts.is_empty();
     if group.contains(&me) {
         let own = window.epoch.access.on_post(me);
         own.map_err(|cause| Error::new(crate::error::ErrorClass::Intern, "post", cause))?;
         window.on_posted(&state.pools, &state.config);
-        state.told = true;
+        state.must_notify = true;
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ pub(crate) fn expose(
 pub(super) fn ring(state: &mut State, shared: &Shared, member: &Member, call: Sleep) {
     if member.control.is_asleep(call) {
         locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(member.rank));
-        state.begun = true;
+        state.needs_step = true;
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn ring(state: &mut State, shared: &Shared, member: &Member, call: Sl
 pub(super) fn watch(state: &mut State, window: &mut WindowState, ranks: impl Iterator<Item = Rank>) {
     let me = window.shared.group.me();
     window.rounds.meet.extend(ranks.filter(|rank| *rank != me));
-    (window.dirty, state.begun) = (true, true);
+    (window.needs_issue, state.needs_step) = (true, true);
 }
 
 #[derive(Debug)]

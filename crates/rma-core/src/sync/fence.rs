@@ -202,7 +202,7 @@ impl FenceSync {
         if matches!(self.phase, Phase::Opening) {
             let is_open = is_open(state, window, host);
             // Elements of an epoch that never opened are free again, and no step says so.
-            state.told |= is_open.is_err();
+            state.must_notify |= is_open.is_err();
             if !is_open? {
                 return Ok(Some(false));
             }
@@ -232,14 +232,14 @@ impl FenceSync {
                     if let Some(error) = lost_rank(state, window) {
                         return Err(window.error.take().unwrap_or(error));
                     }
-                    state.begun = true;
+                    state.needs_step = true;
                     let number = tell(state, window);
                     self.phase = number.map_or(Phase::Completing, Phase::Telling);
                     return Ok(Some(false));
                 }
                 FenceProtocol::Barrier => {
                     free_idle_far_targets(state, window);
-                    state.begun = true;
+                    state.needs_step = true;
                     let request = host.begin_barrier(&window.shared.group)?;
                     let met = self.meet(state, window, Opening::Barrier(request));
                     return met.inspect_err(|_| host.abandon(request));
@@ -353,7 +353,7 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
         return Ok(false);
     }
     window.opening = None;
-    window.dirty = true;
+    window.needs_issue = true;
     if window.access().epoch() == Epoch::FenceIssued {
         if outcome.is_ok() {
             window.on(Event::FenceMet);
@@ -379,7 +379,7 @@ fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phas
     for key in window.table.keys(&state.pools.targets) {
         state.pools.targets[key].push(true);
     }
-    window.dirty = true;
+    window.needs_issue = true;
     Ok(Phase::Completing)
 }
 

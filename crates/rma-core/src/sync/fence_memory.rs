@@ -22,7 +22,7 @@ pub(super) fn attends(
         shared.own().control.set_asleep(Sleep::Fence);
         if !std::mem::replace(is_watching, true) {
             window.rounds.meet = vec![shared.members[(shared.own + 1) % shared.members.len()].rank];
-            (window.dirty, state.begun) = (true, true);
+            (window.needs_issue, state.needs_step) = (true, true);
         }
         if !state.lost.is_empty()
             && let Some(dead) =
@@ -52,6 +52,6 @@ pub(super) fn ring_sleepers(state: &mut State, window: &WindowState) -> bool {
     for member in shared.members.iter().filter(|member| member.control.is_asleep(Sleep::Fence)) {
         locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(member.rank));
     }
-    state.begun |= !state.wake_ups.is_empty();
+    state.needs_step |= !state.wake_ups.is_empty();
     !state.wake_ups.is_empty()
 }

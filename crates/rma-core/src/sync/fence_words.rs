@@ -17,8 +17,8 @@ pub(super) fn tell_at_once(
     state: &mut State,
     window: &mut WindowState,
 ) -> Option<(u64, bool)> {
-    let State { pools, bulks, by_channel, config, lost, begun, .. } = state;
-    if window.dirty || !lost.is_empty() || assert.has(Assert::NO_PRECEDE) {
+    let State { pools, bulks, by_channel, config, lost, needs_step, .. } = state;
+    if window.needs_issue || !lost.is_empty() || assert.has(Assert::NO_PRECEDE) {
         return None;
     }
     let rank = window.shared.neighbors.first()?.rank;
@@ -31,7 +31,7 @@ pub(super) fn tell_at_once(
     if (Issuer { window, pools, bulks, channel, by_channel, config }).close_to(key) {
         return Some((number, true));
     }
-    (window.dirty, *begun) = (true, true);
+    (window.needs_issue, *needs_step) = (true, true);
     Some((number, false))
 }
 
@@ -56,7 +56,7 @@ pub(super) fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
         }
     }
     window.rounds.access = (!bare.is_empty()).then_some(AccessRound::Fence(bare));
-    window.dirty = true;
+    window.needs_issue = true;
     Some(number)
 }
 

@@ -43,12 +43,12 @@ impl FlushSync {
         };
         // So there is nothing for a fence to order: nothing went to this rank directly.
         debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
-        let State { pools, bulks, by_channel, config, lost, begun, .. } = state;
+        let State { pools, bulks, by_channel, config, lost, needs_step, .. } = state;
         let element = &mut pools.targets[target];
         let goal = element.push(reach == Reach::Remote);
         let had_said_all = element.has_said_all() && window.is_granted(rank);
         // In a window with something due it is the next step's to decide what leaves first.
-        let may_issue = !window.dirty && lost.is_empty() && permits_calls;
+        let may_issue = !window.needs_issue && lost.is_empty() && permits_calls;
         if may_issue && element.holds_a_store(&pools.ops) {
             window.eager.on_taken(reach);
         } else if may_issue {
@@ -57,8 +57,8 @@ impl FlushSync {
         let has_said_all = had_said_all
             || (may_issue && Issuer { window, pools, bulks, channel, by_channel, config }.issue_to(target));
         if !has_said_all {
-            window.dirty = true;
-            *begun = true;
+            window.needs_issue = true;
+            *needs_step = true;
         }
         Self { rank, target: Some(target), goal, reach }
     }
@@ -99,7 +99,7 @@ impl FlushAllSync {
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, reach: Reach) -> Self {
         fence(SeqCst);
         let keys = window.table.keys(&state.pools.targets);
-        window.dirty |= !keys.is_empty();
+        window.needs_issue |= !keys.is_empty();
         let goals = keys
             .into_iter()
             .map(|key| (key, state.pools.targets[key].push(reach == Reach::Remote)))

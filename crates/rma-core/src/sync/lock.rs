@@ -207,7 +207,7 @@ impl LockSync {
             Ok(grant) => locks::wake(&mut state.wake_ups, &mut state.counters, &shared, grant.wake),
         }
         window.in_line -= 1;
-        state.told = true;
+        state.must_notify = true;
         self.open(&shared.access, near);
         true
     }
@@ -264,10 +264,10 @@ pub(super) fn ask_elsewhere(
         let Some(mut other) = windows.borrow(state, id) else { continue };
         let (state, other) = other.split();
         // Only what this attempt gave the engine to do keeps the caller from sleeping.
-        let was_dirty = std::mem::replace(&mut other.dirty, false);
+        let needed_issue = std::mem::replace(&mut other.needs_issue, false);
         are_held &= ask_here(state, other, caller);
-        state.begun |= other.dirty;
-        other.dirty |= was_dirty;
+        state.needs_step |= other.needs_issue;
+        other.needs_issue |= needed_issue;
     }
     are_held
 }
@@ -284,10 +284,10 @@ pub(super) fn want(state: &mut State, window: &mut WindowState, rank: Rank) {
     let Some(lock) = window.epoch.lock_mut(rank).filter(|lock| lock.state == LockState::Called) else {
         return;
     };
-    window.dirty |= !std::mem::replace(&mut lock.wanted, true);
+    window.needs_issue |= !std::mem::replace(&mut lock.wanted, true);
     // The request needs an element to leave from; if none is to be had now, the next poll tries again.
     let is_new = window.table.find(&state.pools.targets, rank).is_none();
-    window.dirty |= ensure_target(state, window, rank).is_some() && is_new;
+    window.needs_issue |= ensure_target(state, window, rank).is_some() && is_new;
 }
 
 impl UnlockSync {
@@ -305,7 +305,7 @@ impl UnlockSync {
             let mut sync = Self { rank, no_check: false, target, neighbor };
             if let Some(key) = target {
                 state.pools.targets[key].push(true);
-                window.dirty = true;
+                window.needs_issue = true;
             }
             // Whether the target is lost is for the first poll to say.
             let is_over = sync.target.is_none() && state.lost.is_empty();
@@ -404,7 +404,7 @@ impl UnlockSync {
         if !self.no_check {
             target.closing = Closing::Wanted;
         }
-        window.dirty = true;
+        window.needs_issue = true;
         self.target = Some(key);
     }
 

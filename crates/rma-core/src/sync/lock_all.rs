@@ -106,7 +106,7 @@ impl LockAllSync {
         }
         if let Some(error) = dead {
             self.give_up(state, window);
-            state.begun = true;
+            state.needs_step = true;
             return Err(error);
         }
         loop {
@@ -201,7 +201,7 @@ pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) ->
         return false;
     }
     window.on(Event::AllLocked);
-    window.dirty = true;
+    window.needs_issue = true;
     true
 }
 
@@ -290,11 +290,11 @@ fn close(state: &mut State, window: &mut WindowState) {
         if !(is_unchecked || has_word || is_called && target.is_idle()) {
             target.closing = Closing::Wanted;
         }
-        window.dirty |= !target.is_idle();
+        window.needs_issue |= !target.is_idle();
     }
     if window.access().epoch() == Epoch::LockAllGranted && !is_unchecked && window.shared.has_packet_targets()
     {
         window.rounds.access = Some(AccessRound::Unlocks { next: Rank(0) });
-        window.dirty = true;
+        window.needs_issue = true;
     }
 }

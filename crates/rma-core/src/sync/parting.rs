@@ -74,7 +74,7 @@ impl State {
         if window.check_memory().is_err() {
             state.withdraw(window);
         }
-        state.begun = true;
+        state.needs_step = true;
         late
     }
 
@@ -91,7 +91,7 @@ impl State {
         let peers = std::mem::take(&mut parting.left).into_iter().map(|rank| window.shared.group.peer(rank));
         let living = peers.filter(|peer| !self.lost.contains_key(peer) && Some(*peer) != by);
         living.for_each(|peer| push_over(&mut self.replies, peer, id));
-        self.begun = true;
+        self.needs_step = true;
     }
 
     /// A process says that it has left a window.
@@ -118,7 +118,7 @@ impl State {
             // It may be one that is being made here.
             self.early.push((id, from));
         }
-        self.begun = true;
+        self.needs_step = true;
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl State {
         }
         window.rounds = Rounds::default();
         // Calls that wait on the window look again.
-        (self.told, self.begun) = (true, true);
+        (self.must_notify, self.needs_step) = (true, true);
     }
 
     /// Frees a revoked window as far as that can be done now; says whether it is a ghost.
@@ -270,7 +270,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState, channel: &mut
     // A lock call that was under way may have come through.
     let is_changing = shared.all_near().any(|near| near.gate.single() == Single::Changing);
     shared.all_near().for_each(|near| shared.access.bar(&near.gate));
-    window.dirty = is_full || (is_changing && !parting.has_left);
+    window.needs_issue = is_full || (is_changing && !parting.has_left);
     came.is_over &= is_ended;
     window.parting = Some(parting);
     came

@@ -129,7 +129,7 @@ impl CompleteSync {
         }
         // Those that have an element have been met before.
         window.rounds.meet.clear();
-        window.dirty = false;
+        window.needs_issue = false;
         Self { is_closing: false }
     }
 
@@ -151,7 +151,7 @@ impl CompleteSync {
                 }
                 None if rank == shared.group.me() && window.epoch.access.has_posted(rank) => {
                     window.target.undone.remove(rank);
-                    state.told = true;
+                    state.must_notify = true;
                 }
                 None => bare.push(rank),
             }
@@ -163,7 +163,7 @@ impl CompleteSync {
                 target.close();
             }
         }
-        window.dirty |= !bare.is_empty() || window.table.len() > 0;
+        window.needs_issue |= !bare.is_empty() || window.table.len() > 0;
         window.rounds.access = (!bare.is_empty()).then_some(AccessRound::Done(bare));
         Self { is_closing: true }
     }
@@ -191,7 +191,7 @@ impl CompleteSync {
         if window.access().epoch() == Epoch::PscwIssued {
             return Some(false);
         }
-        let State { pools, bulks, by_channel, config, begun, .. } = state;
+        let State { pools, bulks, by_channel, config, needs_step, .. } = state;
         // SYNC POINT P3
         fence(SeqCst);
         let mut issuer = Issuer { window, pools, bulks, channel, by_channel, config };
@@ -206,7 +206,7 @@ impl CompleteSync {
         }
         // Targets that the channel has no room for now are notified by later steps.
         window.on(Event::Reach(Stage::Closing));
-        (window.dirty, *begun, self.is_closing) = (true, true, true);
+        (window.needs_issue, *needs_step, self.is_closing) = (true, true, true);
         Some(false)
     }
 

@@ -87,7 +87,7 @@ impl State {
         };
         let ended: Vec<_> =
             shared.all_near().filter(has_ended).map(|near| shared.group.peer(near.rank)).collect();
-        self.begun |= !ended.is_empty();
+        self.needs_step |= !ended.is_empty();
         let found = !ended.is_empty();
         self.suspicion.suspects.extend(ended);
         found

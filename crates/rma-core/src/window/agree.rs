@@ -84,21 +84,21 @@ impl Agreeing {
     pub(super) fn poll(
         &mut self,
         indices: &mut Indices,
-        begun: &mut bool,
+        needs_step: &mut bool,
         host: &dyn Host,
     ) -> Result<Option<Agreed>> {
         loop {
             self.step = match self.step {
                 Step::Waiting if !indices.has_turn(self.creation) => return Ok(None),
                 Step::Waiting => {
-                    *begun = true;
+                    *needs_step = true;
                     Step::Gathering(host.begin_barrier(&self.group)?)
                 }
                 Step::Gathering(request) => {
                     if host.poll(request)?.is_none() {
                         return Ok(None);
                     }
-                    *begun = true;
+                    *needs_step = true;
                     let offer = indices.offer(self.creation, self.reach);
                     Step::Offering(host.begin_reduce(&self.group, Combine::BitAnd, &offer)?)
                 }

@@ -98,7 +98,7 @@ impl Window {
             }
             return Ok(Sync(step, call, None));
         }
-        state.begun = true;
+        state.needs_step = true;
         let Some(mut context) = windows.borrow(state, self.id()) else { return Err(gone(name)) };
         let (state, window) = context.split();
         // Until the borrow ends no lock call slips in between the check and what follows.
@@ -162,7 +162,7 @@ impl Window {
                     return Ok(false);
                 }
                 parting::give_up(std::mem::replace(&mut sync.0, SyncStep::Done), state, window);
-                state.begun = true;
+                state.needs_step = true;
                 return window.check_open(name).map(|()| true);
             }
             self.poll_on(&mut **channel, state, window, sync, name)?
@@ -170,7 +170,7 @@ impl Window {
         // No step may follow: the caller computes, and others wait for the word of this call.
         if is_over && tells_at_once && core.channel.keeps_packets() && !core.channel.is_quiet() {
             // What comes meanwhile may be what another thread waits for.
-            core.state.told |= core.flush();
+            core.state.must_notify |= core.flush();
         }
         Ok(is_over)
     }
@@ -183,7 +183,7 @@ impl Window {
         sync: &mut Sync,
         name: &'static str,
     ) -> Result<bool> {
-        let was_dirty = std::mem::replace(&mut window.dirty, false);
+        let needed_issue = std::mem::replace(&mut window.needs_issue, false);
         let over = sync.0.poll(channel, state, window, self.engine().host());
         let over = match over {
             // Opening calls have raised what went wrong before they began.
@@ -191,8 +191,8 @@ impl Window {
             Ok(true) => window.raise(name).map(|()| true),
             other => other.map_err(|error| error.in_call(name)),
         };
-        state.begun |= window.dirty;
-        window.dirty |= was_dirty;
+        state.needs_step |= window.needs_issue;
+        window.needs_issue |= needed_issue;
         if !matches!(over, Ok(false)) {
             sync.0 = SyncStep::Done;
         }

@@ -422,12 +422,12 @@ impl Window {
             let Some(mut context) = windows.borrow(state, self.shared.id) else { return Err(gone(call)) };
             let (state, window) = context.split();
             // Only what this attempt gave the engine to do keeps the caller from sleeping.
-            let was_dirty = std::mem::replace(&mut window.dirty, false);
+            let needed_issue = std::mem::replace(&mut window.needs_issue, false);
             let posted = window
                 .check_open(call)
                 .and_then(|()| post(state, window, &**channel, target, &mut rest, call));
-            state.begun |= window.dirty;
-            window.dirty |= was_dirty;
+            state.needs_step |= window.needs_issue;
+            window.needs_issue |= needed_issue;
             posted?;
             Ok(rest.is_none().then_some(()))
         })

@@ -94,7 +94,7 @@ impl WindowCreation {
         let asks = if fault.is_none() { spec } else { WindowSpec::Dynamic };
         let (number, phase) = engine.with(|core| {
             let (windows, state, host) = (&mut core.windows, &mut core.state, engine.host());
-            state.begun = true;
+            state.needs_step = true;
             let (alike, shape) = (state.config.alike(), ControlShape::of(&state.config));
             let mine =
                 [len, !len, unit, !unit, !windows.indices.clock(), u64::from(fault.is_none()), alike, !alike];
@@ -156,7 +156,7 @@ impl WindowCreation {
                     if let Some(error) = unlike.or(failed) {
                         core.windows.indices.withdraw(self.number);
                         [compare, offer, segment].into_iter().for_each(|pending| pending.abandon(host));
-                        core.state.begun = true;
+                        core.state.needs_step = true;
                         return Err(error);
                     }
                     if came != [true; 3] {
@@ -167,7 +167,7 @@ impl WindowCreation {
                     decided.inspect_err(|_| core.windows.indices.withdraw(self.number))?;
                 }
                 Phase::Agree { mut agreeing, compared, segment } => {
-                    let agreed = agreeing.poll(&mut core.windows.indices, &mut core.state.begun, host);
+                    let agreed = agreeing.poll(&mut core.windows.indices, &mut core.state.needs_step, host);
                     match agreed.inspect_err(|_| core.windows.indices.withdraw(self.number))? {
                         None => {
                             self.phase = Phase::Agree { agreeing, compared, segment };
@@ -278,7 +278,7 @@ impl WindowCreation {
             is_mapped: shared.maps_others(),
         });
         let state = &mut core.state;
-        state.begun = true;
+        state.needs_step = true;
         let no_elements =
             |_| Error::new(ErrorClass::NoMem, CALL, "the element pools cannot reserve a window's share");
         let ops = state.pools.ops.open_share(state.config.op_pool_window as u32).map_err(no_elements)?;
@@ -299,7 +299,7 @@ impl WindowCreation {
 
     /// Lets the other ranks know whether this one has made its part.
     fn meet(&mut self, core: &mut Core, id: WindowId, made: Result<Arc<Shared>>) -> Result<()> {
-        core.state.begun = true;
+        core.state.needs_step = true;
         let shared = made.map_err(|error| self.fault = Some(error)).ok();
         match self.engine.host().begin_reduce(&self.group, Combine::Min, &[u64::from(shared.is_some())]) {
             Ok(request) => {
@@ -471,7 +471,7 @@ impl Drop for WindowCreation {
                 }
                 Phase::Over => {}
             }
-            core.state.begun = true;
+            core.state.needs_step = true;
             if core.windows.indices.take_news() {
                 engine.waiting().on_moved();
             }

@@ -81,7 +81,7 @@ impl Guard {
                 }
             }
             // Other threads may have waited for the window's state, and the step that follows for what was begun.
-            (state.told, state.begun) = (true, true);
+            (state.must_notify, state.needs_step) = (true, true);
             engine.observation().look_at_epochs(window, call);
         });
         // A thread that waits for a lock that was given back is woken now.

@@ -41,7 +41,7 @@ impl WindowFree {
     /// Begins; hands the window back when freeing it is not legal now.
     pub(crate) fn begin(window: Window) -> Result<Self, (Window, Error)> {
         let phase = window.engine().with(|core| {
-            core.state.begun = true;
+            core.state.needs_step = true;
             let Some(mut context) = core.windows.borrow(&mut core.state, window.id()) else {
                 return Err(gone(CALL));
             };
@@ -96,7 +96,7 @@ impl WindowFree {
                         return Ok(false);
                     }
                     Ok(true) => {
-                        core.state.begun = true;
+                        core.state.needs_step = true;
                         let begun = host.begin_barrier(&self.window.shared().group);
                         begun.map_or_else(Phase::Failing, Phase::Meeting)
                     }

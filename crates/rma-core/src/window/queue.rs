@@ -73,7 +73,7 @@ impl Window {
         }
         let Some(mut context) = windows.borrow(state, self.shared().id) else { return Err(gone(call)) };
         let (state, window) = context.split();
-        state.begun = true;
+        state.needs_step = true;
         let legal = window
             .check_open(call)
             .and_then(|()| self.check_operation(&state.pools, window, target, call, op));
