@@ -9,7 +9,6 @@
 //! one, which went to a process that computes, and when news come while a wait spins. A sleep, which yields
 //! should have made needless, is evidence too: so waits try spinning again also where some process uses every
 //! yield.
-//! should have made needless: waits try spinning again also where some process uses every yield.
 //!
 //! Whether another process used a yield shows in its length: two switches and an answer take longer than a
 //! call of the system alone. How long such a call takes is the machine's, and on a virtual one changes by the
