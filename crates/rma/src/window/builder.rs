@@ -82,7 +82,7 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
         Self { name: Some(name.to_owned()), ..self }
     }
 
-    /// No rank locks the window: locks are errors of class `MPI_ERR_RMA_SYNC`.
+    /// No rank locks the window. Nothing depends on the promise here: a window that is locked all the same works.
     #[must_use]
     pub fn no_locks(self) -> Self {
         self.hint("no_locks", "true")
