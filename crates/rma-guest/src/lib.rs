@@ -11,8 +11,8 @@
 //! * **Arguments** have one type in all ABIs, if a handle is taken for a word: what differs is data (`abi`). So each call is declared
 //!   once, with the kind of each of its arguments (`arguments`), and serves every host. Datatypes are made of envelope and contents and
 //!   kept until the host frees them (`datatype`).
-//! * **Both names.** Each call is there as `MPI_` and as `PMPI_`, so that a profiler in front, and Fortran's bindings, come here too. The
-//!   host itself is called by addresses that are looked up in its object.
+//! * **Both names.** Each call is there as `MPI_` and as `PMPI_`, for a profiler in front and for Fortran's bindings. The host itself is
+//!   called by addresses that are looked up in its object.
 //! * **Errors** are raised by the host's handlers, with the host's classes and the library's texts (`errors`).
 //!
 //! Invariants: nothing here knows an epoch or a packet; nothing on the way of a call on a window allocates, locks or enters the system,
