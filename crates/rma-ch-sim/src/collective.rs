@@ -8,7 +8,7 @@
 use crate::memory::Region;
 use parking_lot::Mutex;
 use rma_core::host::{
-    Combine, Group, Outcome, SegmentKind, SegmentMember, SegmentNeighbor, SegmentRequest, SegmentSet,
+    Combine, Group, Outcome, SegmentControl, SegmentKind, SegmentPart, SegmentRequest, SegmentSet,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result};
@@ -235,7 +235,7 @@ impl Meeting {
         let members = sharers.iter().map(|rank| {
             let part = &self.parts[rank];
             regions.extend([Arc::clone(&part.control), Arc::clone(&part.data)]);
-            SegmentMember {
+            SegmentPart {
                 rank: *rank,
                 control: part.control.span(0, part.control_len),
                 data: part.data.span(part.data_offset, part.data_len),
@@ -245,12 +245,12 @@ impl Meeting {
         let neighbors = near.iter().filter(|rank| **rank != me).map(|rank| {
             let part = &self.parts[rank];
             regions.push(Arc::clone(&part.control));
-            SegmentNeighbor { rank: *rank, control: part.control.span(0, part.control_len) }
+            SegmentControl { rank: *rank, control: part.control.span(0, part.control_len) }
         });
         let neighbors = neighbors.collect();
         // SAFETY: the spans lie in `regions`, which live until the set is dropped; no references to them are
         // formed.
-        let set = unsafe { SegmentSet::new(members, Box::new(regions)).with_neighbors(neighbors) };
+        let set = unsafe { SegmentSet::new(members, Box::new(regions)).with_controls(neighbors) };
         Outcome::Segment(set.counted())
     }
 

@@ -83,9 +83,9 @@ fn separate_segments_are_shared_by_node_zeroed_and_aligned() {
         .map(Result::unwrap)
         .collect();
     for (me, set) in sets.iter().enumerate() {
-        let ranks: Vec<u32> = set.members().iter().map(|m| m.rank.0).collect();
+        let ranks: Vec<u32> = set.parts().iter().map(|m| m.rank.0).collect();
         assert_eq!(ranks, [&[0, 1][..], &[2, 3], &[4]][me / 2]);
-        for member in set.members() {
+        for member in set.parts() {
             assert_eq!((member.control.len(), member.data.len()), (100, member.rank.0 as usize * 1000));
             assert_eq!(member.control.as_mut_ptr() as usize % 64, 0);
             assert!(member.data.is_empty() || (member.data.as_mut_ptr() as usize).is_multiple_of(4096));
@@ -95,12 +95,12 @@ fn separate_segments_are_shared_by_node_zeroed_and_aligned() {
         }
     }
     // What rank 2 writes, rank 3 sees, also after rank 2 has let go.
-    sets[2].members()[0].data.part(0, 3).write(&[1, 2, 3]);
+    sets[2].parts()[0].data.part(0, 3).write(&[1, 2, 3]);
     let mut sets = sets;
     let set_of_3 = sets.swap_remove(3);
     drop(sets);
     let mut seen = [0; 3];
-    set_of_3.members()[0].data.as_read().read(&mut seen);
+    set_of_3.parts()[0].data.as_read().read(&mut seen);
     assert_eq!(seen, [1, 2, 3]);
 }
 
@@ -109,10 +109,10 @@ fn contiguous_segments_have_no_gaps() {
     let (_net, hosts) = hosts(4, 0);
     let sets = segments(&hosts, SegmentKind::Contiguous, |me| [8, 0, 5, 100][me as usize]);
     for set in sets.iter().map(|s| s.as_ref().unwrap()) {
-        assert_eq!(set.members().len(), 4);
-        let start = set.members()[0].data.as_mut_ptr() as usize;
+        assert_eq!(set.parts().len(), 4);
+        let start = set.parts()[0].data.as_mut_ptr() as usize;
         assert_eq!(start % 4096, 0);
-        for (member, offset) in set.members().iter().zip([0, 8, 8, 13]) {
+        for (member, offset) in set.parts().iter().zip([0, 8, 8, 13]) {
             assert_eq!(member.data.as_mut_ptr() as usize, start + offset);
         }
     }
@@ -123,8 +123,8 @@ fn private_segments_are_seen_by_their_rank_alone() {
     let (_net, hosts) = hosts(2, 0);
     for (me, set) in segments(&hosts, SegmentKind::Private, |_| 16).into_iter().enumerate() {
         let set = set.unwrap();
-        assert_eq!(set.members().len(), 1);
-        assert_eq!((set.members()[0].rank, set.members()[0].data.len()), (Rank(me as u32), 16));
+        assert_eq!(set.parts().len(), 1);
+        assert_eq!((set.parts()[0].rank, set.parts()[0].data.len()), (Rank(me as u32), 16));
     }
 }
 

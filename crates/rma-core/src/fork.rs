@@ -12,7 +12,7 @@
 //! | what leaves | what asks |
 //! | --- | --- |
 //! | packets, polls, waits, everything that the engine's state is for | the engine's lock, before it is taken (`progress/lock.rs`) |
-//! | lock words and counters in shared memory, without that lock | the access state and the quick calls (`state/access`, `window/quick.rs`), which send the call to the engine's lock |
+//! | lock words and counters in shared memory, without that lock | the access state and the fast calls (`state/access`, `window/fast_sync.rs`), which send the call to the engine's lock |
 //! | exclusion of accumulates in mapped memory | the domain (`control/domain.rs`): in a child no announcement is a thread's own |
 //! | shared-memory collective slots, memory that siblings map, the launcher, traces | their writers in `rma` |
 //!

@@ -2,7 +2,7 @@
 
 use crate::abi::{Segment, SegmentPart};
 use rma_ch_c::outside;
-use rma_core::host::{SegmentKind, SegmentMember, SegmentRequest, SegmentSet};
+use rma_core::host::{self, SegmentKind, SegmentRequest, SegmentSet};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
@@ -80,13 +80,13 @@ impl Making {
         }
         // SAFETY: the host's promise: memory mapped until it is released.
         let span = |start: *mut c_void, len: u64| unsafe { WriteSpan::new(start.cast(), len as usize) };
-        let members = parts.iter().map(|part| SegmentMember {
+        let mapped = parts.iter().map(|part| host::SegmentPart {
             rank: Rank(part.rank),
             control: span(part.control, part.control_len),
             data: span(part.data, part.data_len),
         });
         // SAFETY: as above; and no references to it are formed, by the same promise.
-        Ok(unsafe { SegmentSet::new(members.collect(), Box::new(release)) })
+        Ok(unsafe { SegmentSet::new(mapped.collect(), Box::new(release)) })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Active target synchronization of ranks that map each other, which needs no engine while nothing else goes
-//! on (`rma-core`, `window/quick.rs`): that it does without, that the engine can take over at any point, and
+//! on (`rma-core`, `window/fast_sync.rs`): that it does without, that the engine can take over at any point, and
 //! that no rank is left asleep. The calls of a [`Stepped`] world are made in turn by one thread, so none of
 //! them waits.
 

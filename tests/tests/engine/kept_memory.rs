@@ -45,7 +45,7 @@ impl Host for Witness {
         Ok(self.host.poll(request)?.map(|outcome| match outcome {
             Outcome::Segment(segment) => {
                 self.live.fetch_add(1, SeqCst);
-                let members = segment.members().to_vec();
+                let members = segment.parts().to_vec();
                 *self.controls.lock().unwrap() = members.iter().map(|member| member.control).collect();
                 let mapping = Box::new((segment, Lives(Arc::clone(&self.live))));
                 // SAFETY: the members are those of the segment, which lives as long as the mapping.

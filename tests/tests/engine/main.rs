@@ -17,7 +17,7 @@ mod lock_all_epochs;
 mod lock_all_fair;
 mod lock_fair;
 mod lock_order;
-mod neighbors;
+mod node_targets;
 mod observed;
 mod own_memory;
 mod packets;

@@ -37,7 +37,7 @@ pub(super) const CALL: &str = "an accumulate or a fetch";
 
 /// What the domains of one window have in common in one process.
 #[derive(Debug)]
-pub struct Siblings {
+pub struct NodeDomain {
     /// The control blocks of all ranks that share the window.
     blocks: Box<[ControlBlock]>,
     /// Where this process announces, in its own block.
@@ -56,7 +56,7 @@ pub struct Siblings {
 
 /// One target, as domains know it.
 #[derive(Debug)]
-pub struct Ground {
+pub struct TargetDomain {
     control: ControlBlock,
     /// Where the target's memory begins here.
     start: usize,
@@ -67,18 +67,18 @@ pub struct Ground {
 /// The domain of one target: two words, which calls keep in registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain<'a> {
-    siblings: &'a Siblings,
-    ground: &'a Ground,
+    node_domain: &'a NodeDomain,
+    target_domain: &'a TargetDomain,
 }
 
-impl Ground {
+impl TargetDomain {
     /// A rank's memory, of which the first byte is that of `memory`; empty memory begins at address 0.
     pub fn new(control: ControlBlock, rank: Rank, memory: WriteSpan) -> Self {
         Self { control, start: memory.as_mut_ptr().addr(), name: name_of(rank) }
     }
 }
 
-impl Siblings {
+impl NodeDomain {
     /// Of the ranks with these blocks, one of which is the own.
     pub fn new(
         blocks: Box<[ControlBlock]>,
@@ -122,8 +122,8 @@ impl Siblings {
 
     /// The domain of a target.
     #[inline]
-    pub fn domain<'a>(&'a self, ground: &'a Ground) -> Domain<'a> {
-        Domain { siblings: self, ground }
+    pub fn domain<'a>(&'a self, target_domain: &'a TargetDomain) -> Domain<'a> {
+        Domain { node_domain: self, target_domain }
     }
 }
 
@@ -131,9 +131,9 @@ impl<'a> Domain<'a> {
     /// Announces a step; `None` when it has to lock, as it has to in a forked child, whose threads own no word.
     #[inline]
     fn announce(&self) -> Option<Entry<'a>> {
-        let word = self.siblings.announced.get().get(announcer::own_word()?)?;
-        let bulk = self.ground.control.bulk(self.siblings.holder);
-        bulk.announce(word, self.ground.name, self.siblings.barriers)
+        let word = self.node_domain.announced.get().get(announcer::own_word()?)?;
+        let bulk = self.target_domain.control.bulk(self.node_domain.holder);
+        bulk.announce(word, self.target_domain.name, self.node_domain.barriers)
     }
 
     /// Notes that the process is changing these bytes, until what this gives is dropped; those that are one store need no note.
@@ -148,32 +148,33 @@ impl<'a> Domain<'a> {
     /// [`Domain::note`] of `len` bytes from byte `start` of the memory on.
     #[inline]
     pub(crate) fn note_range(&self, kind: OperationKind, start: u64, len: u64) -> Note<'a> {
-        let siblings = self.siblings;
-        let notes = Notes { slots: siblings.noted.get(), others: siblings.own.changing_unnoted() };
-        notes.begin(self.ground.name, kind, start, len)
+        let node_domain = self.node_domain;
+        let notes = Notes { slots: node_domain.noted.get(), others: node_domain.own.changing_unnoted() };
+        notes.begin(self.target_domain.name, kind, start, len)
     }
 
     fn offset(&self, element: WriteSpan) -> usize {
-        element.as_mut_ptr().addr().wrapping_sub(self.ground.start)
+        element.as_mut_ptr().addr().wrapping_sub(self.target_domain.start)
     }
 
     #[cold]
     fn lock(&self, element: WriteSpan) -> Entry<'a> {
         fork::check(CALL);
-        let bulk = self.ground.control.bulk(self.siblings.holder);
-        if bulk.is_turned() && self.siblings.small_runs.fetch_add(1, Relaxed) + 1 >= SMALL_RUNS {
-            self.siblings.small_runs.store(0, Relaxed);
-            bulk.turn_to_steps(&|code| self.siblings.has_ended(code));
+        let bulk = self.target_domain.control.bulk(self.node_domain.holder);
+        if bulk.is_turned() && self.node_domain.small_runs.fetch_add(1, Relaxed) + 1 >= SMALL_RUNS {
+            self.node_domain.small_runs.store(0, Relaxed);
+            bulk.turn_to_steps(&|code| self.node_domain.has_ended(code));
         }
-        bulk.lock(self.offset(element), &|code| self.siblings.has_ended(code))
+        bulk.lock(self.offset(element), &|code| self.node_domain.has_ended(code))
     }
 
     /// Turns the regime, if this process can.
     #[cold]
     fn turn_to_plain(&self) {
-        let (siblings, bulk) = (self.siblings, self.ground.control.bulk(self.siblings.holder));
-        let announcements = siblings.blocks.iter().map(ControlBlock::announcements);
-        bulk.turn_to_plain(self.ground.name, siblings.barriers, announcements);
+        let (node_domain, bulk) =
+            (self.node_domain, self.target_domain.control.bulk(self.node_domain.holder));
+        let announcements = node_domain.blocks.iter().map(ControlBlock::announcements);
+        bulk.turn_to_plain(self.target_domain.name, node_domain.barriers, announcements);
     }
 }
 
@@ -190,7 +191,10 @@ impl Exclusion for Domain<'_> {
 
     fn exclude(&self) -> UnalignedGuard<'_> {
         fork::check(CALL);
-        self.ground.control.unaligned(self.siblings.holder).exclude(&|code| self.siblings.has_ended(code))
+        self.target_domain
+            .control
+            .unaligned(self.node_domain.holder)
+            .exclude(&|code| self.node_domain.has_ended(code))
     }
 
     #[inline]
@@ -199,10 +203,10 @@ impl Exclusion for Domain<'_> {
     }
 
     fn enter_run(&self, first: WriteSpan, bytes: usize) -> Admission<Entry<'_>> {
-        let bulk = self.ground.control.bulk(self.siblings.holder);
+        let bulk = self.target_domain.control.bulk(self.node_domain.holder);
         let is_long = bytes >= LONG_BYTES;
-        let can_turn = is_long && !matches!(self.siblings.barriers, Barriers::Own);
-        let turns = can_turn && !bulk.is_plain() && self.siblings.is_turn_due(bytes);
+        let can_turn = is_long && !matches!(self.node_domain.barriers, Barriers::Own);
+        let turns = can_turn && !bulk.is_plain() && self.node_domain.is_turn_due(bytes);
         // Where the regime is turned already an announcement would be made in vain.
         let locks = turns || (is_long && bulk.is_turned());
         if !locks && let Some(entry) = self.announce() {
@@ -214,8 +218,8 @@ impl Exclusion for Domain<'_> {
         }
         let offset = self.offset(first);
         let entry = if is_long {
-            self.siblings.make_up(bytes);
-            bulk.lock(offset, &|code| self.siblings.has_ended(code))
+            self.node_domain.make_up(bytes);
+            bulk.lock(offset, &|code| self.node_domain.has_ended(code))
         } else {
             self.lock(first)
         };

@@ -2,7 +2,7 @@
 //! in one. Sums are exact.
 
 use super::bulk::CHUNK;
-use super::domain::{Domain, Ground, Siblings};
+use super::domain::{Domain, NodeDomain, TargetDomain};
 use super::tests::shape;
 use super::{ControlBlock, ControlShape, Holder};
 use crate::datatype::{BasicType, Layout, Loop, Scatter};
@@ -22,13 +22,13 @@ fn holder(peer: u32) -> Holder {
 pub(super) fn processes(
     ranks: u32,
     barriers: impl Fn(u32) -> Barriers,
-) -> (Vec<ControlBlock>, Vec<Siblings>) {
+) -> (Vec<ControlBlock>, Vec<NodeDomain>) {
     // A thread that waits long asks: processes without a task may be taken for ended.
     processes_of(shape(), ranks, barriers, |_| false)
 }
 
 /// The same, but the process of rank 2 has ended, and only a waiting thread can find out.
-fn processes_without_the_last() -> (Vec<ControlBlock>, Vec<Siblings>) {
+fn processes_without_the_last() -> (Vec<ControlBlock>, Vec<NodeDomain>) {
     processes_of(shape(), 3, |_| Barriers::Even, |vital| vital == 102)
 }
 
@@ -37,24 +37,24 @@ fn processes_of(
     ranks: u32,
     barriers: impl Fn(u32) -> Barriers,
     has_ended: fn(u64) -> bool,
-) -> (Vec<ControlBlock>, Vec<Siblings>) {
+) -> (Vec<ControlBlock>, Vec<NodeDomain>) {
     let blocks: Vec<_> =
         (0..ranks).map(|_| ControlBlock::new(memory(shape.control_len()), shape).unwrap()).collect();
-    let siblings = (0..ranks).map(|rank| {
+    let node_domain = (0..ranks).map(|rank| {
         let vitals = Vitals { own: u64::from(rank) + 100, has_ended };
-        Siblings::new(blocks.clone().into(), blocks[rank as usize], holder(rank), barriers(rank), vitals)
+        NodeDomain::new(blocks.clone().into(), blocks[rank as usize], holder(rank), barriers(rank), vitals)
     });
-    let siblings = siblings.collect();
-    (blocks, siblings)
+    let node_domain = node_domain.collect();
+    (blocks, node_domain)
 }
 
 /// No process publishes how to ask whether it has ended.
-fn silent_processes(ranks: u32) -> (Vec<ControlBlock>, Vec<Siblings>) {
-    let (blocks, siblings) = processes(ranks, |_| Barriers::Even);
+fn silent_processes(ranks: u32) -> (Vec<ControlBlock>, Vec<NodeDomain>) {
+    let (blocks, node_domain) = processes(ranks, |_| Barriers::Even);
     for (rank, block) in blocks.iter().enumerate() {
         block.introduce(holder(rank as u32), 0);
     }
-    (blocks, siblings)
+    (blocks, node_domain)
 }
 
 fn sum() -> Kernel {
@@ -127,7 +127,7 @@ fn mix(ranks: u32, threads: u32, barriers: impl Fn(u32) -> Barriers) {
 
 fn mix_in(shape: ControlShape, ranks: u32, threads: u32, barriers: impl Fn(u32) -> Barriers) {
     const ROUNDS: usize = if cfg!(miri) { 1 } else { 60 };
-    let (blocks, siblings) = processes_of(shape, ranks, barriers, |_| false);
+    let (blocks, node_domain) = processes_of(shape, ranks, barriers, |_| false);
     // Three chunks, which begin in the middle of the first.
     let len = 3 * CHUNK;
     let all = memory(len + CHUNK);
@@ -135,10 +135,10 @@ fn mix_in(shape: ControlShape, ranks: u32, threads: u32, barriers: impl Fn(u32) 
     let ones = 1u64.to_ne_bytes().repeat(len / 8);
     std::thread::scope(|scope| {
         for thread in 0..threads {
-            let (siblings, block, ones) = (&siblings[(thread % ranks) as usize], &blocks[0], &ones);
+            let (node_domain, block, ones) = (&node_domain[(thread % ranks) as usize], &blocks[0], &ones);
             scope.spawn(move || {
-                let ground = Ground::new(*block, Rank(0), all);
-                let domain = siblings.domain(&ground);
+                let target_domain = TargetDomain::new(*block, Rank(0), all);
+                let domain = node_domain.domain(&target_domain);
                 for i in 0..ROUNDS {
                     round(thread % 6, &domain, target, ones, i);
                 }
@@ -170,16 +170,16 @@ fn processes_without_remote_barriers_do_no_bulk_and_take_part() {
 #[test]
 fn unaligned_accumulates_are_not_lost_under_the_exclusion() {
     const STEPS: u64 = 3_000;
-    let (blocks, siblings) = processes(3, |_| Barriers::Even);
+    let (blocks, node_domain) = processes(3, |_| Barriers::Even);
     let target = memory(1024).part(3, 8 * 100);
     std::thread::scope(|scope| {
-        for siblings in &siblings {
+        for node_domain in &node_domain {
             let block = &blocks[0];
             scope.spawn(move || {
                 let ones = 1u64.to_ne_bytes().repeat(100);
-                let ground = Ground::new(*block, Rank(0), target);
+                let target_domain = TargetDomain::new(*block, Rank(0), target);
                 for _ in 0..STEPS {
-                    sum().accumulate(target, &ones[..], &siblings.domain(&ground));
+                    sum().accumulate(target, &ones[..], &node_domain.domain(&target_domain));
                 }
             });
         }
@@ -194,10 +194,10 @@ fn the_regime_turns_for_bulk_and_turns_back_after_many_small_ones() {
         HEAVY.fetch_add(1, Relaxed);
         true
     };
-    let (blocks, siblings) = processes(1, |_| Barriers::Remote(count));
+    let (blocks, node_domain) = processes(1, |_| Barriers::Remote(count));
     let target = memory(8 << 10);
-    let ground = Ground::new(blocks[0], Rank(0), target);
-    let domain = siblings[0].domain(&ground);
+    let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
+    let domain = node_domain[0].domain(&target_domain);
     let ones = 1u64.to_ne_bytes().repeat(1 << 10);
     let is_turned = || blocks[0].bulk(holder(0)).is_turned();
     let small = |count| (0..count).for_each(|_| sum().accumulate(target.part(0, 8), &ones[..8], &domain));
@@ -223,10 +223,10 @@ fn the_regime_turns_for_many_runs_of_some_elements_too() {
         HEAVY.fetch_add(1, Relaxed);
         true
     };
-    let (blocks, siblings) = processes(1, |_| Barriers::Remote(count));
+    let (blocks, node_domain) = processes(1, |_| Barriers::Remote(count));
     let target = memory(8 << 10);
-    let ground = Ground::new(blocks[0], Rank(0), target);
-    let domain = siblings[0].domain(&ground);
+    let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
+    let domain = node_domain[0].domain(&target_domain);
     let ones = 1u64.to_ne_bytes().repeat(64);
     let is_turned = || blocks[0].bulk(holder(0)).is_turned();
     let run =
@@ -257,11 +257,11 @@ fn the_regime_turns_for_many_runs_of_some_elements_too() {
 
 #[test]
 fn bulk_goes_on_beside_an_announcement_that_does_not_end_and_is_plain_when_it_is_cleared() {
-    let (blocks, siblings) = processes(2, |_| Barriers::Even);
+    let (blocks, node_domain) = processes(2, |_| Barriers::Even);
     let target = memory(CHUNK);
     blocks[1].announcements()[3].store(1, Relaxed);
-    let ground = Ground::new(blocks[0], Rank(0), target);
-    let domain = siblings[0].domain(&ground);
+    let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
+    let domain = node_domain[0].domain(&target_domain);
     let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
     sum().accumulate(target, &ones[..], &domain);
     assert!(!domain.enter_run(target, CHUNK).is_plain, "a process may be in the middle of a step");
@@ -273,15 +273,15 @@ fn bulk_goes_on_beside_an_announcement_that_does_not_end_and_is_plain_when_it_is
 
 #[test]
 fn what_a_dead_process_holds_can_be_cleared() {
-    let (blocks, siblings) = silent_processes(3);
+    let (blocks, node_domain) = silent_processes(3);
     let target = memory(CHUNK);
-    let ground = Ground::new(blocks[0], Rank(0), target);
-    let dead = siblings[2].domain(&ground);
+    let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
+    let dead = node_domain[2].domain(&target_domain);
     std::mem::forget(dead.exclude());
     std::mem::forget(dead.enter_run(target, CHUNK));
     assert!(!blocks[0].clear_dead_accumulates(holder(1)), "another holds them");
     assert!(blocks[0].clear_dead_accumulates(holder(2)));
-    let domain = siblings[0].domain(&ground);
+    let domain = node_domain[0].domain(&target_domain);
     drop(domain.exclude());
     drop(domain.enter_run(target, CHUNK));
     assert!(!blocks[0].clear_dead_accumulates(holder(2)));
@@ -289,11 +289,11 @@ fn what_a_dead_process_holds_can_be_cleared() {
 
 #[test]
 fn a_wait_for_a_process_that_has_ended_asks_and_goes_on() {
-    let (blocks, siblings) = processes_without_the_last();
+    let (blocks, node_domain) = processes_without_the_last();
     let target = memory(CHUNK);
-    let ground = Ground::new(blocks[0], Rank(0), target);
-    let dead = siblings[2].domain(&ground);
-    let domain = siblings[0].domain(&ground);
+    let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
+    let dead = node_domain[2].domain(&target_domain);
+    let domain = node_domain[0].domain(&target_domain);
     let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
     // Unaligned; a long run, plain; a short one, and what turns the regime back.
     std::mem::forget(dead.exclude());
@@ -311,7 +311,7 @@ fn a_wait_for_a_process_that_has_ended_asks_and_goes_on() {
 
 #[test]
 fn a_process_is_asked_after_by_its_own_number() {
-    let (_, siblings) = processes_without_the_last();
-    let codes = [0, 1, 2, 3, 4, u64::MAX].map(|code| siblings[0].has_ended(code));
+    let (_, node_domain) = processes_without_the_last();
+    let codes = [0, 1, 2, 3, 4, u64::MAX].map(|code| node_domain[0].has_ended(code));
     assert_eq!(codes, [false, false, false, true, false, false]);
 }

@@ -57,7 +57,7 @@ pub use crate::ids::LockKind;
 pub use block::{ControlBlock, Published, Sleep};
 pub(crate) use block::{Living, LockCell};
 pub use bulk::Entry;
-pub use domain::{Domain, Ground, Siblings};
+pub use domain::{Domain, NodeDomain, TargetDomain};
 pub use exclusion::{UnalignedExclusion, UnalignedGuard};
 pub use layout::ControlShape;
 pub(crate) use lock::Attempt;

@@ -1,7 +1,7 @@
 //! The steps of the table against the kernels that they stand for.
 
 use super::ControlBlock;
-use super::domain::{Ground, Siblings};
+use super::domain::{NodeDomain, TargetDomain};
 use super::domain_tests::processes;
 use super::steps::{RunStep, Width, WordStep, compare_and_swap};
 use crate::datatype::BasicType;
@@ -23,14 +23,14 @@ fn pairs(ty: BasicType) -> Vec<(u64, u64)> {
 /// What the step makes of a word and answers, with the word as its low bytes.
 fn by_step(
     step: WordStep,
-    siblings: &Siblings,
+    node_domain: &NodeDomain,
     block: ControlBlock,
     (before, operand): (u64, u64),
 ) -> [u64; 2] {
     let target = memory(8);
     target.set_word(0, before);
-    let ground = Ground::new(block, Rank(0), target);
-    let domain = siblings.domain(&ground);
+    let target_domain = TargetDomain::new(block, Rank(0), target);
+    let domain = node_domain.domain(&target_domain);
     let old = match step.0 {
         Width::Eight(step) => step(domain, target.element(0).unwrap(), operand),
         Width::Four(step) => step(domain, target.element(0).unwrap(), operand as u32).into(),
@@ -55,7 +55,7 @@ fn by_kernel(kernel: Kernel, fetches: bool, (before, operand): (u64, u64)) -> [u
 
 #[test]
 fn each_step_does_to_a_word_what_its_kernel_does() {
-    let (blocks, siblings) = processes(1, |_| Barriers::Even);
+    let (blocks, node_domain) = processes(1, |_| Barriers::Even);
     let mut steps = 0;
     for (op, ty) in ReduceOp::ALL.iter().flat_map(|op| BasicType::ALL.iter().map(|ty| (*op, *ty))) {
         for (fetches, step) in [(false, WordStep::accumulate(op, ty)), (true, WordStep::fetch(op, ty))] {
@@ -65,7 +65,7 @@ fn each_step_does_to_a_word_what_its_kernel_does() {
             steps += 1;
             for pair in pairs(ty) {
                 let (found, right) =
-                    (by_step(*step, &siblings[0], blocks[0], pair), by_kernel(kernel, fetches, pair));
+                    (by_step(*step, &node_domain[0], blocks[0], pair), by_kernel(kernel, fetches, pair));
                 assert_eq!(found, right, "{op} on {ty}, {pair:x?}, fetches: {fetches}");
             }
         }
@@ -75,7 +75,7 @@ fn each_step_does_to_a_word_what_its_kernel_does() {
 
 #[test]
 fn each_step_does_to_a_run_what_its_kernel_does_and_suits_whole_aligned_words_alone() {
-    let (blocks, siblings) = processes(1, |_| Barriers::Even);
+    let (blocks, node_domain) = processes(1, |_| Barriers::Even);
     let (all, origin, old) = (memory(512 + 16), memory(512), memory(512));
     let fill = |memory: WriteSpan, first: u8| {
         (0..memory.len()).for_each(|at| memory.set_word(at, first.wrapping_add((at as u8).wrapping_mul(3))));
@@ -93,13 +93,13 @@ fn each_step_does_to_a_run_what_its_kernel_does_and_suits_whole_aligned_words_al
         steps += 1;
         for (len, fetches) in [8, 24, 64, 200, 512].into_iter().flat_map(|len| [(len, false), (len, true)]) {
             let (place, from, into) = (all.part(8, len), origin.part(0, len).as_read(), old.part(0, len));
-            let ground = Ground::new(blocks[0], Rank(0), all);
+            let target_domain = TargetDomain::new(blocks[0], Rank(0), all);
             let results = [true, false].map(|by_step| {
                 fill(all, 1);
                 fill(old, 9);
                 match (by_step, fetches) {
-                    (true, false) => step.change(siblings[0].domain(&ground), place, from),
-                    (true, true) => step.fetch(siblings[0].domain(&ground), place, from, into),
+                    (true, false) => step.change(node_domain[0].domain(&target_domain), place, from),
+                    (true, true) => step.fetch(node_domain[0].domain(&target_domain), place, from, into),
                     (false, false) => kernel.accumulate(place, from, &Sole),
                     (false, true) => kernel.fetch_accumulate(place, from, into, &Sole),
                 }
@@ -113,10 +113,10 @@ fn each_step_does_to_a_run_what_its_kernel_does_and_suits_whole_aligned_words_al
 
 #[test]
 fn a_swap_stores_what_it_is_to_and_answers_what_was_there() {
-    let (blocks, siblings) = processes(1, |_| Barriers::Even);
+    let (blocks, node_domain) = processes(1, |_| Barriers::Even);
     let target = memory(16);
-    let ground = Ground::new(blocks[0], Rank(0), target);
-    let domain = siblings[0].domain(&ground);
+    let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
+    let domain = node_domain[0].domain(&target_domain);
     let swap = |compare: u64, new: u64| compare_and_swap(domain, target.element(8).unwrap(), compare, new);
     assert_eq!([swap(1, 5), swap(0, 6), swap(0, 7), swap(6, 8)], [0, 0, 6, 6]);
     assert_eq!(compare_and_swap(domain, target.element(0).unwrap(), 0u32, 9), 0);
@@ -128,15 +128,15 @@ fn a_swap_stores_what_it_is_to_and_answers_what_was_there() {
 fn steps_and_bulk_accumulates_of_several_processes_are_not_lost() {
     const WORDS: usize = 1024;
     const ROUNDS: usize = if cfg!(miri) { 1 } else { 60 };
-    let (blocks, siblings) = processes(4, |_| Barriers::Even);
+    let (blocks, node_domain) = processes(4, |_| Barriers::Even);
     let target = memory(8 * WORDS);
-    let ground = &Ground::new(blocks[0], Rank(0), target);
+    let target_domain = &TargetDomain::new(blocks[0], Rank(0), target);
     let (sum, ones) =
         (Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap(), &1u64.to_ne_bytes().repeat(WORDS));
     std::thread::scope(|scope| {
-        for (thread, siblings) in siblings.iter().enumerate() {
+        for (thread, node_domain) in node_domain.iter().enumerate() {
             scope.spawn(move || {
-                let domain = siblings.domain(ground);
+                let domain = node_domain.domain(target_domain);
                 for _ in 0..ROUNDS {
                     if thread == 0 {
                         sum.accumulate(target, &ones[..], &domain);

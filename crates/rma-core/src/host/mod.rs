@@ -13,6 +13,6 @@ mod services;
 pub use group::Group;
 pub use need::{Awaited, HeldLock, Instance, Need, Place, Way};
 pub use services::{
-    Barriers, Combine, Host, HostRequest, Locality, LongWait, Outcome, SegmentKind, SegmentMember,
-    SegmentNeighbor, SegmentRequest, SegmentSet, Vitals,
+    Barriers, Combine, Host, HostRequest, Locality, LongWait, Outcome, SegmentControl, SegmentKind,
+    SegmentPart, SegmentRequest, SegmentSet, Vitals,
 };

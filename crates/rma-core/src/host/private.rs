@@ -3,7 +3,7 @@
 //!
 //! Invariant: no reference to the bytes is ever formed; they are reached through spans alone.
 
-use super::{SegmentMember, SegmentRequest, SegmentSet};
+use super::{SegmentPart, SegmentRequest, SegmentSet};
 use crate::ids::Rank;
 use crate::mem::WriteSpan;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -28,7 +28,7 @@ impl SegmentSet {
     /// [must be shared](super::SegmentKind::must_be_shared), unless the group has no other rank.
     pub fn private(rank: Rank, request: &SegmentRequest) -> Option<Self> {
         let (control, data) = (Region::new(request.control_len)?, Region::new(request.own_len())?);
-        let member = SegmentMember {
+        let member = SegmentPart {
             rank,
             control: control.span(request.control_len),
             data: data.span(request.own_len()),
@@ -72,14 +72,14 @@ mod tests {
         let request =
             |data_len, kind| SegmentRequest { control_len: 100, data_len, kind, given: WriteSpan::EMPTY };
         let segment = SegmentSet::private(Rank(3), &request(5000, SegmentKind::Separate)).unwrap();
-        let [member] = segment.members() else { panic!("one member") };
+        let [member] = segment.parts() else { panic!("one member") };
         assert_eq!((member.rank, member.control.len(), member.data.len()), (Rank(3), 100, 5000));
         assert_eq!(member.data.as_mut_ptr() as usize % PAGE, 0);
         let mut bytes = [9; 5000];
         member.data.as_read().read(&mut bytes);
         assert!(bytes.iter().all(|byte| *byte == 0));
         let given = SegmentSet::private(Rank(0), &request(5000, SegmentKind::Given)).unwrap();
-        assert!(given.members()[0].data.is_empty());
+        assert!(given.parts()[0].data.is_empty());
         assert!(SegmentSet::private(Rank(0), &request(u64::MAX, SegmentKind::Private)).is_none());
     }
 }

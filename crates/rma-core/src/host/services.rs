@@ -211,13 +211,13 @@ pub enum SegmentKind {
     /// All ranks must share, each rank's data at a page of its own.
     Scattered,
     /// The ranks have their data already. Ranks of a node share if the data of all of them are memory that
-    /// the host can map there; otherwise no rank's data are shared, members' data are empty, and it is as
+    /// the host can map there; otherwise no rank's data are shared, the data of all parts are empty, and it is as
     /// with [`SegmentKind::Control`].
     Given,
     /// No rank shares: private memory.
     Private,
-    /// There are no data. Ranks of a node may share their control memory, as neighbors of each other
-    /// ([`SegmentSet::neighbors`]).
+    /// There are no data. Ranks of a node may share their control memory all the same
+    /// ([`SegmentSet::controls`]).
     Control,
 }
 
@@ -230,15 +230,15 @@ impl SegmentKind {
 
 /// A segment as mapped in this process: control and data of every rank that shares it, this one included.
 pub struct SegmentSet {
-    members: Vec<SegmentMember>,
-    neighbors: Vec<SegmentNeighbor>,
+    parts: Vec<SegmentPart>,
+    controls: Vec<SegmentControl>,
     mapping: Box<dyn Any + Send + Sync>,
     is_counted: bool,
 }
 
 /// One rank's part of a segment.
 #[derive(Clone, Copy, Debug)]
-pub struct SegmentMember {
+pub struct SegmentPart {
     /// Whose part it is.
     pub rank: Rank,
     /// Its control memory.
@@ -249,7 +249,7 @@ pub struct SegmentMember {
 
 /// A rank of the node that shares its control memory, but no data.
 #[derive(Clone, Copy, Debug)]
-pub struct SegmentNeighbor {
+pub struct SegmentControl {
     /// Whose control memory it is.
     pub rank: Rank,
     /// Its control memory.
@@ -257,24 +257,24 @@ pub struct SegmentNeighbor {
 }
 
 impl SegmentSet {
-    /// A segment of `members` in ascending rank order, the caller's own among them.
+    /// A segment of `parts` in ascending rank order, the caller's own among them.
     ///
     /// # Safety
     /// Every span must stay mapped, readable and writable until `mapping` is dropped, and no reference to its bytes may be
     /// used meanwhile.
-    pub unsafe fn new(members: Vec<SegmentMember>, mapping: Box<dyn Any + Send + Sync>) -> Self {
-        Self { members, neighbors: Vec::new(), mapping, is_counted: false }
+    pub unsafe fn new(parts: Vec<SegmentPart>, mapping: Box<dyn Any + Send + Sync>) -> Self {
+        Self { parts, controls: Vec::new(), mapping, is_counted: false }
     }
 
-    /// The same with ranks beside the members, in ascending rank order, of which only control memory is
+    /// The same with further ranks, in ascending rank order, of which only control memory is
     /// mapped: their locks are taken there, and packets do the rest. Each of them must have this rank's
     /// mapped as well.
     ///
     /// # Safety
     /// As [`SegmentSet::new`].
     #[must_use]
-    pub unsafe fn with_neighbors(self, neighbors: Vec<SegmentNeighbor>) -> Self {
-        Self { neighbors, ..self }
+    pub unsafe fn with_controls(self, controls: Vec<SegmentControl>) -> Self {
+        Self { controls, ..self }
     }
 
     /// The same, of memory that lives until the last rank has dropped its set: dropping one takes nothing from the others.
@@ -291,13 +291,13 @@ impl SegmentSet {
     }
 
     /// The parts, in ascending rank order. Valid as long as this value lives.
-    pub fn members(&self) -> &[SegmentMember] {
-        &self.members
+    pub fn parts(&self) -> &[SegmentPart] {
+        &self.parts
     }
 
     /// The ranks of which only control memory is mapped, in ascending rank order. Valid as long as this value lives.
-    pub fn neighbors(&self) -> &[SegmentNeighbor] {
-        &self.neighbors
+    pub fn controls(&self) -> &[SegmentControl] {
+        &self.controls
     }
 }
 
@@ -305,8 +305,8 @@ impl fmt::Debug for SegmentSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let _ = &self.mapping;
         f.debug_struct("SegmentSet")
-            .field("members", &self.members)
-            .field("neighbors", &self.neighbors)
+            .field("parts", &self.parts)
+            .field("controls", &self.controls)
             .finish_non_exhaustive()
     }
 }

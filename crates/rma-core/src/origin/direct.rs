@@ -1,6 +1,6 @@
 //! The direct path: the target's window memory is mapped here, so a call is copies and CPU atomics.
 //!
-//! No packet, no engine lock, no allocation, no system call: member → gate → bounds → memory. Errors leave by
+//! No packet, no engine lock, no allocation, no system call: mapped target → gate → bounds → memory. Errors leave by
 //! a cold path that has the time to describe them. Attached memory is pinned meanwhile: another thread's
 //! detach call waits. What is more than one store of the processor is noted meanwhile, for survivors of this
 //! process (`control/notes.rs`).
@@ -9,16 +9,21 @@ use crate::control::{Domain, OperationKind, is_word};
 use crate::ids::Disp;
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
-use crate::state::{Member, OutOfRange, Shared};
+use crate::state::{MappedTarget, OutOfRange, Shared};
 
 /// Stores `origin` at `disp`. In a build for development it is a function of its own, at which a debugger stops.
 #[cfg_attr(not(debug_assertions), inline)]
 #[cfg_attr(debug_assertions, inline(never))]
-pub(crate) fn put(shared: &Shared, member: &Member, origin: ReadSpan, disp: Disp) -> Result<(), OutOfRange> {
-    let _pin = member.pin();
-    let place = member.locate(disp, origin.len() as u64)?;
+pub(crate) fn put(
+    shared: &Shared,
+    mapped: &MappedTarget,
+    origin: ReadSpan,
+    disp: Disp,
+) -> Result<(), OutOfRange> {
+    let _pin = mapped.pin();
+    let place = mapped.locate(disp, origin.len() as u64)?;
     if !place.write_at_once(origin) {
-        let _note = shared.domain(member).note(OperationKind::Put, place);
+        let _note = shared.domain(mapped).note(OperationKind::Put, place);
         place.write_from(origin);
     }
     Ok(())
@@ -26,9 +31,9 @@ pub(crate) fn put(shared: &Shared, member: &Member, origin: ReadSpan, disp: Disp
 
 /// Fills `result` from `disp`.
 #[inline]
-pub(crate) fn get(member: &Member, result: WriteSpan, disp: Disp) -> Result<(), OutOfRange> {
-    let _pin = member.pin();
-    result.write_from(member.locate(disp, result.len() as u64)?.as_read());
+pub(crate) fn get(mapped: &MappedTarget, result: WriteSpan, disp: Disp) -> Result<(), OutOfRange> {
+    let _pin = mapped.pin();
+    result.write_from(mapped.locate(disp, result.len() as u64)?.as_read());
     Ok(())
 }
 
@@ -36,13 +41,13 @@ pub(crate) fn get(member: &Member, result: WriteSpan, disp: Disp) -> Result<(), 
 #[inline]
 pub(crate) fn accumulate(
     shared: &Shared,
-    member: &Member,
+    mapped: &MappedTarget,
     origin: ReadSpan,
     kernel: Kernel,
     disp: Disp,
 ) -> Result<(), OutOfRange> {
-    let _pin = member.pin();
-    let (place, domain) = (member.locate(disp, origin.len() as u64)?, shared.domain(member));
+    let _pin = mapped.pin();
+    let (place, domain) = (mapped.locate(disp, origin.len() as u64)?, shared.domain(mapped));
     if is_word(place) {
         kernel.accumulate(place, origin, &domain);
     } else {
@@ -62,14 +67,14 @@ fn accumulate_noted(domain: Domain<'_>, place: WriteSpan, origin: ReadSpan, kern
 #[inline]
 pub(crate) fn fetch_and_op(
     shared: &Shared,
-    member: &Member,
+    mapped: &MappedTarget,
     operand: &[u8],
     result: WriteSpan,
     kernel: Kernel,
     disp: Disp,
 ) -> Result<(), OutOfRange> {
-    let _pin = member.pin();
-    let (element, domain) = (member.locate(disp, kernel.ty().size() as u64)?, shared.domain(member));
+    let _pin = mapped.pin();
+    let (element, domain) = (mapped.locate(disp, kernel.ty().size() as u64)?, shared.domain(mapped));
     if is_word(element) {
         kernel.fetch_accumulate(element, operand, result, &domain);
     } else {
@@ -89,15 +94,15 @@ fn fetch_noted(domain: Domain<'_>, element: WriteSpan, operand: &[u8], result: W
 #[inline]
 pub(crate) fn compare_and_swap(
     shared: &Shared,
-    member: &Member,
+    mapped: &MappedTarget,
     operand: &[u8],
     compare: &[u8],
     result: WriteSpan,
     kernel: CompareAndSwap,
     disp: Disp,
 ) -> Result<(), OutOfRange> {
-    let _pin = member.pin();
-    let (element, domain) = (member.locate(disp, kernel.ty().size() as u64)?, shared.domain(member));
+    let _pin = mapped.pin();
+    let (element, domain) = (mapped.locate(disp, kernel.ty().size() as u64)?, shared.domain(mapped));
     if is_word(element) {
         kernel.apply(element, compare, operand, result, &domain);
     } else {

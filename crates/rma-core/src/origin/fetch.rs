@@ -6,7 +6,7 @@
 //! from the start. A fetch behind another one is held back as any operation: a later store then goes before
 //! it, and is acknowledged by its reply.
 //!
-//! This holds for ranks of the node whose lock is a word ([`crate::window`], `near.rs`). Elsewhere an
+//! This holds for ranks of the node whose lock is a word ([`crate::window`], `node_rank.rs`). Elsewhere an
 //! operation is held back, so that the release of the lock rides on it.
 
 use super::issue::request_kind;
@@ -125,7 +125,7 @@ pub(crate) fn send(
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };
     let target = &mut pools.targets[key];
     let is_first = target.pending.is_empty() && target.fetching == 0;
-    if !is_first || !shared.may_send_to_neighbor(rank) || !pools.ops.can_take(&window.op_share) {
+    if !is_first || !shared.may_send_to_node_target(rank) || !pools.ops.can_take(&window.op_share) {
         return false;
     }
     let op = pools.ops.next_key();

@@ -167,7 +167,7 @@ impl Issuer<'_> {
     }
 
     fn gate(&self, target: &Target) -> Gate {
-        if self.window.shared.may_send_to_neighbor(target.rank) {
+        if self.window.shared.may_send_to_node_target(target.rank) {
             return Gate::Open;
         }
         match self.window.access().epoch() {

@@ -19,10 +19,10 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
     window.epoch.on_lost(rank);
     window.has_lost = true;
     let state = window.access().epoch();
-    let is_near = window.shared.may_send_to_neighbor(rank);
-    // Neighbors whose locks were taken with all others the call that ends the epoch finds by itself: another may be opening it just now,
+    let is_of_node = window.shared.may_send_to_node_target(rank);
+    // Node targets whose locks were taken with all others the call that ends the epoch finds by itself: another may be opening it just now,
     // past the engine.
-    let has_no_lock = is_near && window.access().is_unchecked();
+    let has_no_lock = is_of_node && window.access().is_unchecked();
     let is_locked = has_no_lock || window.epoch.lock(rank).is_some() || window.epoch.on_answered(rank);
     // Waiters look again whatever was lost.
     window.needs_issue = true;
@@ -34,7 +34,7 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
     if state.is_lock_all() && (had_work || is_locked) {
         window.lost.get_or_insert_with(|| error_of(rank, "unlock_all", failure));
     }
-    if had_work && state.is_fence_or_unset() && !is_near {
+    if had_work && state.is_fence_or_unset() && !is_of_node {
         window.note_error(error_of(rank, "fence", failure));
     }
 }

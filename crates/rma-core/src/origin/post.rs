@@ -6,7 +6,7 @@
 //! What waits for a lock gives its elements back when another process releases it, which may wait for a lock
 //! that another thread of this process holds, and cannot use without elements. So a caller of locks can
 //! always have one element of each kind for them, whatever the locks of other threads wait for; of locks of
-//! neighbors, whose callers are not kept, for each.
+//! node targets, whose callers are not kept, for each.
 
 use super::lost::error_of;
 use super::pack;
@@ -99,13 +99,13 @@ fn refused(call: &'static str) -> Error {
 
 /// Sees to the lock that an operation on `rank` needs; answers whether the operation may be queued now.
 pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> bool {
-    let is_neighbor = window.shared.neighbor(rank).is_some();
+    let is_node_target = window.shared.node_target(rank).is_some();
     let has_element = || window.table.find(&state.pools.targets, rank).is_some();
     match window.access().epoch() {
         Epoch::LockAllCalled | Epoch::LockAllIssued if window.epoch.lock(rank).is_some() => true,
-        Epoch::LockAllCalled | Epoch::LockAllIssued if is_neighbor && has_element() => true,
+        Epoch::LockAllCalled | Epoch::LockAllIssued if is_node_target && has_element() => true,
         Epoch::LockAllCalled if state.pools.targets.can_take(&window.target_share) => {
-            if !is_neighbor {
+            if !is_node_target {
                 window.add_lock(rank, Lock::LAZY);
             }
             true
@@ -158,8 +158,8 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
 fn has_none(state: &State, window: &WindowState, rank: Rank, counts_not: impl Fn(&Target) -> bool) -> bool {
     let targets = &state.pools.targets;
     let has_any = |of: Rank| window.table.find(targets, of).is_some_and(|key| !counts_not(&targets[key]));
-    if let Some(near) = window.shared.neighbor(rank) {
-        return matches!(near.gate.single(), Single::Held(_)) && !has_any(rank);
+    if let Some(node_rank) = window.shared.node_target(rank) {
+        return matches!(node_rank.gate.single(), Single::Held(_)) && !has_any(rank);
     }
     let caller = window.epoch.lock(rank).and_then(|lock| lock.caller);
     caller.is_some() && !window.epoch.locks().any(|(of, lock)| lock.caller == caller && has_any(of))
@@ -196,11 +196,11 @@ pub(super) fn take_out(pools: &mut Pools, window: &mut WindowState, key: PoolKey
     pools.targets.give_back(&mut window.target_share, key);
 }
 
-/// [`free_idle_targets`] but for those of neighbors.
+/// [`free_idle_targets`] but for those of node targets.
 pub(crate) fn free_idle_far_targets(state: &mut State, window: &mut WindowState) {
     for key in window.table.keys(&state.pools.targets) {
         let target = &state.pools.targets[key];
-        if target.is_idle() && window.shared.neighbor(target.rank).is_none() {
+        if target.is_idle() && window.shared.node_target(target.rank).is_none() {
             free_target(state, window, key);
         }
     }

@@ -57,7 +57,7 @@ impl Issuer<'_> {
         let holds = if has(Bug::StrictOrder) { RequestFlags::NONE } else { RequestFlags::HOLDS };
         let flags = RequestFlags::LOCK_SHARED.with(holds);
         for rank in (first.0..self.window.shared.group.size()).map(Rank) {
-            if self.window.shared.near(rank).is_some() || self.window.epoch.lock(rank).is_some() {
+            if self.window.shared.node_rank(rank).is_some() || self.window.epoch.lock(rank).is_some() {
                 continue;
             }
             let next = Rank(rank.0 + 1);
@@ -86,7 +86,7 @@ impl Issuer<'_> {
         for rank in (first.0..self.window.shared.group.size()).map(Rank) {
             // Elements stay until the round is over, so none that carries the release is taken for one that was never there.
             let has_element = self.window.table.find(&self.pools.targets, rank).is_some();
-            if has_element || self.window.shared.near(rank).is_some() {
+            if has_element || self.window.shared.node_rank(rank).is_some() {
                 continue;
             }
             match self.send_bare(rank, RequestFlags::UNLOCK, RequestKind::Sync) {

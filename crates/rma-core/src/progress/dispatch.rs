@@ -154,7 +154,7 @@ impl Dispatch<'_> {
         }
         if matches!(request.kind, RequestKind::Post)
             && data.is_empty()
-            && let Some(delivery) = self.post_of_neighbor(from, request.window)
+            && let Some(delivery) = self.post_of_node_target(from, request.window)
         {
             return Ok(delivery);
         }
@@ -167,10 +167,10 @@ impl Dispatch<'_> {
         Ok(apply::handle(state, window, from, &request, data, bytes))
     }
 
-    /// A post, on the window where it lies, if calls have no quick way there that early posts close.
-    fn post_of_neighbor(&mut self, from: Peer, id: WindowId) -> Option<Delivery> {
+    /// A post, on the window where it lies, if calls have no fast path there that early posts close.
+    fn post_of_node_target(&mut self, from: Peer, id: WindowId) -> Option<Delivery> {
         let (windows, State { pools, config, .. }) = (&mut *self.windows, &mut *self.state);
-        let window = windows.get_mut(id).filter(|window| !window.shared.are_all_quick())?;
+        let window = windows.get_mut(id).filter(|window| !window.shared.are_all_fast())?;
         window.shared.group.rank(from)?;
         window.counters.on_packets_received(1);
         let delivery = apply::posted(pools, config, window, from);

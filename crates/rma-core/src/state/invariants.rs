@@ -120,7 +120,7 @@ fn check_epoch(window: &WindowState) -> Result<(), Broken> {
     holds("a round belongs to the call that began it", is_round_legal)?;
     let has_origins = !window.rounds.posts.is_empty() || window.target.undone.is_any_left();
     holds("origins belong to an exposure epoch", !has_origins || window.is_exposed())?;
-    let gates = window.shared.all_near().filter(|near| near.gate.single() != Single::No);
+    let gates = window.shared.node_ranks().filter(|node_rank| node_rank.gate.single() != Single::No);
     let far = if state == Epoch::PerTarget { epoch.locks_held() } else { 0 };
     equal("single locks", (gates.count() + far) as u64, window.access().locks())
 }

@@ -77,9 +77,9 @@ impl WindowState {
     /// Closes all ways past the engine, for good: an error that no call takes keeps them closed.
     pub(crate) fn close(&mut self, error: Error) {
         let shared = &self.shared;
-        shared.door.set_open(false);
+        shared.fence_gate.set_open(false);
         shared.access.own();
-        shared.all_near().for_each(|near| shared.access.bar(&near.gate));
+        shared.node_ranks().for_each(|node_rank| shared.access.bar(&node_rank.gate));
         shared.has_pack.store(false, Relaxed);
         self.packing = None;
         self.error = Some(error);

@@ -31,8 +31,8 @@ impl WindowState {
         if !self.has_nothing_else() || access.stage() != Stage::Open {
             return Permission::None;
         }
-        // A neighbor's gate says it alone.
-        if self.shared.is_neighbor_locked(rank) {
+        // A node target's gate says it alone.
+        if self.shared.is_node_target_locked(rank) {
             Permission::Held
         } else {
             self.of_epoch(access.epoch(), rank)
@@ -46,7 +46,7 @@ impl WindowState {
                 self.epoch.lock(rank).map_or(Permission::None, of_lock)
             }
             Epoch::FenceGranted if self.is_fenced(rank) => Permission::Fenced,
-            state if state.is_pscw() && self.is_started_with_neighbors(rank) => Permission::Started,
+            state if state.is_pscw() && self.is_started_with_node_targets(rank) => Permission::Started,
             _ => Permission::None,
         }
     }
@@ -57,7 +57,7 @@ impl WindowState {
     }
 
     /// Whether an epoch of start is open in which all its targets have [`Permission::Started`].
-    pub(crate) fn has_started_neighbors(&self) -> bool {
+    pub(crate) fn has_started_node_targets(&self) -> bool {
         let first = self.epoch.access.group().first();
         first.is_some_and(|rank| self.permission(*rank) == Permission::Started)
     }
@@ -65,13 +65,13 @@ impl WindowState {
     fn is_fenced(&self, rank: Rank) -> bool {
         self.tells_one()
             && self.shared.uniform.is_some()
-            && self.shared.neighbor(rank).is_some()
+            && self.shared.node_target(rank).is_some()
             && !self.is_exposed()
     }
 
-    fn is_started_with_neighbors(&self, rank: Rank) -> bool {
+    fn is_started_with_node_targets(&self, rank: Rank) -> bool {
         let access = &self.epoch.access;
-        access.is_of_neighbors() && access.contains(rank)
+        access.is_of_node_targets() && access.contains(rank)
     }
 }
 

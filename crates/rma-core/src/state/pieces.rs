@@ -80,7 +80,7 @@ pub(crate) fn list_unfinished(window: &mut WindowState, lost: Peer) {
     let list = shared.own().control.unfinished();
     window.target.pieces.take(lost).into_iter().for_each(|operation| list.add(operation));
     let Some(dead) = shared.group.rank(lost) else { return };
-    if let Some(near) = shared.near(dead) {
-        near.control.take_notes(dead, shared.group.me()).for_each(|operation| list.add(operation));
+    if let Some(node_rank) = shared.node_rank(dead) {
+        node_rank.control.take_notes(dead, shared.group.me()).for_each(|operation| list.add(operation));
     }
 }

@@ -4,9 +4,12 @@
 //! Made once at creation and immutable but for the atomic gates and the access state of [`super::access`].
 
 use super::{
-    AccessState, Callers, Door, Hints, MappedTally, NO_SIZE, Near, QuickSync, Regions, Single, Unordered, Use,
+    AccessState, Callers, FastSync, FenceGate, Hints, MappedTally, NO_SIZE, NodeRank, Regions, Single,
+    Unordered, Use,
 };
-use crate::control::{Domain, Ground, Holder, LockCell, LockKind, LockRequest, Marks, Siblings, Wake};
+use crate::control::{
+    Domain, Holder, LockCell, LockKind, LockRequest, Marks, NodeDomain, TargetDomain, Wake,
+};
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, SegmentSet};
@@ -35,13 +38,13 @@ pub enum Flavor {
 ///
 /// Aligned, so that a place in a row of them is a shift away, and what calls on mapped memory look at lies on two lines.
 #[repr(align(128))]
-pub(crate) struct Member {
-    pub(crate) near: Near,
+pub(crate) struct MappedTarget {
+    pub(crate) node_rank: NodeRank,
     /// The memory that the rank exposes.
     pub(crate) span: WriteSpan,
     pub(crate) scale: Scale,
     /// What is known to each process that changes its elements.
-    pub(crate) ground: Ground,
+    pub(crate) target_domain: TargetDomain,
     /// The attached memory of a dynamic window, which has no span.
     pub(crate) regions: Option<Box<Regions>>,
 }
@@ -87,40 +90,40 @@ pub(crate) struct Shared {
     pub(crate) group: Group,
     pub(crate) flavor: Flavor,
     /// Ascending by rank.
-    pub(crate) members: Arc<[Member]>,
-    /// Those that calls may reach without the engine's lock: `members`, or none while tracing is on (`trace`).
-    pub(crate) quick: Arc<[Member]>,
-    /// Those that communication calls may reach without the engine: `quick`, or none where they are counted.
-    pub(crate) silent: Arc<[Member]>,
+    pub(crate) mapped: Arc<[MappedTarget]>,
+    /// Those that calls may reach without the engine's lock: `mapped`, or none while tracing is on (`trace`).
+    pub(crate) fast: Arc<[MappedTarget]>,
+    /// Those that communication calls may reach without the engine: `fast`, or none where they are counted.
+    pub(crate) silent: Arc<[MappedTarget]>,
     /// The counts.
     pub(crate) tally: Option<Box<MappedTally>>,
     /// The other ranks of the node, ascending.
-    pub(crate) neighbors: Box<[Near]>,
+    pub(crate) node_targets: Box<[NodeRank]>,
     /// What each rank of the node, ascending, is to this process's lock.
     pub(crate) cells: Box<[(Rank, LockCell)]>,
-    /// The rank of the first member.
+    /// The rank of the first mapped target.
     pub(crate) first: Rank,
-    /// This process's own place in `members`.
+    /// This process's own place in `mapped`.
     pub(crate) own: usize,
     /// What changing their elements takes.
-    pub(crate) siblings: Siblings,
+    pub(crate) node_domain: NodeDomain,
     /// Size and displacement unit of every rank, when they are all the same.
     pub(crate) uniform: Option<(u64, u64)>,
     /// The epoch of a fence, which reaches every rank.
-    pub(crate) door: Door,
+    pub(crate) fence_gate: FenceGate,
     /// The access side: its state, and the gates of the ranks of the node.
     pub(crate) access: AccessState,
     /// Stores of the direct path that are still to be ordered.
     pub(crate) unordered: Unordered,
     /// Active synchronization without the engine's lock.
-    pub(crate) active: QuickSync,
+    pub(crate) active: FastSync,
     /// Whether there may be a pack that the next small store can join: most have none to join, and ask without the engine.
     pub(crate) has_pack: AtomicBool,
     /// What the program has said of its use of the window.
     pub(crate) hints: Mutex<Hints>,
     /// Whether a call goes on that was given up: blocking calls come behind it.
     pub(crate) has_dropped: AtomicBool,
-    /// Keeps everything mapped that `members` name.
+    /// Keeps the memory mapped that `mapped` names.
     pub(crate) _segment: SegmentSet,
 }
 
@@ -131,16 +134,16 @@ pub(crate) struct Held {
     _use: Option<Use>,
 }
 
-impl Deref for Member {
-    type Target = Near;
+impl Deref for MappedTarget {
+    type Target = NodeRank;
 
     #[inline]
-    fn deref(&self) -> &Near {
-        &self.near
+    fn deref(&self) -> &NodeRank {
+        &self.node_rank
     }
 }
 
-impl Member {
+impl MappedTarget {
     /// Keeps attached memory attached while it is accessed outside the engine's lock: taken before the memory is looked up,
     /// dropped after the access.
     #[inline]
@@ -174,7 +177,7 @@ impl Member {
     }
 }
 
-impl Member {
+impl MappedTarget {
     /// The `len` bytes at `place`.
     pub(crate) fn locate_place(&self, place: &Place, len: u64) -> Result<Scatter, OutOfRange> {
         match &place.area {
@@ -274,62 +277,63 @@ impl OutOfRange {
 impl Shared {
     /// The mapped part of `rank`, if it has one and calls may reach it without the engine's lock: the direct path.
     #[inline]
-    pub(crate) fn quick(&self, rank: Rank) -> Option<&Member> {
-        match self.quick.get(rank.0.wrapping_sub(self.first.0) as usize) {
-            Some(member) if member.rank == rank => Some(member),
-            _ => self.by_search_of(&self.quick, rank),
+    pub(crate) fn fast(&self, rank: Rank) -> Option<&MappedTarget> {
+        match self.fast.get(rank.0.wrapping_sub(self.first.0) as usize) {
+            Some(mapped) if mapped.rank == rank => Some(mapped),
+            _ => self.by_search_of(&self.fast, rank),
         }
     }
 
     /// The mapped part of `rank`, if it has one and communication calls may reach it without the engine.
     #[inline]
-    pub(crate) fn silent(&self, rank: Rank) -> Option<&Member> {
+    pub(crate) fn silent(&self, rank: Rank) -> Option<&MappedTarget> {
         match self.silent.get(rank.0.wrapping_sub(self.first.0) as usize) {
-            Some(member) if member.rank == rank => Some(member),
+            Some(mapped) if mapped.rank == rank => Some(mapped),
             _ => self.by_search_of(&self.silent, rank),
         }
     }
 
     /// The mapped part of `rank`, if it has one.
     #[inline]
-    pub(crate) fn member(&self, rank: Rank) -> Option<&Member> {
-        match self.members.get(rank.0.wrapping_sub(self.first.0) as usize) {
-            Some(member) if member.rank == rank => Some(member),
-            _ => self.member_by_search(rank),
+    pub(crate) fn mapped(&self, rank: Rank) -> Option<&MappedTarget> {
+        match self.mapped.get(rank.0.wrapping_sub(self.first.0) as usize) {
+            Some(mapped) if mapped.rank == rank => Some(mapped),
+            _ => self.mapped_by_search(rank),
         }
     }
 
     /// Whether this process holds the lock of a rank of the node alone.
     pub(crate) fn holds_alone(&self) -> bool {
-        let is_alone = |near: &Near| near.gate.single() == Single::Held(Some(LockKind::Exclusive));
-        self.access.word().locks() > 0 && self.all_near().any(is_alone)
+        let is_alone =
+            |node_rank: &NodeRank| node_rank.gate.single() == Single::Held(Some(LockKind::Exclusive));
+        self.access.word().locks() > 0 && self.node_ranks().any(is_alone)
     }
 
     /// Whether calls reach every rank of the window without the engine's lock.
-    pub(crate) fn are_all_quick(&self) -> bool {
-        self.quick.len() == self.group.size() as usize
+    pub(crate) fn are_all_fast(&self) -> bool {
+        self.fast.len() == self.group.size() as usize
     }
 
     /// Whether the locks of all ranks of the window are words that calls reach without the engine's lock.
-    pub(crate) fn are_all_quick_to_lock(&self) -> bool {
-        !self.quick.is_empty() && self.members.len() + self.neighbors.len() == self.group.size() as usize
+    pub(crate) fn are_all_fast_to_lock(&self) -> bool {
+        !self.fast.is_empty() && self.mapped.len() + self.node_targets.len() == self.group.size() as usize
     }
 
     /// Whether an epoch of locks is open in which calls reach every rank without the engine's lock: only
-    /// lock_all and locks open the gates of single members, among them the own rank's.
+    /// lock_all and locks open the gates of single mapped targets, among them the own rank's.
     pub(crate) fn are_all_locked(&self) -> bool {
-        self.are_all_quick() && self.own().gate.is_locked()
+        self.are_all_fast() && self.own().gate.is_locked()
     }
 
     /// This process's own part.
-    pub(crate) fn own(&self) -> &Member {
-        &self.members[self.own]
+    pub(crate) fn own(&self) -> &MappedTarget {
+        &self.mapped[self.own]
     }
 
-    /// Which elements of a member's memory are changed in which way.
+    /// Which elements of a mapped target's memory are changed in which way.
     #[inline]
-    pub(crate) fn domain<'a>(&'a self, member: &'a Member) -> Domain<'a> {
-        self.siblings.domain(&member.ground)
+    pub(crate) fn domain<'a>(&'a self, mapped: &'a MappedTarget) -> Domain<'a> {
+        self.node_domain.domain(&mapped.target_domain)
     }
 
     /// Keeps this rank's memory for an access that lasts beyond the engine's lock. Taken under the same hold of the lock as
@@ -340,83 +344,83 @@ impl Shared {
 
     /// Whether another rank than the own is mapped.
     pub(crate) fn maps_others(&self) -> bool {
-        self.members.len() > 1
+        self.mapped.len() > 1
     }
 
     /// The mapped part of another rank that receives posts and dones by marks in shared memory, and its place
     /// among those.
-    pub(crate) fn marked(&self, rank: Rank) -> Option<(usize, &Member)> {
-        let place = self.members.binary_search_by_key(&rank, |member| member.rank).ok()?;
+    pub(crate) fn marked(&self, rank: Rank) -> Option<(usize, &MappedTarget)> {
+        let place = self.mapped.binary_search_by_key(&rank, |mapped| mapped.rank).ok()?;
         let has_bits = place.max(self.own) < Marks::PLACES;
-        (has_bits && place != self.own).then(|| (place, &self.members[place]))
+        (has_bits && place != self.own).then(|| (place, &self.mapped[place]))
     }
 
     /// Whether some rank of the group is reached by packets.
     pub(crate) fn has_packet_targets(&self) -> bool {
-        self.members.len() < self.group.size() as usize
+        self.mapped.len() < self.group.size() as usize
     }
 
-    /// Whether an access epoch is open to `member`, for a communication call.
+    /// Whether an access epoch is open to `mapped`, for a communication call.
     #[inline]
-    pub(crate) fn is_open(&self, member: &Member) -> bool {
-        member.gate.is_open() || self.door.passes()
+    pub(crate) fn is_open(&self, mapped: &MappedTarget) -> bool {
+        mapped.gate.is_open() || self.fence_gate.passes()
     }
 
     /// Locks a rank of the node without the engine's lock; `false` when the call has to take the slow path. Nothing is changed then.
     #[inline]
-    pub(crate) fn try_lock(&self, near: &Near, kind: LockKind, no_check: bool) -> bool {
-        let Some(others) = self.access.try_enter(&near.gate) else { return false };
-        if !no_check && !near.try_acquire(request_of(kind, others > 0), self.holder) {
-            self.access.leave(&near.gate);
+    pub(crate) fn try_lock(&self, node_rank: &NodeRank, kind: LockKind, no_check: bool) -> bool {
+        let Some(others) = self.access.try_enter(&node_rank.gate) else { return false };
+        if !no_check && !node_rank.try_acquire(request_of(kind, others > 0), self.holder) {
+            self.access.leave(&node_rank.gate);
             return false;
         }
         // SYNC POINT L2
         self.order_beside_step(!no_check);
-        self.access.hold(&near.gate, (!no_check).then_some(kind));
+        self.access.hold(&node_rank.gate, (!no_check).then_some(kind));
         true
     }
 
     /// Unlocks a mapped rank that no other process holds or waits for, without the engine's lock; `false`,
     /// and nothing done, when the call has to take the slow path.
     #[inline]
-    pub(crate) fn try_unlock_alone(&self, member: &Member) -> bool {
+    pub(crate) fn try_unlock_alone(&self, mapped: &MappedTarget) -> bool {
         if self.access.is_owned() {
             return false;
         }
-        let Some(held) = self.access.begin_release(&member.gate) else { return false };
+        let Some(held) = self.access.begin_release(&mapped.gate) else { return false };
         // SYNC POINT L1
         self.order_beside_step(true);
-        if !held.is_some_and(|kind| member.release_alone(kind, self.holder)) {
-            self.access.hold(&member.gate, held);
+        if !held.is_some_and(|kind| mapped.release_alone(kind, self.holder)) {
+            self.access.hold(&mapped.gate, held);
             return false;
         }
-        self.access.leave(&member.gate);
+        self.access.leave(&mapped.gate);
         true
     }
 
     /// Unlocks a mapped rank without the engine's lock and answers which processes to ring; `None` when the
     /// call has to take the slow path.
     #[inline]
-    pub(crate) fn try_unlock(&self, member: &Member) -> Option<Option<Wake>> {
-        if self.access.is_owned() { None } else { self.unlock(member) }
+    pub(crate) fn try_unlock(&self, mapped: &MappedTarget) -> Option<Option<Wake>> {
+        if self.access.is_owned() { None } else { self.unlock(mapped) }
     }
 
     /// Releases the single lock of a rank of the node and answers which processes to ring; `None` when it is
     /// not locked.
     #[inline]
-    pub(crate) fn unlock(&self, near: &Near) -> Option<Option<Wake>> {
-        let held = self.access.begin_release(&near.gate)?;
-        Some(self.end_release(near, held))
+    pub(crate) fn unlock(&self, node_rank: &NodeRank) -> Option<Option<Wake>> {
+        let held = self.access.begin_release(&node_rank.gate)?;
+        Some(self.end_release(node_rank, held))
     }
 
     /// Gives back what [`AccessState::begin_release`] has answered for a rank of the node, and answers which
     /// processes to ring.
     #[inline]
-    pub(crate) fn end_release(&self, near: &Near, held: Option<LockKind>) -> Option<Wake> {
+    pub(crate) fn end_release(&self, node_rank: &NodeRank, held: Option<LockKind>) -> Option<Wake> {
         // SYNC POINT L1
         self.order_beside_step(held.is_some());
-        let wake = held.and_then(|kind| near.release(kind, self.holder).ok().flatten());
-        self.access.leave(&near.gate);
+        let wake = held.and_then(|kind| node_rank.release(kind, self.holder).ok().flatten());
+        self.access.leave(&node_rank.gate);
         wake
     }
 
@@ -439,8 +443,8 @@ impl Shared {
 
     #[inline(never)]
     fn published_by(&self, rank: Rank) -> Option<(u64, u64)> {
-        let neighbor = self.neighbor(rank).filter(|_| self.flavor != Flavor::Dynamic)?;
-        neighbor.control.published().map(|published| (published.data_len, published.disp_unit))
+        let node_target = self.node_target(rank).filter(|_| self.flavor != Flavor::Dynamic)?;
+        node_target.control.published().map(|published| (published.data_len, published.disp_unit))
     }
 
     /// The first byte of `len` bytes at a rank's displacement, if this process knows it; `None` when they are
@@ -462,16 +466,16 @@ impl Shared {
         Err(Error::new(ErrorClass::Rank, call, format!("target rank {rank} is not in 0..{size}")))
     }
 
-    fn by_search_of(&self, members: &[Member], rank: Rank) -> Option<&Member> {
-        if members.is_empty() { None } else { self.member_by_search(rank) }
+    fn by_search_of(&self, mapped: &[MappedTarget], rank: Rank) -> Option<&MappedTarget> {
+        if mapped.is_empty() { None } else { self.mapped_by_search(rank) }
     }
 
-    fn member_by_search(&self, rank: Rank) -> Option<&Member> {
-        // Members are contiguous on most nodes, and then the look-up by difference has the only possible answer.
-        let last = self.members[self.members.len() - 1].rank.0;
-        if last - self.members[0].rank.0 == self.members.len() as u32 - 1 {
+    fn mapped_by_search(&self, rank: Rank) -> Option<&MappedTarget> {
+        // Mapped targets are contiguous on most nodes, and then the look-up by difference has the only possible answer.
+        let last = self.mapped[self.mapped.len() - 1].rank.0;
+        if last - self.mapped[0].rank.0 == self.mapped.len() as u32 - 1 {
             return None;
         }
-        self.members.binary_search_by_key(&rank, |m| m.rank).ok().map(|at| &self.members[at])
+        self.mapped.binary_search_by_key(&rank, |m| m.rank).ok().map(|at| &self.mapped[at])
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Access {
     /// Those of the open epoch; awaited are those that have not posted.
     targets: Awaited,
     /// All of them are ranks of the node whose memory is not mapped.
-    is_of_neighbors: bool,
+    is_of_node_targets: bool,
     /// Ranks whose post has come before the start call.
     early: BTreeSet<Rank>,
 }
@@ -29,14 +29,14 @@ impl Access {
         self.targets.open(group, |rank| are_awaited && (early.is_empty() || !early.remove(&rank)));
     }
 
-    /// Notes whether the open epoch reaches neighbors, and no other rank.
-    pub(crate) fn set_of_neighbors(&mut self, is_of_neighbors: bool) {
-        self.is_of_neighbors = is_of_neighbors;
+    /// Notes whether the open epoch reaches node targets, and no other rank.
+    pub(crate) fn set_of_node_targets(&mut self, is_of_node_targets: bool) {
+        self.is_of_node_targets = is_of_node_targets;
     }
 
-    /// Whether the open epoch reaches neighbors, and no other rank.
-    pub(crate) fn is_of_neighbors(&self) -> bool {
-        self.is_of_neighbors
+    /// Whether the open epoch reaches node targets, and no other rank.
+    pub(crate) fn is_of_node_targets(&self) -> bool {
+        self.is_of_node_targets
     }
 
     /// Whether a rank has posted before the start call.
@@ -47,7 +47,7 @@ impl Access {
     /// Ends the epoch.
     pub(crate) fn close(&mut self) {
         self.targets.clear();
-        self.is_of_neighbors = false;
+        self.is_of_node_targets = false;
     }
 
     /// Ends an epoch that could not be opened: the posts of its targets stay for the next one.

@@ -4,8 +4,8 @@
 //! queue, bodies being received).
 
 use super::{
-    Arrivals, Dropped, Eager, Lock, Near, Packing, Parting, Permission, Pools, RemoteAccess, Rounds, Shared,
-    Single, TargetRole, WindowEpoch,
+    Arrivals, Dropped, Eager, Lock, NodeRank, Packing, Parting, Permission, Pools, RemoteAccess, Rounds,
+    Shared, Single, TargetRole, WindowEpoch,
 };
 use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
@@ -141,14 +141,15 @@ impl WindowState {
     pub(crate) fn check(&self, pools: &Pools, call: Call, name: &'static str) -> Result<()> {
         let may_replace = matches!(call, Call::Lock(_) | Call::LockAll | Call::Start | Call::Free);
         let facts = Facts {
-            is_pending: may_replace && (self.shared.door.is_used() || self.table.is_busy(&pools.targets)),
+            is_pending: may_replace
+                && (self.shared.fence_gate.is_used() || self.table.is_busy(&pools.targets)),
             is_exposed: self.is_exposed(),
             is_started: call.rank().is_some_and(|rank| self.is_started(rank)),
             lock: self.lock_for(call),
         };
         let open = || OpenEpoch {
             number: self.epoch.number(),
-            locked: self.a_locked_near().or(self.epoch.a_locked_rank()),
+            locked: self.a_locked_node_rank().or(self.epoch.a_locked_rank()),
             started: self.started().count(),
         };
         check(self.access(), call, name, facts, open).map_err(|error| match &self.error {
@@ -177,14 +178,14 @@ impl WindowState {
     #[inline]
     pub(crate) fn only_uses(&self, call: Call) -> bool {
         let does = match call {
-            // A member that calls do not reach without the engine has an epoch that is being opened.
-            Call::Operation(rank) => self.shared.member(rank).is_none() && self.permits_calls(rank),
+            // A mapped target that calls do not reach without the engine has an epoch that is being opened.
+            Call::Operation(rank) => self.shared.mapped(rank).is_none() && self.permits_calls(rank),
             Call::Flush(rank) => self.permits_calls(rank),
             Call::Fence => {
-                let only = self.shared.neighbors.first();
-                only.is_some_and(|near| self.permission(near.rank) == Permission::Fenced)
+                let only = self.shared.node_targets.first();
+                only.is_some_and(|node_rank| self.permission(node_rank.rank) == Permission::Fenced)
             }
-            Call::Complete => self.has_started_neighbors(),
+            Call::Complete => self.has_started_node_targets(),
             _ => false,
         };
         does && !self.dropped.has_steps()
@@ -262,28 +263,28 @@ impl WindowState {
     }
 
     /// Single locks of ranks of the node.
-    fn near_locks(&self) -> u64 {
+    fn node_locks(&self) -> u64 {
         self.access().locks().saturating_sub(self.epoch.locks_held() as u64)
     }
 
-    fn a_locked_near(&self) -> Option<Rank> {
-        if self.near_locks() == 0 {
+    fn a_locked_node_rank(&self) -> Option<Rank> {
+        if self.node_locks() == 0 {
             return None;
         }
-        let is_locked = |near: &&Near| near.gate.single() != Single::No;
-        self.shared.all_near().find(is_locked).map(|near| near.rank)
+        let is_locked = |node_rank: &&NodeRank| node_rank.gate.single() != Single::No;
+        self.shared.node_ranks().find(is_locked).map(|node_rank| node_rank.rank)
     }
 
     /// What there is of a single lock of the rank that a call names.
     pub(crate) fn lock_for(&self, call: Call) -> RankLock {
         let Some(rank) = call.rank() else { return RankLock::No };
-        let Some(near) = self.shared.near(rank) else {
+        let Some(node_rank) = self.shared.node_rank(rank) else {
             return self
                 .epoch
                 .lock(rank)
                 .map_or(RankLock::No, |lock| if lock.closing { RankLock::Changing } else { RankLock::Held });
         };
-        match near.gate.single() {
+        match node_rank.gate.single() {
             Single::No => RankLock::No,
             Single::Changing => RankLock::Changing,
             Single::Held(_) => RankLock::Held,
@@ -294,7 +295,7 @@ impl WindowState {
     pub(crate) fn holds_another(&self, rank: Rank) -> bool {
         // A lock_all epoch holds the locks of the mapped ranks from the start, the own rank's among them.
         let is_lock_all = self.access().epoch().is_lock_all();
-        let holds = is_lock_all || self.near_locks() > 0 || self.epoch.holds_another(rank);
+        let holds = is_lock_all || self.node_locks() > 0 || self.epoch.holds_another(rank);
         holds && !(has(Bug::StrictOrder) && is_lock_all)
     }
 

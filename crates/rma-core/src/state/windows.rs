@@ -74,7 +74,7 @@ impl Lists {
         let id = window.shared.id;
         self.note_promises(id, window.epoch.has_promises());
         self.set_owner(window);
-        window.shared.active.set_calls(window.quick_calls());
+        window.shared.active.set_calls(window.fast_calls());
         self.set_active(id.index, window.is_active());
     }
 
@@ -145,7 +145,7 @@ impl Windows {
         }
         // The index may still be listed as active for the window that had it before.
         self.lists.set_owner(&window);
-        window.shared.active.set_calls(window.quick_calls());
+        window.shared.active.set_calls(window.fast_calls());
         self.entries[at] = Entry { generation: id.generation, window: Some(Box::new(window)) };
         self.live += 1;
     }

@@ -46,17 +46,17 @@ pub(crate) fn advance(
 
 /// Tries a ticket, and gives the lock back when its turn has come; the ticket, when it has to wait on.
 fn pass_on(state: &mut State, shared: &Shared, rank: Rank, ticket: Ticket) -> Option<Ticket> {
-    let near = shared.near(rank)?;
+    let node_rank = shared.node_rank(rank)?;
     if state.lost.contains_key(&shared.group.peer(rank)) {
-        near.give_up();
+        node_rank.give_up();
         return None;
     }
     let (kind, holder) = (ticket.kind(), ticket.holder());
-    match near.try_turn(ticket) {
+    match node_rank.try_turn(ticket) {
         Err(ticket) => Some(ticket),
         Ok(grant) => {
             locks::wake(&mut state.wake_ups, &mut state.counters, shared, grant.wake);
-            let next = near.release(kind, holder).ok().flatten();
+            let next = node_rank.release(kind, holder).ok().flatten();
             locks::wake(&mut state.wake_ups, &mut state.counters, shared, next);
             None
         }

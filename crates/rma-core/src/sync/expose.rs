@@ -6,7 +6,7 @@ use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::origin::lost::error_of;
-use crate::state::{Member, Shared, State, WindowState};
+use crate::state::{MappedTarget, Shared, State, WindowState};
 use crate::target::locks;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -34,9 +34,9 @@ pub(crate) fn expose(
     }
     let me = window.shared.group.me();
     let shared = Arc::clone(&window.shared);
-    for (_, member) in group.iter().filter_map(|rank| shared.marked(*rank)) {
-        member.control.posts().set(shared.own);
-        ring(state, &shared, member, Sleep::Start);
+    for (_, mapped) in group.iter().filter_map(|rank| shared.marked(*rank)) {
+        mapped.control.posts().set(shared.own);
+        ring(state, &shared, mapped, Sleep::Start);
     }
     let needs_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
     window.rounds.posts.clear();
@@ -52,9 +52,9 @@ pub(crate) fn expose(
 }
 
 /// Makes a rank look again, if it sleeps in a call that waits for the word just written.
-pub(super) fn ring(state: &mut State, shared: &Shared, member: &Member, call: Sleep) {
-    if member.control.is_asleep(call) {
-        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(member.rank));
+pub(super) fn ring(state: &mut State, shared: &Shared, mapped: &MappedTarget, call: Sleep) {
+    if mapped.control.is_asleep(call) {
+        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(mapped.rank));
         state.needs_step = true;
     }
 }

@@ -149,7 +149,7 @@ impl FenceSync {
     ) -> Result<bool> {
         let is_over = self.advance(state, window, host);
         if is_over.is_err() && is_complete(state, window) {
-            window.shared.door.renew();
+            window.shared.fence_gate.renew();
         }
         is_over
     }
@@ -337,7 +337,7 @@ impl FenceSync {
     }
 
     fn open_direct(&self, window: &WindowState) {
-        window.shared.door.set_open(self.opens());
+        window.shared.fence_gate.set_open(self.opens());
     }
 }
 
@@ -359,7 +359,7 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
             window.on(Event::FenceMet);
         } else {
             abandon_unopened(window, &mut state.pools);
-            window.shared.door.set_open(false);
+            window.shared.fence_gate.set_open(false);
             window.on(Event::FenceLast);
         }
     }

@@ -21,18 +21,18 @@ pub(super) fn attends(
     if may_sleep {
         shared.own().control.set_asleep(Sleep::Fence);
         if !std::mem::replace(is_watching, true) {
-            window.rounds.meet = vec![shared.members[(shared.own + 1) % shared.members.len()].rank];
+            window.rounds.meet = vec![shared.mapped[(shared.own + 1) % shared.mapped.len()].rank];
             (window.needs_issue, state.needs_step) = (true, true);
         }
         if !state.lost.is_empty()
             && let Some(dead) =
                 (0..size).map(Rank).find(|rank| state.lost.contains_key(&shared.group.peer(*rank)))
         {
-            shared.members[0].control.meeting().break_up(dead);
+            shared.mapped[0].control.meeting().break_up(dead);
             ring_sleepers(state, window);
         }
     }
-    match attendance(shared.members.iter().map(|member| member.control.meeting()), number) {
+    match attendance(shared.mapped.iter().map(|mapped| mapped.control.meeting()), number) {
         Attendance::Waiting => Ok(false),
         Attendance::Complete => {
             shared.own().control.set_awake(Sleep::Fence);
@@ -49,8 +49,8 @@ pub(super) fn attends(
 /// Makes sleeping ranks look again; answers whether there are any.
 pub(super) fn ring_sleepers(state: &mut State, window: &WindowState) -> bool {
     let shared = &window.shared;
-    for member in shared.members.iter().filter(|member| member.control.is_asleep(Sleep::Fence)) {
-        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(member.rank));
+    for mapped in shared.mapped.iter().filter(|mapped| mapped.control.is_asleep(Sleep::Fence)) {
+        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(mapped.rank));
     }
     state.needs_step |= !state.wake_ups.is_empty();
     !state.wake_ups.is_empty()

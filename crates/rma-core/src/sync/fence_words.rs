@@ -21,7 +21,7 @@ pub(super) fn tell_at_once(
     if window.needs_issue || !lost.is_empty() || assert.has(Assert::NO_PRECEDE) {
         return None;
     }
-    let rank = window.shared.neighbors.first()?.rank;
+    let rank = window.shared.node_targets.first()?.rank;
     let key = window.table.find(&pools.targets, rank)?;
     let is_first = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
     if !is_first || window.permission(rank) != Permission::Fenced {

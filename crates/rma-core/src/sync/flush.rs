@@ -42,7 +42,7 @@ impl FlushSync {
             return Self { rank, target: None, goal: 0, reach };
         };
         // So there is nothing for a fence to order: nothing went to this rank directly.
-        debug_assert!(window.shared.member(rank).is_none(), "a mapped rank has no element");
+        debug_assert!(window.shared.mapped(rank).is_none(), "a mapped rank has no element");
         let State { pools, bulks, by_channel, config, lost, needs_step, .. } = state;
         let element = &mut pools.targets[target];
         let goal = element.push(reach == Reach::Remote);
@@ -121,8 +121,9 @@ impl FlushAllSync {
         if !self.goals.is_empty() {
             return Ok(false);
         }
-        let near = window.shared.all_near().filter(|near| near.gate.is_locked());
-        let locked = window.epoch.locks().map(|(rank, _)| rank).chain(near.map(|near| near.rank));
+        let node_rank = window.shared.node_ranks().filter(|node_rank| node_rank.gate.is_locked());
+        let locked =
+            window.epoch.locks().map(|(rank, _)| rank).chain(node_rank.map(|node_rank| node_rank.rank));
         let lost = locked.into_iter().find_map(|rank| {
             let failure = state.lost.get(&window.shared.group.peer(rank))?;
             Some(error_of(rank, "flush_all", failure))

@@ -1,7 +1,7 @@
 //! Lock and unlock of one target (MPI 3.1 §11.5.3; design note, "Algorithm for LOCK-UNLOCK").
 //!
 //! The lock of a target on the node is taken inside the call, in the word that all of the node share: that of a mapped one because
-//! it also protects loads and stores, which the engine cannot see, that of a neighbor (`window/near.rs`) because it costs less than a
+//! it also protects loads and stores, which the engine cannot see, that of a node target (`window/node_target.rs`) because it costs less than a
 //! request. Here only when the fast path of `state/access` was not open. For any other target the call only makes a promise: the
 //! request leaves with the first operation, or with the only one and the unlock, or never when there is none.
 //!
@@ -38,7 +38,7 @@ use crate::ids::{Rank, WindowId};
 use crate::origin::lost::error_of;
 use crate::origin::post::{ensure_target, free_target};
 use crate::pool::PoolKey;
-use crate::state::{AccessState, Lock, Near, State, WindowState, Windows, request_of};
+use crate::state::{AccessState, Lock, NodeRank, State, WindowState, Windows, request_of};
 use crate::strategy::{Counted, Next, rest};
 use crate::table::Closing;
 use crate::target::locks;
@@ -76,10 +76,10 @@ pub(crate) struct UnlockSync {
     rank: Rank,
     /// Nothing has to be released.
     no_check: bool,
-    /// The element that carries the release, found or made by the first poll that can; of a neighbor, that of its operations.
+    /// The element that carries the release, found or made by the first poll that can; of a node target, that of its operations.
     target: Option<PoolKey>,
-    /// How a neighbor is locked, which ends in its lock word.
-    neighbor: Option<Option<LockKind>>,
+    /// How a node target is locked, which ends in its lock word.
+    node_target: Option<Option<LockKind>>,
 }
 
 impl LockSync {
@@ -102,7 +102,7 @@ impl LockSync {
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Held) {
             Phase::Held => Ok(true),
-            Phase::InLine(ticket) => match lost_near(state, window, self.rank) {
+            Phase::InLine(ticket) => match lost_node_rank(state, window, self.rank) {
                 Some(error) => {
                     self.leave_line(window, ticket);
                     Err(error)
@@ -121,7 +121,7 @@ impl LockSync {
             Phase::Earlier => {
                 // Another thread may have locked the rank while this one waited.
                 window.check(&state.pools, Call::Lock(self.rank), "lock")?;
-                lost_near(state, window, self.rank).map_or(Ok(()), Err)?;
+                lost_node_rank(state, window, self.rank).map_or(Ok(()), Err)?;
                 Ok(self.acquire(state, window))
             }
         }
@@ -141,16 +141,17 @@ impl LockSync {
     /// Whether the caller's earlier locks are held, as far as this call has to wait for them. The lock of a
     /// far rank is only promised, and its window asks for its locks in order.
     fn are_earlier_held(&self, state: &mut State, window: &mut WindowState) -> bool {
-        let are_held_here = window.shared.near(self.rank).is_none() || ask_here(state, window, self.caller);
+        let are_held_here =
+            window.shared.node_rank(self.rank).is_none() || ask_here(state, window, self.caller);
         are_held_here && self.are_others_held
     }
 
     fn acquire(&mut self, state: &mut State, window: &mut WindowState) -> bool {
         let shared = Arc::clone(&window.shared);
         if window.access().epoch() != Epoch::PerTarget {
-            shared.door.set_open(false);
+            shared.fence_gate.set_open(false);
         }
-        let Some(near) = shared.near(self.rank) else {
+        let Some(node_rank) = shared.node_rank(self.rank) else {
             let is_lost = state.lost.contains_key(&shared.group.peer(self.rank));
             let state = if self.no_check { LockState::Granted } else { LockState::Called };
             let (kind, no_check, caller) = (self.kind, self.no_check, Some(self.caller));
@@ -159,15 +160,15 @@ impl LockSync {
             return true;
         };
         let request = request_of(self.kind, window.holds_another(self.rank));
-        let before = shared.access.enter(&near.gate);
+        let before = shared.access.enter(&node_rank.gate);
         debug_assert!(before.is_some(), "the table of legal calls refuses a second lock of {:?}", self.rank);
         before.into_iter().for_each(|before| window.epoch.follow(before, Event::Lock));
-        if self.no_check || near.try_acquire(request, shared.holder) {
-            self.open(&shared.access, near);
+        if self.no_check || node_rank.try_acquire(request, shared.holder) {
+            self.open(&shared.access, node_rank);
             return true;
         }
         state.counters.on_locks_waited(1);
-        let mut ticket = near.join(request, shared.holder);
+        let mut ticket = node_rank.join(request, shared.holder);
         ticket.set_came(|| state.host.now());
         self.phase = Phase::InLine(ticket);
         window.in_line += 1;
@@ -182,8 +183,8 @@ impl LockSync {
     }
 
     fn leave_line(&self, window: &mut WindowState, ticket: Ticket) {
-        if let Some(near) = window.shared.near(self.rank) {
-            window.shared.access.leave(&near.gate);
+        if let Some(node_rank) = window.shared.node_rank(self.rank) {
+            window.shared.access.leave(&node_rank.gate);
         }
         window.in_line -= 1;
         window.dropped.keep_place(self.rank, ticket);
@@ -191,8 +192,8 @@ impl LockSync {
 
     fn try_turn(&mut self, state: &mut State, window: &mut WindowState, ticket: Ticket) -> bool {
         let shared = Arc::clone(&window.shared);
-        let Some(near) = shared.near(self.rank) else { return true };
-        match look_for_turn(near, ticket, state) {
+        let Some(node_rank) = shared.node_rank(self.rank) else { return true };
+        match look_for_turn(node_rank, ticket, state) {
             Err(ticket) => {
                 state.look_again_by(ticket.due());
                 self.phase = Phase::InLine(ticket);
@@ -208,35 +209,38 @@ impl LockSync {
         }
         window.in_line -= 1;
         state.must_notify = true;
-        self.open(&shared.access, near);
+        self.open(&shared.access, node_rank);
         true
     }
 
-    /// Opens the direct path to a mapped rank whose lock is held, or lets packets out to a neighbor.
-    fn open(&self, access: &AccessState, near: &Near) {
+    /// Opens the direct path to a mapped rank whose lock is held, or lets packets out to a node target.
+    fn open(&self, access: &AccessState, node_rank: &NodeRank) {
         // SYNC POINT L2
         fence(SeqCst);
-        access.hold(&near.gate, (!self.no_check).then_some(self.kind));
+        access.hold(&node_rank.gate, (!self.no_check).then_some(self.kind));
     }
 }
 
 /// Tries a ticket. Where ranks outnumber cores the first in line polls for a moment: a thread that runs on
 /// another core has the lock, for less time than it takes to give this core away and get it back.
-fn look_for_turn(near: &Near, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
+fn look_for_turn(node_rank: &NodeRank, ticket: Ticket, state: &State) -> Result<Grant, Ticket> {
     if ticket.is_beside() {
-        return near.try_pass(ticket, state.host.now());
+        return node_rank.try_pass(ticket, state.host.now());
     }
-    let mut outcome = near.try_turn(ticket);
+    let mut outcome = node_rank.try_turn(ticket);
     if state.config.spin_us > 0 || state.config.yields == 0 {
         return outcome;
     }
     let mut strategy = TURN_LOOKS;
     loop {
         match (outcome, strategy.observe()) {
-            (Err(ticket), next @ Next::Spin) if near.control.is_first(&ticket) => {
+            (Err(ticket), next @ Next::Spin) if node_rank.control.is_first(&ticket) => {
                 rest(next);
-                outcome =
-                    if near.control.lock_state().is_free() { near.try_turn(ticket) } else { Err(ticket) };
+                outcome = if node_rank.control.lock_state().is_free() {
+                    node_rank.try_turn(ticket)
+                } else {
+                    Err(ticket)
+                };
             }
             (outcome, _) => return outcome,
         }
@@ -244,8 +248,8 @@ fn look_for_turn(near: &Near, ticket: Ticket, state: &State) -> Result<Grant, Ti
 }
 
 /// The error of a call for the lock of a dead rank of the node: it is never granted or given back any more.
-pub(super) fn lost_near(state: &State, window: &WindowState, rank: Rank) -> Option<Error> {
-    if state.lost.is_empty() || window.shared.near(rank).is_none() {
+pub(super) fn lost_node_rank(state: &State, window: &WindowState, rank: Rank) -> Option<Error> {
+    if state.lost.is_empty() || window.shared.node_rank(rank).is_none() {
         return None;
     }
     let failure = state.lost.get(&window.shared.group.peer(rank))?;
@@ -294,15 +298,15 @@ impl UnlockSync {
     /// Begins an unlock call whose legality has been checked; `None` when it is over already.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, rank: Rank) -> Option<Self> {
         let shared = Arc::clone(&window.shared);
-        if let Some(member) = shared.member(rank) {
-            let wake = shared.unlock(member).flatten();
+        if let Some(mapped) = shared.mapped(rank) {
+            let wake = shared.unlock(mapped).flatten();
             locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
             return None;
         }
-        if let Some(near) = shared.neighbor(rank) {
-            let neighbor = Some(shared.access.begin_release(&near.gate)?);
+        if let Some(node_rank) = shared.node_target(rank) {
+            let node_target = Some(shared.access.begin_release(&node_rank.gate)?);
             let target = window.table.find(&state.pools.targets, rank);
-            let mut sync = Self { rank, no_check: false, target, neighbor };
+            let mut sync = Self { rank, no_check: false, target, node_target };
             if let Some(key) = target {
                 state.pools.targets[key].push(true);
                 window.needs_issue = true;
@@ -321,7 +325,7 @@ impl UnlockSync {
         let lock = *lock;
         let target = window.table.find(&state.pools.targets, rank);
         if state.lost.contains_key(&shared.group.peer(rank)) {
-            return Some(Self { rank, no_check: lock.no_check, target: None, neighbor: None });
+            return Some(Self { rank, no_check: lock.no_check, target: None, node_target: None });
         }
         let no_check = lock.no_check && !(target.is_none() && has(Bug::UncheckedForgotten));
         if target.is_none() && (no_check || lock.state == LockState::Called) {
@@ -329,23 +333,23 @@ impl UnlockSync {
             window.remove_lock(rank);
             return None;
         }
-        let mut sync = Self { rank, no_check, target: None, neighbor: None };
+        let mut sync = Self { rank, no_check, target: None, node_target: None };
         sync.close(state, window);
         Some(sync)
     }
 
-    /// Whether operations on a neighbor are on their way, behind which its lock is given back.
+    /// Whether operations on a node target are on their way, behind which its lock is given back.
     #[inline]
     pub(super) fn waits(&self, state: &State) -> bool {
         let target =
-            self.target.filter(|_| self.neighbor.is_some()).and_then(|key| state.pools.targets.get(key));
+            self.target.filter(|_| self.node_target.is_some()).and_then(|key| state.pools.targets.get(key));
         target.is_some_and(|target| !target.is_complete(&state.pools.ops, target.posted))
     }
 
     /// Answers whether everything is complete at the target and the lock is on its way back.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let lock = window.epoch.lock(self.rank).copied();
-        if lock.is_none() && self.neighbor.is_none() {
+        if lock.is_none() && self.node_target.is_none() {
             return Ok(true);
         }
         let peer = window.shared.group.peer(self.rank);
@@ -354,7 +358,7 @@ impl UnlockSync {
             self.finish(state, window);
             return Err(error);
         }
-        if self.neighbor.is_some() {
+        if self.node_target.is_some() {
             let target = self.target.and_then(|key| state.pools.targets.get(key));
             let is_over = target.is_none_or(|target| target.is_complete(&state.pools.ops, target.posted));
             if is_over {
@@ -408,17 +412,17 @@ impl UnlockSync {
         self.target = Some(key);
     }
 
-    /// Gives up a call on a revoked window: the lock of a neighbor goes back, others when the window is freed.
+    /// Gives up a call on a revoked window: the lock of a node target goes back, others when the window is freed.
     pub(crate) fn give_up(&mut self, state: &mut State, window: &mut WindowState) {
-        if self.neighbor.is_some() {
+        if self.node_target.is_some() {
             self.finish(state, window);
         }
     }
 
     fn finish(&mut self, state: &mut State, window: &mut WindowState) {
         let shared = Arc::clone(&window.shared);
-        if let Some(near) = shared.neighbor(self.rank) {
-            let wake = self.neighbor.take().and_then(|held| shared.end_release(near, held));
+        if let Some(node_rank) = shared.node_target(self.rank) {
+            let wake = self.node_target.take().and_then(|held| shared.end_release(node_rank, held));
             locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
             return;
         }

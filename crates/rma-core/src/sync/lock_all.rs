@@ -21,7 +21,7 @@
 
 use super::Vigil;
 use super::expose::watch;
-use super::lock::{ask_here, lost_near};
+use super::lock::{ask_here, lost_node_rank};
 use crate::bugs::{Bug, has};
 use crate::channel::Failure;
 use crate::control::{LockKind, LockRequest, Ticket};
@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Peer, Rank};
 use crate::origin::lost::error_of;
 use crate::origin::post::{free_idle_far_targets, free_target};
-use crate::state::{AccessRound, Near, Shared, State, WindowState};
+use crate::state::{AccessRound, NodeRank, Shared, State, WindowState};
 use crate::table::Closing;
 use crate::target::locks;
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ enum Phase {
 impl LockAllSync {
     /// Begins a lock_all call whose legality has been checked.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, no_check: bool, caller: Caller) -> Self {
-        window.shared.door.set_open(false);
+        window.shared.fence_gate.set_open(false);
         // A fence epoch may have left elements; from here on an element of a rank elsewhere means a lock.
         free_idle_far_targets(state, window);
         window.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
@@ -102,7 +102,7 @@ impl LockAllSync {
         let shared = Arc::clone(&window.shared);
         let mut dead = None;
         if !state.lost.is_empty() && !matches!(self.phase, Phase::Held) {
-            dead = shared.all_near().find_map(|near| lost_near(state, window, near.rank));
+            dead = shared.node_ranks().find_map(|node_rank| lost_node_rank(state, window, node_rank.rank));
         }
         if let Some(error) = dead {
             self.give_up(state, window);
@@ -119,28 +119,28 @@ impl LockAllSync {
                     self.phase = Phase::Earlier;
                     return Ok(false);
                 }
-                Phase::Next(from) => match shared.near_from(from) {
+                Phase::Next(from) => match shared.node_rank_from(from) {
                     None => {
                         open(window);
                         Phase::Held
                     }
                     // A call that was given up stands in this line for the process.
-                    Some(near) if window.dropped.has_place(near.rank) => {
-                        self.phase = Phase::Next(near.rank);
+                    Some(node_rank) if window.dropped.has_place(node_rank.rank) => {
+                        self.phase = Phase::Next(node_rank.rank);
                         return Ok(false);
                     }
-                    Some(near) => {
-                        if near.try_acquire(LockRequest::Shared, shared.holder) {
-                            Phase::Next(Rank(near.rank.0 + 1))
+                    Some(node_rank) => {
+                        if node_rank.try_acquire(LockRequest::Shared, shared.holder) {
+                            Phase::Next(Rank(node_rank.rank.0 + 1))
                         } else {
                             state.counters.on_locks_waited(1);
-                            Phase::InLine(near.rank, near.join(LockRequest::Shared, shared.holder))
+                            Phase::InLine(node_rank.rank, node_rank.join(LockRequest::Shared, shared.holder))
                         }
                     }
                 },
                 Phase::InLine(rank, ticket) => {
-                    let near = shared.near(rank).expect("a ticket of a rank of the node");
-                    match near.try_turn(ticket) {
+                    let node_rank = shared.node_rank(rank).expect("a ticket of a rank of the node");
+                    match node_rank.try_turn(ticket) {
                         Err(ticket) => {
                             self.phase = Phase::InLine(rank, ticket);
                             if !state.is_spinning {
@@ -171,7 +171,7 @@ impl LockAllSync {
             Phase::Next(rank) => (rank, None),
             Phase::InLine(rank, ticket) => (rank, Some(ticket)),
         };
-        release(state, &shared, shared.all_near().filter(|near| near.rank < next));
+        release(state, &shared, shared.node_ranks().filter(|node_rank| node_rank.rank < next));
         if let Some(ticket) = ticket {
             window.dropped.keep_place(next, ticket);
         }
@@ -179,12 +179,15 @@ impl LockAllSync {
     }
 }
 
-/// Opens the direct path to all mapped members, and lets packets out to the neighbors.
+/// Opens the direct path to all mapped targets, and lets packets out to the node targets.
 fn open(window: &mut WindowState) {
     window.on(Event::Reach(Stage::Open));
     // SYNC POINT L2
     fence(SeqCst);
-    window.shared.all_near().for_each(|near| window.shared.access.open_locked_with_all(&near.gate));
+    window
+        .shared
+        .node_ranks()
+        .for_each(|node_rank| window.shared.access.open_locked_with_all(&node_rank.gate));
 }
 
 /// Ends the change to the window protocol when the last lock is held; answers whether it did.
@@ -211,16 +214,16 @@ pub(crate) struct UnlockAllSync {
 }
 
 impl UnlockAllSync {
-    /// Begins an unlock_all call whose legality has been checked: the locks of mapped members are released. Those of neighbors follow
+    /// Begins an unlock_all call whose legality has been checked: the locks of mapped targets are released. Those of node targets follow
     /// when the operations on them are complete.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
         window.on(Event::Reach(Stage::Closing));
         let shared = Arc::clone(&window.shared);
-        shared.members.iter().for_each(|member| shared.access.close(&member.gate));
+        shared.mapped.iter().for_each(|mapped| shared.access.close(&mapped.gate));
         // SYNC POINT L1
         fence(SeqCst);
         if !window.access().is_unchecked() {
-            release(state, &shared, shared.members.iter().map(Deref::deref));
+            release(state, &shared, shared.mapped.iter().map(Deref::deref));
         }
         Self { is_closing: false }
     }
@@ -243,36 +246,36 @@ impl UnlockAllSync {
             return Ok(false);
         }
         for key in keys {
-            if window.shared.neighbor(state.pools.targets[key].rank).is_none() {
+            if window.shared.node_target(state.pools.targets[key].rank).is_none() {
                 free_target(state, window, key);
             }
         }
         let shared = Arc::clone(&window.shared);
-        shared.neighbors.iter().for_each(|near| shared.access.close(&near.gate));
+        shared.node_targets.iter().for_each(|node_rank| shared.access.close(&node_rank.gate));
         let mut lost = window.lost.take();
         if !window.access().is_unchecked() {
             // SYNC POINT L1
             fence(SeqCst);
-            release(state, &shared, shared.neighbors.iter());
-            lost = lost.or_else(|| lost_neighbor(state, &shared));
+            release(state, &shared, shared.node_targets.iter());
+            lost = lost.or_else(|| lost_node_target(state, &shared));
         }
         window.on(Event::UnlockAll);
         lost.map_or(Ok(true), Err)
     }
 }
 
-/// The error of a neighbor's death. A rank that is known to be dead is not locked, so the death has come since the
+/// The error of a node target's death. A rank that is known to be dead is not locked, so the death has come since the
 /// lock_all call, or during that.
-fn lost_neighbor(state: &State, shared: &Shared) -> Option<Error> {
-    shared.neighbors.iter().find_map(|near| {
-        let failure = state.lost.get(&shared.group.peer(near.rank))?;
-        Some(error_of(near.rank, "unlock_all", failure))
+fn lost_node_target(state: &State, shared: &Shared) -> Option<Error> {
+    shared.node_targets.iter().find_map(|node_rank| {
+        let failure = state.lost.get(&shared.group.peer(node_rank.rank))?;
+        Some(error_of(node_rank.rank, "unlock_all", failure))
     })
 }
 
-fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a Near>) {
-    for near in ranks {
-        if let Ok(next) = near.release(LockKind::Shared, shared.holder) {
+fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a NodeRank>) {
+    for node_rank in ranks {
+        if let Ok(next) = node_rank.release(LockKind::Shared, shared.holder) {
             locks::wake(&mut state.wake_ups, &mut state.counters, shared, next);
         }
     }
@@ -286,7 +289,7 @@ fn close(state: &mut State, window: &mut WindowState) {
         target.push(true);
         let is_called = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Called);
         // A lock that was never needed is not asked for any more.
-        let has_word = window.shared.neighbor(target.rank).is_some();
+        let has_word = window.shared.node_target(target.rank).is_some();
         if !(is_unchecked || has_word || is_called && target.is_idle()) {
             target.closing = Closing::Wanted;
         }

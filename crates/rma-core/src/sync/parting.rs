@@ -228,8 +228,8 @@ pub(crate) fn give_up(step: SyncStep, state: &mut State, window: &mut WindowStat
 fn give_locks_back(state: &mut State, window: &mut WindowState) {
     window.shared.access.own_settled();
     let shared = Arc::clone(&window.shared);
-    for near in shared.all_near() {
-        let wake = shared.unlock(near).flatten();
+    for node_rank in shared.node_ranks() {
+        let wake = shared.unlock(node_rank).flatten();
         locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
     }
     let (epoch, stage, is_unchecked) =
@@ -240,10 +240,10 @@ fn give_locks_back(state: &mut State, window: &mut WindowState) {
     }
     let is_checked = epoch.is_lock_all() && !is_unchecked;
     if is_checked {
-        // The call that closes it began with the members.
-        let has = |rank| stage == Stage::Open || shared.member(rank).is_none();
-        for near in shared.all_near().filter(|near| has(near.rank)) {
-            let wake = near.release(LockKind::Shared, shared.holder).ok().flatten();
+        // The call that closes it began with the mapped targets.
+        let has = |rank| stage == Stage::Open || shared.mapped(rank).is_none();
+        for node_rank in shared.node_ranks().filter(|node_rank| has(node_rank.rank)) {
+            let wake = node_rank.release(LockKind::Shared, shared.holder).ok().flatten();
             locks::wake(&mut state.wake_ups, &mut state.counters, &shared, wake);
         }
     }
@@ -254,7 +254,7 @@ fn give_locks_back(state: &mut State, window: &mut WindowState) {
             window.epoch.locks().filter(|(_, lock)| is_held(lock)).map(|(rank, _)| rank).collect()
         }
     };
-    releases.retain(|rank| shared.near(*rank).is_none());
+    releases.retain(|rank| shared.node_rank(*rank).is_none());
     window.parting.get_or_insert_default().releases.append(&mut releases);
     window.end_epoch();
 }
@@ -268,8 +268,8 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState, channel: &mut
     let mut came = Came::default();
     let is_full = !parting.say_all(&shared, &state.lost, &mut outbox, &mut came);
     // A lock call that was under way may have come through.
-    let is_changing = shared.all_near().any(|near| near.gate.single() == Single::Changing);
-    shared.all_near().for_each(|near| shared.access.bar(&near.gate));
+    let is_changing = shared.node_ranks().any(|node_rank| node_rank.gate.single() == Single::Changing);
+    shared.node_ranks().for_each(|node_rank| shared.access.bar(&node_rank.gate));
     window.needs_issue = is_full || (is_changing && !parting.has_left);
     came.is_over &= is_ended;
     window.parting = Some(parting);

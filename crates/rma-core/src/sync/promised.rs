@@ -27,7 +27,7 @@ impl PromisedSync {
     /// `MPIX_ERR_PROC_FAILED` when the rank is lost.
     pub(crate) fn poll(&self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let Self { rank } = *self;
-        if window.shared.near(rank).is_some() || window.epoch.is_granted(rank) {
+        if window.shared.node_rank(rank).is_some() || window.epoch.is_granted(rank) {
             return Ok(true);
         }
         if let Some(failure) = state.lost.get(&window.shared.group.peer(rank)) {

@@ -44,13 +44,13 @@ pub(crate) struct StartSync {
 impl StartSync {
     /// Begins a start call whose legality has been checked.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, group: &[Rank], no_check: bool) -> Self {
-        window.shared.door.set_open(false);
+        window.shared.fence_gate.set_open(false);
         window.on(Event::Start);
         window.epoch.access.open(group, no_check);
         let group = window.epoch.access.group();
-        let are_neighbors = group.iter().all(|rank| window.shared.neighbor(*rank).is_some());
-        let is_of_neighbors = are_neighbors && !group.is_empty();
-        window.epoch.access.set_of_neighbors(is_of_neighbors);
+        let are_node_targets = group.iter().all(|rank| window.shared.node_target(*rank).is_some());
+        let is_of_node_targets = are_node_targets && !group.is_empty();
+        window.epoch.access.set_of_node_targets(is_of_node_targets);
         let (shared, me) = (Arc::clone(&window.shared), window.shared.group.me());
         let by_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
         window.rounds.meet.clear();
@@ -70,13 +70,13 @@ impl StartSync {
         for rank in window.epoch.access.missing().collect::<SmallVec<[_; 8]>>() {
             let has_posted = |(place, _): (usize, _)| own.posts().take(place, &shared.active.posts);
             let is_lost =
-                || shared.member(rank).is_some() && state.lost.contains_key(&shared.group.peer(rank));
+                || shared.mapped(rank).is_some() && state.lost.contains_key(&shared.group.peer(rank));
             if shared.marked(rank).is_some_and(has_posted) || is_lost() {
                 window.epoch.access.on_seen_post(rank);
                 window.on_posted(&state.pools, &state.config);
             }
         }
-        let mapped = |rank: &Rank| window.shared.member(*rank).is_some();
+        let mapped = |rank: &Rank| window.shared.mapped(*rank).is_some();
         let missing = window.epoch.access.missing().filter(mapped).collect::<SmallVec<[_; 8]>>();
         let is_opening = window.access().stage() == Stage::Opening;
         if !missing.is_empty() {
@@ -95,8 +95,8 @@ impl StartSync {
         // SYNC POINT P2
         fence(SeqCst);
         for rank in window.epoch.access.group() {
-            if let Some(member) = window.shared.member(*rank) {
-                window.shared.access.open_started(&member.gate);
+            if let Some(mapped) = window.shared.mapped(*rank) {
+                window.shared.access.open_started(&mapped.gate);
             }
         }
         true
@@ -136,7 +136,7 @@ impl CompleteSync {
     /// Closes the epoch.
     fn close(state: &mut State, window: &mut WindowState) -> Self {
         window.on(Event::Reach(Stage::Closing));
-        window.shared.members.iter().for_each(|member| window.shared.access.close(&member.gate));
+        window.shared.mapped.iter().for_each(|mapped| window.shared.access.close(&mapped.gate));
         // SYNC POINT P3
         fence(SeqCst);
         let shared = Arc::clone(&window.shared);
@@ -145,9 +145,9 @@ impl CompleteSync {
             match shared.marked(rank) {
                 _ if window.table.find(&state.pools.targets, rank).is_some() => {}
                 // Everything on it is done, and start has seen its post.
-                Some((_, member)) => {
-                    member.control.dones().set(shared.own);
-                    ring(state, &shared, member, Sleep::Wait);
+                Some((_, mapped)) => {
+                    mapped.control.dones().set(shared.own);
+                    ring(state, &shared, mapped, Sleep::Wait);
                 }
                 None if rank == shared.group.me() && window.epoch.access.has_posted(rank) => {
                     window.target.undone.remove(rank);
@@ -158,7 +158,7 @@ impl CompleteSync {
         }
         for key in window.table.keys(&state.pools.targets) {
             let target = &mut state.pools.targets[key];
-            // Neighbors keep their elements beyond an epoch.
+            // Node targets keep their elements beyond an epoch.
             if window.is_started(target.rank) {
                 target.close();
             }
@@ -168,7 +168,7 @@ impl CompleteSync {
         Self { is_closing: true }
     }
 
-    /// Whether it waits for nothing but posts of neighbors, which are packets.
+    /// Whether it waits for nothing but posts of node targets, which are packets.
     pub(crate) fn waits_for_post(&self) -> bool {
         !self.is_closing
     }
@@ -179,7 +179,7 @@ impl CompleteSync {
         self.waits_for_post() && window.access().epoch() == Epoch::PscwIssued
     }
 
-    /// Goes on with a call for neighbors, to which nothing is under way but what is held back, if anything: that takes the word along when
+    /// Goes on with a call for node targets, to which nothing is under way but what is held back, if anything: that takes the word along when
     /// all of them have posted. Answers whether the call is over; `None` when more than that is to be done.
     fn ride(
         &mut self,
@@ -249,7 +249,7 @@ impl CompleteSync {
         }
         for key in keys {
             let target = &mut state.pools.targets[key];
-            if window.shared.neighbor(target.rank).is_some() {
+            if window.shared.node_target(target.rank).is_some() {
                 target.on_told();
             } else {
                 free_target(state, window, key);
@@ -262,9 +262,9 @@ impl CompleteSync {
     }
 }
 
-/// The elements of the epoch's targets, all of them neighbors, if nothing waits there but a short store each.
+/// The elements of the epoch's targets, all of them node targets, if nothing waits there but a short store each.
 fn held(state: &State, window: &WindowState) -> Option<SmallVec<[PoolKey; 4]>> {
-    if !window.has_started_neighbors() {
+    if !window.has_started_node_targets() {
         return None;
     }
     let most = longest_short_store(&state.config);

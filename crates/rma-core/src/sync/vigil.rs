@@ -8,7 +8,7 @@
 
 use crate::host::Vitals;
 use crate::ids::Rank;
-use crate::state::{Near, Shared, State, WindowState, Windows};
+use crate::state::{NodeRank, Shared, State, WindowState, Windows};
 use crate::target::{locks, recovery};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,8 @@ impl Vigil {
         let now = state.host.now();
         if self.0.is_none_or(|at| at <= now) {
             let vitals = state.host.vitals();
-            let is_frozen = shared.near(target).is_some_and(|near| near.control.lock_state().is_frozen());
+            let is_frozen =
+                shared.node_rank(target).is_some_and(|node_rank| node_rank.control.lock_state().is_frozen());
             if vitals.own == 0 && !is_frozen {
                 return;
             }
@@ -81,12 +82,15 @@ impl State {
     /// Suspects those of a window's node that have ended; says whether there are any that are not lost already.
     fn suspect(&mut self, shared: &Shared, vitals: &Vitals) -> bool {
         let me = shared.holder.peer();
-        let has_ended = |near: &&Near| {
-            let peer = shared.group.peer(near.rank);
-            peer != me && !self.lost.contains_key(&peer) && near.control.has_owner_ended(vitals)
+        let has_ended = |node_rank: &&NodeRank| {
+            let peer = shared.group.peer(node_rank.rank);
+            peer != me && !self.lost.contains_key(&peer) && node_rank.control.has_owner_ended(vitals)
         };
-        let ended: Vec<_> =
-            shared.all_near().filter(has_ended).map(|near| shared.group.peer(near.rank)).collect();
+        let ended: Vec<_> = shared
+            .node_ranks()
+            .filter(has_ended)
+            .map(|node_rank| shared.group.peer(node_rank.rank))
+            .collect();
         self.needs_step |= !ended.is_empty();
         let found = !ended.is_empty();
         self.suspicion.suspects.extend(ended);

@@ -62,8 +62,8 @@ impl<'a> Waits<'a> {
         let needs = all.into_iter().flat_map(|missing| self.needs(window, missing)).collect();
         let shared = &*window.shared;
         let is_taken = |rank: Rank| call == Call::LockAll && in_line.rank.is_some_and(|next| rank < next);
-        let taken = shared.all_near().filter(|near| is_taken(near.rank));
-        let holds = taken.map(|near| self.held(shared, near.rank, LockKind::Shared)).collect();
+        let taken = shared.node_ranks().filter(|node_rank| is_taken(node_rank.rank));
+        let holds = taken.map(|node_rank| self.held(shared, node_rank.rank, LockKind::Shared)).collect();
         Awaited { text: format!("{what}{epoch} ({name})"), needs, holds }
     }
 
@@ -116,7 +116,7 @@ impl<'a> Waits<'a> {
                 _ => vec![Missing::Fence(absent(window).filter(|ranks| !ranks.is_empty()))],
             },
             Call::Lock(rank) => {
-                let here = window.shared.near(rank).map(|_| window);
+                let here = window.shared.node_rank(rank).map(|_| window);
                 let kind = in_line.kind.filter(|_| in_line.rank == Some(rank));
                 or_earlier(self.earlier(here, window.shared.id), Missing::Lock(rank, kind))
             }
@@ -251,14 +251,14 @@ impl<'a> Waits<'a> {
         let (shared, epoch, access) = (&*window.shared, &window.epoch, window.access());
         let holds_all =
             access.epoch().is_lock_all() && access.stage() != Stage::Opening && !access.is_unchecked();
-        for near in shared.all_near() {
-            let kind = match near.gate.single() {
+        for node_rank in shared.node_ranks() {
+            let kind = match node_rank.gate.single() {
                 Single::Held(kind) => kind,
                 Single::No | Single::Changing => holds_all.then_some(LockKind::Shared),
             };
-            all.extend(kind.map(|kind| self.held(shared, near.rank, kind)));
+            all.extend(kind.map(|kind| self.held(shared, node_rank.rank, kind)));
         }
-        let is_far = |rank: &Rank| shared.near(*rank).is_none();
+        let is_far = |rank: &Rank| shared.node_rank(*rank).is_none();
         if access.epoch() == Epoch::LockAllGranted && !access.is_unchecked() {
             let far = (0..shared.group.size()).map(Rank).filter(is_far);
             all.extend(far.map(|rank| self.held(shared, rank, LockKind::Shared)));
@@ -338,15 +338,15 @@ fn absent(window: &WindowState) -> Option<Vec<Rank>> {
         None => {
             let number = shared.own().control.meeting().last();
             let has_come = |control: &ControlBlock| control.meeting().has_come(number);
-            let absent = shared.members.iter().filter(|member| !has_come(&member.control));
-            Some(absent.map(|member| member.rank).collect())
+            let absent = shared.mapped.iter().filter(|mapped| !has_come(&mapped.control));
+            Some(absent.map(|mapped| mapped.rank).collect())
         }
     }
 }
 
 /// The lock of a rank of the node, with its holder where the lock word names one.
 fn held_lock(shared: &Shared, rank: Rank) -> String {
-    let lock = shared.near(rank).map(|near| near.control.lock_state());
+    let lock = shared.node_rank(rank).map(|node_rank| node_rank.control.lock_state());
     let owner = lock.and_then(|lock| lock.owner());
     match (owner.map(|peer| (peer, shared.group.rank(peer))), lock.map_or(0, |lock| lock.shared())) {
         (Some((_, Some(owner))), _) => format!("the lock of rank {rank}, which rank {owner} holds"),

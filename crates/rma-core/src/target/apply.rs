@@ -12,7 +12,7 @@ use crate::ids::Peer;
 use crate::kernel::{Kernel, Operands};
 use crate::mem::WriteSpan;
 use crate::state::{
-    Buffers, Member, NotExposed, OutOfRange, Pools, Replies, Reply, ReplyBody, State, WindowState,
+    Buffers, MappedTarget, NotExposed, OutOfRange, Pools, Replies, Reply, ReplyBody, State, WindowState,
 };
 use crate::wire::{
     Area, PackEntries, PackEntry, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags,
@@ -332,7 +332,11 @@ pub(super) fn touch(
 
 /// Carries out the entries of a pack, which were checked. One outside the window holds back no other, as if
 /// each were a packet of its own; the answer is the first such error.
-fn store_all(own: &Member, exclusion: &Domain<'_>, data: &[u8]) -> Result<Option<ReplyBody>, OutOfRange> {
+fn store_all(
+    own: &MappedTarget,
+    exclusion: &Domain<'_>,
+    data: &[u8],
+) -> Result<Option<ReplyBody>, OutOfRange> {
     let mut outside = None;
     for PackEntry { store, disp, data } in PackEntries::new(data).flatten() {
         match (own.locate(disp, data.len() as u64), store) {

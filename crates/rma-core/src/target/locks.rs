@@ -142,10 +142,10 @@ pub(crate) fn forget_peer(
     // Before its locks pass on.
     list_unfinished(window, peer);
     if let Some(dead) = Holder::new(peer) {
-        for member in window.shared.members.iter() {
-            member.control.clear_dead_accumulates(dead);
-            if window.shared.group.peer(member.rank) == peer {
-                member.control.clear_dead_announcements();
+        for mapped in window.shared.mapped.iter() {
+            mapped.control.clear_dead_accumulates(dead);
+            if window.shared.group.peer(mapped.rank) == peer {
+                mapped.control.clear_dead_announcements();
             }
         }
     }
@@ -168,7 +168,9 @@ pub(crate) fn wake(wake_ups: &mut Vec<Peer>, counters: &mut Counters, shared: &S
     match wake {
         None => {}
         Some(Wake::Peer(peer)) => ring(peer),
-        Some(Wake::Everyone) => shared.all_near().for_each(|near| ring(shared.group.peer(near.rank))),
+        Some(Wake::Everyone) => {
+            shared.node_ranks().for_each(|node_rank| ring(shared.group.peer(node_rank.rank)))
+        }
     }
 }
 

@@ -21,8 +21,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// and the dead's own lock, for ever. Says whether it was of this node.
 pub(super) fn begin(window: &mut WindowState, dead: Peer) -> bool {
     let shared = &window.shared;
-    let Some(near) = shared.group.rank(dead).and_then(|rank| shared.near(rank)) else { return false };
-    near.control.freeze();
+    let Some(node_rank) = shared.group.rank(dead).and_then(|rank| shared.node_rank(rank)) else {
+        return false;
+    };
+    node_rank.control.freeze();
     shared.own().control.freeze();
     window.target.is_recounting = true;
     true

@@ -6,7 +6,7 @@
 //! is one fact, fixed when the engine is made ([`Observation::is_on`]), and costs the paths of packets one
 //! branch; what they do is the same with an observer and without (`tests/tests/engine/observed.rs`). The
 //! direct path has no instruction for it: a traced engine gives its windows no ranks for calls past the
-//! engine ([`Shared::quick`](crate::state::Shared)), so that they come to a place that reports them.
+//! engine ([`Shared::fast`](crate::state::Shared)), so that they come to a place that reports them.
 //!
 //! The engine knows no file, no format and no clock here: when an event happened, and where it is kept, is the observer's.
 

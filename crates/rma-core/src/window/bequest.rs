@@ -28,8 +28,8 @@ impl Window {
         }
         let _call = self.trace(CALL, Some(target));
         self.await_lock(target, CALL)?;
-        if let Some(near) = self.shared().near(target) {
-            return Ok(near.take_bequest());
+        if let Some(node_rank) = self.shared().node_rank(target) {
+            return Ok(node_rank.take_bequest());
         }
         let took = |core: &mut crate::progress::Core| {
             core.windows.get_mut(self.id()).is_some_and(|window| window.bequests.remove(&target))
@@ -67,8 +67,8 @@ impl Window {
         }
         let _call = self.trace(call, Some(target));
         self.await_lock(target, call)?;
-        if let Some(near) = self.shared().near(target) {
-            let list = near.control.unfinished();
+        if let Some(node_rank) = self.shared().node_rank(target) {
+            let list = node_rank.control.unfinished();
             list.acknowledge(acknowledged);
             return Ok(list.report());
         }

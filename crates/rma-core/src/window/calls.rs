@@ -14,7 +14,7 @@ use crate::origin::fetch::{FetchCall, OPERAND_BYTES};
 use crate::origin::pack::Small;
 use crate::origin::post::post;
 use crate::progress::Core;
-use crate::state::{Flavor, Member, Shared, gone};
+use crate::state::{Flavor, MappedTarget, Shared, gone};
 use crate::table::{OpKind, Operation, Target};
 use crate::wire::Store;
 use std::fmt;
@@ -65,7 +65,7 @@ impl Window {
 
     /// Whether the memory of `rank` is mapped in this process, so that operations on it take the direct path.
     pub fn is_direct(&self, rank: Rank) -> bool {
-        self.shared.member(rank).is_some()
+        self.shared.mapped(rank).is_some()
     }
 
     /// Memory and displacement unit of a mapped rank.
@@ -73,7 +73,7 @@ impl Window {
     /// # Safety
     /// As for [`Window::local`].
     pub unsafe fn mapped(&self, rank: Rank) -> Option<(WriteSpan, u64)> {
-        self.shared.member(rank).map(|member| (member.span, member.scale.unit()))
+        self.shared.mapped(rank).map(|mapped| (mapped.span, mapped.scale.unit()))
     }
 
     /// `MPI_Put` of contiguous bytes: stores `origin` at displacement `disp` of `target`.
@@ -83,8 +83,8 @@ impl Window {
     /// here (otherwise the next synchronization call raises it), `MPIX_ERR_PROC_FAILED` when the target is lost.
     #[inline]
     pub fn put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<()> {
-        if let Some(member) = self.direct(target, "put", origin.len()) {
-            return direct::put(&self.shared, member, origin, disp)
+        if let Some(mapped) = self.direct(target, "put", origin.len()) {
+            return direct::put(&self.shared, mapped, origin, disp)
                 .map_err(|range| range.into_error("put", target));
         }
         self.store(target, "put", Store::Put, disp, origin)
@@ -95,8 +95,8 @@ impl Window {
     /// # Errors
     /// As [`Window::put`].
     pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<bool> {
-        if let Some(member) = self.direct(target, "put", origin.len()) {
-            direct::put(&self.shared, member, origin, disp)
+        if let Some(mapped) = self.direct(target, "put", origin.len()) {
+            direct::put(&self.shared, mapped, origin, disp)
                 .map_err(|range| range.into_error("put", target))?;
             return Ok(true);
         }
@@ -109,8 +109,8 @@ impl Window {
     /// As [`Window::put`].
     #[inline]
     pub fn get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<()> {
-        if let Some(member) = self.direct_load(target, "get", result.len()) {
-            return direct::get(member, result, disp).map_err(|range| range.into_error("get", target));
+        if let Some(mapped) = self.direct_load(target, "get", result.len()) {
+            return direct::get(mapped, result, disp).map_err(|range| range.into_error("get", target));
         }
         self.post_fetch(target, "get", FetchCall::get(result, disp))
     }
@@ -120,8 +120,8 @@ impl Window {
     /// # Errors
     /// As [`Window::put`].
     pub fn try_get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<bool> {
-        if let Some(member) = self.direct_load(target, "get", result.len()) {
-            direct::get(member, result, disp).map_err(|range| range.into_error("get", target))?;
+        if let Some(mapped) = self.direct_load(target, "get", result.len()) {
+            direct::get(mapped, result, disp).map_err(|range| range.into_error("get", target))?;
             return Ok(true);
         }
         self.try_post_fetch(target, "get", FetchCall::get(result, disp))
@@ -137,8 +137,8 @@ impl Window {
         if !kernel.ty().divides(origin.len()) || !kernel.op().is_accumulate() {
             return Err(bad_accumulate(origin.len(), kernel));
         }
-        if let Some(member) = self.direct(target, "accumulate", origin.len()) {
-            return direct::accumulate(&self.shared, member, origin, kernel, disp)
+        if let Some(mapped) = self.direct(target, "accumulate", origin.len()) {
+            return direct::accumulate(&self.shared, mapped, origin, kernel, disp)
                 .map_err(|range| range.into_error("accumulate", target));
         }
         self.store(target, "accumulate", Store::Accumulate(kernel), disp, origin)
@@ -173,8 +173,8 @@ impl Window {
         disp: Disp,
     ) -> Result<()> {
         check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
-        if let Some(member) = self.direct(target, "fetch_and_op", result.len()) {
-            return direct::fetch_and_op(&self.shared, member, operand, result, kernel, disp)
+        if let Some(mapped) = self.direct(target, "fetch_and_op", result.len()) {
+            return direct::fetch_and_op(&self.shared, mapped, operand, result, kernel, disp)
                 .map_err(|range| range.into_error("fetch_and_op", target));
         }
         let fetch = FetchCall::of_element(OpKind::FetchOp(kernel), &[operand], result, disp);
@@ -218,8 +218,8 @@ impl Window {
     ) -> Result<()> {
         let size = kernel.ty().size();
         check_element("compare_and_swap", size, &[operand.len(), compare.len(), result.len()])?;
-        if let Some(member) = self.direct(target, "compare_and_swap", result.len()) {
-            return direct::compare_and_swap(&self.shared, member, operand, compare, result, kernel, disp)
+        if let Some(mapped) = self.direct(target, "compare_and_swap", result.len()) {
+            return direct::compare_and_swap(&self.shared, mapped, operand, compare, result, kernel, disp)
                 .map_err(|range| range.into_error("compare_and_swap", target));
         }
         let fetch = FetchCall::of_element(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
@@ -295,42 +295,42 @@ impl Window {
 
     /// [`Window::direct_load`] for a call that may store there otherwise than by atomic steps.
     #[inline]
-    pub(super) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
-        let member = self.direct_load(target, call, len)?;
+    pub(super) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
+        let mapped = self.direct_load(target, call, len)?;
         self.shared.unordered.note();
-        Some(member)
+        Some(mapped)
     }
 
     /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else takes the slow path,
     /// which also finds out what is wrong. `call` and `len` are for the observer and the statistics.
     #[inline]
-    pub(super) fn direct_load(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
+    pub(super) fn direct_load(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
         match self.shared.silent(target) {
-            Some(member) if self.shared.is_open(member) => Some(member),
+            Some(mapped) if self.shared.is_open(mapped) => Some(mapped),
             _ => self.direct_observed(target, call, len),
         }
     }
 
     /// [`Window::direct_load`] where an observer sees it, or operations are counted.
     #[cold]
-    fn direct_observed(&self, target: Rank, call: &'static str, len: usize) -> Option<&Member> {
+    fn direct_observed(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
         let (observation, tally) = (self.engine.observation(), self.shared.tally.as_deref());
         if !observation.is_on() && tally.is_none() {
             return None;
         }
-        let member = self.reachable(target)?;
+        let mapped = self.reachable(target)?;
         if let Some(tally) = tally {
             tally.count(call, len);
         }
         if observation.is_on() {
             observation.direct(call, self.shared.id, target, len as u64);
         }
-        Some(member)
+        Some(mapped)
     }
 
     /// The target's mapped memory, if it has some here and an epoch is open to it.
-    fn reachable(&self, target: Rank) -> Option<&Member> {
-        self.shared.member(target).filter(|member| self.shared.is_open(member))
+    fn reachable(&self, target: Rank) -> Option<&MappedTarget> {
+        self.shared.mapped(target).filter(|mapped| self.shared.is_open(mapped))
     }
 
     /// Makes a call that stores bytes side by side.

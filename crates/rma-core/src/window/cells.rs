@@ -1,6 +1,6 @@
 //! Which cells belong to which ranks, when a window is made ([`crate::control`] says what they are for).
 //!
-//! Invariant: the place of a rank among those of the node, members and neighbors, in ascending order is the same to all of them.
+//! Invariant: the place of a rank among those of the node, mapped targets and node targets, in ascending order is the same to all of them.
 
 use crate::control::{ControlShape, LockCell};
 use crate::error::{Error, ErrorClass, Result};
@@ -12,8 +12,9 @@ const CALL: &str = "win_create";
 
 /// Most ranks of the group that can share control memory with this one.
 pub(super) fn ranks_of_node(host: &dyn Host, group: &Group) -> usize {
-    let is_near = |rank: &Rank| *rank == group.me() || host.locality(group.peer(*rank)) != Locality::Remote;
-    (0..group.size()).map(Rank).filter(is_near).count()
+    let is_of_node =
+        |rank: &Rank| *rank == group.me() || host.locality(group.peer(*rank)) != Locality::Remote;
+    (0..group.size()).map(Rank).filter(is_of_node).count()
 }
 
 /// The control memory of the ranks of the node, ascending: the place of a rank among them is that of its cells.
@@ -25,9 +26,9 @@ pub(super) struct Cells {
 
 impl Cells {
     pub(super) fn new(me: Rank, segment: &SegmentSet, shape: ControlShape) -> Result<Self> {
-        let members = segment.members().iter().map(|part| (part.rank, part.control));
-        let neighbors = segment.neighbors().iter().map(|part| (part.rank, part.control));
-        let mut parts: Vec<_> = members.chain(neighbors).collect();
+        let mapped = segment.parts().iter().map(|part| (part.rank, part.control));
+        let node_targets = segment.controls().iter().map(|part| (part.rank, part.control));
+        let mut parts: Vec<_> = mapped.chain(node_targets).collect();
         parts.sort_unstable_by_key(|(rank, _)| *rank);
         let own = parts.binary_search_by_key(&me, |(rank, _)| *rank).map_err(|_| left_out())?;
         Ok(Self { parts, own, shape })

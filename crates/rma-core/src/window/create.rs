@@ -19,7 +19,7 @@ use super::cells::{Cells, left_out, ranks_of_node, too_short};
 use super::pending::{Pending, unexpected};
 use super::spec::WindowSpec;
 use crate::config;
-use crate::control::{ControlBlock, ControlShape, Ground, Holder, Published, Siblings};
+use crate::control::{ControlBlock, ControlShape, Holder, NodeDomain, Published, TargetDomain};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::fork;
@@ -28,8 +28,8 @@ use crate::ids::WindowId;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::{
-    AccessState, Callers, Door, Flavor, Hints, Member, Near, QuickSync, RemoteAccess, Scale, Shared,
-    Unordered, WindowState,
+    AccessState, Callers, FastSync, FenceGate, Flavor, Hints, MappedTarget, NodeRank, RemoteAccess, Scale,
+    Shared, Unordered, WindowState,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -322,9 +322,9 @@ impl WindowCreation {
     ) -> Result<Window> {
         match shared {
             Some(shared) if values == [1] => {
-                for member in shared.members.iter() {
-                    let unit = member.control.published().map_or(1, |published| published.disp_unit);
-                    member.scale.set(unit, member.span);
+                for mapped in shared.mapped.iter() {
+                    let unit = mapped.control.published().map_or(1, |published| published.disp_unit);
+                    mapped.scale.set(unit, mapped.span);
                 }
                 self.engine.observation().on_window_made(id, shared.flavor);
                 Ok(Window::new(self.engine.clone(), shared))
@@ -341,63 +341,64 @@ impl WindowCreation {
 
     fn share(&self, id: WindowId, uniform: Option<(u64, u64)>, segment: SegmentSet) -> Result<Shared> {
         let (flavor, own_memory) = (self.spec.flavor(), self.spec.own_memory());
-        let mut members: SmallVec<[Member; 8]> = SmallVec::new();
+        let mut mapped: SmallVec<[MappedTarget; 8]> = SmallVec::new();
         let shape = ControlShape::of(self.engine.config());
         let control_block = |span| ControlBlock::new(span, shape).ok_or_else(too_short);
         let cells = Cells::new(self.group.me(), &segment, shape)?;
-        for part in segment.members() {
+        for part in segment.parts() {
             let control = control_block(part.control)?;
             let is_own = part.rank == self.group.me();
             let span = own_memory.filter(|_| is_own).unwrap_or(part.data);
-            members.push(Member {
-                near: Near::new(part.rank, control, cells.own(part.rank)?),
+            mapped.push(MappedTarget {
+                node_rank: NodeRank::new(part.rank, control, cells.own(part.rank)?),
                 span,
                 // Others may be done with the creation, and send packets, before this rank has seen its end.
                 scale: Scale::new(if is_own { self.spec.unit() } else { 1 }, span),
-                ground: Ground::new(control, part.rank, span),
+                target_domain: TargetDomain::new(control, part.rank, span),
                 regions: (flavor == Flavor::Dynamic).then(Box::default),
             });
         }
-        members.sort_by_key(|member| member.rank);
-        let near = |rank, control| Ok(Near::new(rank, control_block(control)?, cells.own(rank)?));
-        let neighbors = segment.neighbors().iter().map(|part| near(part.rank, part.control));
-        let mut neighbors = neighbors.collect::<Result<Box<[Near]>>>()?;
-        neighbors.sort_by_key(|near| near.rank);
-        let own = members.iter().position(|member| member.rank == self.group.me()).ok_or_else(left_out)?;
+        mapped.sort_by_key(|mapped| mapped.rank);
+        let node_rank = |rank, control| Ok(NodeRank::new(rank, control_block(control)?, cells.own(rank)?));
+        let node_targets = segment.controls().iter().map(|part| node_rank(part.rank, part.control));
+        let mut node_targets = node_targets.collect::<Result<Box<[NodeRank]>>>()?;
+        node_targets.sort_by_key(|node_rank| node_rank.rank);
+        let own = mapped.iter().position(|mapped| mapped.rank == self.group.me()).ok_or_else(left_out)?;
         let me = self.group.peer(self.group.me());
         let holder = Holder::new(me).ok_or_else(|| {
             let cause = format!("process {me} is past the {} that locks can tell apart", Holder::MAX_PEERS);
             Error::new(ErrorClass::Other, CALL, cause)
         })?;
-        let blocks = members.iter().map(|member| member.control).collect();
+        let blocks = mapped.iter().map(|mapped| mapped.control).collect();
         let host = self.engine.host();
         let callers = if self.engine.has_one_caller() { Callers::One } else { Callers::Many };
-        let siblings = Siblings::new(blocks, members[own].control, holder, host.barriers(), host.vitals());
-        let members: Arc<[Member]> = members.into_vec().into();
-        let first = members[0].rank;
-        let quick = if self.engine.observation().is_on() { Arc::default() } else { Arc::clone(&members) };
+        let node_domain =
+            NodeDomain::new(blocks, mapped[own].control, holder, host.barriers(), host.vitals());
+        let mapped: Arc<[MappedTarget]> = mapped.into_vec().into();
+        let first = mapped[0].rank;
+        let fast = if self.engine.observation().is_on() { Arc::default() } else { Arc::clone(&mapped) };
         let tally = self.engine.keeps_statistics().then(Box::default);
-        let silent = if tally.is_some() { Arc::default() } else { Arc::clone(&quick) };
+        let silent = if tally.is_some() { Arc::default() } else { Arc::clone(&fast) };
         Ok(Shared {
             id,
             holder,
             // Windows are in no order with each other, nor with what the group is used for besides.
             group: self.group.part(id.to_bits()),
             flavor,
-            members,
-            quick,
+            mapped,
+            fast,
             silent,
             tally,
-            neighbors,
+            node_targets,
             cells: cells.of_others()?,
             first,
             own,
-            siblings,
+            node_domain,
             uniform,
-            door: Door::default(),
+            fence_gate: FenceGate::default(),
             access: AccessState::new(callers),
             unordered: Unordered::new(callers),
-            active: QuickSync::new(callers),
+            active: FastSync::new(callers),
             has_pack: AtomicBool::new(false),
             has_dropped: AtomicBool::new(false),
             hints: Mutex::new(self.hints.clone()),

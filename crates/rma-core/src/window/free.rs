@@ -13,7 +13,7 @@ use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};
 use crate::progress::Core;
-use crate::state::{QuickCalls, WindowState, gone};
+use crate::state::{FastCalls, WindowState, gone};
 use crate::sync::is_open;
 use std::fmt;
 
@@ -146,10 +146,10 @@ impl WindowFree {
         let late = if error.is_some() {
             core.state.leave_window(&mut core.windows, shared.id)
         } else {
-            shared.door.set_open(false);
+            shared.fence_gate.set_open(false);
             // No lock call gets past this any more, nor any other that needs no engine's lock.
             shared.access.own();
-            shared.active.set_calls(QuickCalls::default());
+            shared.active.set_calls(FastCalls::default());
             // Ranks that could not come to the meeting's end have said so.
             core.state.tell_over(&mut core.windows, shared.id, None);
             core.state.remove_window(&mut core.windows, shared.id)

@@ -20,7 +20,7 @@ use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{Element, ReadSpan, Word, WriteSpan};
 use crate::origin::pack::Small;
-use crate::state::{Member, Shared};
+use crate::state::{MappedTarget, Shared};
 use crate::strategy::Quiet;
 use crate::wire::Store;
 use std::fmt;
@@ -30,7 +30,7 @@ use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
 #[derive(Clone, Copy)]
 pub struct DirectPath<'w> {
     /// As in [`Shared::silent`]; none where their ranks do not follow one another.
-    members: &'w [Member],
+    mapped: &'w [MappedTarget],
     /// The rank of the first of them.
     first: Rank,
     shared: &'w Shared,
@@ -42,10 +42,11 @@ impl Window {
     #[inline]
     pub fn direct_path(&self) -> DirectPath<'_> {
         let shared = &**self.shared();
-        let is_in_row = |(place, member): (usize, &Member)| member.rank.0 == shared.first.0 + place as u32;
-        let members: &[Member] =
+        let is_in_row =
+            |(place, mapped): (usize, &MappedTarget)| mapped.rank.0 == shared.first.0 + place as u32;
+        let mapped: &[MappedTarget] =
             if shared.silent.iter().enumerate().all(is_in_row) { &shared.silent } else { &[] };
-        DirectPath { members, first: shared.first, shared, quiet: self.engine().quiet() }
+        DirectPath { mapped, first: shared.first, shared, quiet: self.engine().quiet() }
     }
 
     /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
@@ -84,18 +85,18 @@ impl<'w> DirectPath<'w> {
     /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // a call to it costs as much as half of it
     pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
+        let Some((mapped, place)) = self.reach_now(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
         if !place.write_at_once(origin) {
-            self.put_noted(member, place, origin);
+            self.put_noted(mapped, place, origin);
         }
         true
     }
 
     /// Kept out of the way of single words, which are one store.
     #[inline(never)]
-    fn put_noted(&self, member: &Member, place: WriteSpan, origin: ReadSpan) {
-        let _note = self.shared.domain(member).note(OperationKind::Put, place);
+    fn put_noted(&self, mapped: &MappedTarget, place: WriteSpan, origin: ReadSpan) {
+        let _note = self.shared.domain(mapped).note(OperationKind::Put, place);
         place.write_from(origin);
     }
 
@@ -135,9 +136,9 @@ impl<'w> DirectPath<'w> {
     #[inline(always)] // as above
     pub fn accumulate_words_now(&self, origin: ReadSpan, step: &RunStep, target: Rank, disp: Disp) -> bool {
         let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
-        let Some((member, place)) = reached else { return false };
+        let Some((mapped, place)) = reached else { return false };
         self.shared.unordered.note();
-        let domain = self.shared.domain(member);
+        let domain = self.shared.domain(mapped);
         let _note = domain.note(OperationKind::Accumulate, place);
         step.change(domain, place, origin);
         true
@@ -157,9 +158,9 @@ impl<'w> DirectPath<'w> {
             return false;
         }
         let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
-        let Some((member, place)) = reached else { return false };
+        let Some((mapped, place)) = reached else { return false };
         self.shared.unordered.note();
-        let domain = self.shared.domain(member);
+        let domain = self.shared.domain(mapped);
         let _note = domain.note(OperationKind::Accumulate, place);
         step.fetch(domain, place, origin, result);
         true
@@ -172,9 +173,9 @@ impl<'w> DirectPath<'w> {
         if !kernel.op().is_accumulate() || !is_run(kernel, origin.len()) {
             return false;
         }
-        let Some((member, place)) = self.reach_now(target, disp, origin.len()) else { return false };
+        let Some((mapped, place)) = self.reach_now(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
-        let domain = self.shared.domain(member);
+        let domain = self.shared.domain(mapped);
         let _note = domain.note(OperationKind::Accumulate, place);
         kernel.accumulate(place, origin, &domain);
         true
@@ -193,9 +194,9 @@ impl<'w> DirectPath<'w> {
         if !is_run(kernel, result.len()) || origin.len() != result.len() {
             return false;
         }
-        let Some((member, place)) = self.reach_now(target, disp, result.len()) else { return false };
+        let Some((mapped, place)) = self.reach_now(target, disp, result.len()) else { return false };
         self.shared.unordered.note();
-        let domain = self.shared.domain(member);
+        let domain = self.shared.domain(mapped);
         let _note = kernel.reads_operand().then(|| domain.note(OperationKind::Accumulate, place));
         kernel.fetch_accumulate(place, origin, result, &domain);
         true
@@ -240,7 +241,7 @@ impl<'w> DirectPath<'w> {
     /// longer.
     #[inline(always)] // as above
     pub fn is_locked_now(&self, target: Rank) -> bool {
-        self.member(target).is_some_and(|member| member.gate.is_locked())
+        self.mapped(target).is_some_and(|mapped| mapped.gate.is_locked())
     }
 
     /// [`Window::flush`], where operations are complete at once and only order is left; says whether it was
@@ -269,15 +270,15 @@ impl<'w> DirectPath<'w> {
     /// [`Window::lock`] without assertions, where the lock is free and nothing else goes on; says whether it has been done.
     #[inline(always)] // as above
     pub fn lock_now(&self, kind: LockKind, target: Rank) -> bool {
-        self.member(target)
-            .is_some_and(|member| self.quiet.pass() && self.shared.try_lock(member, kind, false))
+        self.mapped(target)
+            .is_some_and(|mapped| self.quiet.pass() && self.shared.try_lock(mapped, kind, false))
     }
 
     /// [`Window::unlock`], where no other process holds the lock or waits for it and nothing else goes on;
     /// says whether it has been done.
     #[inline(always)] // as above
     pub fn unlock_now(&self, target: Rank) -> bool {
-        self.member(target).is_some_and(|member| self.quiet.pass() && self.shared.try_unlock_alone(member))
+        self.mapped(target).is_some_and(|mapped| self.quiet.pass() && self.shared.try_unlock_alone(mapped))
     }
 
     /// What calls on all ranks look at.
@@ -304,8 +305,8 @@ impl<'w> DirectPath<'w> {
 
     /// The mapped part of `rank`, if its distance from the first one says where to look for it.
     #[inline(always)]
-    fn member(&self, rank: Rank) -> Option<&'w Member> {
-        self.members.get(rank.0.wrapping_sub(self.first.0) as usize)
+    fn mapped(&self, rank: Rank) -> Option<&'w MappedTarget> {
+        self.mapped.get(rank.0.wrapping_sub(self.first.0) as usize)
     }
 
     /// A step on a word of an open target that is mapped; answers what the step does.
@@ -317,8 +318,8 @@ impl<'w> DirectPath<'w> {
         target: Rank,
         disp: Disp,
     ) -> Option<W> {
-        let (member, element) = self.word_now(target, disp)?;
-        Some(step(self.shared.domain(member), element, word_of(origin(W::SIZE)?)?))
+        let (mapped, element) = self.word_now(target, disp)?;
+        Some(step(self.shared.domain(mapped), element, word_of(origin(W::SIZE)?)?))
     }
 
     /// Likewise, and stores what it answers.
@@ -350,17 +351,17 @@ impl<'w> DirectPath<'w> {
         if result.len() != W::SIZE {
             return false;
         }
-        let Some((member, element)) = self.word_now::<W>(target, disp) else { return false };
+        let Some((mapped, element)) = self.word_now::<W>(target, disp) else { return false };
         let (Some(compare), Some(new)) = (word_of(compare), word_of(origin)) else { return false };
-        result.set_word(0, compare_and_swap(self.shared.domain(member), element, compare, new));
+        result.set_word(0, compare_and_swap(self.shared.domain(mapped), element, compare, new));
         true
     }
 
     /// The aligned word of an open target that is mapped, and whose it is.
     #[inline(always)]
-    fn word_now<W: Word>(&self, target: Rank, disp: Disp) -> Option<(&'w Member, Element<W>)> {
-        let (member, place) = self.reach_now(target, disp, W::SIZE)?;
-        Some((member, place.element(0)?))
+    fn word_now<W: Word>(&self, target: Rank, disp: Disp) -> Option<(&'w MappedTarget, Element<W>)> {
+        let (mapped, place) = self.reach_now(target, disp, W::SIZE)?;
+        Some((mapped, place.element(0)?))
     }
 
     /// The bytes of an open target that is mapped.
@@ -371,9 +372,9 @@ impl<'w> DirectPath<'w> {
 
     /// As [`DirectPath::place_now`], with whose they are.
     #[inline(always)]
-    fn reach_now(&self, target: Rank, disp: Disp, len: usize) -> Option<(&'w Member, WriteSpan)> {
-        let member = self.member(target).filter(|member| self.shared.is_open(member))?;
-        Some((member, member.place_now(disp, len)?))
+    fn reach_now(&self, target: Rank, disp: Disp, len: usize) -> Option<(&'w MappedTarget, WriteSpan)> {
+        let mapped = self.mapped(target).filter(|mapped| self.shared.is_open(mapped))?;
+        Some((mapped, mapped.place_now(disp, len)?))
     }
 }
 
@@ -397,7 +398,7 @@ fn word_of<W: Word>(span: ReadSpan) -> Option<W> {
     (span.len() == W::SIZE).then(|| span.word(0))
 }
 
-impl Member {
+impl MappedTarget {
     /// The `len` bytes at displacement `disp` of memory that is one range.
     #[inline(always)]
     fn place_now(&self, disp: Disp, len: usize) -> Option<WriteSpan> {

@@ -47,8 +47,8 @@ impl Window {
             return Ok(());
         }
         let _call = self.trace("unlock_all", None);
-        let flushed = self.flush_neighbor("unlock_all");
-        if flushed.is_ok() && !self.shared().neighbors.is_empty() && self.unlock_all_fast() {
+        let flushed = self.flush_node_target("unlock_all");
+        if flushed.is_ok() && !self.shared().node_targets.is_empty() && self.unlock_all_fast() {
             return Ok(());
         }
         self.settle_dropped("unlock_all")?;

@@ -30,15 +30,15 @@ impl Window {
             let cause = "the window is dynamic, and its memory is no segment of a size";
             return Err(Error::new(ErrorClass::RmaFlavor, CALL, cause));
         }
-        let member = match rank {
+        let mapped = match rank {
             Some(rank) if rank != Rank::NULL => {
                 shared.check_rank(rank, CALL)?;
-                shared.member(rank)
+                shared.mapped(rank)
             }
-            Some(_) | None => shared.members.iter().find(|member| !member.span.is_empty()),
+            Some(_) | None => shared.mapped.iter().find(|mapped| !mapped.span.is_empty()),
         };
-        Ok(match member {
-            Some(member) => (member.span, member.scale.unit()),
+        Ok(match mapped {
+            Some(mapped) => (mapped.span, mapped.scale.unit()),
             None => (WriteSpan::EMPTY, shared.uniform.map_or(1, |(_, unit)| unit)),
         })
     }

@@ -158,7 +158,7 @@ impl Window {
     }
 
     fn fetches_at_once(&self, target: Rank, fetch: &FetchCall) -> bool {
-        !self.shared().neighbors.is_empty()
+        !self.shared().node_targets.is_empty()
             && self.with_operations(|channel, state, window| {
                 fetch::send(channel, state, window, self.shared(), target, fetch)
             })
@@ -173,7 +173,7 @@ impl Window {
         op: &Operation,
     ) -> Result<()> {
         window.check(pools, Call::Operation(target), call)?;
-        if self.shared().member(target).is_some() {
+        if self.shared().mapped(target).is_some() {
             // The table of legal calls has an epoch open, but the direct path was closed: the lock is still waited for.
             let cause = format!("the epoch to rank {target} is being opened by another thread");
             return Err(Error::new(ErrorClass::RmaSync, call, cause));

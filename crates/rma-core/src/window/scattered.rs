@@ -9,7 +9,7 @@ use crate::datatype::{Datatype, Gather, Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
-use crate::state::Member;
+use crate::state::MappedTarget;
 use crate::table::{OpData, OpKind, OpResult, Operation, Signal};
 use std::sync::Arc;
 
@@ -60,11 +60,11 @@ impl Window {
         check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
         // SAFETY: the caller's promise.
         let mut from = unsafe { Gather::new(origin.base, &from) };
-        if let Some(member) = self.direct(target, CALL, to.size() as usize) {
-            let _pin = member.pin();
-            let place = member.locate_layout(area.disp, &to);
+        if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
+            let _pin = mapped.pin();
+            let place = mapped.locate_layout(area.disp, &to);
             let mut place = place.map_err(|range| range.into_error(CALL, target))?;
-            let _note = self.note(member, OperationKind::Put, area.disp, &to);
+            let _note = self.note(mapped, OperationKind::Put, area.disp, &to);
             from.transfer(&mut place);
             return Ok(Outcome::Done);
         }
@@ -89,9 +89,9 @@ impl Window {
         check_sizes(CALL, ("target", from.size()), ("result", to.size()))?;
         // SAFETY: the caller's promise.
         let mut to = unsafe { Scatter::new(result.base, &to) };
-        if let Some(member) = self.direct_load(target, CALL, from.size() as usize) {
-            let _pin = member.pin();
-            let place = member.locate_layout(area.disp, &from);
+        if let Some(mapped) = self.direct_load(target, CALL, from.size() as usize) {
+            let _pin = mapped.pin();
+            let place = mapped.locate_layout(area.disp, &from);
             place.map_err(|range| range.into_error(CALL, target))?.as_gather().transfer(&mut to);
             return Ok(Outcome::Done);
         }
@@ -123,12 +123,12 @@ impl Window {
         };
         // SAFETY: the caller's promise.
         let from = unsafe { Gather::new(origin.base, &from) };
-        if let Some(member) = self.direct(target, CALL, to.size() as usize) {
-            let _pin = member.pin();
-            let place = member.locate_layout(area.disp, &to);
+        if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
+            let _pin = mapped.pin();
+            let place = mapped.locate_layout(area.disp, &to);
             let place = place.map_err(|range| range.into_error(CALL, target))?;
-            let exclusion = self.shared().domain(member);
-            let _note = self.note(member, OperationKind::Accumulate, area.disp, &to);
+            let exclusion = self.shared().domain(mapped);
+            let _note = self.note(mapped, OperationKind::Accumulate, area.disp, &to);
             kernel.accumulate_scattered(place, Operands::Memory(from), &exclusion);
             return Ok(Outcome::Done);
         }
@@ -166,13 +166,13 @@ impl Window {
         let Some(kernel) = kernel(CALL, op, to.size(), area.ty, others)? else { return Ok(Outcome::Done) };
         // SAFETY: the caller's promise.
         let old = unsafe { Scatter::new(result.base, &old) };
-        if let Some(member) = self.direct(target, CALL, to.size() as usize) {
-            let _pin = member.pin();
-            let place = member.locate_layout(area.disp, &to);
+        if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
+            let _pin = mapped.pin();
+            let place = mapped.locate_layout(area.disp, &to);
             let place = place.map_err(|range| range.into_error(CALL, target))?;
-            let exclusion = self.shared().domain(member);
+            let exclusion = self.shared().domain(mapped);
             let _note =
-                kernel.reads_operand().then(|| self.note(member, OperationKind::Accumulate, area.disp, &to));
+                kernel.reads_operand().then(|| self.note(mapped, OperationKind::Accumulate, area.disp, &to));
             let operands = from.map_or(Operands::None, Operands::Memory);
             kernel.fetch_scattered(place, operands, old, &exclusion);
             return Ok(Outcome::Done);
@@ -183,9 +183,15 @@ impl Window {
     }
 
     /// Notes that the process is changing the bytes of a layout, which lies within the window.
-    fn note<'a>(&'a self, member: &'a Member, kind: OperationKind, disp: Disp, layout: &Layout) -> Note<'a> {
-        let (start, len) = member.extent(disp, layout);
-        self.shared().domain(member).note_range(kind, start, len)
+    fn note<'a>(
+        &'a self,
+        mapped: &'a MappedTarget,
+        kind: OperationKind,
+        disp: Disp,
+        layout: &Layout,
+    ) -> Note<'a> {
+        let (start, len) = mapped.extent(disp, layout);
+        self.shared().domain(mapped).note_range(kind, start, len)
     }
 
     fn submit(&self, target: Rank, call: &'static str, mut op: Operation, mode: Mode) -> Result<Outcome> {

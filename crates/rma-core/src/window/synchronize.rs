@@ -124,9 +124,9 @@ impl Window {
     pub fn lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
         // Before there is a lock to hold: a poll takes time, and may yield.
         self.poll_now_and_then();
-        if let Some(near) = self.shared().quick_near(target)
+        if let Some(node_rank) = self.shared().fast_node_rank(target)
             && (assert == Assert::NONE || assert == Assert::NO_CHECK)
-            && self.shared().try_lock(near, kind, assert == Assert::NO_CHECK)
+            && self.shared().try_lock(node_rank, kind, assert == Assert::NO_CHECK)
         {
             return Ok(());
         }
@@ -153,7 +153,7 @@ impl Window {
     /// line, so none is passed without end.
     fn lock_soon(&self, kind: LockKind, target: Rank) -> bool {
         let shared = self.shared();
-        let Some(near) = shared.quick_near(target) else { return false };
+        let Some(node_rank) = shared.fast_node_rank(target) else { return false };
         // Where ranks outnumber cores, the lock's holder runs on another core, and yielding costs more.
         let is_crowded = self.engine().patience().0 == 0;
         // Where waits are configured neither to spin nor to yield, this one does neither.
@@ -162,14 +162,14 @@ impl Window {
         }
         let mut strategy = LOCK_LOOKS;
         loop {
-            let state = near.control.lock_state();
+            let state = node_rank.control.lock_state();
             let is_own = state.owner() == Some(shared.holder.peer());
             let has_line = if is_crowded { state.is_claimed() } else { state.waiters() > 0 };
             if has_line || is_own || shared.access.is_owned() {
                 return false;
             }
             let has_room = state.is_free() || (kind == LockKind::Shared && state.owner().is_none());
-            if has_room && shared.try_lock(near, kind, false) {
+            if has_room && shared.try_lock(node_rank, kind, false) {
                 return true;
             }
             match strategy.observe() {
@@ -204,10 +204,10 @@ impl Window {
     /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` when the rank is not locked; errors of the epoch's operations.
     #[inline]
     pub fn unlock(&self, target: Rank) -> Result<()> {
-        match self.shared().quick(target).and_then(|member| self.shared().try_unlock(member)) {
+        match self.shared().fast(target).and_then(|mapped| self.shared().try_unlock(mapped)) {
             Some(None) => self.poll_now_and_then(),
             Some(wake) => self.wake(wake),
-            None => return self.unlock_neighbor(target).unwrap_or_else(|| self.unlock_slowly(target)),
+            None => return self.unlock_node_target(target).unwrap_or_else(|| self.unlock_slowly(target)),
         }
         Ok(())
     }
@@ -318,8 +318,8 @@ impl Window {
 
     #[inline]
     fn flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<()> {
-        if let Some(member) = self.shared().quick(target)
-            && member.gate.is_locked()
+        if let Some(mapped) = self.shared().fast(target)
+            && mapped.gate.is_locked()
         {
             // Direct operations are complete when they return; only their order is left to see to.
             self.shared().unordered.order();

@@ -232,13 +232,13 @@ impl Window {
             let cause = format!("{} and {} bytes of {}", origin.len(), result.len(), kernel.ty());
             return Err(Error::new(ErrorClass::Count, CALL, cause));
         }
-        let Some(member) = self.direct(target, CALL, result.len()) else {
+        let Some(mapped) = self.direct(target, CALL, result.len()) else {
             return self.post_fetch(target, CALL, FetchCall::accumulate(origin, result, kernel, disp));
         };
-        let _pin = member.pin();
-        let place = member.locate(disp, result.len() as u64);
+        let _pin = mapped.pin();
+        let place = mapped.locate(disp, result.len() as u64);
         let place = place.map_err(|range| range.into_error(CALL, target))?;
-        let domain = self.shared().domain(member);
+        let domain = self.shared().domain(mapped);
         let _note = kernel.reads_operand().then(|| domain.note(OperationKind::Accumulate, place));
         kernel.fetch_accumulate(place, origin, result, &domain);
         Ok(())

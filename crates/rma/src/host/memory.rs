@@ -7,7 +7,7 @@ use super::arena::Block;
 use super::layout::{Range, SegmentLayout};
 use memmap2::{MmapMut, MmapRaw};
 use rma_ch_shm::segment::Mapping;
-use rma_core::host::{SegmentMember, SegmentNeighbor, SegmentSet};
+use rma_core::host::{SegmentControl, SegmentPart, SegmentSet};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
 use rma_core::{Error, ErrorClass, Result};
@@ -27,7 +27,7 @@ pub(super) fn private(rank: Rank, layout: &SegmentLayout) -> Result<SegmentSet> 
     let span =
         |range: Range| unsafe { WriteSpan::new(start, len) }.part(range.offset as usize, range.len as usize);
     let part = layout.parts[0];
-    let member = SegmentMember { rank, control: span(part.control), data: span(part.data) };
+    let member = SegmentPart { rank, control: span(part.control), data: span(part.data) };
     // SAFETY: the spans point into `map`, which the set owns.
     Ok(unsafe { SegmentSet::new(vec![member], Box::new(map)) })
 }
@@ -70,10 +70,10 @@ impl Bytes {
 
 /// A segment whose spans lie in memory that `keeps` keeps: the bytes, and the blocks of them that are this rank's.
 pub(super) fn set(
-    members: Vec<SegmentMember>,
-    neighbors: Vec<SegmentNeighbor>,
+    members: Vec<SegmentPart>,
+    neighbors: Vec<SegmentControl>,
     keeps: (Vec<Bytes>, Vec<Block>),
 ) -> SegmentSet {
     // SAFETY: every span is a part of one of the bytes, which the set owns.
-    unsafe { SegmentSet::new(members, Box::new(keeps)).with_neighbors(neighbors) }
+    unsafe { SegmentSet::new(members, Box::new(keeps)).with_controls(neighbors) }
 }

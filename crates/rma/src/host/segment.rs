@@ -21,7 +21,7 @@ use super::siblings::{Siblings, Trouble};
 use super::wish::{Offer, Place, Wish};
 use crate::collective::{AllGather, AllReduce, Barrier, Broadcast, Link, Machine};
 use rma_core::datatype::BasicType;
-use rma_core::host::{Group, SegmentKind, SegmentMember, SegmentNeighbor, SegmentRequest, SegmentSet};
+use rma_core::host::{Group, SegmentControl, SegmentKind, SegmentPart, SegmentRequest, SegmentSet};
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::mem::WriteSpan;
@@ -64,7 +64,7 @@ enum Step {
 }
 
 /// All members and neighbors, and what keeps their memory.
-type Parts = (Vec<SegmentMember>, Vec<SegmentNeighbor>, Vec<Bytes>);
+type Parts = (Vec<SegmentPart>, Vec<SegmentControl>, Vec<Bytes>);
 
 /// Whether the machine goes on, and with which segment it is over.
 type Next = Result<Option<SegmentSet>>;
@@ -359,23 +359,19 @@ impl SegmentMachine {
             let all = find(0, self.wishes[0].control.ok_or("the data lie nowhere")?, layout.len)?;
             for (rank, part) in self.ranks.iter().zip(&layout.parts) {
                 let span = |range: super::layout::Range| all.part(range.offset as usize, range.len as usize);
-                members.push(SegmentMember {
-                    rank: *rank,
-                    control: span(part.control),
-                    data: span(part.data),
-                });
+                members.push(SegmentPart { rank: *rank, control: span(part.control), data: span(part.data) });
             }
         } else {
             for (place, (rank, wish)) in self.ranks.iter().zip(&self.wishes).enumerate() {
                 let control =
                     find(place, wish.control.ok_or("a control block lies nowhere")?, wish.control_len)?;
                 if keeps_data && place != self.place {
-                    neighbors.push(SegmentNeighbor { rank: *rank, control });
+                    neighbors.push(SegmentControl { rank: *rank, control });
                     continue;
                 }
                 let data = wish.data.filter(|_| !keeps_data);
                 let data = data.map_or(Ok(WriteSpan::EMPTY), |at| find(place, at, wish.data_len))?;
-                members.push(SegmentMember { rank: *rank, control, data });
+                members.push(SegmentPart { rank: *rank, control, data });
             }
         }
         Ok((members, neighbors, bytes))

@@ -125,9 +125,9 @@ fn barriers_and_reductions_of_the_engine() {
 fn check_shared(segments: &[SegmentSet], nodes: &[Vec<u32>], data_len: impl Fn(u32) -> u64) {
     for (rank, segment) in segments.iter().enumerate() {
         let node = nodes.iter().find(|node| node.contains(&(rank as u32))).unwrap();
-        let ranks: Vec<_> = segment.members().iter().map(|member| member.rank.0).collect();
+        let ranks: Vec<_> = segment.parts().iter().map(|member| member.rank.0).collect();
         assert_eq!(ranks, *node);
-        let own = segment.members().iter().find(|member| member.rank.0 == rank as u32).unwrap();
+        let own = segment.parts().iter().find(|member| member.rank.0 == rank as u32).unwrap();
         assert_eq!(own.control.as_mut_ptr() as usize % 64, 0);
         let mut bytes = vec![1; own.data.len()];
         own.data.as_read().read(&mut bytes);
@@ -136,7 +136,7 @@ fn check_shared(segments: &[SegmentSet], nodes: &[Vec<u32>], data_len: impl Fn(u
         own.control.write(&[0xc0 + rank as u8; 192]);
     }
     for segment in segments {
-        for member in segment.members() {
+        for member in segment.parts() {
             assert_eq!(member.data.len() as u64, data_len(member.rank.0));
             let (mut data, mut control) = (vec![0; member.data.len()], [0; 192]);
             member.data.as_read().read(&mut data);
@@ -174,7 +174,7 @@ fn contiguous_memory_is_contiguous_in_rank_order_and_needs_one_node() {
     let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
     check_shared(&made, &[vec![0, 1, 2, 3]], data_len);
     for segment in &made {
-        for pair in segment.members().windows(2) {
+        for pair in segment.parts().windows(2) {
             let end = pair[0].data.as_mut_ptr() as usize + pair[0].data.len();
             assert_eq!(end, pair[1].data.as_mut_ptr() as usize);
         }
@@ -200,7 +200,7 @@ fn memory_that_must_be_shared_may_have_gaps_and_is_shared_without_the_direct_pat
     let made = segments(&mut net, &hosts, SegmentKind::Scattered, data_len, &mut dice);
     let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
     check_shared(&made, &[vec![0, 1, 2]], data_len);
-    for member in made[0].members().iter().filter(|member| !member.data.is_empty()) {
+    for member in made[0].parts().iter().filter(|member| !member.data.is_empty()) {
         assert_eq!(member.data.as_mut_ptr() as usize % 4096, 0);
     }
 }
@@ -224,7 +224,7 @@ fn ranks_that_ask_for_different_things_share_nothing_and_do_not_wait() {
         for outcome in outcomes.into_iter().flatten() {
             let Outcome::Segment(segment) = outcome else { panic!("{outcome:?}") };
             let is_shared = kinds.iter().all(|kind| kind.must_be_shared());
-            assert_eq!(segment.members().len(), if is_shared { 3 } else { 1 }, "{kinds:?}");
+            assert_eq!(segment.parts().len(), if is_shared { 3 } else { 1 }, "{kinds:?}");
         }
     }
 }
@@ -278,8 +278,8 @@ fn given_memory_is_shared_when_all_of_it_can_be() {
         check_neighbors(&made, !is_shared);
         for (rank, segment) in made.into_iter().enumerate() {
             let expected: &[u32] = if is_shared { &[0, 1, 2] } else { &[rank as u32] };
-            assert_eq!(segment.members().iter().map(|member| member.rank.0).collect::<Vec<_>>(), expected);
-            for member in segment.members() {
+            assert_eq!(segment.parts().iter().map(|member| member.rank.0).collect::<Vec<_>>(), expected);
+            for member in segment.parts() {
                 let (data, given) = (member.data, given[member.rank.0 as usize]);
                 assert_eq!(data.len(), if is_shared { given.len() } else { 0 });
                 if member.rank.0 as usize == rank && is_shared && !given.is_empty() {
@@ -302,10 +302,10 @@ fn given_memory_is_shared_when_all_of_it_can_be() {
 fn check_neighbors(made: &[SegmentSet], are_neighbors: bool) {
     for (rank, segment) in made.iter().enumerate() {
         let others: Vec<_> = (0..made.len()).filter(|other| *other != rank && are_neighbors).collect();
-        let neighbors = segment.neighbors();
+        let neighbors = segment.controls();
         assert_eq!(neighbors.iter().map(|it| it.rank.0 as usize).collect::<Vec<_>>(), others);
         for neighbor in neighbors {
-            let [own] = made[neighbor.rank.0 as usize].members() else { panic!("it shares data") };
+            let [own] = made[neighbor.rank.0 as usize].parts() else { panic!("it shares data") };
             let (value, mut found) = ([rank as u8 + 1; 64], [0; 64]);
             neighbor.control.write(&value);
             own.control.as_read().read(&mut found);
@@ -334,8 +334,8 @@ fn control_memory_is_shared_without_data() {
         match per_node {
             None => check_neighbors(&made, direct),
             Some(_) => made.chunks(2).for_each(|node| {
-                let names = |at: usize| node[at].neighbors().iter().map(|it| it.rank).collect::<Vec<_>>();
-                assert_eq!([names(0), names(1)], [1, 0].map(|at: usize| vec![node[at].members()[0].rank]));
+                let names = |at: usize| node[at].controls().iter().map(|it| it.rank).collect::<Vec<_>>();
+                assert_eq!([names(0), names(1)], [1, 0].map(|at: usize| vec![node[at].parts()[0].rank]));
             }),
         }
     }

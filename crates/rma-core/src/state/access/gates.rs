@@ -1,4 +1,4 @@
-//! What communication calls look at: whether an epoch is open to a mapped rank, a gate for each, and the door of a fence's epoch to all of
+//! What communication calls look at: whether an epoch is open to a mapped rank, a gate for each, and one for the epoch of a fence, which reaches all of
 //! them. Caches of the window's access side, written by the call that opens or ends the epoch.
 //!
 //! *Whether a mapped rank is locked by itself, and how*, is its gate alone, on every path; how many are is counted by
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Relaxed};
 /// Whether the epoch of a fence is open, to all mapped ranks, and whether a call has come through since it opened: another
 /// epoch may then replace it only after a fence (MPI 3.1 §11.5.1), as it is with operations that wait in the table.
 #[derive(Debug, Default)]
-pub(crate) struct Door(AtomicU8);
+pub(crate) struct FenceGate(AtomicU8);
 
 const SHUT: u8 = 0;
 const OPEN: u8 = 1;
 const USED: u8 = 2;
 
-impl Door {
+impl FenceGate {
     pub(crate) fn set_open(&self, is_open: bool) {
         self.0.store(if is_open { OPEN } else { SHUT }, Relaxed);
     }
@@ -202,15 +202,15 @@ mod tests {
 
     #[test]
     fn a_door_notes_that_a_call_came_through() {
-        let door = Door::default();
-        assert!(!door.passes() && !door.is_used());
+        let fence_gate = FenceGate::default();
+        assert!(!fence_gate.passes() && !fence_gate.is_used());
         for _ in 0..2 {
-            door.set_open(true);
-            assert!(!door.is_used(), "a new epoch");
-            assert!(door.passes() && door.passes() && door.is_used());
+            fence_gate.set_open(true);
+            assert!(!fence_gate.is_used(), "a new epoch");
+            assert!(fence_gate.passes() && fence_gate.passes() && fence_gate.is_used());
         }
-        door.set_open(false);
-        assert!(!door.passes() && !door.is_used());
+        fence_gate.set_open(false);
+        assert!(!fence_gate.passes() && !fence_gate.is_used());
     }
 
     #[test]

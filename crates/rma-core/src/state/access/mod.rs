@@ -5,5 +5,5 @@ mod gates;
 mod loom_tests;
 mod state;
 
-pub(crate) use gates::{Door, Gate, Single};
+pub(crate) use gates::{FenceGate, Gate, Single};
 pub(crate) use state::{AccessState, Callers};

@@ -87,7 +87,7 @@ impl CollectiveSlots {
 
     /// The slots that a segment consists of, if it has one for each rank.
     pub(super) fn of(segment: SegmentSet, group: &Group, departures: &Arc<Departures>) -> Option<Self> {
-        let members = segment.members();
+        let members = segment.parts();
         let are_all = members.len() == group.size() as usize
             && members.iter().zip(0..).all(|(member, rank)| member.rank == Rank(rank));
         if !are_all {

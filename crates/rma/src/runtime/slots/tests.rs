@@ -25,7 +25,7 @@ fn slots() -> (SegmentSet, RankSlots) {
         given: WriteSpan::EMPTY,
     };
     let segment = SegmentSet::private(Rank(0), &request).unwrap();
-    let slots = RankSlots::new(segment.members()[0].control).unwrap();
+    let slots = RankSlots::new(segment.parts()[0].control).unwrap();
     (segment, slots)
 }
 
@@ -66,7 +66,7 @@ fn the_slots_of_a_rank_hold_the_last_collectives_and_says_which() {
 #[test]
 fn what_is_no_notice_is_refused_and_never_believed() {
     let (segment, slots) = slots();
-    let head = segment.members()[0].control.element::<u64>(SLOTS_AT + SLOT_LEN).unwrap();
+    let head = segment.parts()[0].control.element::<u64>(SLOTS_AT + SLOT_LEN).unwrap();
     let number = Number::of(1);
     for low in 0..1u64 << 24 {
         head.store(1 << 24 | low);
@@ -79,7 +79,7 @@ fn what_is_no_notice_is_refused_and_never_believed() {
             assert_eq!(slots.notice(number), Some(Ok(notice)));
         }
     }
-    assert!(RankSlots::new(segment.members()[0].control.part(0, RANK_SLOTS_LEN as usize - 1)).is_none());
+    assert!(RankSlots::new(segment.parts()[0].control.part(0, RANK_SLOTS_LEN as usize - 1)).is_none());
 }
 
 #[test]

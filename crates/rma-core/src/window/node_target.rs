@@ -1,5 +1,5 @@
-//! Unlocking neighbors, and completing what is under way to them: ranks of the node whose lock is a word, and whose memory is reached
-//! by packets ([`crate::state::Near`]).
+//! Unlocking node targets, and completing what is under way to them: ranks of the node whose lock is a word, and whose memory is reached
+//! by packets ([`crate::state::NodeRank`]).
 
 use super::Sync;
 use super::calls::Window;
@@ -8,7 +8,7 @@ use crate::epoch::{Call, Reach};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::progress::Core;
-use crate::state::{Near, Single, State};
+use crate::state::{NodeRank, Single, State};
 use crate::sync::{FlushSync, SyncStep};
 
 /// What an unlock call has found.
@@ -22,11 +22,11 @@ enum Found {
 }
 
 impl Window {
-    /// [`Window::unlock`] of a neighbor, if it only waits for operations; otherwise `None`, and nothing done.
-    pub(super) fn unlock_neighbor(&self, target: Rank) -> Option<Result<()>> {
-        let is_locked = |near: &&Near| matches!(near.gate.single(), Single::Held(_));
-        let near = self.shared().quick_neighbor(target).filter(is_locked)?;
-        let mut found = self.engine().with(|core| self.release(core, near));
+    /// [`Window::unlock`] of a node target, if it only waits for operations; otherwise `None`, and nothing done.
+    pub(super) fn unlock_node_target(&self, target: Rank) -> Option<Result<()>> {
+        let is_locked = |node_rank: &&NodeRank| matches!(node_rank.gate.single(), Single::Held(_));
+        let node_rank = self.shared().fast_node_target(target).filter(is_locked)?;
+        let mut found = self.engine().with(|core| self.release(core, node_rank));
         if let Found::Waits(flush) = found {
             let mut sync = Sync(SyncStep::Flush(flush), Call::Unlock(target), None);
             if let Err(error) = self.finish("unlock", &mut sync) {
@@ -34,7 +34,7 @@ impl Window {
                 let _same = self.unlock_slowly(target);
                 return Some(Err(error));
             }
-            found = self.engine().with(|core| self.release(core, near));
+            found = self.engine().with(|core| self.release(core, node_rank));
         }
         match found {
             Found::Released(None) => self.poll_now_and_then(),
@@ -44,12 +44,12 @@ impl Window {
         Some(Ok(()))
     }
 
-    /// Completes what is under way to a neighbor, if there is one.
+    /// Completes what is under way to a node target, if there is one.
     ///
     /// # Errors
     /// What has become of it.
-    pub(super) fn flush_neighbor(&self, call: &'static str) -> Result<()> {
-        if self.shared().neighbors.is_empty() {
+    pub(super) fn flush_node_target(&self, call: &'static str) -> Result<()> {
+        if self.shared().node_targets.is_empty() {
             return Ok(());
         }
         let begun = self.engine().with(|core| {
@@ -57,8 +57,9 @@ impl Window {
             windows.operate(self.id(), |window| {
                 let targets = &state.pools.targets;
                 let find = |rank| window.table.find(targets, rank);
-                let is_busy = |near: &&Near| find(near.rank).is_some_and(|key| !targets[key].is_idle());
-                let rank = self.shared().neighbors.iter().find(is_busy)?.rank;
+                let is_busy =
+                    |node_rank: &&NodeRank| find(node_rank.rank).is_some_and(|key| !targets[key].is_idle());
+                let rank = self.shared().node_targets.iter().find(is_busy)?.rank;
                 let is_plain = state.lost.is_empty() && window.permits_calls(rank);
                 is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote, true))
             })
@@ -69,22 +70,22 @@ impl Window {
     }
 
     /// Releases the lock if nothing is under way to the rank, or makes everything leave.
-    fn release(&self, core: &mut Core, near: &Near) -> Found {
+    fn release(&self, core: &mut Core, node_rank: &NodeRank) -> Found {
         let Core { channel, state, windows, .. } = core;
         let found = windows.operate(self.id(), |window| {
-            if !window.permits_calls(near.rank) || !state.lost.is_empty() {
+            if !window.permits_calls(node_rank.rank) || !state.lost.is_empty() {
                 return None;
             }
             let State { pools, .. } = &*state;
-            let target = window.table.find(&pools.targets, near.rank).map(|key| &pools.targets[key]);
+            let target = window.table.find(&pools.targets, node_rank.rank).map(|key| &pools.targets[key]);
             if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
-                return self.shared().unlock(near).map(Found::Released);
+                return self.shared().unlock(node_rank).map(Found::Released);
             }
             Some(Found::Waits(FlushSync::begin(
                 &mut **channel,
                 state,
                 window,
-                near.rank,
+                node_rank.rank,
                 Reach::Remote,
                 true,
             )))

@@ -1,13 +1,13 @@
 //! What synchronization without the engine's lock knows of a window beside its access state:
 //!
-//! * fence: nothing but the door. The window's epoch is that of a fence before and after;
+//! * fence: nothing but the gate of its epoch. The window's epoch is that of a fence before and after;
 //! * start and complete: the access state says that the epoch is open, and that `started` has the ranks that it reaches;
 //! * post and wait: `exposure` says both. Groups of any size: a set of places is a bit each;
 //! * lock_all and unlock_all: the access state says that the locks of all ranks are held.
 //!
 //! Calls under the engine's lock find the same facts there, and any of them may end such an epoch.
 
-use super::{Callers, Exposure, Near, Shared, WindowState};
+use super::{Callers, Exposure, NodeRank, Shared, WindowState};
 use crate::control::{KeptPlaces, LockRequest, Marks, Places, Taken};
 use crate::epoch::{Epoch, FastEpoch};
 use crate::fork;
@@ -24,11 +24,11 @@ pub(crate) const LOCK_ALL: u8 = 8;
 
 /// Which calls may be made without the engine's lock.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct QuickCalls(u8);
+pub(crate) struct FastCalls(u8);
 
 /// What active synchronization without the engine's lock knows of a window.
 #[derive(Debug)]
-pub(crate) struct QuickSync {
+pub(crate) struct FastSync {
     calls: AtomicU8,
     /// The ranks that the epoch of start reaches, while the access state says that there is one.
     pub(crate) started: KeptPlaces,
@@ -39,7 +39,7 @@ pub(crate) struct QuickSync {
     pub(crate) dones: Taken,
 }
 
-impl QuickSync {
+impl FastSync {
     pub(crate) fn new(callers: Callers) -> Self {
         Self {
             calls: AtomicU8::new(0),
@@ -51,7 +51,7 @@ impl QuickSync {
     }
 
     /// Notes which calls are quick from now on.
-    pub(crate) fn set_calls(&self, calls: QuickCalls) {
+    pub(crate) fn set_calls(&self, calls: FastCalls) {
         if self.calls.load(Relaxed) != calls.0 {
             self.calls.store(calls.0, Relaxed);
         }
@@ -65,23 +65,23 @@ impl QuickSync {
 
 impl WindowState {
     /// Which calls find nothing but what they change themselves.
-    pub(crate) fn quick_calls(&self) -> QuickCalls {
+    pub(crate) fn fast_calls(&self) -> FastCalls {
         let has_more = self.has_lost || !self.dropped.is_empty();
-        let may = self.shared.are_all_quick_to_lock() && self.error.is_none() && !has_more;
+        let may = self.shared.are_all_fast_to_lock() && self.error.is_none() && !has_more;
         if !may {
-            return QuickCalls::default();
+            return FastCalls::default();
         }
         // The access state says the rest.
         let is_left = !self.has_own_epoch();
-        let bit = |call, is_quick| if is_quick { call } else { 0 };
+        let bit = |call, is_fast| if is_fast { call } else { 0 };
         let locks = bit(LOCK_ALL, is_left);
-        if !self.shared.are_all_quick() {
-            return QuickCalls(locks);
+        if !self.shared.are_all_fast() {
+            return FastCalls(locks);
         }
         let fence =
             self.access().epoch() == Epoch::FenceGranted && self.opening.is_none() && !self.is_exposed();
         let start = is_left && !self.epoch.access.has_early();
-        QuickCalls(
+        FastCalls(
             locks
                 | bit(FENCE, fence)
                 | bit(START, start)
@@ -97,7 +97,7 @@ impl Shared {
         let mut places = Places::default();
         for rank in group {
             let place = rank.0.wrapping_sub(self.first.0) as usize;
-            let is_there = self.members.get(place).is_some_and(|member| member.rank == *rank);
+            let is_there = self.mapped.get(place).is_some_and(|mapped| mapped.rank == *rank);
             let has_mark = place.max(self.own) < Marks::PLACES && place != self.own;
             if !(is_there && has_mark && places.insert(place)) {
                 return None;
@@ -108,7 +108,7 @@ impl Shared {
 
     /// The ranks at these places, ascending.
     pub(super) fn ranks_of<'a>(&'a self, places: &'a Places) -> impl Iterator<Item = Rank> + 'a {
-        places.iter().map(|place| self.members[place].rank)
+        places.iter().map(|place| self.mapped[place].rank)
     }
 
     /// Whether a call past the engine has opened the epoch of start that is open.
@@ -125,8 +125,8 @@ impl Shared {
     /// The ranks that it reaches, ascending.
     pub(crate) fn started(&self) -> impl Iterator<Item = Rank> + '_ {
         let places = self.active.started.get();
-        let ranks = self.members.iter().enumerate().filter(move |(place, _)| places.contains(*place));
-        ranks.map(|(_, member)| member.rank)
+        let ranks = self.mapped.iter().enumerate().filter(move |(place, _)| places.contains(*place));
+        ranks.map(|(_, mapped)| mapped.rank)
     }
 
     /// A lock_all call without the engine's lock; `None`, and nothing changed, when it has to take the slow
@@ -138,13 +138,13 @@ impl Shared {
             return None;
         }
         // Those that stand in line are passed at no rank: the slow path stands in line too.
-        let acquire = |near: &&Near| near.try_acquire(LockRequest::Shared, self.holder);
-        let held = self.all_near().take_while(acquire).count();
-        let are_held = held == self.members.len() + self.neighbors.len();
+        let acquire = |node_rank: &&NodeRank| node_rank.try_acquire(LockRequest::Shared, self.holder);
+        let held = self.node_ranks().take_while(acquire).count();
+        let are_held = held == self.mapped.len() + self.node_targets.len();
         // SYNC POINT L2: the step on the last lock word comes just before.
         full_ordering_beside_step();
         if are_held {
-            self.all_near().for_each(|near| self.access.open_locked_with_all(&near.gate));
+            self.node_ranks().for_each(|node_rank| self.access.open_locked_with_all(&node_rank.gate));
         }
         self.access.end_opening(are_held.then_some(FastEpoch::AllLocked));
         Some(if are_held { Ok(()) } else { Err(held) })
@@ -156,7 +156,7 @@ impl Shared {
         if !self.access.try_close(FastEpoch::AllLocked) {
             return false;
         }
-        self.all_near().for_each(|near| self.access.close(&near.gate));
+        self.node_ranks().for_each(|node_rank| self.access.close(&node_rank.gate));
         // SYNC POINT L1: the steps on the lock words come behind.
         full_ordering_beside_step();
         self.access.end_closing();
@@ -166,6 +166,6 @@ impl Shared {
     /// The place of a rank that has not come to a meeting, the first one from `from` on.
     #[inline]
     pub(crate) fn absent(&self, number: u64, from: usize) -> Option<usize> {
-        (from..self.members.len()).find(|place| !self.members[*place].control.meeting().has_come(number))
+        (from..self.mapped.len()).find(|place| !self.mapped[*place].control.meeting().has_come(number))
     }
 }

@@ -1,4 +1,4 @@
-//! Locks of ranks of the node whose window memory is not mapped (`rma-core`, `window/near.rs`): they are taken in shared memory, so
+//! Locks of ranks of the node whose window memory is not mapped (`rma-core`, `window/node_target.rs`): they are taken in shared memory, so
 //! that no packet asks for them or gives them back, exclude like any other, and are given back when operations are complete.
 
 use rma_core::epoch::{Assert, Caller, LockKind, LockKind::Exclusive, LockKind::Shared};
@@ -190,7 +190,7 @@ fn unchecked_locks_take_no_word() {
 
 #[test]
 fn a_holder_of_one_has_an_element_for_it() {
-    // Ranks 0 and 1 are neighbors. The only element waits for a lock of rank 2, whose holder waits for that of rank 1.
+    // Ranks 0 and 1 are node targets. The only element waits for a lock of rank 2, whose holder waits for that of rank 1.
     let mut setup = Setup::mixed(4);
     (setup.engine.op_pool_window, setup.engine.op_pool_global) = (1, 0);
     (setup.engine.target_pool_window, setup.engine.target_pool_global) = (1, 0);

@@ -4,8 +4,8 @@
 //!
 //! Such a call signals other ranks in shared memory and looks there for their signals; while nothing else
 //! goes on, the engine has no part in it. Whether that is so is decided when the borrow of a window ends
-//! under the engine's lock ([`WindowState::quick_calls`](crate::state::WindowState::quick_calls)) and noted
-//! in [`QuickCalls`](crate::state::QuickCalls). Each call first looks for what it waits for, about as long as
+//! under the engine's lock ([`WindowState::fast_calls`](crate::state::WindowState::fast_calls)) and noted
+//! in [`FastCalls`](crate::state::FastCalls). Each call first looks for what it waits for, about as long as
 //! a rank needs that is in its own call already, and changes nothing before. If that does not come, it takes
 //! the slow path: under the lock, where deaths are noticed and a process may sleep.
 
@@ -17,7 +17,7 @@ use crate::epoch::{Assert, Call, FastEpoch};
 use crate::error::Result;
 use crate::ids::{LockKind, Rank};
 use crate::progress::Core;
-use crate::state::{FENCE, LOCK_ALL, Member, Near, POST, START, Shared, State};
+use crate::state::{FENCE, LOCK_ALL, MappedTarget, NodeRank, POST, START, Shared, State};
 use crate::sync::{FenceSync, SyncStep};
 use crate::table::Target;
 use crate::target::locks;
@@ -35,7 +35,7 @@ impl Window {
         let number = shared.own().control.meeting().arrive();
         let mut absent = shared.absent(number, 0);
         if absent.is_none() {
-            if shared.members.iter().any(|member| member.control.is_asleep(Sleep::Fence)) {
+            if shared.mapped.iter().any(|mapped| mapped.control.is_asleep(Sleep::Fence)) {
                 self.ring(|_| true, Sleep::Fence);
                 // They are rung before this call returns, since no later step does it.
                 let describe = |_: &Core| "room to tell the ranks that sleep in a fence".into();
@@ -51,7 +51,7 @@ impl Window {
             let mut sync = Sync(SyncStep::Fence(FenceSync::arrived(assert, number)), Call::Fence, None);
             return Some(self.finish_fence(&mut sync));
         }
-        shared.door.renew();
+        shared.fence_gate.renew();
         self.poll_now_and_then();
         Some(Ok(()))
     }
@@ -60,22 +60,22 @@ impl Window {
     #[inline]
     pub(super) fn start_fast(&self, group: &[Rank], assert: Assert) -> bool {
         let shared = &**self.shared();
-        let quick = &shared.active;
-        if !quick.has(START) || assert != Assert::NONE || !shared.access.may_open() {
+        let fast = &shared.active;
+        if !fast.has(START) || assert != Assert::NONE || !shared.access.may_open() {
             return false;
         }
         let Some(targets) = shared.places_of(group) else { return false };
         let posts = shared.own().control.posts();
-        if !self.engine().look_spinning(|| posts.are_set(&targets, &quick.posts)) {
+        if !self.engine().look_spinning(|| posts.are_set(&targets, &fast.posts)) {
             return false;
         }
         // SYNC POINT P2: the posts were seen.
         if !shared.access.try_open() {
             return false;
         }
-        quick.started.set(&targets);
-        posts.take_all(&targets, &quick.posts);
-        targets.iter().for_each(|place| shared.access.open_started(&shared.members[place].gate));
+        fast.started.set(&targets);
+        posts.take_all(&targets, &fast.posts);
+        targets.iter().for_each(|place| shared.access.open_started(&shared.mapped[place].gate));
         shared.access.end_opening(Some(FastEpoch::Started));
         self.poll_now_and_then();
         true
@@ -91,11 +91,11 @@ impl Window {
         let targets = shared.active.started.get();
         let mut sleeps = false;
         for place in targets.iter() {
-            let member = &shared.members[place];
-            shared.access.close(&member.gate);
+            let mapped = &shared.mapped[place];
+            shared.access.close(&mapped.gate);
             // SYNC POINT P3: telling is the order.
-            member.control.dones().set(shared.own);
-            sleeps |= member.control.is_asleep(Sleep::Wait);
+            mapped.control.dones().set(shared.own);
+            sleeps |= mapped.control.is_asleep(Sleep::Wait);
         }
         shared.access.end_closing();
         if sleeps {
@@ -130,7 +130,7 @@ impl Window {
         self.release_all(ranks, usize::MAX);
     }
 
-    /// An unlock_all call with at most a look at the operations on neighbors; `false` when it takes the slow
+    /// An unlock_all call with at most a look at the operations on node targets; `false` when it takes the slow
     /// path.
     #[inline]
     pub(super) fn unlock_all_fast(&self) -> bool {
@@ -138,10 +138,10 @@ impl Window {
         if !shared.active.has(LOCK_ALL) {
             return false;
         }
-        let is_closed = if shared.neighbors.is_empty() {
+        let is_closed = if shared.node_targets.is_empty() {
             shared.close_all_locked()
         } else {
-            self.engine().with(|core| are_neighbors_done(core, shared) && shared.close_all_locked())
+            self.engine().with(|core| are_node_targets_done(core, shared) && shared.close_all_locked())
         };
         if is_closed {
             // No ring before: that takes the engine's lock, whose holder may wait for the end of the change.
@@ -154,8 +154,8 @@ impl Window {
     /// Gives shared locks back, those of the ranks of the node from one to before another, and rings those whose turn it is.
     #[inline]
     fn release_all(&self, from: usize, to: usize) {
-        for near in self.shared().all_near().take(to).skip(from) {
-            if let Ok(Some(wake)) = near.release(LockKind::Shared, self.shared().holder) {
+        for node_rank in self.shared().node_ranks().take(to).skip(from) {
+            if let Ok(Some(wake)) = node_rank.release(LockKind::Shared, self.shared().holder) {
                 self.wake(Some(wake));
             }
         }
@@ -174,7 +174,7 @@ impl Window {
         }
         let mut sleeps = false;
         for place in origins.iter() {
-            let control = &shared.members[place].control;
+            let control = &shared.mapped[place].control;
             // SYNC POINT P1: telling is the order.
             control.posts().set(shared.own);
             sleeps |= control.is_asleep(Sleep::Start);
@@ -190,30 +190,30 @@ impl Window {
     #[inline]
     pub(super) fn wait_fast(&self, is_test: bool) -> bool {
         let shared = &**self.shared();
-        let quick = &shared.active;
-        let Some(open) = quick.exposure.fast().filter(|_| quick.has(POST)) else { return false };
+        let fast = &shared.active;
+        let Some(open) = fast.exposure.fast().filter(|_| fast.has(POST)) else { return false };
         let dones = shared.own().control.dones();
-        let are_done = || dones.are_set(&open.origins, &quick.dones);
+        let are_done = || dones.are_set(&open.origins, &fast.dones);
         // SYNC POINT P4: all are seen to be done.
         let is_over = if is_test { are_done() } else { self.engine().look_spinning(are_done) };
-        if !is_over || !quick.exposure.try_close(&open) {
+        if !is_over || !fast.exposure.try_close(&open) {
             return false;
         }
-        dones.take_all(&open.origins, &quick.dones);
+        dones.take_all(&open.origins, &fast.dones);
         self.poll_now_and_then();
         true
     }
 
-    /// Makes members look again that sleep in a call.
+    /// Makes mapped targets look again that sleep in a call.
     #[cold]
     fn ring(&self, mut concerns: impl FnMut(usize) -> bool, call: Sleep) {
         let shared = self.shared();
         self.engine().with(|core| {
             let State { wake_ups, counters, .. } = &mut core.state;
-            let sleeps = |member: &Member| member.control.is_asleep(call);
-            for (place, member) in shared.members.iter().enumerate() {
-                if concerns(place) && sleeps(member) {
-                    locks::ring(wake_ups, counters, shared, shared.group.peer(member.rank));
+            let sleeps = |mapped: &MappedTarget| mapped.control.is_asleep(call);
+            for (place, mapped) in shared.mapped.iter().enumerate() {
+                if concerns(place) && sleeps(mapped) {
+                    locks::ring(wake_ups, counters, shared, shared.group.peer(mapped.rank));
                 }
             }
         });
@@ -258,14 +258,14 @@ impl DirectPath<'_> {
     pub fn unlock_all_now(&self) -> Option<std::result::Result<(), Released>> {
         let shared = self.shared();
         if !shared.active.has(LOCK_ALL)
-            || !shared.neighbors.is_empty()
+            || !shared.node_targets.is_empty()
             || !self.pass()
             || !shared.close_all_locked()
         {
             return None;
         }
-        for (at, near) in shared.all_near().enumerate() {
-            if let Ok(Some(wake)) = near.release(LockKind::Shared, shared.holder) {
+        for (at, node_rank) in shared.node_ranks().enumerate() {
+            if let Ok(Some(wake)) = node_rank.release(LockKind::Shared, shared.holder) {
                 return Some(Err(Released { ranks: at + 1, wake }));
             }
         }
@@ -273,14 +273,15 @@ impl DirectPath<'_> {
     }
 }
 
-/// Whether all operations on neighbors are complete at their targets, and there is nothing to tell of them: an error has closed the fast
+/// Whether all operations on node targets are complete at their targets, and there is nothing to tell of them: an error has closed the fast
 /// path already, a death that is noticed only now has not.
-fn are_neighbors_done(core: &Core, shared: &Shared) -> bool {
+fn are_node_targets_done(core: &Core, shared: &Shared) -> bool {
     let (windows, pools) = (&core.windows, &core.state.pools);
     let Some(window) = windows.get(shared.id).filter(|window| !window.has_lost) else { return false };
-    let is_idle = |near: &Near| {
-        let element = window.table.find(&pools.targets, near.rank).and_then(|key| pools.targets.get(key));
+    let is_idle = |node_rank: &NodeRank| {
+        let element =
+            window.table.find(&pools.targets, node_rank.rank).and_then(|key| pools.targets.get(key));
         element.is_none_or(Target::is_idle)
     };
-    shared.neighbors.iter().all(is_idle)
+    shared.node_targets.iter().all(is_idle)
 }

@@ -1,12 +1,12 @@
 //! The other ranks of the node: those whose control block is mapped here.
 //!
-//! Where their window memory is mapped too they are [`Member`](super::Member)s, and everything goes directly. Memory that a program has of its own
-//! (`MPI_Win_create`, dynamic windows) can be reached by its owner alone, but its lock need not be: a *neighbor* is locked in the word
-//! of its control block like a member, inside the call, and only operations are packets. So a lock costs no answer, and an unlock
+//! Where their window memory is mapped too they are [`MappedTarget`](super::MappedTarget)s, and everything goes directly. Memory that a program has of its own
+//! (`MPI_Win_create`, dynamic windows) can be reached by its owner alone, but its lock need not be: a *node target* is locked in the word
+//! of its control block like a mapped target, inside the call, and only operations are packets. So a lock costs no answer, and an unlock
 //! waits for what the operations need and no more.
 //!
-//! Invariants: a rank is a member or a neighbor or neither, for the life of the window, and the same to each
-//! rank of its node. The lock of a neighbor is a fact of its gate alone, as a member's: the locks of the
+//! Invariants: a rank is a mapped target or a node target or neither, for the life of the window, and the same to each
+//! rank of its node. The lock of a node target is a fact of its gate alone, as a mapped target's: the locks of the
 //! epoch ([`crate::epoch`]) have none, and no packet asks for it or gives it back. While the gate lets
 //! packets out ([`Gate::may_send`]) operations may leave, whatever the epoch's state. The word is released
 //! when everything that was posted is complete at the target, and no other rank changes its memory by right
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A rank whose control block is mapped in this process.
-pub(crate) struct Near {
+pub(crate) struct NodeRank {
     pub(crate) rank: Rank,
     pub(crate) control: ControlBlock,
     /// What this process is to its lock.
@@ -35,7 +35,7 @@ pub(crate) struct Near {
     is_bequeathed: AtomicBool,
 }
 
-impl Near {
+impl NodeRank {
     pub(crate) fn new(rank: Rank, control: ControlBlock, cell: LockCell) -> Self {
         Self { rank, control, cell, gate: Gate::default(), is_bequeathed: AtomicBool::new(false) }
     }
@@ -77,7 +77,7 @@ impl Near {
         self.noting(self.control.try_turn_own(&self.cell, ticket))
     }
 
-    /// As [`Near::try_turn`], at time `now`, for a ticket that may pass the line.
+    /// As [`NodeRank::try_turn`], at time `now`, for a ticket that may pass the line.
     pub(crate) fn try_pass(&self, ticket: Ticket, now: Duration) -> std::result::Result<Grant, Ticket> {
         self.noting(self.control.try_pass_own(&self.cell, ticket, now))
     }
@@ -107,65 +107,66 @@ impl Near {
 impl Shared {
     /// A rank of the node whose window memory is not mapped.
     #[inline]
-    pub(crate) fn neighbor(&self, rank: Rank) -> Option<&Near> {
-        let first = self.neighbors.first()?.rank;
+    pub(crate) fn node_target(&self, rank: Rank) -> Option<&NodeRank> {
+        let first = self.node_targets.first()?.rank;
         // Mostly they are side by side, but for this rank.
         let me = self.group.me();
         let place = rank.0.wrapping_sub(first.0).wrapping_sub((first < me && me < rank).into());
-        match self.neighbors.get(place as usize) {
-            Some(near) if near.rank == rank => Some(near),
-            _ => self.neighbor_by_search(rank),
+        match self.node_targets.get(place as usize) {
+            Some(node_rank) if node_rank.rank == rank => Some(node_rank),
+            _ => self.node_target_by_search(rank),
         }
     }
 
     #[inline(never)]
-    fn neighbor_by_search(&self, rank: Rank) -> Option<&Near> {
-        let place = self.neighbors.binary_search_by_key(&rank, |near| near.rank).ok()?;
-        Some(&self.neighbors[place])
+    fn node_target_by_search(&self, rank: Rank) -> Option<&NodeRank> {
+        let place = self.node_targets.binary_search_by_key(&rank, |node_rank| node_rank.rank).ok()?;
+        Some(&self.node_targets[place])
     }
 
     /// A rank of the node.
-    pub(crate) fn near(&self, rank: Rank) -> Option<&Near> {
-        self.member(rank).map(Deref::deref).or_else(|| self.neighbor(rank))
+    pub(crate) fn node_rank(&self, rank: Rank) -> Option<&NodeRank> {
+        self.mapped(rank).map(Deref::deref).or_else(|| self.node_target(rank))
     }
 
     /// A rank of the node that may be locked without the engine's lock.
     #[inline]
-    pub(crate) fn quick_near(&self, rank: Rank) -> Option<&Near> {
-        match self.quick(rank) {
-            Some(member) => Some(member),
-            None => self.quick_neighbor(rank),
+    pub(crate) fn fast_node_rank(&self, rank: Rank) -> Option<&NodeRank> {
+        match self.fast(rank) {
+            Some(mapped) => Some(mapped),
+            None => self.fast_node_target(rank),
         }
     }
 
-    /// A neighbor that may.
+    /// A node target that may.
     #[inline]
-    pub(crate) fn quick_neighbor(&self, rank: Rank) -> Option<&Near> {
-        if self.quick.is_empty() { None } else { self.neighbor(rank) }
+    pub(crate) fn fast_node_target(&self, rank: Rank) -> Option<&NodeRank> {
+        if self.fast.is_empty() { None } else { self.node_target(rank) }
     }
 
-    /// The ranks of the node: members, and neighbors behind them.
-    pub(crate) fn all_near(&self) -> impl Iterator<Item = &Near> {
-        self.members.iter().map(Deref::deref).chain(&*self.neighbors)
+    /// The ranks of the node: mapped targets, and node targets behind them.
+    pub(crate) fn node_ranks(&self) -> impl Iterator<Item = &NodeRank> {
+        self.mapped.iter().map(Deref::deref).chain(&*self.node_targets)
     }
 
     /// The first rank of the node from `rank` on, in the order that is the same to all ranks of the node.
-    pub(crate) fn near_from(&self, rank: Rank) -> Option<&Near> {
-        let member = self.members.get(self.members.partition_point(|member| member.rank < rank));
-        let neighbor = self.neighbors.get(self.neighbors.partition_point(|near| near.rank < rank));
-        member.map(Deref::deref).into_iter().chain(neighbor).min_by_key(|near| near.rank)
+    pub(crate) fn node_rank_from(&self, rank: Rank) -> Option<&NodeRank> {
+        let mapped = self.mapped.get(self.mapped.partition_point(|mapped| mapped.rank < rank));
+        let node_target =
+            self.node_targets.get(self.node_targets.partition_point(|node_rank| node_rank.rank < rank));
+        mapped.map(Deref::deref).into_iter().chain(node_target).min_by_key(|node_rank| node_rank.rank)
     }
 
-    /// Whether a rank is locked as a neighbor, alone or with all, so that communication calls are legal.
+    /// Whether a rank is locked as a node target, alone or with all, so that communication calls are legal.
     #[inline]
-    pub(crate) fn is_neighbor_locked(&self, rank: Rank) -> bool {
-        self.neighbor(rank).is_some_and(|near| near.gate.is_locked())
+    pub(crate) fn is_node_target_locked(&self, rank: Rank) -> bool {
+        self.node_target(rank).is_some_and(|node_rank| node_rank.gate.is_locked())
     }
 
-    /// Whether packets may go to a rank under the lock of a neighbor.
+    /// Whether packets may go to a rank under the lock of a node target.
     #[inline]
-    pub(crate) fn may_send_to_neighbor(&self, rank: Rank) -> bool {
-        self.neighbor(rank).is_some_and(|near| near.gate.may_send())
+    pub(crate) fn may_send_to_node_target(&self, rank: Rank) -> bool {
+        self.node_target(rank).is_some_and(|node_rank| node_rank.gate.may_send())
     }
 }
 
@@ -174,6 +175,6 @@ impl WindowState {
     pub(crate) fn is_granted(&self, rank: Rank) -> bool {
         self.access().epoch() == Epoch::LockAllGranted
             || self.epoch.is_granted(rank)
-            || self.shared.may_send_to_neighbor(rank)
+            || self.shared.may_send_to_node_target(rank)
     }
 }
