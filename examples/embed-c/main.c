@@ -39,14 +39,14 @@ static void must(int is_true, const char *what)
 /* Sleeps until there is something to do, for the engine or for the toy; news is from before the last step and look. */
 static void sleep_since(uint64_t news)
 {
-    rma_doze doze;
-    CHECK(rma_progress_arm(engine, news, &doze));
-    if (doze.id == 0)
+    rma_external_wait wait;
+    CHECK(rma_progress_arm(engine, news, &wait));
+    if (wait.id == 0)
         return;
     struct pollfd descriptors[1 + RANKS] = {{.events = POLLIN}};
     CHECK(rma_progress_descriptor(engine, &descriptors[0].fd));
     poll(descriptors, 1 + toy_host_watch(host, descriptors + 1), -1);
-    CHECK(rma_progress_disarm(doze));
+    CHECK(rma_progress_disarm(wait));
 }
 
 /* One round of the toy's progress: its own letters, and the engine's step. */

@@ -3,7 +3,7 @@
 use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_THREAD_MULTIPLE};
 use crate::communicator::{Comm, owner};
 use crate::process::{self, Process, not_running, running};
-use crate::window::near;
+use crate::window::handle_cache;
 use crate::{debug, heap, noted, start, tool};
 use rma::config::Configuration;
 use rma::raw::when_forked;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What a forked child does first.
 fn leave_in_child() {
-    near::close();
+    handle_cache::close();
     process::forget();
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn finish() -> Result<()> {
         // What the functions of attributes free is freed.
         debug::report(process);
     }
-    near::close();
+    handle_cache::close();
     let Some(job) = process::close() else { return Err(not_running("MPI_Finalize")) };
     heap::close();
     match job {

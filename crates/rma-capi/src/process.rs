@@ -168,8 +168,8 @@ impl Process {
     }
 
     /// Moves what can be moved now, if it is time for that.
-    pub(crate) fn poll_now_and_then(&self) {
-        self.world.inner.engine().poll_now_and_then();
+    pub(crate) fn poll_throttled(&self) {
+        self.world.inner.engine().poll_throttled();
     }
 
     /// Moves what can be moved now.

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 /// The bell of one rank.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
-    drowsy: AtomicBool,
+    is_sleepy: AtomicBool,
     handle: Mutex<Option<WakeHandle>>,
 }
 
@@ -23,29 +23,29 @@ impl Bell {
     }
 
     /// Says that the rank is about to sleep; look for work after this.
-    pub(crate) fn doze(&self) {
+    pub(crate) fn prepare_sleep(&self) {
         // SYNC POINT bell: see `ring`.
-        self.drowsy.swap(true, AcqRel);
+        self.is_sleepy.swap(true, AcqRel);
     }
 
     /// Says that the rank looks anyway.
     pub(crate) fn rouse(&self) {
-        // Not a plain store: it would stand between a `ring` and the next `doze`, which must read what `ring` released.
-        if self.drowsy.load(Relaxed) {
-            self.drowsy.swap(false, AcqRel);
+        // Not a plain store: it would stand between a `ring` and the next `prepare_sleep`, which must read what `ring` released.
+        if self.is_sleepy.load(Relaxed) {
+            self.is_sleepy.swap(false, AcqRel);
         }
     }
 
     /// Wakes the rank if it sleeps or is about to. What it is to see has been done before.
     pub(crate) fn ring(&self) {
-        // SYNC POINT bell: if this comes before `doze` in the flag's order, the rank's look comes after what was done
+        // SYNC POINT bell: if this comes before `prepare_sleep` in the flag's order, the rank's look comes after what was done
         // here; if it comes after, it reads `true` and wakes.
-        if self.drowsy.swap(false, AcqRel) {
+        if self.is_sleepy.swap(false, AcqRel) {
             self.wake();
         }
     }
 
-    /// Wakes the rank in any case, or keeps it from its next sleep: for events that it does not look for after `doze`.
+    /// Wakes the rank in any case, or keeps it from its next sleep: for events that it does not look for after `prepare_sleep`.
     pub(crate) fn wake(&self) {
         if let Some(handle) = &*self.handle.lock() {
             handle.wake();

@@ -6,7 +6,7 @@
 //! Of a crowd of lively connections a poll looks at some, and the next poll at those that follow. So neither the ranks ever
 //! in contact nor those that wait to be heard make a poll dearer, and a job of 10⁵ ranks can send to one.
 //!
-//! Invariants of the contract that are kept here: the budget (C5), the order "doze, then look" (C6), and that a channel that
+//! Invariants of the contract that are kept here: the budget (C5), the order "prepare to sleep, then look" (C6), and that a channel that
 //! is dropped takes back every body before the drop returns (C4). The rest is kept by [`Connection`].
 
 use crate::connection::{Connection, Received};
@@ -334,7 +334,7 @@ unsafe impl Channel for SimChannel {
     }
 
     fn arm(&mut self) -> Armed {
-        self.hub.bell(self.me).doze();
+        self.hub.bell(self.me).prepare_sleep();
         if self.has_work() {
             self.hub.bell(self.me).rouse();
             return Armed::Busy;

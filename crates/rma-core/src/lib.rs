@@ -33,5 +33,5 @@ pub mod trace;
 pub mod window;
 pub mod wire;
 
-pub use engine::{Doze, Engine, Inquiry};
+pub use engine::{Engine, ExternalWait, Inquiry};
 pub use error::{Error, ErrorClass, Result};

@@ -76,7 +76,7 @@ typedef struct rma_creation { uint64_t id; } rma_creation;
 /* A synchronization call, an operation with a request, or the freeing of a window, under way. */
 typedef struct rma_call { uint64_t id; } rma_call;
 /* A promise to wake; see rma_progress_arm. */
-typedef struct rma_doze { uint64_t id; } rma_doze;
+typedef struct rma_external_wait { uint64_t id; } rma_external_wait;
 /* A datatype: a basic one (RMA_INT32, ...) or one that was made. */
 typedef uint64_t rma_type;
 
@@ -308,12 +308,12 @@ RMA_API int rma_engine_destroy(rma_engine engine);
 
 /* One bounded step that never waits. news (may be null) is for rma_progress_arm, moved (may be null) whether anything did. */
 RMA_API int rma_progress_poll(rma_engine engine, uint64_t *news, int *moved);
-/* Readable, while a doze lives, when there is something to do. Not to be read or closed. */
+/* Readable, while a wait lives, when there is something to do. Not to be read or closed. */
 RMA_API int rma_progress_descriptor(rma_engine engine, int *descriptor);
-/* Before a sleep: doze.id is 0 when there is something to do, or something has moved since news was taken. */
-RMA_API int rma_progress_arm(rma_engine engine, uint64_t news, rma_doze *doze);
+/* Before a sleep: wait.id is 0 when there is something to do, or something has moved since news was taken. */
+RMA_API int rma_progress_arm(rma_engine engine, uint64_t news, rma_external_wait *wait);
 /* After the sleep. */
-RMA_API int rma_progress_disarm(rma_doze doze);
+RMA_API int rma_progress_disarm(rma_external_wait wait);
 /* Wakes all threads that sleep in or for the engine. */
 RMA_API int rma_progress_wake(rma_engine engine);
 

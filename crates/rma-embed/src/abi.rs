@@ -156,6 +156,6 @@ pub const SIZES: &[(&str, usize)] = &[
     ("rma_window", size_of::<u64>()),
     ("rma_creation", size_of::<u64>()),
     ("rma_call", size_of::<u64>()),
-    ("rma_doze", size_of::<u64>()),
+    ("rma_external_wait", size_of::<u64>()),
     ("rma_type", size_of::<u64>()),
 ];

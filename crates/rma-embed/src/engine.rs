@@ -2,11 +2,11 @@
 
 use crate::abi::{EngineOptions, HostTable};
 use crate::entry::entry;
-use crate::handle::{DOZE, ENGINE, Table};
+use crate::handle::{ENGINE, EXTERNAL_WAIT, Table};
 use crate::host::ForeignHost;
 use crate::pointer::{In, Out, text};
 use rma_ch_c::{ForeignChannel, Versioned, bad, outside};
-use rma_core::Doze;
+use rma_core::ExternalWait;
 use rma_core::config::EngineConfig;
 use rma_core::ids::Peer;
 use rma_core::progress::{News, NoUpper};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) static ENGINES: Table<Engine> = Table::new(ENGINE, "an engine");
-static DOZES: Table<Arc<Doze>> = Table::new(DOZE, "a doze");
+static EXTERNAL_WAITS: Table<Arc<ExternalWait>> = Table::new(EXTERNAL_WAIT, "an external wait");
 
 // SAFETY: both begin with their size, and zero is a value of numbers, pointers and functions that may be missing.
 unsafe impl Versioned for EngineOptions {}
@@ -69,16 +69,16 @@ entry! {
     }
 
     /// `rma_progress_arm`.
-    fn rma_progress_arm(engine: u64, news: u64, doze: Out<u64>) {
-        let place = doze.needed("doze")?;
-        let doze = ENGINES.get(engine)?.arm(News(news));
-        place.set(doze.map_or(0, |doze| DOZES.insert(Arc::new(doze))));
+    fn rma_progress_arm(engine: u64, news: u64, wait: Out<u64>) {
+        let place = wait.needed("wait")?;
+        let wait = ENGINES.get(engine)?.arm(News(news));
+        place.set(wait.map_or(0, |wait| EXTERNAL_WAITS.insert(Arc::new(wait))));
         Ok(())
     }
 
     /// `rma_progress_disarm`.
-    fn rma_progress_disarm(doze: u64) {
-        DOZES.take(doze).map(drop)
+    fn rma_progress_disarm(wait: u64) {
+        EXTERNAL_WAITS.take(wait).map(drop)
     }
 
     /// `rma_progress_wake`.

@@ -11,7 +11,7 @@ pub(crate) const WINDOW: u8 = 0x52;
 pub(crate) const CALL: u8 = 0x53;
 pub(crate) const TYPE: u8 = 0x54;
 pub(crate) const CREATION: u8 = 0x55;
-pub(crate) const DOZE: u8 = 0x56;
+pub(crate) const EXTERNAL_WAIT: u8 = 0x56;
 
 /// All objects of a kind.
 pub(crate) struct Table<T> {

@@ -220,18 +220,18 @@ static void handles(void)
 {
     rma_window window;
     rma_call call;
-    rma_doze doze;
+    rma_external_wait wait;
     int closed;
     uint64_t size, news, memory[8] = {0};
     rma_window_spec spec = {.size = sizeof spec, .len = 64, .unit = 8};
     GOOD(create(good_channel, good_host));
     EXPECT(rma_engine_close((rma_engine){0}, &closed), RMA_ERR_ARG, "0x0 is not an engine");
     EXPECT(rma_engine_close((rma_engine){engine.id + 1}, &closed), RMA_ERR_ARG, "is not an engine");
-    EXPECT(rma_progress_disarm((rma_doze){engine.id}), RMA_ERR_ARG, "is not a doze");
+    EXPECT(rma_progress_disarm((rma_external_wait){engine.id}), RMA_ERR_ARG, "is not an external wait");
     GOOD(rma_progress_poll(engine, &news, NULL));
-    GOOD(rma_progress_arm(engine, news, &doze));
-    GOOD(rma_progress_disarm(doze));
-    EXPECT(rma_progress_disarm(doze), RMA_ERR_ARG, "is not a doze");
+    GOOD(rma_progress_arm(engine, news, &wait));
+    GOOD(rma_progress_disarm(wait));
+    EXPECT(rma_progress_disarm(wait), RMA_ERR_ARG, "is not an external wait");
     GOOD(open_window(1, spec, &window));
     EXPECT(rma_fence((rma_window){engine.id}, 0, &call), RMA_ERR_ARG, "is not a window");
     EXPECT(rma_fence(window, 0, NULL), RMA_ERR_ARG, "call is null");

@@ -189,12 +189,12 @@ impl Net {
     }
 
     /// Sends a short message at once, if that can be.
-    pub(crate) fn send_now(&mut self, from: u32, to: u32, scope: Scope, tag: u64, message: &[u8]) -> bool {
+    pub(crate) fn try_send(&mut self, from: u32, to: u32, scope: Scope, tag: u64, message: &[u8]) -> bool {
         // SAFETY: the message is borrowed during the call.
         let span = unsafe { ReadSpan::new(message.as_ptr(), message.len()) };
         let mut port = Port { me: from, wire: &mut self.wire, reserved: None };
         let messenger = &self.messengers[from as usize];
-        messenger.send_now(Peer(to), scope, tag, span, &mut port)
+        messenger.try_send(Peer(to), scope, tag, span, &mut port)
     }
 
     /// Hands a process any packet, as a channel would.

@@ -24,21 +24,21 @@ fn a_copy_that_cannot_be_made_now_is_not_made() {
         };
         let (one, into) = spans(1, &mut result);
         let path = window.direct_path();
-        assert!(!path.put_now(one, Rank(0), Disp(3)), "no epoch is open");
+        assert!(!path.try_put(one, Rank(0), Disp(3)), "no epoch is open");
         window.lock(LockKind::Exclusive, Rank(0), Assert::NONE)?;
-        assert!(path.get_now(into, Rank(0), Disp(3)) && result[0] == 0, "nothing was put");
-        assert!(path.put_now(one, Rank(0), Disp(3)));
-        assert!(path.get_now(into, Rank(0), Disp(3)) && result[0] == 7);
-        assert!(!path.get_now(into, Rank(1), Disp(3)), "there is no such rank");
+        assert!(path.try_get(into, Rank(0), Disp(3)) && result[0] == 0, "nothing was put");
+        assert!(path.try_put(one, Rank(0), Disp(3)));
+        assert!(path.try_get(into, Rank(0), Disp(3)) && result[0] == 7);
+        assert!(!path.try_get(into, Rank(1), Disp(3)), "there is no such rank");
         for (elements, disp) in [(1, 8), (2, 7), (9, 0), (1, u64::MAX), (1, u64::MAX / 8), (1, 1 << 61)] {
             let (origin, into) = spans(elements, &mut result);
-            assert!(!path.put_now(origin, Rank(0), Disp(disp)), "{elements} elements at {disp}");
-            assert!(!path.get_now(into, Rank(0), Disp(disp)), "{elements} elements at {disp}");
+            assert!(!path.try_put(origin, Rank(0), Disp(disp)), "{elements} elements at {disp}");
+            assert!(!path.try_get(into, Rank(0), Disp(disp)), "{elements} elements at {disp}");
         }
         let (none, into) = spans(0, &mut result);
-        assert!(path.put_now(none, Rank(0), Disp(8)) && path.get_now(into, Rank(0), Disp(8)));
+        assert!(path.try_put(none, Rank(0), Disp(8)) && path.try_get(into, Rank(0), Disp(8)));
         window.unlock(Rank(0))?;
-        assert!(!path.get_now(into, Rank(0), Disp(3)), "the epoch is over");
+        assert!(!path.try_get(into, Rank(0), Disp(3)), "the epoch is over");
         window.free()
     })
     .unwrap();
@@ -60,23 +60,23 @@ fn a_run_that_cannot_be_changed_now_is_not_changed() {
         let (sum, target) = (kernel(ReduceOp::Sum, BasicType::U64), Rank(0));
         let path = window.direct_path();
         let accumulate =
-            |len, kernel, rank, disp| path.accumulate_run_now(from(len), kernel, rank, Disp(disp));
+            |len, kernel, rank, disp| path.try_accumulate_run(from(len), kernel, rank, Disp(disp));
         let fetch = |len, kernel, rank, disp| {
-            path.get_accumulate_run_now(from(len), old(len), kernel, rank, Disp(disp))
+            path.try_get_accumulate_run(from(len), old(len), kernel, rank, Disp(disp))
         };
         assert!(!accumulate(16, sum, target, 0) && !fetch(16, sum, target, 0), "no epoch is open");
         window.lock(LockKind::Exclusive, target, Assert::NONE)?;
         let words = RunStep::of(ReduceOp::Sum, BasicType::U64);
         let by_words = |len, rank, disp| {
-            path.accumulate_words_now(from(len), words, rank, Disp(disp))
-                || path.get_accumulate_words_now(from(len), old(len), words, rank, Disp(disp))
+            path.try_accumulate_words(from(len), words, rank, Disp(disp))
+                || path.try_get_accumulate_words(from(len), old(len), words, rank, Disp(disp))
         };
         for (len, rank, disp) in
             [(16, target, 63), (65 * 8, target, 0), (8, target, u64::MAX), (12, target, 0), (16, Rank(1), 0)]
         {
             assert!(!by_words(len, rank, disp), "{len} bytes at {disp} of {rank}");
         }
-        assert!(!path.get_accumulate_words_now(from(16), old(8), words, target, Disp(0)), "other lengths");
+        assert!(!path.try_get_accumulate_words(from(16), old(8), words, target, Disp(0)), "other lengths");
         let pair = kernel(ReduceOp::MinLoc, BasicType::ShortInt);
         for (len, kernel, rank, disp) in [
             (16, sum, target, 63),
@@ -94,7 +94,7 @@ fn a_run_that_cannot_be_changed_now_is_not_changed() {
             !accumulate(16, kernel(ReduceOp::NoOp, BasicType::U64), target, 0),
             "which only fetches have"
         );
-        assert!(!path.get_accumulate_run_now(from(16), old(8), sum, target, Disp(0)), "other lengths");
+        assert!(!path.try_get_accumulate_run(from(16), old(8), sum, target, Disp(0)), "other lengths");
         assert!(accumulate(0, sum, target, 64) && fetch(0, sum, target, 64));
         assert_eq!(result, [9; 65]);
         // The bits of the least floats are sums as the floats are.
@@ -146,7 +146,7 @@ fn make_steps(window: &Window) -> rma::Result<()> {
     let (sum, swap) = (ReduceOp::Sum, CompareAndSwap::new(BasicType::U64).unwrap());
     let path = window.direct_path();
     let accumulate = |from: ReadSpan, disp| {
-        path.accumulate_now(
+        path.try_accumulate(
             |_| Some(from),
             WordStep::accumulate(sum, BasicType::U64),
             sum,
@@ -156,13 +156,13 @@ fn make_steps(window: &Window) -> rma::Result<()> {
     };
     let fetch_and_op = |from: ReadSpan, disp| {
         let step = WordStep::fetch(sum, BasicType::U64);
-        path.fetch_and_op_now(|_| Some((from, old)), step, target, Disp(disp))
+        path.try_fetch_and_op(|_| Some((from, old)), step, target, Disp(disp))
     };
     let steps: [(&str, &dyn Fn(u64) -> bool); 3] = [
         ("accumulate", &|disp| accumulate(from, disp)),
         ("fetch_and_op", &|disp| fetch_and_op(from, disp)),
         ("compare_and_swap", &|disp| {
-            path.compare_and_swap_now(from, span(&raw const fives[1], 8), old, swap, target, Disp(disp))
+            path.try_compare_and_swap(from, span(&raw const fives[1], 8), old, swap, target, Disp(disp))
         }),
     ];
     let lock_slowly = || {
@@ -173,10 +173,10 @@ fn make_steps(window: &Window) -> rma::Result<()> {
     let outside = [8, u64::MAX, u64::MAX / 8, 1 << 61];
     let refused = |why: &str| steps.iter().for_each(|(name, step)| assert!(!step(1), "{name}: {why}"));
     refused("no epoch is open");
-    assert!(!path.unlock_now(target), "nothing is locked");
+    assert!(!path.try_unlock(target), "nothing is locked");
     for kind in [LockKind::Exclusive, LockKind::Shared] {
-        until(|| path.lock_now(kind, target), &lock_slowly);
-        assert!(!path.lock_now(kind, target) && !path.lock_now(kind, Rank(1)) && !path.unlock_now(Rank(1)));
+        until(|| path.try_lock(kind, target), &lock_slowly);
+        assert!(!path.try_lock(kind, target) && !path.try_lock(kind, Rank(1)) && !path.try_unlock(Rank(1)));
         for (name, step) in steps {
             assert!(outside.iter().all(|disp| !step(*disp)), "{name} outside of the window");
         }
@@ -185,29 +185,29 @@ fn make_steps(window: &Window) -> rma::Result<()> {
         assert!(accumulate(from, 2));
         assert!(!accumulate(wide, 2), "two words");
         assert!(!fetch_and_op(wide, 2), "two words");
-        assert!(!path.compare_and_swap_now(wide, from, old, swap, target, Disp(2)), "two words");
-        assert!(path.compare_and_swap_now(from, span(&raw const fives[0], 8), old, swap, target, Disp(3)));
+        assert!(!path.try_compare_and_swap(wide, from, old, swap, target, Disp(2)), "two words");
+        assert!(path.try_compare_and_swap(from, span(&raw const fives[0], 8), old, swap, target, Disp(3)));
         assert_eq!(read(old), if kind == LockKind::Exclusive { 0 } else { 5 }, "stored the first time");
-        until(|| path.unlock_now(target), &flush);
-        assert!(!path.unlock_now(target));
+        until(|| path.try_unlock(target), &flush);
+        assert!(!path.try_unlock(target));
         refused("the epoch is over");
     }
     // What single locks count keeps other epochs away, and one that is open keeps single locks away.
-    until(|| path.lock_now(LockKind::Shared, target), &lock_slowly);
+    until(|| path.try_lock(LockKind::Shared, target), &lock_slowly);
     assert_eq!(window.fence(Assert::NONE).unwrap_err().class(), ErrorClass::RmaSync);
     window.unlock(target)?;
     window.lock(LockKind::Shared, target, Assert::NONE)?;
-    until(|| path.unlock_now(target), &flush);
+    until(|| path.try_unlock(target), &flush);
     window.lock(LockKind::Shared, target, Assert::NO_CHECK)?;
-    assert!(!path.unlock_now(target), "no lock was taken");
+    assert!(!path.try_unlock(target), "no lock was taken");
     window.unlock(target)?;
-    assert!(!path.flush_all_now() && !path.sync_now(), "nothing is locked");
+    assert!(!path.try_flush_all() && !path.try_sync(), "nothing is locked");
     window.lock_all(Assert::NONE)?;
-    assert!(!path.lock_now(LockKind::Shared, target) && !path.unlock_now(target));
-    until(|| path.flush_all_now(), &flush);
-    until(|| path.sync_now(), &flush);
+    assert!(!path.try_lock(LockKind::Shared, target) && !path.try_unlock(target));
+    until(|| path.try_flush_all(), &flush);
+    until(|| path.try_sync(), &flush);
     window.unlock_all()?;
-    assert!(!path.flush_all_now() && !path.sync_now(), "the epoch is over");
+    assert!(!path.try_flush_all() && !path.try_sync(), "the epoch is over");
     window.lock(LockKind::Exclusive, target, Assert::NONE)?;
     // SAFETY: as above.
     window.get(unsafe { WriteSpan::new(result.as_mut_ptr().cast(), 16) }, target, Disp(1))?;

@@ -47,8 +47,8 @@ fn look_at_all_calls(window: &Window, has_one_caller: bool) -> rma::Result<()> {
     let flushes: [&dyn Fn() -> rma::Result<bool>; 4] = [
         &|| window.flush(me).map(|()| true),
         &|| window.flush_all().map(|()| true),
-        &|| Ok(path.flush_now(me)),
-        &|| Ok(path.flush_all_now()),
+        &|| Ok(path.try_flush(me)),
+        &|| Ok(path.try_flush_all()),
     ];
     let look = |(name, stores, call): &Call<'_>| -> rma::Result<()> {
         for flush in flushes {
@@ -116,24 +116,24 @@ fn look_at_fast_paths(path: DirectPath<'_>, me: Rank, look: Look<'_>) -> rma::Re
     let (from, into, at) = (run.part(0, 8), old_run.part(0, 8), Disp(0));
     let (kernel, swap) = (Kernel::new(ReduceOp::Sum, LONG).unwrap(), CompareAndSwap::new(LONG).unwrap());
     let words = RunStep::of(ReduceOp::Sum, LONG);
-    let change = |op| path.accumulate_now(|_| Some(from), WordStep::accumulate(op, LONG), op, me, at);
-    let fetch = |op| path.fetch_and_op_now(|_| Some((from, into)), WordStep::fetch(op, LONG), me, at);
+    let change = |op| path.try_accumulate(|_| Some(from), WordStep::accumulate(op, LONG), op, me, at);
+    let fetch = |op| path.try_fetch_and_op(|_| Some((from, into)), WordStep::fetch(op, LONG), me, at);
     let calls: [Call<'_>; 11] = [
-        ("short put", true, &|| Ok(path.put_now(from, me, at))),
-        ("short accumulate of a run", true, &|| Ok(path.accumulate_run_now(run, kernel, me, at))),
+        ("short put", true, &|| Ok(path.try_put(from, me, at))),
+        ("short accumulate of a run", true, &|| Ok(path.try_accumulate_run(run, kernel, me, at))),
         ("short get_accumulate of a run", true, &|| {
-            Ok(path.get_accumulate_run_now(run, old_run, kernel, me, at))
+            Ok(path.try_get_accumulate_run(run, old_run, kernel, me, at))
         }),
-        ("short accumulate of words", true, &|| Ok(path.accumulate_words_now(run, words, me, at))),
+        ("short accumulate of words", true, &|| Ok(path.try_accumulate_words(run, words, me, at))),
         ("short get_accumulate of words", true, &|| {
-            Ok(path.get_accumulate_words_now(run, old_run, words, me, at))
+            Ok(path.try_get_accumulate_words(run, old_run, words, me, at))
         }),
         ("short accumulate that replaces", true, &|| Ok(change(ReduceOp::Replace))),
         ("short accumulate", false, &|| Ok(change(ReduceOp::Sum))),
         ("short fetch", false, &|| Ok(fetch(ReduceOp::Sum))),
         ("short fetch that replaces", false, &|| Ok(fetch(ReduceOp::Replace))),
-        ("short compare_and_swap", false, &|| Ok(path.compare_and_swap_now(from, from, into, swap, me, at))),
-        ("short get", false, &|| Ok(path.get_now(into, me, at))),
+        ("short compare_and_swap", false, &|| Ok(path.try_compare_and_swap(from, from, into, swap, me, at))),
+        ("short get", false, &|| Ok(path.try_get(into, me, at))),
     ];
     calls.iter().try_for_each(look)
 }
@@ -202,17 +202,17 @@ fn store_and_look(window: &Window, other: Rank, round: u64) -> rma::Result<u64> 
     window.get(into, me, Disp(8))?;
     match round % 4 {
         0 => window.put(word, other, Disp(0))?,
-        1 if path.put_now(both, other, Disp(0)) => {}
+        1 if path.try_put(both, other, Disp(0)) => {}
         2 => {
             let op = ReduceOp::Replace;
             let step = WordStep::accumulate(op, LONG);
-            if !path.accumulate_now(|_| Some(word), step, op, other, Disp(0)) {
+            if !path.try_accumulate(|_| Some(word), step, op, other, Disp(0)) {
                 window.put(word, other, Disp(0))?;
             }
         }
         _ => window.accumulate(both, Kernel::new(ReduceOp::Replace, LONG).unwrap(), other, Disp(0))?,
     }
-    if !path.flush_now(other) {
+    if !path.try_flush(other) {
         window.flush(other)?;
     }
     // Through the window, as another rank's program would look.

@@ -69,7 +69,7 @@ impl Mini {
             if let Some(value) = ready()? {
                 return Ok(value);
             }
-            if let Some(_doze) = self.engine.arm(news) {
+            if let Some(_wait) = self.engine.arm(news) {
                 // What Mini's ranks send each other rings the engine's bell, and a bell that has rung is not lost. An
                 // interrupted sleep is a wake-up.
                 let _ = poll(&mut [PollFd::new(&self.engine.wait_descriptor()?, PollFlags::IN)], None);

@@ -23,13 +23,13 @@ fn an_idle_engine_stays_asleep_and_a_bell_is_heard_once() {
         // An earlier wake-up may still be in the descriptor.
         drop(mini.engine.arm(mini.engine.news()).expect("nothing is to be done"));
         let news = mini.engine.news();
-        let doze = mini.engine.arm(news).expect("nothing is to be done");
+        let wait = mini.engine.arm(news).expect("nothing is to be done");
         assert!(!wakes(mini, 50), "no wake-up came");
         mini.engine.wake_handle().wake();
         assert!(wakes(mini, 10_000), "the wake-up came");
-        drop(doze);
+        drop(wait);
         let news = mini.engine.news();
-        let _doze = mini.engine.arm(news).expect("nothing is to be done");
+        let _wait = mini.engine.arm(news).expect("nothing is to be done");
         assert!(!wakes(mini, 50), "the bell was heard already");
         Ok(())
     })

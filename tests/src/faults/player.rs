@@ -223,7 +223,7 @@ impl Player<'_> {
                 continue;
             }
             match (engine.arm(news), engine.wait_descriptor()) {
-                (Some(_doze), Ok(descriptor)) => {
+                (Some(_wait), Ok(descriptor)) => {
                     // An interrupted sleep is a wake-up.
                     let _ = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&limit));
                 }

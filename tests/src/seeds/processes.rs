@@ -149,7 +149,7 @@ fn play_out(world: &World, plan: &Plan) -> Result<u64, String> {
                 if rest.is_zero() {
                     return Err(format!("no rank comes further: {}", player.describe()));
                 }
-                if let Some(_doze) = player.engine.arm(news) {
+                if let Some(_wait) = player.engine.arm(news) {
                     let descriptor = player.engine.wait_descriptor().map_err(|error| error.to_string())?;
                     let limit = Timespec::try_from(rest).map_err(|error| error.to_string())?;
                     // An interrupted sleep is a wake-up.

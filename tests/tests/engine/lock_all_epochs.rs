@@ -179,7 +179,7 @@ fn what_was_locked_in_vain_is_given_back_before_the_call_waits_in_line() {
     let (world, windows) = mapped(44);
     windows[1].lock(Exclusive, Rank(2), Assert::NONE).unwrap();
     let is_open = lock_all_in_line(&world, &windows[0], || {
-        let is_open = (0..3).any(|target| windows[0].direct_path().is_locked_now(Rank(target)));
+        let is_open = (0..3).any(|target| windows[0].direct_path().is_locked(Rank(target)));
         windows[1].unlock(Rank(2)).unwrap();
         is_open
     });
@@ -404,7 +404,7 @@ fn locks_taken_in_vain_go_back_and_waiters_are_rung_by_a_caller_without_a_frame(
         windows[0].lock(Exclusive, Rank(2), Assert::NONE).unwrap();
         windows[0].unlock(Rank(2)).unwrap();
     };
-    let held = now(|| path.lock_all_now(), lock_and_unlock).unwrap_err();
+    let held = now(|| path.try_lock_all(), lock_and_unlock).unwrap_err();
     let mut waiting = windows[2].begin_lock(Exclusive, Rank(0), Assert::NONE).unwrap();
     assert!(
         !windows[2].poll_sync(&mut waiting).unwrap(),
@@ -414,10 +414,10 @@ fn locks_taken_in_vain_go_back_and_waiters_are_rung_by_a_caller_without_a_frame(
     world.finish(&windows[2], "lock", waiting).unwrap();
     windows[2].unlock(Rank(0)).unwrap();
     windows[1].unlock(Rank(1)).unwrap();
-    now(|| path.lock_all_now(), lock_and_unlock).unwrap();
+    now(|| path.try_lock_all(), lock_and_unlock).unwrap();
     let mut waiting = windows[2].begin_lock(Exclusive, Rank(1), Assert::NONE).unwrap();
     assert!(!windows[2].poll_sync(&mut waiting).unwrap());
-    let released = now(|| path.unlock_all_now(), || windows[0].flush_all().unwrap()).unwrap_err();
+    let released = now(|| path.try_unlock_all(), || windows[0].flush_all().unwrap()).unwrap_err();
     windows[0].end_unlock_all(released);
     world.finish(&windows[2], "lock", waiting).unwrap();
     windows[2].unlock(Rank(1)).unwrap();

@@ -303,7 +303,7 @@ fn of_many_calls_few_poll_where_only_what_they_put_into_the_channel_is_written()
         let steps = engine.counters().progress_steps;
         for _ in 0..320 {
             each();
-            engine.poll_now_and_then();
+            engine.poll_throttled();
         }
         engine.counters().progress_steps - steps
     };
@@ -323,9 +323,9 @@ fn behind_a_wait_a_few_calls_go_by_before_one_polls() {
     while engine.pass_poll() {}
     engine.wait_until("a test", &|| "nothing".to_owned(), &mut || Ok(Some(()))).unwrap();
     let before = steps();
-    (0..7).for_each(|_| engine.poll_now_and_then());
+    (0..7).for_each(|_| engine.poll_throttled());
     assert_eq!(steps(), before, "the wait has served the peers");
-    engine.poll_now_and_then();
+    engine.poll_throttled();
     assert!(steps() > before);
 }
 

@@ -131,9 +131,9 @@ fn a_store_that_flushes_have_taken_before_is_on_its_way_before_its_flush() {
     assert_eq!((scene.found(1, 0), scene.packets() - before), (11, 4));
     scene.flush(1);
     assert_eq!(scene.packets() - before, 4, "it was acknowledged before");
-    let counters_now = window.counters();
-    assert_eq!(counters_now.ops_queued - counters.ops_queued, 2);
-    assert_eq!(counters_now.ops_issued - counters.ops_issued, 2);
+    let counters_after = window.counters();
+    assert_eq!(counters_after.ops_queued - counters.ops_queued, 2);
+    assert_eq!(counters_after.ops_issued - counters.ops_issued, 2);
 }
 
 #[test]

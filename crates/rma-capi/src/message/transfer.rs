@@ -9,7 +9,7 @@ use crate::overlap::{Touched, check_apart};
 use crate::process::Sought;
 use crate::request::{End, Pending, Status};
 use rma::Result;
-use rma::raw::{MatchedMessage, ReceiveRequest, ReceivedNow, SendMode, SendRequest};
+use rma::raw::{MatchedMessage, ReceiveRequest, SendMode, SendRequest, ShortReceive};
 use rma_core::datatype::Scatter;
 
 /// Elements of the program.
@@ -79,13 +79,13 @@ impl Sending {
     pub(crate) const NOTHING: Self = Self(None);
 }
 
-/// Sends a short message of elements without gaps on the fast path; see [`rma::raw::Runtime::send_now`]. `false` when the slow
+/// Sends a short message of elements without gaps on the fast path; see [`rma::raw::Runtime::try_send`]. `false` when the slow
 /// path has to be taken, which also finds out what is wrong with the arguments.
 pub(crate) fn has_left<C: Wide>(comm: &Comm, address: Option<Address>, buffer: Buffer<C>) -> bool {
     let Some(Address { scope, to, tag }) = address else { return false };
     let Some(len) = dense_bytes(buffer.count, buffer.datatype) else { return false };
     let Some(span) = buffer.address.readable_at_all(len) else { return false };
-    comm.inner.runtime().send_now(to, scope, tag, span)
+    comm.inner.runtime().try_send(to, scope, tag, span)
 }
 
 /// What a receive within one call has come to.
@@ -94,9 +94,9 @@ pub(crate) enum Now {
     Receiving(Receiving),
 }
 
-/// Receives a short message of elements without gaps on the fast path; see [`rma::raw::Runtime::receive_now`]. `None` when the
+/// Receives a short message of elements without gaps on the fast path; see [`rma::raw::Runtime::try_receive`]. `None` when the
 /// slow path has to be taken, which also finds out what is wrong with the arguments.
-pub(crate) fn receive_now<C: Wide>(
+pub(crate) fn try_receive<C: Wide>(
     comm: &Comm,
     wanted: Option<Wanted>,
     buffer: Buffer<C>,
@@ -106,14 +106,14 @@ pub(crate) fn receive_now<C: Wide>(
     // Another thread may free the communicator while this one waits.
     let partners = comm.partners().clone();
     // SAFETY: MPI forbids the program to touch the buffer before the call has returned, and what it answers is waited for.
-    let received = unsafe { comm.inner.runtime().receive_now(scope, source, tag, memory) }?;
+    let received = unsafe { comm.inner.runtime().try_receive(scope, source, tag, memory) }?;
     // Looked at where it lies: moved first, it would be read in other pieces than it was just written in.
-    if let Ok(ReceivedNow::Message(waiting)) = &received {
+    if let Ok(ShortReceive::Message(waiting)) = &received {
         return Some(Ok(Now::Over(status_of_waiting(&partners, *waiting))));
     }
     Some(received.map(|received| match received {
-        ReceivedNow::Message(waiting) => Now::Over(status_of_waiting(&partners, waiting)),
-        ReceivedNow::Request(request) => Now::Receiving(Receiving::Message { partners, request }),
+        ShortReceive::Message(waiting) => Now::Over(status_of_waiting(&partners, waiting)),
+        ShortReceive::Request(request) => Now::Receiving(Receiving::Message { partners, request }),
     }))
 }
 

@@ -133,7 +133,7 @@ pub(crate) fn of_number(of: c_int) -> Option<MPI_Request> {
 
 /// `MPI_Wait`, if the request is one of these and it is not time for a poll; `None`, and nothing done, otherwise.
 #[inline(always)]
-pub(crate) fn wait_now(request: Out<MPI_Request>, status: StatusOut) -> Option<()> {
+pub(crate) fn try_wait(request: Out<MPI_Request>, status: StatusOut) -> Option<()> {
     let handle = request.value()?;
     let slot = Slot::of(handle).filter(|_| may_pass())?;
     if !slot.give_back(handle) {
@@ -146,24 +146,24 @@ pub(crate) fn wait_now(request: Out<MPI_Request>, status: StatusOut) -> Option<(
 
 /// `MPI_Test`, likewise.
 #[inline(always)]
-pub(crate) fn test_now(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) -> Option<()> {
+pub(crate) fn try_test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) -> Option<()> {
     if flag.is_null() {
         return None;
     }
-    wait_now(request, status)?;
+    try_wait(request, status)?;
     flag.set("flag", 1).ok()
 }
 
 /// `MPI_Waitall`, if all requests are different ones of these, or null, likewise.
 #[inline(always)]
-pub(crate) fn wait_all_now(count: c_int, requests: Out<MPI_Request>, statuses: StatusOut) -> Option<()> {
+pub(crate) fn try_wait_all(count: c_int, requests: Out<MPI_Request>, statuses: StatusOut) -> Option<()> {
     let count = count_of_ended(count, requests).filter(|_| may_pass())?;
     end_all(count, requests, statuses);
     Some(())
 }
 
 /// Whether a call may go by without serving the channels. A caller that gets `false` calls
-/// [`crate::process::Process::poll_now_and_then`], or no call will.
+/// [`crate::process::Process::poll_throttled`], or no call will.
 #[inline(always)]
 fn may_pass() -> bool {
     unwatched().is_some_and(|process| process.pass_poll())

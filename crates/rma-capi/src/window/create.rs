@@ -2,7 +2,7 @@
 //!
 //! A rank whose arguments are wrong takes part all the same, and all ranks get an error.
 
-use super::{Win, hints, near};
+use super::{Win, handle_cache, hints};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, size};
 use crate::process::Process;
@@ -80,7 +80,7 @@ pub(crate) fn make(
         WindowSpec::Dynamic => (MPI_WIN_FLAVOR_DYNAMIC, 0, 0, 1),
     };
     let made = Win::new(inner, comm.inner.members(), flavor, base, len as MPI_Aint, disp_unit, memory_of);
-    let handle = near::enter(made);
+    let handle = handle_cache::enter(made);
     let full = || Error::new(ErrorClass::NoMem, "", "no handle is left for another window");
     Ok((base, handle.ok_or_else(full)?))
 }

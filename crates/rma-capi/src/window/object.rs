@@ -32,7 +32,7 @@ pub(crate) struct Facts {
     pub(crate) model: c_int,
 }
 
-/// The lowest index of a window: no handle of index 0 is one, so a word of zeros is none ([`super::near`]).
+/// The lowest index of a window: no handle of index 0 is one, so a word of zeros is none ([`super::handle_cache`]).
 pub(super) const FIRST_INDEX: u32 = 1;
 
 pub(crate) static WINDOWS: Table<MPI_Win, Win> = Table::beginning_at(FIRST_INDEX);

@@ -1,6 +1,6 @@
 //! What synchronization calls try first, and the arguments that they share (MPI 5.0 §12.5).
 
-use super::near::find_near;
+use super::handle_cache::find_cached;
 use super::object::Win;
 use crate::abi::*;
 use crate::errors::say;
@@ -15,21 +15,21 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A flush, where it can be no more than an order; `None` when the slow path has to be taken.
 #[inline(always)]
-pub(crate) fn flush_now(rank: c_int, win: MPI_Win) -> Option<()> {
-    let path = find_near(win)?;
-    path.flush_now(Rank(u32::try_from(rank).ok()?)).then_some(())
+pub(crate) fn try_flush(rank: c_int, win: MPI_Win) -> Option<()> {
+    let path = find_cached(win)?;
+    path.try_flush(Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// A flush of all ranks, likewise.
 #[inline(always)]
-pub(crate) fn flush_all_now(win: MPI_Win) -> Option<()> {
-    find_near(win)?.flush_all_now().then_some(())
+pub(crate) fn try_flush_all(win: MPI_Win) -> Option<()> {
+    find_cached(win)?.try_flush_all().then_some(())
 }
 
 /// `MPI_Win_sync`, likewise.
 #[inline(always)]
-pub(crate) fn sync_now(win: MPI_Win) -> Option<()> {
-    find_near(win)?.sync_now().then_some(())
+pub(crate) fn try_sync(win: MPI_Win) -> Option<()> {
+    find_cached(win)?.try_sync().then_some(())
 }
 
 /// Says once, where `RMA_DEBUG` wants it, that a lock breaks a promise: nothing depends on it here, and other libraries may.
@@ -43,21 +43,21 @@ pub(crate) fn note_lock(window: &Win) {
 
 /// A lock, where it is free and nothing else goes on; `None` when the slow path has to be taken.
 #[inline(always)]
-pub(crate) fn lock_now(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Option<()> {
-    let path = find_near(win).filter(|_| assert == 0)?;
+pub(crate) fn try_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Option<()> {
+    let path = find_cached(win).filter(|_| assert == 0)?;
     let kind = match lock_type {
         MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
         MPI_LOCK_SHARED => LockKind::Shared,
         _ => return None,
     };
-    path.lock_now(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
+    path.try_lock(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// An unlock, where no other rank holds the lock or waits for it; `None` likewise.
 #[inline(always)]
-pub(crate) fn unlock_now(rank: c_int, win: MPI_Win) -> Option<()> {
-    let path = find_near(win)?;
-    path.unlock_now(Rank(u32::try_from(rank).ok()?)).then_some(())
+pub(crate) fn try_unlock(rank: c_int, win: MPI_Win) -> Option<()> {
+    let path = find_cached(win)?;
+    path.try_unlock(Rank(u32::try_from(rank).ok()?)).then_some(())
 }
 
 /// The ranks of the window that a group names.

@@ -1,5 +1,5 @@
 //! How a thread waits for a word that another process holds for a moment: it spins, then gives its core away, and in the end
-//! naps and asks whether the holder still lives.
+//! sleeps and asks whether the holder still lives.
 //!
 //! The holder of such a word never waits while it has it, so the moment is short unless the process is
 //! stopped or killed in the middle. A stopped one may stay so for hours, in which no core is to be kept busy.
@@ -7,7 +7,7 @@
 //! of deaths; so it asks the host ([`crate::host::Vitals`]). What a dead holder was changing is half done, as
 //! after any death.
 
-use super::shim::{AtomicU64, Ordering, nap};
+use super::shim::{AtomicU64, Ordering, sleep};
 use super::state::Holder;
 use crate::strategy::{Counted, Next, rest};
 use std::time::Duration;
@@ -15,30 +15,30 @@ use std::time::Duration;
 /// Tries before the processor is given away: the holder may need it, ranks may outnumber cores.
 const SPINS: u32 = 64;
 
-/// Yields before the first nap: a holder that lost its core has run again by then, unless it is stopped or
+/// Yields before the first sleep: a holder that lost its core has run again by then, unless it is stopped or
 /// dead.
 const YIELDS: u32 = 2000;
 
-/// The first nap, and the longest: each is twice the one before. The holder is asked after behind each, which costs a system
+/// The first sleep, and the longest: each is twice the one before. The holder is asked after behind each, which costs a system
 /// call.
-const NAP: Duration = Duration::from_micros(100);
-const LONGEST_NAP: Duration = Duration::from_millis(1);
+const FIRST_SLEEP: Duration = Duration::from_micros(100);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Waits of a [`Pause`] before the first nap.
+/// Waits of a [`Pause`] before the first sleep.
 pub(super) const AWAKE: u32 = SPINS + YIELDS;
 
 /// What a thread has done so far to wait.
 #[derive(Debug)]
 pub(super) struct Pause {
     strategy: Counted,
-    nap: Duration,
+    sleep: Duration,
 }
 
 impl Default for Pause {
     fn default() -> Self {
         // The model checker has no processor to let rest.
         let strategy = Counted::new(0, if cfg!(all(test, loom)) { 0 } else { SPINS }, YIELDS);
-        Self { strategy, nap: Duration::ZERO }
+        Self { strategy, sleep: Duration::ZERO }
     }
 }
 
@@ -50,8 +50,8 @@ impl Pause {
             rest(next);
             return self.strategy == Counted::default();
         }
-        self.nap = (2 * self.nap).clamp(NAP, LONGEST_NAP);
-        nap(self.nap);
+        self.sleep = (2 * self.sleep).clamp(FIRST_SLEEP, LONGEST_SLEEP);
+        sleep(self.sleep);
         true
     }
 }

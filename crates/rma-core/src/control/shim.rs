@@ -15,11 +15,11 @@ pub(super) use loom::sync::atomic::{Ordering, fence};
 
 /// Gives the core away for a while.
 #[cfg(not(all(test, loom)))]
-pub(super) fn nap(time: std::time::Duration) {
+pub(super) fn sleep(time: std::time::Duration) {
     std::thread::sleep(time);
 }
 
 #[cfg(all(test, loom))]
-pub(super) fn nap(_: std::time::Duration) {
+pub(super) fn sleep(_: std::time::Duration) {
     loom::thread::yield_now();
 }

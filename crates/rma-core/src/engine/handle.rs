@@ -1,6 +1,6 @@
 //! The engine as an object: made from a configuration, a channel, a host and the protocol above; many live in one process.
 
-use super::Doze;
+use super::ExternalWait;
 use crate::channel::{Channel, Closing};
 use crate::config::EngineConfig;
 use crate::error::{Error, ErrorClass, Result};
@@ -9,7 +9,7 @@ use crate::poller::WakeHandle;
 use crate::progress::{Agent, Core, Locked, News, Patience, Upper, Wait, Waiting};
 use crate::state::{State, Windows};
 use crate::stats::{Counters, Elements};
-use crate::strategy::{Next, Quiet, rest};
+use crate::strategy::{Next, PollThrottle, rest};
 use crate::trace::{Observation, Observer};
 use parking_lot::MutexGuard;
 use std::fmt;
@@ -37,8 +37,8 @@ struct Inner {
     wait_report_s: AtomicU64,
     /// See [`Engine::promise_one_caller`].
     has_one_caller: AtomicBool,
-    /// For [`Engine::poll_now_and_then`]. Lost counts do not matter.
-    quiet: Quiet,
+    /// For [`Engine::poll_throttled`]. Lost counts do not matter.
+    poll_throttle: PollThrottle,
 }
 
 /// Calls that send or receive without waiting, of which one looks whether a poll would find anything: a
@@ -93,9 +93,18 @@ impl Engine {
         let spin_us = AtomicU64::new(config.spin_us);
         let wait_report_s = AtomicU64::new(config.wait_report_s);
         let observation = Observation::new(observer);
-        let (has_one_caller, quiet) = (AtomicBool::new(false), Quiet::default());
-        let inner =
-            Inner { core, waiting, host, config, observation, spin_us, wait_report_s, has_one_caller, quiet };
+        let (has_one_caller, poll_throttle) = (AtomicBool::new(false), PollThrottle::default());
+        let inner = Inner {
+            core,
+            waiting,
+            host,
+            config,
+            observation,
+            spin_us,
+            wait_report_s,
+            has_one_caller,
+            poll_throttle,
+        };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -118,14 +127,14 @@ impl Engine {
     /// polls would hold the core of the process that it waits for until the system takes it away.
     pub fn poll(&self) -> bool {
         let core = self.0.core.lock();
-        self.poll_and_give(core, &|| true)
+        self.poll_and_yield(core, &|| true)
     }
 
-    /// [`Engine::poll`] that keeps its turn unless `may_give` says otherwise.
-    fn poll_and_give(&self, mut core: MutexGuard<'_, Core>, may_give: &dyn Fn() -> bool) -> bool {
+    /// [`Engine::poll`] that does not yield unless `may_yield` allows it.
+    fn poll_and_yield(&self, mut core: MutexGuard<'_, Core>, may_yield: &dyn Fn() -> bool) -> bool {
         let moved = core.step(&*self.0.host);
         self.0.waiting.on_stepped(&mut core, moved);
-        if self.0.quiet.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 && may_give() {
+        if self.0.poll_throttle.on_poll(moved) && self.0.spin_us.load(Relaxed) == 0 && may_yield() {
             core.state.counters.on_turns_given(1);
             drop(core);
             rest(Next::Yield);
@@ -167,7 +176,7 @@ impl Engine {
     /// Looks in one of a few calls that send or receive without waiting, and polls if there is something: a
     /// process that makes no other calls serves its peers too.
     pub fn poll_in_short_calls(&self) {
-        let short = self.0.quiet.on_short_call(SHORT_CALLS_OF_A_POLL);
+        let short = self.0.poll_throttle.on_short_call(SHORT_CALLS_OF_A_POLL);
         let is_due = short == SHORT_CALLS_OF_A_POLL || self.0.spin_us.load(Relaxed) == 0;
         if short.is_multiple_of(SHORT_CALLS_OF_A_LOOK) && (is_due || !self.is_quiet()) {
             self.poll();
@@ -184,9 +193,9 @@ impl Engine {
     /// polls; the longer there is nothing, the fewer do, up to the setting. So a process that takes its own
     /// lock in a loop is not far ahead of origins that ask for it by packets.
     #[inline]
-    pub fn poll_now_and_then(&self) {
+    pub fn poll_throttled(&self) {
         if !self.pass_poll() {
-            self.poll_now(&|| true);
+            self.poll_due(&|| true);
         }
     }
 
@@ -221,12 +230,12 @@ impl Engine {
     /// 1. [`Engine::news`], [`Engine::poll`], and a look at what is waited for;
     /// 2. arm; at `None` begin again;
     /// 3. a last look at the library's own events, and a sleep until one of them or [`Engine::wait_descriptor`] is ready;
-    /// 4. drop the [`Doze`], and begin again.
+    /// 4. drop the [`ExternalWait`], and begin again.
     ///
     /// Between arming and the sleep no other method of the engine or a window is called: what it begins would lie until
     /// something else wakes the sleeper.
-    pub fn arm(&self, seen: News) -> Option<Doze> {
-        Doze::begin(self, &self.0.waiting, &mut self.0.core.lock(), seen)
+    pub fn arm(&self, seen: News) -> Option<ExternalWait> {
+        ExternalWait::begin(self, &self.0.waiting, &mut self.0.core.lock(), seen)
     }
 
     /// When something is to be tried again without an arrival, on the clock of the host: for a scheduler of
@@ -236,7 +245,7 @@ impl Engine {
         self.with(|core| core.state.look_at)
     }
 
-    /// Readable, while a [`Doze`] lives, as soon as a step has something to do or a [`WakeHandle`] was used. Not to be read,
+    /// Readable, while an [`ExternalWait`] lives, as soon as a step has something to do or a [`WakeHandle`] was used. Not to be read,
     /// closed or added to.
     ///
     /// # Errors
@@ -266,7 +275,7 @@ impl Engine {
         let mut all = core.state.counters;
         core.windows.iter().for_each(|window| all.add(&window.all_counters()));
         drop(core);
-        all.on_turns_given(self.0.waiting.turns_outside());
+        all.on_turns_given(self.0.waiting.uncounted_yields());
         all
     }
 
@@ -386,37 +395,37 @@ impl Engine {
         let patience = Patience { spin, yields: config.yields, report: Duration::from_secs(wait_report_s) };
         let over = Wait { core, waiting, host: &**host, patience, observation, call, is_for_packets }
             .until(describe, ready);
-        self.0.quiet.on_waited(config.direct_poll_interval);
+        self.0.poll_throttle.on_waited(config.direct_poll_interval);
         over
     }
 
     /// Whether a call that needs no packet may go by without a poll; it is counted then.
     #[inline]
     pub fn pass_poll(&self) -> bool {
-        self.0.quiet.pass()
+        self.0.poll_throttle.pass()
     }
 
     /// Lets one more call go by without a poll: what has been done needs none, and brings its own when there is more of it.
     pub(crate) fn spare_poll(&self) {
-        self.0.quiet.spare(self.0.config.direct_poll_interval);
+        self.0.poll_throttle.spare(self.0.config.direct_poll_interval);
     }
 
-    /// The poll of [`Engine::poll_now_and_then`], which keeps its turn unless `may_give` says otherwise.
+    /// The poll of [`Engine::poll_throttled`], which does not yield unless `may_yield` allows it.
     #[cold]
-    pub(crate) fn poll_now(&self, may_give: &dyn Fn() -> bool) {
+    pub(crate) fn poll_due(&self, may_yield: &dyn Fn() -> bool) {
         let mut core = self.0.core.lock();
         // What has only waited to be written needs no other poll soon, so that what is sent next can leave together.
         if core.channel.keeps_packets() && core.flush() {
             self.0.waiting.on_moved();
         }
-        let moved = self.poll_and_give(core, may_give);
+        let moved = self.poll_and_yield(core, may_yield);
         let most = u32::try_from(self.0.config.direct_poll_interval).unwrap_or(u32::MAX);
-        self.0.quiet.put_off(moved, most);
+        self.0.poll_throttle.put_off(moved, most);
     }
 
     /// When calls that need no packet poll next.
-    pub(crate) fn quiet(&self) -> &Quiet {
-        &self.0.quiet
+    pub(crate) fn poll_throttle(&self) -> &PollThrottle {
+        &self.0.poll_throttle
     }
 
     /// Works on the engine's state under its lock, without waiting.

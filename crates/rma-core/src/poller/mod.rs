@@ -1,9 +1,9 @@
 //! Where a process sleeps until a channel or another thread wakes it, and the descriptor for sleepers
 //! elsewhere.
 
-mod inside;
-mod outside;
+mod external;
+mod internal;
 
-pub(crate) use inside::Poller;
-pub use inside::{Registrar, WakeHandle};
-pub(crate) use outside::Outside;
+pub(crate) use external::ExternalPoller;
+pub(crate) use internal::Poller;
+pub use internal::{Registrar, WakeHandle};

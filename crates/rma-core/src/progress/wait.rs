@@ -22,7 +22,7 @@
 //! it waits for may need this very core, and a sleep with its wake-up costs more than some yields. Where
 //! ranks outnumber cores, and where yields have shown that it does ([`Sharing`]), a wait does not spin, and
 //! yields first as soon as it has sent what was begun. When yields are of no use it sleeps at once
-//! ([`Turns`]).
+//! ([`YieldHistory`]).
 //!
 //! The channel's promise to wake the poller (clause C6) ends with its next poll by any thread. So a thread
 //! that steps the engine while another one sleeps in the poller renews it before it unlocks the engine.
@@ -36,7 +36,9 @@ use crate::channel::Armed;
 use crate::error::Result;
 use crate::host::{Awaited, Host};
 use crate::poller::{Poller, Registrar};
-use crate::strategy::{Counted, Naps, Next, Observed, Paced, Sharing, Turn, Turns, begins_with_turn, rest};
+use crate::strategy::{
+    AdaptiveSpin, Counted, Next, Observed, Paced, Sharing, YieldHistory, Yielded, begins_with_yield, rest,
+};
 use crate::trace::Observation;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -56,10 +58,10 @@ pub(crate) struct Waiting {
     look_again: Condvar,
     sleeping_idle: AtomicU32,
     generation: AtomicU64,
-    pub(crate) turns: Turns,
+    pub(crate) yield_history: YieldHistory,
     /// Whether what this process waits for needs its core.
     pub(super) sharing: Sharing,
-    naps: Naps,
+    adaptive_spin: AdaptiveSpin,
     pub(crate) inquiries: Inquiries,
     pub(crate) times: WaitTimes,
     /// The thread that drives the engine while the application is away, if there is one.
@@ -70,7 +72,7 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     pub(crate) spin: Duration,
-    /// Turns given away between spinning and sleeping.
+    /// Yields between spinning and sleeping.
     pub(crate) yields: u64,
     /// Zero is never.
     pub(crate) report: Duration,
@@ -106,9 +108,9 @@ impl Waiting {
             look_again: Condvar::new(),
             sleeping_idle: AtomicU32::new(0),
             generation: AtomicU64::new(0),
-            turns: Turns::default(),
+            yield_history: YieldHistory::default(),
             sharing: Sharing::new(),
-            naps: Naps::default(),
+            adaptive_spin: AdaptiveSpin::default(),
             inquiries: Inquiries::default(),
             times: WaitTimes::default(),
             agent: AgentState::new(),
@@ -124,7 +126,7 @@ impl Waiting {
         // A thread that is about to sleep in the poller counts itself under the engine's lock, after arming
         // the channel. The step has polled the channel, so that promise is over.
         self.on_entered();
-        let is_watched = || self.in_poller.load(SeqCst) > 0 || self.registrar.outside().has_sleepers();
+        let is_watched = || self.in_poller.load(SeqCst) > 0 || self.registrar.external().has_sleepers();
         if moved || (is_watched() && core.channel.arm() == Armed::Busy) {
             self.on_moved();
         }
@@ -134,7 +136,7 @@ impl Waiting {
     #[inline]
     pub(crate) fn on_entered(&self) {
         if self.agent.on_step() {
-            self.registrar.wake_inside();
+            self.registrar.wake_poller();
         }
     }
 
@@ -145,15 +147,15 @@ impl Waiting {
     }
 
     /// Yields and lets go of the engine for it, and says how long that was.
-    fn give_turn(&self, mut core: MutexGuard<'_, Core>, host: &dyn Host, given: Duration) -> Turn {
+    fn yield_core(&self, mut core: MutexGuard<'_, Core>, host: &dyn Host, given: Duration) -> Yielded {
         core.state.counters.on_turns_given(1);
         drop(core);
-        self.turns.give(host, given, self.sharing.count_turn())
+        self.yield_history.yield_measured(host, given, self.sharing.count_yield())
     }
 
-    /// Turns that no step has counted.
-    pub(crate) fn turns_outside(&self) -> u64 {
-        self.turns.outside()
+    /// Yields that no step has counted.
+    pub(crate) fn uncounted_yields(&self) -> u64 {
+        self.yield_history.uncounted()
     }
 
     /// The poller is free: another thread must take it, or the channels would not be watched. Sleepers
@@ -176,10 +178,10 @@ impl Waiting {
         // the generation.
         self.generation.fetch_add(1, SeqCst);
         if self.in_poller.load(SeqCst) > 0 {
-            self.registrar.wake_inside();
+            self.registrar.wake_poller();
         }
-        if self.registrar.outside().has_sleepers() {
-            self.registrar.outside().ring();
+        if self.registrar.external().has_sleepers() {
+            self.registrar.external().ring();
         }
         self.notify_idle();
     }
@@ -204,17 +206,17 @@ impl Wait<'_> {
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        if !self.gives_turns_at_once() {
+        if !self.yields_at_once() {
             return self.go_on_until(None, describe, ready);
         }
-        let (value, turn) = self.send_and_give_turn(ready)?;
-        value.map_or_else(|| self.go_on_until(turn, describe, ready), Ok)
+        let (value, yielded) = self.send_and_yield(ready)?;
+        value.map_or_else(|| self.go_on_until(yielded, describe, ready), Ok)
     }
 
-    /// The loop of all waits, behind a turn that was given away for so long, or none.
+    /// The loop of all waits, behind a yield, or none.
     fn go_on_until<T>(
         &self,
-        mut turn: Option<Turn>,
+        mut yielded: Option<Yielded>,
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
@@ -231,7 +233,7 @@ impl Wait<'_> {
             let seen = self.waiting.news();
             let was_held = held.is_some();
             let (mut core, moved) = self.step(held.take());
-            self.learn(turn.take(), slept.take(), moved, strategy.was_idle());
+            self.learn(yielded.take(), slept.take(), moved, strategy.was_idle());
             if let Some(value) = self.test(&mut core, strategy.looks_again(), ready)? {
                 return Ok(value);
             }
@@ -250,14 +252,14 @@ impl Wait<'_> {
             let now = self.host.now();
             let next = strategy.observe(Observed {
                 now,
-                spin: self.waiting.naps.spin(self.patience.spin),
+                spin: self.waiting.adaptive_spin.spin(self.patience.spin),
                 is_shared: self.waiting.sharing.is_likely(),
-                are_turns_kept: self.waiting.turns.are_kept(now),
+                avoids_yields: self.waiting.yield_history.avoids_yields(now),
                 is_due: core.is_due(),
             });
             match next {
                 Next::Yield => {
-                    turn = Some(self.waiting.give_turn(core, self.host, now));
+                    yielded = Some(self.waiting.yield_core(core, self.host, now));
                     continue;
                 }
                 Next::Spin => {
@@ -289,30 +291,30 @@ impl Wait<'_> {
         (core, moved)
     }
 
-    /// Learns from a step what the turn or the sleep before it was worth; `was_idle` as for [`Sharing::on_step`].
-    fn learn(&self, turn: Option<Turn>, slept: Option<Duration>, moved: bool, was_idle: bool) {
-        self.waiting.sharing.on_step(turn, moved, was_idle);
+    /// Learns from a step what the yield or the sleep before it was worth; `was_idle` as for [`Sharing::on_step`].
+    fn learn(&self, yielded: Option<Yielded>, slept: Option<Duration>, moved: bool, was_idle: bool) {
+        self.waiting.sharing.on_step(yielded, moved, was_idle);
         if let Some(slept) = slept {
-            self.waiting.naps.on_woken(slept, moved);
+            self.waiting.adaptive_spin.on_woken(slept, moved);
         }
     }
 
     /// Whether the wait begins with a yield: where waits do not spin but yield, and tracing is off.
-    fn gives_turns_at_once(&self) -> bool {
+    fn yields_at_once(&self) -> bool {
         let Patience { spin, yields, .. } = self.patience;
-        begins_with_turn(spin, yields, self.waiting.sharing.is_likely()) && !self.observation.is_on()
+        begins_with_yield(spin, yields, self.waiting.sharing.is_likely()) && !self.observation.is_on()
     }
 
     /// Sends what was begun, and yields if that was all there was to do: a poll before would be a system call
     /// that finds no answer yet. Says how long the yield was, if there was one.
-    fn send_and_give_turn<T>(
+    fn send_and_yield<T>(
         &self,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
-    ) -> Result<(Option<T>, Option<Turn>)> {
+    ) -> Result<(Option<T>, Option<Yielded>)> {
         let mut core = self.core.lock();
         let mut moved = core.step_to_send(self.host);
         if core.channel.keeps_packets() {
-            // What was put into the channel leaves before the turn, not behind it.
+            // What was put into the channel leaves before the yield, not behind it.
             moved |= core.flush();
         }
         self.waiting.on_stepped(&mut core, moved);
@@ -326,10 +328,10 @@ impl Wait<'_> {
             return Ok((None, None));
         }
         let now = self.host.now();
-        if self.waiting.turns.are_kept(now) {
+        if self.waiting.yield_history.avoids_yields(now) {
             return Ok((None, None));
         }
-        Ok((None, Some(self.waiting.give_turn(core, self.host, now))))
+        Ok((None, Some(self.waiting.yield_core(core, self.host, now))))
     }
 
     /// Spins until the channel's memory shows something, or it is time for a step. Keeps the engine locked

@@ -15,7 +15,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Looks so often in a row, so often with the processor at rest in between, and behind so many turns given away.
+    /// Looks so often in a row, so often with the processor at rest in between, and behind so many yields.
     pub(crate) const fn new(looks: u32, spins: u32, yields: u32) -> Self {
         Self { looks, spins, yields }
     }

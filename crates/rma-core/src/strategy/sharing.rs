@@ -13,22 +13,22 @@
 //! Whether another process used a yield shows in its length: two switches and an answer take longer than a
 //! call of the system alone. How long such a call takes is the machine's, and on a virtual one changes by the
 //! minute. So some yields are measured, those that could change the guess first: a thread that has had the
-//! processor all the while had the turn itself, and other yields as long as that were not used either.
+//! processor all the while was not replaced, and other yields as long as that were not used either.
 //!
-//! Only a guess of one process about itself: wrong, it costs a turn or a sleep, never news.
+//! Only a guess of one process about itself: wrong, it costs a yield or a sleep, never news.
 
-use super::turns::Turn;
+use super::yield_history::Yielded;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A shorter yield was used by no other process, on any machine.
-const TAKEN_TURN: Duration = Duration::from_micros(2);
-/// A longer turn went to a process that computes, or to more than one.
-const LONG_TURN: Duration = Duration::from_micros(200);
+const TAKEN_YIELD: Duration = Duration::from_micros(2);
+/// A longer yield went to a process that computes, or to more than one.
+const LONG_YIELD: Duration = Duration::from_micros(200);
 /// Evidence from which on a wait acts, and the most that is kept, so that little is needed to change its mind.
 const ENOUGH: u32 = 2;
 const MOST: u32 = 4;
-/// Of so many turns one is measured while a wait acts on the guess, and of so many while it does not.
+/// Of so many yields one is measured while a wait acts on the guess, and of so many while it does not.
 const MEASURED: u32 = 8;
 const RARELY_MEASURED: u32 = 64;
 
@@ -38,13 +38,13 @@ pub(crate) struct Sharing {
     evidence: AtomicU32,
     /// Nanoseconds: a shorter yield was used by no other process, as far as has been measured.
     taken_from: AtomicU32,
-    turns: AtomicU32,
+    yields: AtomicU32,
 }
 
 impl Sharing {
     pub(crate) fn new() -> Self {
-        let taken_from = AtomicU32::new(TAKEN_TURN.as_nanos() as u32);
-        Self { evidence: AtomicU32::new(0), taken_from, turns: AtomicU32::new(0) }
+        let taken_from = AtomicU32::new(TAKEN_YIELD.as_nanos() as u32);
+        Self { evidence: AtomicU32::new(0), taken_from, yields: AtomicU32::new(0) }
     }
 
     /// Whether waits act on it.
@@ -52,29 +52,29 @@ impl Sharing {
         self.evidence.load(Relaxed) >= ENOUGH
     }
 
-    /// Counts a turn that is about to be given away, and says whether it is to be measured.
-    pub(crate) fn count_turn(&self) -> bool {
-        let turns = self.turns.load(Relaxed).wrapping_add(1);
-        self.turns.store(turns, Relaxed);
+    /// Counts a yield that is about to come, and says whether it is to be measured.
+    pub(crate) fn count_yield(&self) -> bool {
+        let yields = self.yields.load(Relaxed).wrapping_add(1);
+        self.yields.store(yields, Relaxed);
         match self.evidence.load(Relaxed) {
-            ENOUGH.. => turns.is_multiple_of(MEASURED),
+            ENOUGH.. => yields.is_multiple_of(MEASURED),
             // The next one could be enough.
             1.. => true,
-            0 => turns.is_multiple_of(RARELY_MEASURED),
+            0 => yields.is_multiple_of(RARELY_MEASURED),
         }
     }
 
     /// A wait has made a step, behind a yield or without one; `was_idle` says that the step before had moved
     /// nothing, and no sleep was in between.
-    pub(crate) fn on_step(&self, turn: Option<Turn>, has_moved: bool, was_idle: bool) {
-        match turn {
-            Some(turn) => self.on_turn(turn, has_moved),
+    pub(crate) fn on_step(&self, yielded: Option<Yielded>, has_moved: bool, was_idle: bool) {
+        match yielded {
+            Some(yielded) => self.on_yield(yielded, has_moved),
             None if has_moved && was_idle => self.on_elsewhere(),
             None => {}
         }
     }
 
-    fn on_turn(&self, Turn { length, was_own }: Turn, has_news: bool) {
+    fn on_yield(&self, Yielded { length, was_own }: Yielded, has_news: bool) {
         match was_own {
             Some(true) => {
                 self.evidence.store(0, Relaxed);
@@ -83,7 +83,7 @@ impl Sharing {
             Some(false) => self.learn(self.taken_from().min(length)),
             None => {}
         }
-        if !(self.taken_from()..=LONG_TURN).contains(&length) {
+        if !(self.taken_from()..=LONG_YIELD).contains(&length) {
             self.on_elsewhere();
         } else if has_news {
             self.evidence.store((self.evidence.load(Relaxed) + 1).min(MOST), Relaxed);
@@ -95,11 +95,11 @@ impl Sharing {
     }
 
     fn learn(&self, taken_from: Duration) {
-        let taken_from = taken_from.clamp(TAKEN_TURN, LONG_TURN);
+        let taken_from = taken_from.clamp(TAKEN_YIELD, LONG_YIELD);
         self.taken_from.store(taken_from.as_nanos() as u32, Relaxed);
     }
 
-    /// Turns have not brought what a wait waits for, or news came without one.
+    /// Yields have not brought what a wait waits for, or news came without one.
     pub(crate) fn on_elsewhere(&self) {
         let evidence = self.evidence.load(Relaxed);
         if evidence > 0 {
@@ -112,86 +112,86 @@ impl Sharing {
 mod tests {
     use super::*;
 
-    const TAKEN: Turn = unmeasured(Duration::from_micros(10));
-    const OWN: Turn = unmeasured(Duration::from_nanos(400));
-    const LONG: Turn = unmeasured(Duration::from_micros(201));
+    const TAKEN: Yielded = unmeasured(Duration::from_micros(10));
+    const OWN: Yielded = unmeasured(Duration::from_nanos(400));
+    const LONG: Yielded = unmeasured(Duration::from_micros(201));
 
-    const fn unmeasured(length: Duration) -> Turn {
-        Turn { length, was_own: None }
+    const fn unmeasured(length: Duration) -> Yielded {
+        Yielded { length, was_own: None }
     }
 
-    fn measured(micros: u64, was_own: bool) -> Turn {
-        Turn { length: Duration::from_micros(micros), was_own: Some(was_own) }
+    fn measured(micros: u64, was_own: bool) -> Yielded {
+        Yielded { length: Duration::from_micros(micros), was_own: Some(was_own) }
     }
 
     #[test]
     fn where_a_yield_takes_long_by_itself_a_measured_one_decides() {
         let sharing = Sharing::new();
         // The system takes five microseconds for a yield that no process uses, and news come all the time.
-        (0..100).for_each(|_| sharing.on_turn(unmeasured(Duration::from_micros(5)), true));
+        (0..100).for_each(|_| sharing.on_yield(unmeasured(Duration::from_micros(5)), true));
         assert!(sharing.is_likely(), "not knowing better");
-        let mut turns = 0;
+        let mut yields = 0;
         while sharing.is_likely() {
-            turns += 1;
-            let was_own = sharing.count_turn().then_some(true);
-            sharing.on_turn(Turn { was_own, ..unmeasured(Duration::from_micros(5)) }, true);
+            yields += 1;
+            let was_own = sharing.count_yield().then_some(true);
+            sharing.on_yield(Yielded { was_own, ..unmeasured(Duration::from_micros(5)) }, true);
         }
-        assert!(turns <= MEASURED, "{turns} turns");
-        (0..100).for_each(|_| sharing.on_turn(unmeasured(Duration::from_micros(9)), true));
+        assert!(yields <= MEASURED, "{yields} yields");
+        (0..100).for_each(|_| sharing.on_yield(unmeasured(Duration::from_micros(9)), true));
         assert!(!sharing.is_likely(), "others about as long were not taken either");
-        (0..2).for_each(|_| sharing.on_turn(TAKEN, true));
+        (0..2).for_each(|_| sharing.on_yield(TAKEN, true));
         assert!(sharing.is_likely(), "longer ones were");
     }
 
     #[test]
-    fn what_was_learned_is_forgotten_when_a_shorter_turn_was_taken() {
+    fn what_was_learned_is_forgotten_when_a_shorter_yield_was_taken() {
         let sharing = Sharing::new();
-        sharing.on_turn(measured(50, true), true);
-        (0..10).for_each(|_| sharing.on_turn(TAKEN, true));
+        sharing.on_yield(measured(50, true), true);
+        (0..10).for_each(|_| sharing.on_yield(TAKEN, true));
         assert!(!sharing.is_likely());
-        sharing.on_turn(measured(6, false), true);
-        sharing.on_turn(TAKEN, true);
+        sharing.on_yield(measured(6, false), true);
+        sharing.on_yield(TAKEN, true);
         assert!(sharing.is_likely());
-        let measures = (0..10 * RARELY_MEASURED).filter(|_| Sharing::new().count_turn()).count();
-        assert_eq!(measures, 0, "the first turn of a process is not measured");
+        let measures = (0..10 * RARELY_MEASURED).filter(|_| Sharing::new().count_yield()).count();
+        assert_eq!(measures, 0, "the first yield of a process is not measured");
         let sharing = Sharing::new();
-        assert_eq!((0..10 * RARELY_MEASURED).filter(|_| sharing.count_turn()).count(), 10);
-        sharing.on_turn(TAKEN, true);
-        assert!(sharing.count_turn(), "before a wait acts on it");
+        assert_eq!((0..10 * RARELY_MEASURED).filter(|_| sharing.count_yield()).count(), 10);
+        sharing.on_yield(TAKEN, true);
+        assert!(sharing.count_yield(), "before a wait acts on it");
     }
 
     #[test]
-    fn nothing_is_learned_past_the_length_of_a_turn_that_went_to_a_computing_process() {
+    fn nothing_is_learned_past_the_length_of_a_yield_that_went_to_a_computing_process() {
         let sharing = Sharing::new();
-        sharing.on_turn(measured(10_000, true), true);
-        assert_eq!(sharing.taken_from(), LONG_TURN);
-        sharing.on_turn(measured(1, false), true);
-        assert_eq!(sharing.taken_from(), TAKEN_TURN);
+        sharing.on_yield(measured(10_000, true), true);
+        assert_eq!(sharing.taken_from(), LONG_YIELD);
+        sharing.on_yield(measured(1, false), true);
+        assert_eq!(sharing.taken_from(), TAKEN_YIELD);
     }
 
     #[test]
-    fn turns_that_bring_news_make_a_shared_core_likely() {
+    fn yields_that_bring_news_make_a_shared_core_likely() {
         let sharing = Sharing::new();
-        sharing.on_turn(TAKEN, true);
+        sharing.on_yield(TAKEN, true);
         assert!(!sharing.is_likely(), "once may be chance");
-        sharing.on_turn(TAKEN, false);
-        sharing.on_turn(TAKEN, true);
+        sharing.on_yield(TAKEN, false);
+        sharing.on_yield(TAKEN, true);
         assert!(sharing.is_likely());
     }
 
     #[test]
-    fn unused_and_long_turns_and_news_without_one_make_it_unlikely() {
+    fn unused_and_long_yields_and_news_without_one_make_it_unlikely() {
         let contrary: [fn(&Sharing); 3] = [
-            |sharing| sharing.on_turn(OWN, true),
-            |sharing| sharing.on_turn(LONG, true),
+            |sharing| sharing.on_yield(OWN, true),
+            |sharing| sharing.on_yield(LONG, true),
             Sharing::on_elsewhere,
         ];
         for tell in contrary {
             let sharing = Sharing::new();
-            (0..100).for_each(|_| sharing.on_turn(TAKEN, true));
+            (0..100).for_each(|_| sharing.on_yield(TAKEN, true));
             assert_eq!((0..3).map(|_| tell(&sharing)).filter(|()| sharing.is_likely()).count(), 2);
             (0..100).for_each(|_| tell(&sharing));
-            (0..2).for_each(|_| sharing.on_turn(TAKEN, true));
+            (0..2).for_each(|_| sharing.on_yield(TAKEN, true));
             assert!(sharing.is_likely());
         }
     }

@@ -58,7 +58,7 @@ impl Window {
         self.settle_dropped("start")?;
         let mut sync = self.start_sync(group, assert)?;
         if matches!(sync.0, SyncStep::Held) {
-            self.poll_now_and_then();
+            self.poll_throttled();
             return Ok(());
         }
         self.finish("start", &mut sync)

@@ -11,7 +11,7 @@
 
 use super::Sync;
 use super::calls::Window;
-use super::now::DirectPath;
+use super::direct_path::DirectPath;
 use crate::control::{Sleep, Wake};
 use crate::epoch::{Assert, Call, FastEpoch};
 use crate::error::Result;
@@ -52,7 +52,7 @@ impl Window {
             return Some(self.finish_fence(&mut sync));
         }
         shared.fence_gate.renew();
-        self.poll_now_and_then();
+        self.poll_throttled();
         Some(Ok(()))
     }
 
@@ -77,7 +77,7 @@ impl Window {
         posts.take_all(&targets, &fast.posts);
         targets.iter().for_each(|place| shared.access.open_started(&shared.mapped[place].gate));
         shared.access.end_opening(Some(FastEpoch::Started));
-        self.poll_now_and_then();
+        self.poll_throttled();
         true
     }
 
@@ -101,7 +101,7 @@ impl Window {
         if sleeps {
             self.ring(|place| targets.contains(place), Sleep::Wait);
         }
-        self.poll_now_and_then();
+        self.poll_throttled();
         true
     }
 
@@ -115,16 +115,16 @@ impl Window {
         if let Err(held) = locked {
             self.give_back(HeldInVain(held));
         }
-        self.poll_now_and_then();
+        self.poll_throttled();
         locked.is_ok()
     }
 
-    /// Gives locks back that [`DirectPath::lock_all_now`] has taken in vain.
+    /// Gives locks back that [`DirectPath::try_lock_all`] has taken in vain.
     pub fn give_back(&self, HeldInVain(held): HeldInVain) {
         self.release_all(0, held);
     }
 
-    /// Ends [`DirectPath::unlock_all_now`].
+    /// Ends [`DirectPath::try_unlock_all`].
     pub fn end_unlock_all(&self, Released { ranks, wake }: Released) {
         self.wake(Some(wake));
         self.release_all(ranks, usize::MAX);
@@ -146,7 +146,7 @@ impl Window {
         if is_closed {
             // No ring before: that takes the engine's lock, whose holder may wait for the end of the change.
             self.release_all(0, usize::MAX);
-            self.poll_now_and_then();
+            self.poll_throttled();
         }
         is_closed
     }
@@ -182,7 +182,7 @@ impl Window {
         if sleeps {
             self.ring(|place| origins.contains(place), Sleep::Start);
         }
-        self.poll_now_and_then();
+        self.poll_throttled();
         true
     }
 
@@ -200,7 +200,7 @@ impl Window {
             return false;
         }
         dones.take_all(&open.origins, &fast.dones);
-        self.poll_now_and_then();
+        self.poll_throttled();
         true
     }
 
@@ -243,7 +243,7 @@ impl DirectPath<'_> {
     /// # Errors
     /// With locks that [`Window::give_back`] has to give back before the ordinary call is made.
     #[inline]
-    pub fn lock_all_now(&self) -> Option<std::result::Result<(), HeldInVain>> {
+    pub fn try_lock_all(&self) -> Option<std::result::Result<(), HeldInVain>> {
         if !self.pass() {
             return None;
         }
@@ -255,7 +255,7 @@ impl DirectPath<'_> {
     /// # Errors
     /// With what [`Window::end_unlock_all`] has to do yet: then the call is over.
     #[inline]
-    pub fn unlock_all_now(&self) -> Option<std::result::Result<(), Released>> {
+    pub fn try_unlock_all(&self) -> Option<std::result::Result<(), Released>> {
         let shared = self.shared();
         if !shared.active.has(LOCK_ALL)
             || !shared.node_targets.is_empty()

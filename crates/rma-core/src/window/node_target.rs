@@ -37,7 +37,7 @@ impl Window {
             found = self.engine().with(|core| self.release(core, node_rank));
         }
         match found {
-            Found::Released(None) => self.poll_now_and_then(),
+            Found::Released(None) => self.poll_throttled(),
             Found::Released(wake) => self.wake(wake),
             Found::Waits(_) | Found::SlowPath => return Some(self.unlock_slowly(target)),
         }

@@ -22,7 +22,7 @@ impl Window {
         self.settle_dropped("lock_all")?;
         let mut sync = self.lock_all_sync(Caller::thread(), assert)?;
         if matches!(sync.0, SyncStep::Held) {
-            self.poll_now_and_then();
+            self.poll_throttled();
             return Ok(());
         }
         self.finish("lock_all", &mut sync)
@@ -102,7 +102,7 @@ impl Window {
             })?;
         }
         fence(SeqCst);
-        self.poll_now_and_then();
+        self.poll_throttled();
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl Window {
         // Everything that was done is complete, and its order is all that is left to see to.
         if shared.are_all_locked() {
             shared.unordered.order();
-            self.poll_now_and_then();
+            self.poll_throttled();
             return Ok(());
         }
         let _call = self.trace(call, None);

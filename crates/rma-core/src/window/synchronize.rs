@@ -123,7 +123,7 @@ impl Window {
     #[inline]
     pub fn lock(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
         // Before there is a lock to hold: a poll takes time, and may yield.
-        self.poll_now_and_then();
+        self.poll_throttled();
         if let Some(node_rank) = self.shared().fast_node_rank(target)
             && (assert == Assert::NONE || assert == Assert::NO_CHECK)
             && self.shared().try_lock(node_rank, kind, assert == Assert::NO_CHECK)
@@ -205,7 +205,7 @@ impl Window {
     #[inline]
     pub fn unlock(&self, target: Rank) -> Result<()> {
         match self.shared().fast(target).and_then(|mapped| self.shared().try_unlock(mapped)) {
-            Some(None) => self.poll_now_and_then(),
+            Some(None) => self.poll_throttled(),
             Some(wake) => self.wake(wake),
             None => return self.unlock_node_target(target).unwrap_or_else(|| self.unlock_slowly(target)),
         }
@@ -243,7 +243,7 @@ impl Window {
         }
         let mut sync = begun?;
         if matches!(sync.0, SyncStep::Done) {
-            self.poll_now_and_then();
+            self.poll_throttled();
             return Ok(());
         }
         // A release without an acknowledgement is over when it has left: no further step for that.
@@ -323,7 +323,7 @@ impl Window {
         {
             // Direct operations are complete when they return; only their order is left to see to.
             self.shared().unordered.order();
-            self.poll_now_and_then();
+            self.poll_throttled();
             return Ok(());
         }
         if target == Rank::NULL {
@@ -352,9 +352,9 @@ impl Window {
         self.engine().observation().call(call, Some(self.id()), target)
     }
 
-    /// [`Engine::poll_now_and_then`], which does not yield while it holds a lock alone: others need that.
+    /// [`Engine::poll_throttled`], which does not yield while it holds a lock alone: others need that.
     #[inline]
-    pub(super) fn poll_now_and_then(&self) {
+    pub(super) fn poll_throttled(&self) {
         if !self.engine().pass_poll() {
             self.poll_holding();
         }
@@ -362,6 +362,6 @@ impl Window {
 
     #[cold]
     fn poll_holding(&self) {
-        self.engine().poll_now(&|| !self.shared().holds_alone());
+        self.engine().poll_due(&|| !self.shared().holds_alone());
     }
 }

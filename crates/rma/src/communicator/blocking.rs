@@ -383,7 +383,7 @@ impl Communicator {
         let _call = runtime.engine.trace_call(call);
         let end = go(Caller { runtime, call });
         // What lies in memory needs no step, but others may need one of this process.
-        runtime.engine.poll_now_and_then();
+        runtime.engine.poll_throttled();
         runtime.noted(end.map_err(|error| error.in_call(call)))
     }
 

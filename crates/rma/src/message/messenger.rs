@@ -69,9 +69,9 @@ pub(crate) struct Lent<'a> {
     is_over: bool,
 }
 
-/// How a receive within one call went on; see [`crate::raw::Runtime::receive_now`].
+/// How a receive within one call went on; see [`crate::raw::Runtime::try_receive`].
 #[derive(Debug)]
-pub enum ReceivedNow {
+pub enum ShortReceive {
     /// This message is in the memory.
     Message(Waiting),
     /// It has become this request, which has not ended.
@@ -157,8 +157,8 @@ impl Messenger {
     }
 
     /// Sends a short message on the channel of this process at once, if nothing is before it; see
-    /// [`crate::raw::Runtime::send_now`].
-    pub(crate) fn send_now(
+    /// [`crate::raw::Runtime::try_send`].
+    pub(crate) fn try_send(
         &self,
         to: Peer,
         scope: Scope,
@@ -166,7 +166,7 @@ impl Messenger {
         message: ReadSpan,
         channel: &mut dyn Channel,
     ) -> bool {
-        self.state.lock().send_now(to, Label { scope, tag }, message, channel)
+        self.state.lock().try_send(to, Label { scope, tag }, message, channel)
     }
 
     fn begin(
@@ -233,7 +233,7 @@ impl Messenger {
         Ok(ReceiveRequest::new(&self.state, id))
     }
 
-    /// Receives a short message into lent memory, now or while the caller waits for it; see [`crate::raw::Runtime::receive_now`].
+    /// Receives a short message into lent memory, now or while the caller waits for it; see [`crate::raw::Runtime::try_receive`].
     ///
     /// # Safety
     /// As for [`Messenger::begin_receive_into`]; a [`Lent`] that is dropped is withdrawn.
@@ -417,12 +417,12 @@ impl Lent<'_> {
     }
 
     /// How it went on, once, if it has.
-    pub(crate) fn test(&mut self) -> Option<ReceivedNow> {
+    pub(crate) fn test(&mut self) -> Option<ShortReceive> {
         let outcome = self.messenger.state.lock().take_lent()?;
         self.is_over = true;
         Some(match outcome {
-            Outcome::Received(waiting) => ReceivedNow::Message(waiting),
-            Outcome::Request(id) => ReceivedNow::Request(ReceiveRequest::new(&self.messenger.state, id)),
+            Outcome::Received(waiting) => ShortReceive::Message(waiting),
+            Outcome::Request(id) => ShortReceive::Request(ReceiveRequest::new(&self.messenger.state, id)),
         })
     }
 }

@@ -49,7 +49,7 @@ mod tests_of_revoked;
 pub(crate) use absent::Making;
 pub(crate) use agreement::Ballot;
 pub use config::MessageConfig;
-pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, ReceivedNow, SendRequest};
+pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, SendRequest, ShortReceive};
 pub use needs::MessageId;
 pub use packet::{Plane, Scope};
 pub(crate) use quits::tag_of;

@@ -121,7 +121,7 @@ impl State {
 
     /// Sends a short message at once, without a request, when nothing is before it and the receiver has granted room for it.
     /// `false` when the slow path has to be taken; nothing was done then.
-    pub(super) fn send_now(
+    pub(super) fn try_send(
         &mut self,
         to: Peer,
         label: Label,

@@ -1,7 +1,7 @@
 //! Receives into lent memory, between those that have a request.
 
 use super::tests::{bytes, configs, finish};
-use super::{MessageConfig, Messenger, Plane, ReceivedNow, Scope, Waiting, messenger::Lent};
+use super::{MessageConfig, Messenger, Plane, Scope, ShortReceive, Waiting, messenger::Lent};
 use crate::testing::{Dice, Net};
 use rma_core::ErrorClass;
 use rma_core::channel::MIN_PACKET;
@@ -44,9 +44,9 @@ fn posted(lent: Option<Result<Waiting, Lent<'_>>>) -> Lent<'_> {
     lent.expect("it is short enough").expect_err("nothing has arrived")
 }
 
-fn message(end: Option<ReceivedNow>) -> Waiting {
+fn message(end: Option<ShortReceive>) -> Waiting {
     match end {
-        Some(ReceivedNow::Message(waiting)) => waiting,
+        Some(ShortReceive::Message(waiting)) => waiting,
         other => panic!("{other:?}"),
     }
 }
@@ -107,7 +107,7 @@ fn whatever_else_comes_of_it_is_a_request() {
     let messenger = net.messengers[1].clone();
     let mut memory = [0; 100];
     let goes_on = |lent: &mut Lent<'_>| match lent.has_moved().then(|| lent.test()).flatten() {
-        Some(ReceivedNow::Request(request)) => request,
+        Some(ShortReceive::Request(request)) => request,
         other => panic!("{other:?}"),
     };
     // Too long, before and after.
@@ -148,7 +148,7 @@ fn a_farewell_ends_it() {
     let mut lent = posted(lend(&messenger, Some(0), None, &mut memory));
     net.messengers[0].say_farewell(std::iter::once(Peer(1)));
     while net.step() {}
-    let Some(ReceivedNow::Request(mut request)) = lent.test() else { panic!("it goes on as a request") };
+    let Some(ShortReceive::Request(mut request)) = lent.test() else { panic!("it goes on as a request") };
     assert_eq!(request.test().unwrap().unwrap_err().class(), ErrorClass::ProcAborted);
     assert!(lend(&messenger, Some(0), None, &mut memory).is_none(), "a peer that has left sends nothing");
 }
@@ -201,8 +201,8 @@ fn both_ways_together_receive_everything_in_order() {
             let received = match lend(&messenger, Some(0), Some(5), &mut memory) {
                 Some(Ok(waiting)) => waiting.len,
                 Some(Err(mut lent)) => match finish(&mut net, || lent.test()) {
-                    ReceivedNow::Message(waiting) => waiting.len,
-                    ReceivedNow::Request(mut request) => finish(&mut net, || request.test()).unwrap().len,
+                    ShortReceive::Message(waiting) => waiting.len,
+                    ShortReceive::Request(mut request) => finish(&mut net, || request.test()).unwrap().len,
                 },
                 None => {
                     let mut request = messenger.begin_receive(SCOPE, Some(Peer(0)), Some(5), 1000).unwrap();

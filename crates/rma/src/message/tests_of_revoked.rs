@@ -59,7 +59,7 @@ fn what_is_pending_ends_and_what_begins_fails_and_other_communicators_go_on() {
                 );
                 assert!(messenger.check_source(OTHER, None).is_ok());
             }
-            assert!(!net.send_now(1, 2, SCOPE, 3, b"x"));
+            assert!(!net.try_send(1, 2, SCOPE, 3, b"x"));
             let mut other = net.messengers[2].begin_receive(OTHER, None, None, 300).unwrap();
             assert_eq!(finish(&mut net, || other.test()).unwrap().data, Some(bytes(2, 300)));
             while net.step() {}

@@ -5,7 +5,7 @@ use super::slots::Departures;
 use crate::collective::Machine;
 use crate::config::Configuration;
 use crate::host::{Block, Siblings};
-use crate::message::{MessageId, MessageUpper, Messenger, Plane, ReceivedNow, Scope};
+use crate::message::{MessageId, MessageUpper, Messenger, Plane, Scope, ShortReceive};
 use crate::no_peers::NoPeers;
 use crate::progress::{Begun, RuntimeUpper};
 use crate::trace::Recorder;
@@ -159,8 +159,8 @@ impl Runtime {
     /// Sends a short message at once, as [`Messenger::begin_send_from`] in standard mode would that has ended when it returns,
     /// but with neither a request nor a step of the engine. `false` when the slow path has to be taken: it is too long, others
     /// are before it, the receiver has no room for it or has not been in contact, or tracing is on.
-    pub fn send_now(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
-        self.engine.send_fast(&mut |channel| self.messenger.send_now(to, scope, tag, message, channel))
+    pub fn try_send(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
+        self.engine.send_fast(&mut |channel| self.messenger.try_send(to, scope, tag, message, channel))
     }
 
     /// Receives a message within this call into contiguous memory, as [`Messenger::begin_receive_into`] and a wait would, but
@@ -173,13 +173,13 @@ impl Runtime {
     /// # Safety
     /// The memory must be writable, with no reference to it, until the call has returned or the request that it answers has
     /// ended.
-    pub unsafe fn receive_now(
+    pub unsafe fn try_receive(
         &self,
         scope: Scope,
         source: Option<Peer>,
         tag: Option<u64>,
         memory: WriteSpan,
-    ) -> Option<Result<ReceivedNow>> {
+    ) -> Option<Result<ShortReceive>> {
         if self.engine.is_observed() {
             return None;
         }
@@ -187,7 +187,7 @@ impl Runtime {
         match unsafe { self.messenger.lend(scope, source, tag, memory) }? {
             Ok(waiting) => {
                 self.end_short_call();
-                Some(Ok(ReceivedNow::Message(waiting)))
+                Some(Ok(ShortReceive::Message(waiting)))
             }
             Err(mut lent) => {
                 let describe = || Awaited::one("a message to arrive".to_owned(), Need::Message(source));

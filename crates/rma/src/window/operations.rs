@@ -71,7 +71,7 @@ impl<'scope, T: Element> Access<'scope, T> {
         let disp = Disp(disp as u64);
         // SAFETY: what is done now reads the value now.
         let now = unsafe { read_span(std::slice::from_ref(&value)) };
-        if self.path.get_or_init(|| self.window().direct_path()).put_now(now, target, disp) {
+        if self.path.get_or_init(|| self.window().direct_path()).try_put(now, target, disp) {
             return Ok(());
         }
         self.keep(value, |origin| self.window().put(origin, target, disp))

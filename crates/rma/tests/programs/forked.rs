@@ -56,7 +56,7 @@ const DEEDS: &[Deed] = &[
         "lock and unlock on the direct path",
         |has| {
             let (unused, locked) = (has.unused().direct_path(), has.locked().direct_path());
-            assert!(!unused.lock_now(Shared, has.next) && !locked.unlock_now(has.next));
+            assert!(!unused.try_lock(Shared, has.next) && !locked.try_unlock(has.next));
         },
         LIVES,
     ),

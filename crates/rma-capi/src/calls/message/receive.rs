@@ -6,7 +6,7 @@ use crate::entry::forms;
 use crate::errors::Raiser;
 use crate::message::envelope::Wanted;
 use crate::message::receive::{begin, begin_matched};
-use crate::message::transfer::{Buffer, Now, begin_receive, receive_now};
+use crate::message::transfer::{Buffer, Now, begin_receive, try_receive};
 use crate::request::{StatusOut, enter, wait_for};
 use std::ffi::c_int;
 
@@ -18,7 +18,7 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         let (comm, buffer) = (process.comm(comm)?, Buffer { name: "buf", address: buf, count, datatype });
         let wanted = Wanted::new(comm.partners(), source, tag)?;
-        let mut receiving = match receive_now(comm, wanted, buffer) {
+        let mut receiving = match try_receive(comm, wanted, buffer) {
             Some(received) => match received? {
                 Now::Over(end) => {
                     end.store(status);

@@ -4,20 +4,20 @@ use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
-use crate::request::ended::{Slot, test_now, wait_now};
+use crate::request::ended::{Slot, try_test, try_wait};
 use crate::request::{End, Status, StatusOut, free, get, remove};
 use std::ffi::c_int;
 
 entry_of_any! {
     /// `MPI_Wait` (§3.7.3).
-    fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut), first wait_now(request, status).is_some(); |process| {
+    fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut), first try_wait(request, status).is_some(); |process| {
         let handle = request.current().one("request")?;
         if handle == MPI_REQUEST_NULL {
             Status::store_empty(status);
             return Ok(());
         }
         if Slot::of(handle).is_some() {
-            process.poll_now_and_then();
+            process.poll_throttled();
             return complete(request, handle, End::done(), status);
         }
         let found = get(handle)?;
@@ -26,10 +26,10 @@ entry_of_any! {
     }
 
     /// `MPI_Test` (§3.7.3).
-    fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut), first test_now(request, flag, status).is_some(); |process| {
+    fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut), first try_test(request, flag, status).is_some(); |process| {
         let handle = request.current().one("request")?;
         flag.check("flag")?;
-        if Slot::of(handle).is_some() { process.poll_now_and_then() } else { process.poll() }
+        if Slot::of(handle).is_some() { process.poll_throttled() } else { process.poll() }
         if handle == MPI_REQUEST_NULL {
             Status::store_empty(status);
             return Ok(flag.set("flag", 1)?);

@@ -10,7 +10,7 @@ use crate::arguments::{In, Out, len};
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::process::Sought;
-use crate::request::ended::{count_of_ended, end_all, wait_all_now};
+use crate::request::ended::{count_of_ended, end_all, try_wait_all};
 use crate::request::{End, Request, Status, StatusOut, get, next_call, remove};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 entry_of_any! {
     /// `MPI_Waitall` (§3.7.5).
-    fn MPI_Waitall(count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut), first wait_all_now(count, array_of_requests, array_of_statuses).is_some(); |process| {
+    fn MPI_Waitall(count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut), first try_wait_all(count, array_of_requests, array_of_statuses).is_some(); |process| {
         if let Some(count) = count_of_ended(count, array_of_requests) {
-            process.poll_now_and_then();
+            process.poll_throttled();
             end_all(count, array_of_requests, array_of_statuses);
             return Ok(());
         }

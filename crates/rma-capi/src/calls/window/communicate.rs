@@ -1,8 +1,9 @@
 //! The communication calls (MPI 5.0 §12.3), in both their forms.
 
-use super::now::{
-    accumulate_next, accumulate_now, compare_and_swap_next, compare_and_swap_now, fetch_and_op_next,
-    fetch_and_op_now, get_accumulate_next, get_accumulate_now, get_next, get_now, put_now, put_unlike,
+use super::fast_path::{
+    accumulate_decoded, compare_and_swap_decoded, fetch_and_op_decoded, get_accumulate_decoded, get_decoded,
+    put_decoded, try_accumulate, try_compare_and_swap, try_fetch_and_op, try_get, try_get_accumulate,
+    try_put,
 };
 use crate::abi::*;
 use crate::arguments::Memory;
@@ -19,7 +20,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first put_now::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win), then put_unlike::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
+    raises Raiser::Win(win), first try_put::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win), then put_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
     |_| {
         put(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }
@@ -29,7 +30,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first get_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then get_next::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
+    raises Raiser::Win(win), first try_get(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then get_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
     |_| {
         get(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }
@@ -39,7 +40,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_next::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
+    raises Raiser::Win(win), first try_accumulate(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
     |_| {
         accumulate(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), op, win)
     }
@@ -50,7 +51,7 @@ forms! {
         result_count: Number, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint,
         target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first get_accumulate_now(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then get_accumulate_next::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
+    raises Raiser::Win(win), first try_get_accumulate(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then get_accumulate_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
     |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
@@ -69,7 +70,7 @@ entry! {
         target_disp: MPI_Aint,
         op: MPI_Op,
         win: MPI_Win,
-    ) raises Raiser::Win(win), first fetch_and_op_now(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win).is_some(), then fetch_and_op_next::<EntryPoint>(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win);
+    ) raises Raiser::Win(win), first try_fetch_and_op(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win).is_some(), then fetch_and_op_decoded::<EntryPoint>(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win);
     |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         fetch_and_op(origin_addr, result_addr, target, op, win)
@@ -84,7 +85,7 @@ entry! {
         target_rank: c_int,
         target_disp: MPI_Aint,
         win: MPI_Win,
-    ) raises Raiser::Win(win), first compare_and_swap_now(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win).is_some(), then compare_and_swap_next::<EntryPoint>(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win);
+    ) raises Raiser::Win(win), first try_compare_and_swap(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win).is_some(), then compare_and_swap_decoded::<EntryPoint>(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win);
     |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         compare_and_swap(origin_addr, compare_addr, result_addr, target, win)

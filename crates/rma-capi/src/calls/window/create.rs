@@ -6,7 +6,7 @@ use crate::arguments::{Memory, Out, size};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use crate::window::create::{allocate, create, unit};
-use crate::window::{get, near};
+use crate::window::{get, handle_cache};
 use rma_core::window::{Hints, WindowSpec};
 use std::ffi::c_void;
 
@@ -39,7 +39,7 @@ entry! {
         let ending = window.inner.clone().begin_free().map_err(|(_, error)| error)?;
         window.attributes.delete_all(attributes::owner(handle))?;
         let ended = ending.wait();
-        near::remove(handle);
+        handle_cache::remove(handle);
         win.set("win", MPI_WIN_NULL)?;
         ended
     }

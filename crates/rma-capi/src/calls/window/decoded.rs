@@ -10,7 +10,7 @@ use crate::entry::{Named, call};
 use crate::errors::Raiser;
 use crate::op;
 use crate::overlap::check_spans_apart;
-use crate::window::near::find_near;
+use crate::window::handle_cache::find_cached;
 use crate::window::transfer::{ORIGIN_AND_RESULT, named, spans_apart, swap};
 use crate::window::{self, Win, find};
 use rma::Result;
@@ -87,7 +87,7 @@ pub(super) extern "C" fn accumulate<N: Named>(
             window.inner.has_pack() && window.inner.accumulate_joins(from, kernel, aim.rank(), disp)
         };
         let runs =
-            || find_near(win).is_some_and(|path| path.accumulate_run_now(from, kernel, aim.rank(), disp));
+            || find_cached(win).is_some_and(|path| path.try_accumulate_run(from, kernel, aim.rank(), disp));
         if find(win).is_some_and(joins) || runs() {
             return 0;
         }
@@ -116,7 +116,8 @@ pub(super) extern "C" fn get_accumulate<N: Named>(
     if aim.op != ReduceOp::NoOp
         && let Some(kernel) = Kernel::new(aim.op, aim.basic)
         && let Some((from, old)) = spans_apart(from, old, len)
-        && find_near(win).is_some_and(|path| path.get_accumulate_run_now(from, old, kernel, aim.rank(), disp))
+        && find_cached(win)
+            .is_some_and(|path| path.try_get_accumulate_run(from, old, kernel, aim.rank(), disp))
     {
         return 0;
     }

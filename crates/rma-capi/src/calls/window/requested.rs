@@ -1,8 +1,8 @@
 //! The communication calls with a request (MPI 5.0 §12.3.5).
 
-use super::now::{
+use super::fast_path::{
     accumulate_at_once, accumulate_joins_with_request, get_accumulate_at_once, get_at_once, put_at_once,
-    put_joins_with_request, requested_now,
+    put_joins_with_request, try_requested,
 };
 use crate::abi::*;
 use crate::arguments::{Memory, Out};
@@ -22,7 +22,7 @@ forms! {
     raises Raiser::Win(win), first {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, |path| put_at_once(path, &origin, &target)).is_some()
+        try_requested(request, &target, win, |path| put_at_once(path, &origin, &target)).is_some()
     }, then put_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -39,7 +39,7 @@ forms! {
     raises Raiser::Win(win), first {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, |path| get_at_once(path, &origin, &target)).is_some()
+        try_requested(request, &target, win, |path| get_at_once(path, &origin, &target)).is_some()
     }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -56,7 +56,7 @@ forms! {
     raises Raiser::Win(win), first {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, |path| accumulate_at_once(path, &origin, &target, op)).is_some()
+        try_requested(request, &target, win, |path| accumulate_at_once(path, &origin, &target, op)).is_some()
     }, then accumulate_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
@@ -75,7 +75,7 @@ forms! {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        requested_now(request, &target, win, |path| get_accumulate_at_once(path, &origin, &result, &target, op)).is_some()
+        try_requested(request, &target, win, |path| get_accumulate_at_once(path, &origin, &result, &target, op)).is_some()
     }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);

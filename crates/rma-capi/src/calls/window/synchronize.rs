@@ -1,13 +1,13 @@
 //! Synchronization calls (MPI 5.0 §12.5). Which are legal when, the engine knows.
 
-use super::now::{lock_all_now, unlock_all_now};
+use super::fast_path::{try_lock_all, try_unlock_all};
 use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::window::get;
 use crate::window::synchronize::{
-    assertions, flush_all_now, flush_now, lock_now, members, note_lock, sync_now, target, unlock_now,
+    assertions, members, note_lock, target, try_flush, try_flush_all, try_lock, try_sync, try_unlock,
 };
 use rma::{Error, ErrorClass};
 use rma_core::epoch::LockKind;
@@ -20,7 +20,7 @@ entry! {
     }
 
     /// `MPI_Win_lock` (§12.5.3).
-    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) raises Raiser::Win(win), first lock_now(lock_type, rank, assert, win).is_some(); |_| {
+    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) raises Raiser::Win(win), first try_lock(lock_type, rank, assert, win).is_some(); |_| {
         let win = get(win)?;
         note_lock(win);
         let kind = match lock_type {
@@ -39,41 +39,41 @@ entry! {
     }
 
     /// `MPI_Win_unlock` (§12.5.3).
-    fn MPI_Win_unlock(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first unlock_now(rank, win).is_some(); |_| {
+    fn MPI_Win_unlock(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first try_unlock(rank, win).is_some(); |_| {
         let win = get(win)?;
         target(rank)?.map_or(Ok(()), |rank| win.inner.unlock(rank))
     }
 
     /// `MPI_Win_flush` (§12.5.4).
-    fn MPI_Win_flush(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first flush_now(rank, win).is_some(); |_| {
+    fn MPI_Win_flush(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first try_flush(rank, win).is_some(); |_| {
         let win = get(win)?;
         target(rank)?.map_or(Ok(()), |rank| win.inner.flush(rank))
     }
 
     /// `MPI_Win_flush_local` (§12.5.4).
-    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first flush_now(rank, win).is_some(); |_| {
+    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first try_flush(rank, win).is_some(); |_| {
         let win = get(win)?;
         target(rank)?.map_or(Ok(()), |rank| win.inner.flush_local(rank))
     }
 
     /// `MPI_Win_lock_all` (§12.5.3).
-    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) raises Raiser::Win(win), first lock_all_now::<EntryPoint>(assert, win); |_| {
+    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) raises Raiser::Win(win), first try_lock_all::<EntryPoint>(assert, win); |_| {
         let win = get(win)?;
         note_lock(win);
         win.inner.lock_all(assertions(assert)?)
     }
 
     /// `MPI_Win_unlock_all` (§12.5.3).
-    fn MPI_Win_unlock_all(win: MPI_Win) raises Raiser::Win(win), first unlock_all_now::<EntryPoint>(win); |_| { get(win)?.inner.unlock_all() }
+    fn MPI_Win_unlock_all(win: MPI_Win) raises Raiser::Win(win), first try_unlock_all::<EntryPoint>(win); |_| { get(win)?.inner.unlock_all() }
 
     /// `MPI_Win_flush_all` (§12.5.4).
-    fn MPI_Win_flush_all(win: MPI_Win) raises Raiser::Win(win), first flush_all_now(win).is_some(); |_| { get(win)?.inner.flush_all() }
+    fn MPI_Win_flush_all(win: MPI_Win) raises Raiser::Win(win), first try_flush_all(win).is_some(); |_| { get(win)?.inner.flush_all() }
 
     /// `MPI_Win_flush_local_all` (§12.5.4).
-    fn MPI_Win_flush_local_all(win: MPI_Win) raises Raiser::Win(win), first flush_all_now(win).is_some(); |_| { get(win)?.inner.flush_local_all() }
+    fn MPI_Win_flush_local_all(win: MPI_Win) raises Raiser::Win(win), first try_flush_all(win).is_some(); |_| { get(win)?.inner.flush_local_all() }
 
     /// `MPI_Win_sync` (§12.5.4).
-    fn MPI_Win_sync(win: MPI_Win) raises Raiser::Win(win), first sync_now(win).is_some(); |_| { get(win)?.inner.sync() }
+    fn MPI_Win_sync(win: MPI_Win) raises Raiser::Win(win), first try_sync(win).is_some(); |_| { get(win)?.inner.sync() }
 
     /// `MPI_Win_start` (§12.5.2).
     fn MPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// When calls that need no packet poll next.
 #[derive(Default)]
-pub(crate) struct Quiet {
+pub(crate) struct PollThrottle {
     /// Calls until then.
     left: AtomicU32,
     /// Calls between the last two polls.
@@ -21,20 +21,20 @@ pub(crate) struct Quiet {
 /// Where ranks outnumber cores, the polls in a row that move nothing before a yield: a program that tests in
 /// a loop keeps the awaited process from running, and one that tests between pieces of work is not delayed by
 /// every test.
-const IDLE_POLLS_OF_A_TURN: u32 = 8;
+const IDLE_POLLS_PER_YIELD: u32 = 8;
 
 /// Calls between the end of a wait, which has served the peers, and the next poll. They take less than a
 /// microsecond, and are more than an epoch of one operation has, which would pay for the look and, after a
 /// time away, for calling the agent back.
 const CALLS_BEHIND_A_WAIT: u32 = 8;
 
-impl Quiet {
+impl PollThrottle {
     /// Notes a poll; answers whether it is time to yield.
     pub(crate) fn on_poll(&self, moved: bool) -> bool {
         // Threads that poll at once may count one poll less.
         let idle = if moved { 0 } else { self.idle.load(Relaxed) + 1 };
-        self.idle.store(idle % IDLE_POLLS_OF_A_TURN, Relaxed);
-        idle == IDLE_POLLS_OF_A_TURN
+        self.idle.store(idle % IDLE_POLLS_PER_YIELD, Relaxed);
+        idle == IDLE_POLLS_PER_YIELD
     }
 
     /// Whether a call that needs no packet may go by without a poll; it is counted then.
@@ -82,21 +82,21 @@ mod tests {
 
     #[test]
     fn one_of_several_polls_in_vain_yields() {
-        let quiet = Quiet::default();
-        let turns = |polls: u32, moved| (0..polls).filter(|_| quiet.on_poll(moved)).count();
-        assert_eq!(turns(3 * IDLE_POLLS_OF_A_TURN, false), 3);
-        assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0);
-        assert_eq!(turns(100, true), 0, "a poll that moves something keeps its turn");
-        assert_eq!(turns(IDLE_POLLS_OF_A_TURN - 1, false), 0, "and it is counted from there");
-        assert_eq!(turns(1, false), 1);
+        let throttle = PollThrottle::default();
+        let yields = |polls: u32, moved| (0..polls).filter(|_| throttle.on_poll(moved)).count();
+        assert_eq!(yields(3 * IDLE_POLLS_PER_YIELD, false), 3);
+        assert_eq!(yields(IDLE_POLLS_PER_YIELD - 1, false), 0);
+        assert_eq!(yields(100, true), 0, "a poll that moves something does not yield");
+        assert_eq!(yields(IDLE_POLLS_PER_YIELD - 1, false), 0, "and it is counted from there");
+        assert_eq!(yields(1, false), 1);
     }
 
     #[test]
     fn the_longer_nothing_moves_the_more_calls_go_by() {
-        let quiet = Quiet::default();
+        let throttle = PollThrottle::default();
         let passed = |moved| {
-            quiet.put_off(moved, 4);
-            std::iter::from_fn(|| quiet.pass().then_some(())).count()
+            throttle.put_off(moved, 4);
+            std::iter::from_fn(|| throttle.pass().then_some(())).count()
         };
         assert_eq!([passed(false), passed(false), passed(false), passed(false)], [0, 1, 3, 3]);
         assert_eq!([passed(true), passed(false)], [0, 1]);
@@ -104,22 +104,22 @@ mod tests {
 
     #[test]
     fn behind_a_wait_some_calls_go_by_and_no_fewer_than_would_have() {
-        let quiet = Quiet::default();
+        let throttle = PollThrottle::default();
         let passed = |most| {
-            quiet.on_waited(most);
-            std::iter::from_fn(|| quiet.pass().then_some(())).count()
+            throttle.on_waited(most);
+            std::iter::from_fn(|| throttle.pass().then_some(())).count()
         };
         assert_eq!([passed(32), passed(8), passed(4), passed(1)], [7, 7, 3, 0]);
-        (0..5).for_each(|_| quiet.put_off(false, 32));
+        (0..5).for_each(|_| throttle.put_off(false, 32));
         assert_eq!(passed(32), 15);
     }
 
     #[test]
     fn polls_are_put_off_by_a_call_each_and_not_for_ever() {
-        let quiet = Quiet::default();
+        let throttle = PollThrottle::default();
         let left = |spared: u32| {
-            (0..spared).for_each(|_| quiet.spare(3));
-            quiet.left.load(Relaxed)
+            (0..spared).for_each(|_| throttle.spare(3));
+            throttle.left.load(Relaxed)
         };
         assert_eq!([left(1), left(1), left(1), left(100)], [1, 2, 3, 3]);
     }

@@ -21,7 +21,7 @@ use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{Element, ReadSpan, Word, WriteSpan};
 use crate::origin::pack::Small;
 use crate::state::{MappedTarget, Shared};
-use crate::strategy::Quiet;
+use crate::strategy::PollThrottle;
 use crate::wire::Store;
 use std::fmt;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
@@ -34,7 +34,7 @@ pub struct DirectPath<'w> {
     /// The rank of the first of them.
     first: Rank,
     shared: &'w Shared,
-    quiet: &'w Quiet,
+    poll_throttle: &'w PollThrottle,
 }
 
 impl Window {
@@ -46,7 +46,7 @@ impl Window {
             |(place, mapped): (usize, &MappedTarget)| mapped.rank.0 == shared.first.0 + place as u32;
         let mapped: &[MappedTarget] =
             if shared.silent.iter().enumerate().all(is_in_row) { &shared.silent } else { &[] };
-        DirectPath { mapped, first: shared.first, shared, quiet: self.engine().quiet() }
+        DirectPath { mapped, first: shared.first, shared, poll_throttle: self.engine().poll_throttle() }
     }
 
     /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
@@ -84,8 +84,8 @@ impl Window {
 impl<'w> DirectPath<'w> {
     /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // a call to it costs as much as half of it
-    pub fn put_now(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        let Some((mapped, place)) = self.reach_now(target, disp, origin.len()) else { return false };
+    pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
+        let Some((mapped, place)) = self.reach(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
         if !place.write_at_once(origin) {
             self.put_noted(mapped, place, origin);
@@ -102,8 +102,8 @@ impl<'w> DirectPath<'w> {
 
     /// [`Window::get`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // as above
-    pub fn get_now(&self, result: WriteSpan, target: Rank, disp: Disp) -> bool {
-        let Some(place) = self.place_now(target, disp, result.len()) else { return false };
+    pub fn try_get(&self, result: WriteSpan, target: Rank, disp: Disp) -> bool {
+        let Some(place) = self.place(target, disp, result.len()) else { return false };
         result.write_from(place.as_read());
         true
     }
@@ -112,7 +112,7 @@ impl<'w> DirectPath<'w> {
     /// loop around one; says whether it has been done. `origin` answers the operand for its length; `step` is
     /// that of `op`.
     #[inline(always)] // as above
-    pub fn accumulate_now(
+    pub fn try_accumulate(
         &self,
         origin: impl Fn(usize) -> Option<ReadSpan>,
         step: &WordStep,
@@ -134,8 +134,8 @@ impl<'w> DirectPath<'w> {
     /// [`Window::accumulate`] of words, where the target is mapped and open and they are aligned; says
     /// whether it was done.
     #[inline(always)] // as above
-    pub fn accumulate_words_now(&self, origin: ReadSpan, step: &RunStep, target: Rank, disp: Disp) -> bool {
-        let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
+    pub fn try_accumulate_words(&self, origin: ReadSpan, step: &RunStep, target: Rank, disp: Disp) -> bool {
+        let reached = self.reach(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
         let Some((mapped, place)) = reached else { return false };
         self.shared.unordered.note();
         let domain = self.shared.domain(mapped);
@@ -146,7 +146,7 @@ impl<'w> DirectPath<'w> {
 
     /// [`Window::get_accumulate`], likewise; both buffers are of one length.
     #[inline(always)] // as above
-    pub fn get_accumulate_words_now(
+    pub fn try_get_accumulate_words(
         &self,
         origin: ReadSpan,
         result: WriteSpan,
@@ -157,7 +157,7 @@ impl<'w> DirectPath<'w> {
         if origin.len() != result.len() {
             return false;
         }
-        let reached = self.reach_now(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
+        let reached = self.reach(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
         let Some((mapped, place)) = reached else { return false };
         self.shared.unordered.note();
         let domain = self.shared.domain(mapped);
@@ -169,11 +169,11 @@ impl<'w> DirectPath<'w> {
     /// [`Window::accumulate`] of elements without holes, where the target is mapped and open; says whether it
     /// was done.
     #[inline(always)] // as above
-    pub fn accumulate_run_now(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
+    pub fn try_accumulate_run(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
         if !kernel.op().is_accumulate() || !is_run(kernel, origin.len()) {
             return false;
         }
-        let Some((mapped, place)) = self.reach_now(target, disp, origin.len()) else { return false };
+        let Some((mapped, place)) = self.reach(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
         let domain = self.shared.domain(mapped);
         let _note = domain.note(OperationKind::Accumulate, place);
@@ -183,7 +183,7 @@ impl<'w> DirectPath<'w> {
 
     /// [`Window::get_accumulate`], likewise. `origin` is not read for `MPI_NO_OP`.
     #[inline(always)] // as above
-    pub fn get_accumulate_run_now(
+    pub fn try_get_accumulate_run(
         &self,
         origin: ReadSpan,
         result: WriteSpan,
@@ -194,7 +194,7 @@ impl<'w> DirectPath<'w> {
         if !is_run(kernel, result.len()) || origin.len() != result.len() {
             return false;
         }
-        let Some((mapped, place)) = self.reach_now(target, disp, result.len()) else { return false };
+        let Some((mapped, place)) = self.reach(target, disp, result.len()) else { return false };
         self.shared.unordered.note();
         let domain = self.shared.domain(mapped);
         let _note = kernel.reads_operand().then(|| domain.note(OperationKind::Accumulate, place));
@@ -205,7 +205,7 @@ impl<'w> DirectPath<'w> {
     /// [`Window::fetch_and_op`], or [`Window::get_accumulate`] of one element, on one aligned word, likewise; `buffers` answers the operand
     /// and where the old value goes.
     #[inline(always)] // as above
-    pub fn fetch_and_op_now(
+    pub fn try_fetch_and_op(
         &self,
         buffers: impl Fn(usize) -> Option<(ReadSpan, WriteSpan)>,
         step: &WordStep,
@@ -221,7 +221,7 @@ impl<'w> DirectPath<'w> {
 
     /// [`Window::compare_and_swap`] on one aligned word; says whether it has been done. All three buffers are one element long.
     #[inline(always)] // as above
-    pub fn compare_and_swap_now(
+    pub fn try_compare_and_swap(
         &self,
         origin: ReadSpan,
         compare: ReadSpan,
@@ -240,27 +240,27 @@ impl<'w> DirectPath<'w> {
     /// Whether a lock of the target is held here, so that requests are legal; `false` also when that takes
     /// longer.
     #[inline(always)] // as above
-    pub fn is_locked_now(&self, target: Rank) -> bool {
+    pub fn is_locked(&self, target: Rank) -> bool {
         self.mapped(target).is_some_and(|mapped| mapped.gate.is_locked())
     }
 
     /// [`Window::flush`], where operations are complete at once and only order is left; says whether it was
     /// done.
     #[inline(always)] // as above
-    pub fn flush_now(&self, target: Rank) -> bool {
-        self.is_locked_now(target) && self.order_stores_now()
+    pub fn try_flush(&self, target: Rank) -> bool {
+        self.is_locked(target) && self.try_order_stores()
     }
 
     /// [`Window::flush_all`], likewise.
     #[inline(always)] // as above
-    pub fn flush_all_now(&self) -> bool {
-        self.shared.are_all_locked() && self.order_stores_now()
+    pub fn try_flush_all(&self) -> bool {
+        self.shared.are_all_locked() && self.try_order_stores()
     }
 
     /// [`Window::sync`] in an epoch of locks that the own rank is locked in; says whether it has been done.
     #[inline(always)] // as above
-    pub fn sync_now(&self) -> bool {
-        let may_pass = self.shared.own().gate.is_locked() && self.quiet.pass();
+    pub fn try_sync(&self) -> bool {
+        let may_pass = self.shared.own().gate.is_locked() && self.poll_throttle.pass();
         if may_pass {
             fence(SeqCst);
         }
@@ -269,16 +269,17 @@ impl<'w> DirectPath<'w> {
 
     /// [`Window::lock`] without assertions, where the lock is free and nothing else goes on; says whether it has been done.
     #[inline(always)] // as above
-    pub fn lock_now(&self, kind: LockKind, target: Rank) -> bool {
+    pub fn try_lock(&self, kind: LockKind, target: Rank) -> bool {
         self.mapped(target)
-            .is_some_and(|mapped| self.quiet.pass() && self.shared.try_lock(mapped, kind, false))
+            .is_some_and(|mapped| self.poll_throttle.pass() && self.shared.try_lock(mapped, kind, false))
     }
 
     /// [`Window::unlock`], where no other process holds the lock or waits for it and nothing else goes on;
     /// says whether it has been done.
     #[inline(always)] // as above
-    pub fn unlock_now(&self, target: Rank) -> bool {
-        self.mapped(target).is_some_and(|mapped| self.quiet.pass() && self.shared.try_unlock_alone(mapped))
+    pub fn try_unlock(&self, target: Rank) -> bool {
+        self.mapped(target)
+            .is_some_and(|mapped| self.poll_throttle.pass() && self.shared.try_unlock_alone(mapped))
     }
 
     /// What calls on all ranks look at.
@@ -290,13 +291,13 @@ impl<'w> DirectPath<'w> {
     /// Whether it is no time for a poll.
     #[inline(always)]
     pub(super) fn pass(&self) -> bool {
-        self.quiet.pass()
+        self.poll_throttle.pass()
     }
 
     /// Orders the stores so far before all that comes after, unless it is time for a poll.
     #[inline(always)]
-    fn order_stores_now(&self) -> bool {
-        let may_pass = self.quiet.pass();
+    fn try_order_stores(&self) -> bool {
+        let may_pass = self.poll_throttle.pass();
         if may_pass {
             self.shared.unordered.order();
         }
@@ -318,7 +319,7 @@ impl<'w> DirectPath<'w> {
         target: Rank,
         disp: Disp,
     ) -> Option<W> {
-        let (mapped, element) = self.word_now(target, disp)?;
+        let (mapped, element) = self.word(target, disp)?;
         Some(step(self.shared.domain(mapped), element, word_of(origin(W::SIZE)?)?))
     }
 
@@ -351,7 +352,7 @@ impl<'w> DirectPath<'w> {
         if result.len() != W::SIZE {
             return false;
         }
-        let Some((mapped, element)) = self.word_now::<W>(target, disp) else { return false };
+        let Some((mapped, element)) = self.word::<W>(target, disp) else { return false };
         let (Some(compare), Some(new)) = (word_of(compare), word_of(origin)) else { return false };
         result.set_word(0, compare_and_swap(self.shared.domain(mapped), element, compare, new));
         true
@@ -359,22 +360,22 @@ impl<'w> DirectPath<'w> {
 
     /// The aligned word of an open target that is mapped, and whose it is.
     #[inline(always)]
-    fn word_now<W: Word>(&self, target: Rank, disp: Disp) -> Option<(&'w MappedTarget, Element<W>)> {
-        let (mapped, place) = self.reach_now(target, disp, W::SIZE)?;
+    fn word<W: Word>(&self, target: Rank, disp: Disp) -> Option<(&'w MappedTarget, Element<W>)> {
+        let (mapped, place) = self.reach(target, disp, W::SIZE)?;
         Some((mapped, place.element(0)?))
     }
 
     /// The bytes of an open target that is mapped.
     #[inline(always)]
-    fn place_now(&self, target: Rank, disp: Disp, len: usize) -> Option<WriteSpan> {
-        self.reach_now(target, disp, len).map(|(_, place)| place)
+    fn place(&self, target: Rank, disp: Disp, len: usize) -> Option<WriteSpan> {
+        self.reach(target, disp, len).map(|(_, place)| place)
     }
 
-    /// As [`DirectPath::place_now`], with whose they are.
+    /// As [`DirectPath::place`], with whose they are.
     #[inline(always)]
-    fn reach_now(&self, target: Rank, disp: Disp, len: usize) -> Option<(&'w MappedTarget, WriteSpan)> {
+    fn reach(&self, target: Rank, disp: Disp, len: usize) -> Option<(&'w MappedTarget, WriteSpan)> {
         let mapped = self.mapped(target).filter(|mapped| self.shared.is_open(mapped))?;
-        Some((mapped, mapped.place_now(disp, len)?))
+        Some((mapped, mapped.place(disp, len)?))
     }
 }
 
@@ -401,7 +402,7 @@ fn word_of<W: Word>(span: ReadSpan) -> Option<W> {
 impl MappedTarget {
     /// The `len` bytes at displacement `disp` of memory that is one range.
     #[inline(always)]
-    fn place_now(&self, disp: Disp, len: usize) -> Option<WriteSpan> {
+    fn place(&self, disp: Disp, len: usize) -> Option<WriteSpan> {
         let start = usize::try_from(self.scale.within(disp)?).ok()?;
         let rest = self.span.len().checked_sub(start)?;
         if len <= rest { Some(self.span.part(start, len)) } else { None }

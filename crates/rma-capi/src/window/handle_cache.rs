@@ -24,7 +24,7 @@ const PLACES: usize = 1 << 15;
 const NO_HANDLE: usize = 0;
 
 /// The place of the lowest index is the first: index 0 has none.
-static NEAR: [Place; PLACES] = [const { Place::empty() }; PLACES];
+static CACHE: [Place; PLACES] = [const { Place::empty() }; PLACES];
 
 /// How many of the first places may have a handle.
 static USED: AtomicU32 = AtomicU32::new(0);
@@ -53,7 +53,7 @@ impl Place {
 
 /// The direct path of a handle's window, if that has a place here.
 #[inline(always)]
-pub(crate) fn find_near(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
+pub(crate) fn find_cached(win: MPI_Win) -> Option<&'static DirectPath<'static>> {
     let place = place_of(win)?;
     if place.handle.load(Acquire) != win.bits() {
         return None;
@@ -91,11 +91,11 @@ pub(crate) fn remove(handle: MPI_Win) -> Option<Box<Win>> {
 /// MPI ends: windows that were not freed are found in the table alone.
 pub(crate) fn close() {
     // Places behind these stay untouched: a store would have the system give their memory.
-    let used = NEAR.iter().take(USED.load(Relaxed) as usize);
+    let used = CACHE.iter().take(USED.load(Relaxed) as usize);
     used.for_each(|place| place.handle.store(NO_HANDLE, Release));
 }
 
 #[inline(always)]
 fn place_of(handle: MPI_Win) -> Option<&'static Place> {
-    NEAR.get((handle.bits() as u32).wrapping_sub(FIRST_INDEX) as usize)
+    CACHE.get((handle.bits() as u32).wrapping_sub(FIRST_INDEX) as usize)
 }

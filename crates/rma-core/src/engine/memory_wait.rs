@@ -15,8 +15,8 @@ use crate::strategy::Counted;
 
 /// Looks in a row, and looks with a pause in between, of a process that has a core of its own: a few microseconds.
 const LOOKS: Counted = Counted::new(200, 40, 0);
-/// Yields in a row: most processes that share this core have had a turn then. Others are served afterwards.
-const TURNS: u64 = 6;
+/// Yields in a row: most processes that share this core have had a yield then. Others are served afterwards.
+const YIELDS: u64 = 6;
 
 impl Engine {
     /// Looks for something that other processes are about to write, without the engine's lock: spins, or yields
@@ -29,8 +29,8 @@ impl Engine {
         if self.patience().0 > 0 {
             return self.look_spinning(look);
         }
-        for _ in 0..self.config().yields.min(TURNS) {
-            if !self.waiting().turns.give_outside(self.host()) {
+        for _ in 0..self.config().yields.min(YIELDS) {
+            if !self.waiting().yield_history.try_yield(self.host()) {
                 return false;
             }
             if look() {

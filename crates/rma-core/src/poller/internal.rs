@@ -1,5 +1,5 @@
 //! The poller: where a process sleeps until a channel or another thread wakes it. The only file that names
-//! mio. Sleepers elsewhere have a second one with the same sources ([`super::outside`]).
+//! mio. Sleepers elsewhere have a second one with the same sources ([`super::external`]).
 //!
 //! Invariants: the poller never decides anything; a woken thread looks at the state again. Sources are
 //! edge-triggered: a channel drains its source when it polls, and says "busy" when it is armed with something
@@ -15,7 +15,7 @@
 //!    look for the descriptors again           take the note: the descriptors say it now
 //! ```
 
-use super::Outside;
+use super::ExternalPoller;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use parking_lot::Mutex;
@@ -53,9 +53,9 @@ struct Shared {
     was_woken: AtomicBool,
     /// How often a wake handle was used: what sleepers compare, so that one that has not lain down yet does not.
     wakes: AtomicU64,
-    /// What is watched, here and outside.
+    /// What is watched, here and external.
     sources: Mutex<Vec<RawFd>>,
-    outside: Outside,
+    external: ExternalPoller,
 }
 
 /// What the operating system has made.
@@ -129,8 +129,8 @@ impl Shared {
         Ok(system)
     }
 
-    /// Wakes the thread that sleeps inside, or keeps the next one from sleeping.
-    fn wake_inside(&self) {
+    /// Wakes the thread that sleeps in the poller, or keeps the next one from sleeping.
+    fn wake_poller(&self) {
         if let Some(system) = self.system.get() {
             return system.wake();
         }
@@ -155,8 +155,8 @@ impl Registrar {
         let source = source.as_raw_fd();
         let mut sources = self.0.sources.lock();
         self.0.system()?.add(source)?;
-        if let Some(outside) = self.0.outside.existing() {
-            outside.add(source)?;
+        if let Some(external) = self.0.external.existing() {
+            external.add(source)?;
         }
         sources.retain(|watched| *watched != source);
         sources.push(source);
@@ -170,18 +170,18 @@ impl Registrar {
     pub fn remove(&self, source: BorrowedFd<'_>) -> io::Result<()> {
         let mut sources = self.0.sources.lock();
         sources.retain(|watched| *watched != source.as_raw_fd());
-        if let Some(outside) = self.0.outside.existing() {
-            outside.registry.deregister(&mut SourceFd(&source.as_raw_fd()))?;
+        if let Some(external) = self.0.external.existing() {
+            external.registry.deregister(&mut SourceFd(&source.as_raw_fd()))?;
         }
         self.0.system()?.registry.deregister(&mut SourceFd(&source.as_raw_fd()))
     }
 
-    /// What becomes readable for sleepers outside, when a source or a wake handle fires.
+    /// What becomes readable for external waits, when a source or a wake handle fires.
     ///
     /// # Errors
     /// When the process cannot have another descriptor.
     pub(crate) fn descriptor(&self) -> io::Result<BorrowedFd<'_>> {
-        self.0.outside.descriptor(&self.0.sources.lock())
+        self.0.external.descriptor(&self.0.sources.lock())
     }
 
     /// How often wake handles have been used.
@@ -189,14 +189,14 @@ impl Registrar {
         self.0.wakes.load(SeqCst)
     }
 
-    /// The sleepers outside.
-    pub(crate) fn outside(&self) -> &Outside {
-        &self.0.outside
+    /// The sleepers external.
+    pub(crate) fn external(&self) -> &ExternalPoller {
+        &self.0.external
     }
 
-    /// Wakes the thread that sleeps inside, and no other.
-    pub(crate) fn wake_inside(&self) {
-        self.0.wake_inside();
+    /// Wakes the thread that sleeps in the poller, and no other.
+    pub(crate) fn wake_poller(&self) {
+        self.0.wake_poller();
     }
 
     /// A handle for other threads of this process.
@@ -209,8 +209,8 @@ impl WakeHandle {
     /// Wakes the sleepers, or keeps the next one from sleeping.
     pub fn wake(&self) {
         self.0.wakes.fetch_add(1, SeqCst);
-        self.0.wake_inside();
-        self.0.outside.ring();
+        self.0.wake_poller();
+        self.0.external.ring();
     }
 }
 

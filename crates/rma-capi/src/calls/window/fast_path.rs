@@ -14,7 +14,7 @@ use crate::op;
 use crate::overlap::are_apart;
 use crate::request::{give_back, take_ended};
 use crate::window::find;
-use crate::window::near::find_near;
+use crate::window::handle_cache::find_cached;
 use crate::window::transfer::{Origin, Target, alike, dense, is_same, otherwise, spans_apart};
 use rma_core::datatype::BasicType;
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
@@ -23,61 +23,61 @@ use std::ffi::c_int;
 
 /// `MPI_Put` of as many elements of one type on both sides; `None` when the slow path has to be taken.
 #[inline(always)]
-pub(super) fn put_now<N: Named, C: Wide>(
+pub(super) fn try_put<N: Named, C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     win: MPI_Win,
 ) -> Option<c_int> {
-    let path = find_near(win)?;
+    let path = find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
     let from = origin.address.readable_at_all(len)?;
-    Some(if path.put_now(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
+    Some(if path.try_put(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
 }
 
 /// `MPI_Put` of bytes that the sides say with different types, likewise.
 #[inline(always)]
-pub(super) fn put_unlike<N: Named, C: Wide>(
+pub(super) fn put_decoded<N: Named, C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     win: MPI_Win,
 ) -> Option<c_int> {
-    let path = find_near(win)?;
+    let path = find_cached(win)?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     let from = origin.address.readable_at_all(len)?;
-    Some(if path.put_now(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
+    Some(if path.try_put(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
 }
 
 /// `MPI_Get`, where it can be no more than a copy; `None` when the slow path has to be taken, which decodes anew: to hand on what is
 /// decoded here would take more registers than there are free ones.
 #[inline(always)]
-pub(super) fn get_now<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
-    let path = find_near(win)?;
+pub(super) fn try_get<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+    let path = find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
-    path.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+    path.try_get(origin.address.writable_at_all(len)?, rank, disp).then_some(())
 }
 
-/// `MPI_Get` otherwise, as [`put_unlike`].
+/// `MPI_Get` otherwise, as [`put_decoded`].
 #[inline(always)]
-pub(super) fn get_next<N: Named, C: Wide>(
+pub(super) fn get_decoded<N: Named, C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     win: MPI_Win,
 ) -> Option<c_int> {
-    let path = find_near(win)?;
+    let path = find_cached(win)?;
     let (len, (rank, disp)) = (dense(origin, target)?, target.place()?);
     let to = origin.address.writable_at_all(len)?;
-    Some(if path.get_now(to, rank, disp) { 0 } else { decoded::get::<N>(to, rank, disp, win) })
+    Some(if path.try_get(to, rank, disp) { 0 } else { decoded::get::<N>(to, rank, disp, win) })
 }
 
-/// `MPI_Accumulate` of aligned words on memory that is mapped, as [`get_now`]: of one, an atomic step.
+/// `MPI_Accumulate` of aligned words on memory that is mapped, as [`try_get`]: of one, an atomic step.
 #[inline(always)]
-pub(super) fn accumulate_now<C: Wide>(
+pub(super) fn try_accumulate<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    accumulate_words(find_near(win)?, origin, target, op)
+    accumulate_words(find_cached(win)?, origin, target, op)
 }
 
 #[inline(always)]
@@ -91,37 +91,37 @@ fn accumulate_words<C: Wide>(
     let (op, basic) = (op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     if target.count.wide() == 1 {
         let from = |len: usize| origin.address.readable_at_all(len as u64);
-        return path.accumulate_now(from, WordStep::accumulate(op, basic), op, rank, disp).then_some(());
+        return path.try_accumulate(from, WordStep::accumulate(op, basic), op, rank, disp).then_some(());
     }
     let from = origin.address.readable_at_all(len)?;
-    path.accumulate_words_now(from, RunStep::of(op, basic), rank, disp).then_some(())
+    path.try_accumulate_words(from, RunStep::of(op, basic), rank, disp).then_some(())
 }
 
 /// `MPI_Accumulate` of elements without gaps, otherwise.
 #[inline(always)]
-pub(super) fn accumulate_next<N: Named, C: Wide>(
+pub(super) fn accumulate_decoded<N: Named, C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<c_int> {
-    find_near(win)?;
+    find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
     let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     let from = origin.address.readable_at_all(len)?;
     Some(decoded::accumulate::<N>(from, aim, disp, win, op, target.datatype))
 }
 
-/// `MPI_Get_accumulate`, as [`accumulate_now`]; `MPI_NO_OP`, which has no origin and no step, takes the slow path.
+/// `MPI_Get_accumulate`, as [`try_accumulate`]; `MPI_NO_OP`, which has no origin and no step, takes the slow path.
 #[inline(always)]
-pub(super) fn get_accumulate_now<C: Wide>(
+pub(super) fn try_get_accumulate<C: Wide>(
     origin: &Origin<C>,
     result: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<()> {
-    get_accumulate_words(find_near(win)?, origin, result, target, op)
+    get_accumulate_words(find_cached(win)?, origin, result, target, op)
 }
 
 #[inline(always)]
@@ -139,22 +139,22 @@ fn get_accumulate_words<C: Wide>(
     let (op, basic) = (op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     if target.count.wide() == 1 {
         let buffers = |len: usize| spans_apart(origin.address, result.address, len as u64);
-        return path.fetch_and_op_now(buffers, WordStep::fetch(op, basic), rank, disp).then_some(());
+        return path.try_fetch_and_op(buffers, WordStep::fetch(op, basic), rank, disp).then_some(());
     }
     let (from, old) = spans_apart(origin.address, result.address, len)?;
-    path.get_accumulate_words_now(from, old, RunStep::of(op, basic), rank, disp).then_some(())
+    path.try_get_accumulate_words(from, old, RunStep::of(op, basic), rank, disp).then_some(())
 }
 
 /// `MPI_Get_accumulate` of elements without gaps, otherwise.
 #[inline(always)]
-pub(super) fn get_accumulate_next<N: Named, C: Wide>(
+pub(super) fn get_accumulate_decoded<N: Named, C: Wide>(
     origin: &Origin<C>,
     result: &Origin<C>,
     target: &Target<C>,
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<c_int> {
-    find_near(win)?;
+    find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
     if !is_same(result, target) {
         return otherwise();
@@ -164,9 +164,9 @@ pub(super) fn get_accumulate_next<N: Named, C: Wide>(
     Some(decoded::get_accumulate::<N>(from, old, len, aim, disp, win, op, target.datatype))
 }
 
-/// `MPI_Fetch_and_op`, as [`get_accumulate_now`].
+/// `MPI_Fetch_and_op`, as [`try_get_accumulate`].
 #[inline(always)]
-pub(super) fn fetch_and_op_now(
+pub(super) fn try_fetch_and_op(
     origin: Memory,
     result: Memory,
     target: &Target<c_int>,
@@ -176,53 +176,53 @@ pub(super) fn fetch_and_op_now(
     let count = target.count;
     let (origin, result) =
         (Origin::new(origin, count, target.datatype), Origin::new(result, count, target.datatype));
-    get_accumulate_now(&origin, &result, target, op, win)
+    try_get_accumulate(&origin, &result, target, op, win)
 }
 
 /// `MPI_Fetch_and_op` otherwise.
 #[inline(always)]
-pub(super) fn fetch_and_op_next<N: Named>(
+pub(super) fn fetch_and_op_decoded<N: Named>(
     origin: Memory,
     result: Memory,
     target: &Target<c_int>,
     op: MPI_Op,
     win: MPI_Win,
 ) -> Option<c_int> {
-    find_near(win)?;
+    find_cached(win)?;
     let (rank, disp) = target.place()?;
     let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     Some(decoded::fetch_and_op::<N>(origin, result, aim, disp, win, op, target.datatype))
 }
 
-/// `MPI_Compare_and_swap`, as [`get_accumulate_now`].
+/// `MPI_Compare_and_swap`, as [`try_get_accumulate`].
 #[inline(always)]
-pub(super) fn compare_and_swap_now(
+pub(super) fn try_compare_and_swap(
     origin: Memory,
     compare: Memory,
     result: Memory,
     target: &Target<c_int>,
     win: MPI_Win,
 ) -> Option<()> {
-    let path = find_near(win)?;
+    let path = find_cached(win)?;
     let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
     let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
     if !are_apart(origin, result, len) {
         return None;
     }
     let (new, old) = (origin.readable_at_all(len)?, result.writable_at_all(len)?);
-    path.compare_and_swap_now(new, compare.readable_at_all(len)?, old, kernel, rank, disp).then_some(())
+    path.try_compare_and_swap(new, compare.readable_at_all(len)?, old, kernel, rank, disp).then_some(())
 }
 
 /// `MPI_Compare_and_swap` otherwise.
 #[inline(always)]
-pub(super) fn compare_and_swap_next<N: Named>(
+pub(super) fn compare_and_swap_decoded<N: Named>(
     origin: Memory,
     compare: Memory,
     result: Memory,
     target: &Target<c_int>,
     win: MPI_Win,
 ) -> Option<c_int> {
-    find_near(win)?;
+    find_cached(win)?;
     let basic = datatype::basic_type(target.datatype)?;
     CompareAndSwap::new(basic)?;
     let (rank, disp) = target.place()?;
@@ -232,9 +232,9 @@ pub(super) fn compare_and_swap_next<N: Named>(
 
 /// `MPI_Win_lock_all`, where all locks are free or shared; `None` when the slow path has to be taken.
 #[inline(always)]
-pub(super) fn lock_all_now<N: Named>(assert: c_int, win: MPI_Win) -> Option<c_int> {
-    let path = find_near(win).filter(|_| assert == 0)?;
-    Some(match path.lock_all_now()? {
+pub(super) fn try_lock_all<N: Named>(assert: c_int, win: MPI_Win) -> Option<c_int> {
+    let path = find_cached(win).filter(|_| assert == 0)?;
+    Some(match path.try_lock_all()? {
         Ok(()) => 0,
         Err(held) => decoded::lock_all::<N>(held, win),
     })
@@ -242,8 +242,8 @@ pub(super) fn lock_all_now<N: Named>(assert: c_int, win: MPI_Win) -> Option<c_in
 
 /// `MPI_Win_unlock_all`, where all ranks are mapped, likewise.
 #[inline(always)]
-pub(super) fn unlock_all_now<N: Named>(win: MPI_Win) -> Option<c_int> {
-    Some(match find_near(win)?.unlock_all_now()? {
+pub(super) fn try_unlock_all<N: Named>(win: MPI_Win) -> Option<c_int> {
+    Some(match find_cached(win)?.try_unlock_all()? {
         Ok(()) => 0,
         Err(released) => decoded::unlock_all::<N>(released, win),
     })
@@ -257,7 +257,7 @@ pub(super) fn put_at_once<C: Wide>(
     target: &Target<C>,
 ) -> Option<()> {
     let (len, rank, disp) = alike(origin, target)?;
-    path.put_now(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+    path.try_put(origin.address.readable_at_all(len)?, rank, disp).then_some(())
 }
 
 /// Likewise.
@@ -268,7 +268,7 @@ pub(super) fn get_at_once<C: Wide>(
     target: &Target<C>,
 ) -> Option<()> {
     let (len, rank, disp) = alike(origin, target)?;
-    path.get_now(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+    path.try_get(origin.address.writable_at_all(len)?, rank, disp).then_some(())
 }
 
 /// Likewise.
@@ -283,7 +283,7 @@ pub(super) fn accumulate_at_once<C: Wide>(
         let (len, rank, disp) = alike(origin, target)?;
         let kernel = Kernel::new(op::reduce_op(op)?, datatype::basic_type(target.datatype)?)?;
         let from = origin.address.readable_at_all(len)?;
-        path.accumulate_run_now(from, kernel, rank, disp).then_some(())
+        path.try_accumulate_run(from, kernel, rank, disp).then_some(())
     })
 }
 
@@ -303,21 +303,21 @@ pub(super) fn get_accumulate_at_once<C: Wide>(
         }
         let kernel = Kernel::new(op::reduce_op(op)?, datatype::basic_type(target.datatype)?)?;
         let (from, old) = spans_apart(origin.address, result.address, len)?;
-        path.get_accumulate_run_now(from, old, kernel, rank, disp).then_some(())
+        path.try_get_accumulate_run(from, old, kernel, rank, disp).then_some(())
     })
 }
 
 /// Does what is complete as it returns, if there is a request for that, which has ended then, and the epoch allows requests;
 /// `None`, likewise.
 #[inline(always)]
-pub(super) fn requested_now<C: Wide>(
+pub(super) fn try_requested<C: Wide>(
     request: Out<MPI_Request>,
     target: &Target<C>,
     win: MPI_Win,
     operate: impl FnOnce(&DirectPath<'static>) -> Option<()>,
 ) -> Option<()> {
-    let (path, (rank, _)) = (find_near(win)?, target.place()?);
-    if request.is_null() || !path.is_locked_now(rank) {
+    let (path, (rank, _)) = (find_cached(win)?, target.place()?);
+    if request.is_null() || !path.is_locked(rank) {
         return None;
     }
     ended_by(request, || operate(path))

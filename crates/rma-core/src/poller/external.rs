@@ -1,7 +1,7 @@
-//! Where others sleep than in the engine's own waits: a second poller, whose descriptor a library around the engine waits on.
+//! External waits, which are not the engine's own: a second poller, whose descriptor a library around the engine waits on.
 //!
-//! It watches the same sources as [`super::inside`], which are edge-triggered there and here, so a sleeper
-//! inside takes nothing away from those outside. Those outside share one descriptor. What makes it readable
+//! It watches the same sources as [`super::internal`], which are edge-triggered there and here, so a sleeper
+//! inside takes nothing away from external waits. External waits share one descriptor. What makes it readable
 //! is taken out of it, for it would stay readable for ever, but only when every sleeper has been rung since
 //! it lay down:
 //!
@@ -16,7 +16,7 @@
 //! gets up; one that lay down after it may be woken for nothing, at most until then. The descriptors are made
 //! with the first sleeper or question.
 
-use super::inside::System;
+use super::internal::System;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::io;
@@ -26,9 +26,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 use std::time::Duration;
 
-/// The sleepers outside, and what wakes them.
+/// The external waits, and what ends them.
 #[derive(Default)]
-pub(crate) struct Outside {
+pub(crate) struct ExternalPoller {
     system: OnceLock<System>,
     /// The rings that each sleeper had heard of when it lay down.
     sleepers: Mutex<SmallVec<[u64; 4]>>,
@@ -37,7 +37,7 @@ pub(crate) struct Outside {
     rings: AtomicU64,
 }
 
-impl Outside {
+impl ExternalPoller {
     /// The descriptors, made now if they were not needed before; `sources` is what they watch then. The
     /// caller holds the list of sources locked.
     pub(super) fn system(&self, sources: &[RawFd]) -> io::Result<&System> {
@@ -50,7 +50,7 @@ impl Outside {
             let _ = system.add(*source);
         }
         let system = self.system.get_or_init(|| system);
-        // SYNC POINT W2: the descriptors are there before the sleeper looks for what it waits for; see `Outside::ring`.
+        // SYNC POINT W2: the descriptors are there before the sleeper looks for what it waits for; see ExternalPoller::ring`.
         fence(SeqCst);
         Ok(system)
     }
@@ -79,8 +79,8 @@ impl Outside {
         }
     }
 
-    /// Counts a sleeper, and gives the argument of its [`Outside::get_up`].
-    pub(crate) fn lie_down(&self) -> u64 {
+    /// Counts a sleeper, and gives the argument of its [`ExternalPoller::end_sleep`].
+    pub(crate) fn begin_sleep(&self) -> u64 {
         let mut sleepers = self.sleepers.lock();
         self.count.fetch_add(1, SeqCst);
         let rings = self.rings.load(SeqCst);
@@ -89,7 +89,7 @@ impl Outside {
     }
 
     /// The end of a sleep that began at so many rings.
-    pub(crate) fn get_up(&self, rings: u64) {
+    pub(crate) fn end_sleep(&self, rings: u64) {
         let mut sleepers = self.sleepers.lock();
         if let Some(at) = sleepers.iter().position(|begun| *begun == rings) {
             sleepers.swap_remove(at);
@@ -122,58 +122,58 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeper_inside_takes_nothing_from_those_outside() {
-        let (mut inside, registrar) = Poller::new();
+    fn an_internal_sleep_takes_nothing_from_external_waits() {
+        let (mut poller, registrar) = Poller::new();
         let [early, late] = [(); 2].map(|()| eventfd(0, EventfdFlags::NONBLOCK).unwrap());
         registrar.add_readable(early.as_fd()).unwrap();
         assert!(!is_readable(&registrar));
         registrar.add_readable(late.as_fd()).unwrap();
         for source in [&early, &late] {
-            let rings = registrar.outside().lie_down();
+            let rings = registrar.external().begin_sleep();
             rustix::io::write(source, &1u64.to_ne_bytes()).unwrap();
-            inside.sleep(None).unwrap();
+            poller.sleep(None).unwrap();
             assert!(is_readable(&registrar));
-            registrar.outside().get_up(rings);
+            registrar.external().end_sleep(rings);
             assert!(!is_readable(&registrar), "heard once");
         }
-        let rings = registrar.outside().lie_down();
+        let rings = registrar.external().begin_sleep();
         registrar.wake_handle().wake();
-        inside.sleep(None).unwrap();
-        inside.sleep(Some(Duration::ZERO)).unwrap();
+        poller.sleep(None).unwrap();
+        poller.sleep(Some(Duration::ZERO)).unwrap();
         assert!(is_readable(&registrar));
-        registrar.outside().get_up(rings);
+        registrar.external().end_sleep(rings);
         registrar.remove(late.as_fd()).unwrap();
         rustix::io::write(&late, &1u64.to_ne_bytes()).unwrap();
-        assert!(!is_readable(&registrar), "removed outside too");
+        assert!(!is_readable(&registrar), "removed here too");
     }
 
     #[test]
-    fn a_ring_stays_until_all_sleepers_have_heard_it() {
-        let (_inside, registrar) = Poller::new();
+    fn a_wake_up_stays_until_all_sleepers_have_seen_it() {
+        let (_poller, registrar) = Poller::new();
         assert!(!is_readable(&registrar));
-        let outside = registrar.outside();
-        let (quick, slow) = (outside.lie_down(), outside.lie_down());
+        let external = registrar.external();
+        let (early, late) = (external.begin_sleep(), external.begin_sleep());
         registrar.wake_handle().wake();
-        outside.get_up(quick);
+        external.end_sleep(early);
         assert!(is_readable(&registrar));
-        let again = outside.lie_down();
-        outside.get_up(again);
+        let again = external.begin_sleep();
+        external.end_sleep(again);
         assert!(is_readable(&registrar), "one that has heard it takes it away from one that has not");
-        let again = outside.lie_down();
-        outside.get_up(slow);
+        let again = external.begin_sleep();
+        external.end_sleep(late);
         assert!(!is_readable(&registrar), "no sleeper is owed a ring");
-        outside.get_up(again);
-        assert!(!outside.has_sleepers());
+        external.end_sleep(again);
+        assert!(!external.has_sleepers());
     }
 
     #[test]
-    fn a_ring_before_the_sleep_is_kept_once_there_are_descriptors() {
-        let (_inside, registrar) = Poller::new();
+    fn a_wake_up_before_the_sleep_is_kept_once_there_are_descriptors() {
+        let (_poller, registrar) = Poller::new();
         assert!(!is_readable(&registrar));
         registrar.wake_handle().wake();
-        let rings = registrar.outside().lie_down();
+        let rings = registrar.external().begin_sleep();
         assert!(is_readable(&registrar));
-        registrar.outside().get_up(rings);
+        registrar.external().end_sleep(rings);
         assert!(!is_readable(&registrar));
     }
 }

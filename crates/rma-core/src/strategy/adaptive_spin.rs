@@ -13,18 +13,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A longer sleep was worth it.
-const NAP: Duration = Duration::from_millis(1);
-/// Most that a wait spins because of naps.
+const SHORT_SLEEP: Duration = Duration::from_millis(1);
+/// Most that a wait spins because of short sleeps.
 const LONGEST: Duration = Duration::from_millis(2);
 
 /// What the last sleep says about the next one.
 #[derive(Debug, Default)]
-pub(crate) struct Naps {
+pub(crate) struct AdaptiveSpin {
     /// Nanoseconds that waits spin at least.
     least: AtomicU64,
 }
 
-impl Naps {
+impl AdaptiveSpin {
     /// How long waits spin that would usually spin for so long. Those that never spin do not.
     pub(crate) fn spin(&self, usual: Duration) -> Duration {
         if usual.is_zero() { usual } else { usual.max(Duration::from_nanos(self.least.load(Relaxed))) }
@@ -32,7 +32,7 @@ impl Naps {
 
     /// A wait has slept; `moved` says whether the step behind it has moved anything.
     pub(crate) fn on_woken(&self, slept: Duration, moved: bool) {
-        let least = if moved && slept <= NAP { (2 * slept).min(LONGEST) } else { Duration::ZERO };
+        let least = if moved && slept <= SHORT_SLEEP { (2 * slept).min(LONGEST) } else { Duration::ZERO };
         self.least.store(least.as_nanos() as u64, Relaxed);
     }
 }
@@ -44,19 +44,19 @@ mod tests {
     const USUAL: Duration = Duration::from_micros(30);
 
     #[test]
-    fn waits_spin_for_twice_a_nap_until_a_sleep_is_long_or_in_vain() {
-        let naps = Naps::default();
-        assert_eq!(naps.spin(USUAL), USUAL);
-        naps.on_woken(Duration::from_micros(400), true);
-        assert_eq!(naps.spin(USUAL), Duration::from_micros(800));
-        assert_eq!(naps.spin(Duration::ZERO), Duration::ZERO, "a wait that never spins does not");
-        naps.on_woken(Duration::from_micros(400), false);
-        assert_eq!(naps.spin(USUAL), USUAL, "it brought nothing");
-        naps.on_woken(NAP, true);
-        assert_eq!(naps.spin(USUAL), LONGEST);
-        naps.on_woken(NAP + Duration::from_micros(1), true);
-        assert_eq!(naps.spin(USUAL), USUAL, "it was worth it");
-        naps.on_woken(Duration::from_micros(5), true);
-        assert_eq!(naps.spin(USUAL), USUAL, "it is never less");
+    fn waits_spin_for_twice_a_short_sleep_until_a_sleep_is_long_or_in_vain() {
+        let spin = AdaptiveSpin::default();
+        assert_eq!(spin.spin(USUAL), USUAL);
+        spin.on_woken(Duration::from_micros(400), true);
+        assert_eq!(spin.spin(USUAL), Duration::from_micros(800));
+        assert_eq!(spin.spin(Duration::ZERO), Duration::ZERO, "a wait that never spins does not");
+        spin.on_woken(Duration::from_micros(400), false);
+        assert_eq!(spin.spin(USUAL), USUAL, "it brought nothing");
+        spin.on_woken(SHORT_SLEEP, true);
+        assert_eq!(spin.spin(USUAL), LONGEST);
+        spin.on_woken(SHORT_SLEEP + Duration::from_micros(1), true);
+        assert_eq!(spin.spin(USUAL), USUAL, "it was worth it");
+        spin.on_woken(Duration::from_micros(5), true);
+        assert_eq!(spin.spin(USUAL), USUAL, "it is never less");
     }
 }

@@ -1,9 +1,9 @@
-//! Sleeping outside: for a library around the engine that has a wait of its own.
+//! External waits: for a library around the engine that has a wait of its own.
 //!
 //! [`Engine::arm`] promises for the whole engine what a channel promises in clause C6: from then on, until
-//! the [`Doze`] is dropped, anything that a step would act on makes [`Engine::wait_descriptor`] readable. A
-//! doze counts as a sleeper, so steps of other threads renew the promise (see `progress/wait.rs`). When it
-//! ends, what made the descriptor readable is taken out of it (see `poller/outside.rs`).
+//! the [`ExternalWait`] is dropped, anything that a step would act on makes [`Engine::wait_descriptor`] readable. A
+//! external wait counts as a sleeper, so steps of other threads renew the promise (see `progress/wait.rs`). When it
+//! ends, what made the descriptor readable is taken out of it (see `poller/external.rs`).
 
 use super::Engine;
 use crate::channel::Armed;
@@ -11,11 +11,11 @@ use crate::fork;
 use crate::progress::{Core, News, Waiting};
 use std::fmt;
 
-/// The engine's promise to wake threads that sleep outside; see [`Engine::arm`]. It ends when it is dropped.
+/// The engine's promise to wake threads in an external wait; see [`Engine::arm`]. It ends when it is dropped.
 #[must_use = "the promise ends when it is dropped"]
-pub struct Doze(Engine, u64);
+pub struct ExternalWait(Engine, u64);
 
-impl Doze {
+impl ExternalWait {
     /// Counts a sleeper, unless something has moved since `seen` or a step would find something to do. `core` is the
     /// engine's own, locked.
     pub(crate) fn begin(engine: &Engine, waiting: &Waiting, core: &mut Core, seen: News) -> Option<Self> {
@@ -25,23 +25,23 @@ impl Doze {
         if core.is_due() || core.state.look_at.is_some() || core.channel.arm() == Armed::Busy {
             return None;
         }
-        // First counted, then compared: SYNC POINT W1 of the waits inside.
-        let doze = Self(engine.clone(), waiting.registrar().outside().lie_down());
-        (waiting.news() == seen).then_some(doze)
+        // First counted, then compared: SYNC POINT W1 of the engine's own waits.
+        let wait = Self(engine.clone(), waiting.registrar().external().begin_sleep());
+        (waiting.news() == seen).then_some(wait)
     }
 }
 
-impl Drop for Doze {
+impl Drop for ExternalWait {
     fn drop(&mut self) {
         // In a forked child it would take the news from the parent, which sleeps on the same descriptor.
         if !fork::is_child() {
-            self.0.waiting().registrar().outside().get_up(self.1);
+            self.0.waiting().registrar().external().end_sleep(self.1);
         }
     }
 }
 
-impl fmt::Debug for Doze {
+impl fmt::Debug for ExternalWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Doze").field(&self.0).finish()
+        f.debug_tuple("ExternalWait").field(&self.0).finish()
     }
 }
