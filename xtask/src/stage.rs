@@ -33,7 +33,7 @@ pub(crate) enum Ending {
     Interrupted(i32),
 }
 
-/// Runs commands one after another.
+/// Runs commands, one after another or at once.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     events: Receiver<Event>,
@@ -42,7 +42,8 @@ pub(crate) struct Supervisor {
 
 #[derive(Debug)]
 enum Event {
-    Ended(WaitStatus),
+    /// A command, by its place.
+    Ended(usize, WaitStatus),
     Signal(i32),
 }
 
@@ -73,50 +74,81 @@ impl Supervisor {
 
     /// Runs the command in a process group of its own, without input.
     pub(crate) fn run(&self, command: &mut Command, limit: Duration) -> Ending {
-        let child = match command.stdin(Stdio::null()).process_group(0).spawn() {
-            Ok(child) => Pid::from_child(&child),
-            Err(error) => return Ending::Failed(format!("could not be started: {error}")),
-        };
-        let sender = self.sender.clone();
-        let reaper = thread::spawn(move || {
-            // Orphans of the command become children of this process: reap them too, so that a look for their
-            // death (tests do) sees it. The loop ends with the command, or when there is no child at all.
-            while let Ok(Some((pid, status))) = wait(WaitOptions::empty()) {
-                if pid == child {
-                    let _ = sender.send(Event::Ended(status));
-                    return;
+        let mut endings = self.run_all(&mut [command], limit);
+        endings.pop().map_or_else(|| Ending::Failed("it was not run".to_owned()), |(ending, _)| ending)
+    }
+
+    /// Runs commands at once, each in a process group of its own, without input, until all have ended; answers how each ended
+    /// and after what time. A process that a command leaves behind counts against the last one.
+    pub(crate) fn run_all(&self, commands: &mut [&mut Command], limit: Duration) -> Vec<(Ending, Duration)> {
+        let start = Instant::now();
+        let mut endings = vec![None; commands.len()];
+        let mut children = Vec::new();
+        for (command, ending) in commands.iter_mut().zip(&mut endings) {
+            match command.stdin(Stdio::null()).process_group(0).spawn() {
+                Ok(child) => children.push(Some(Pid::from_child(&child))),
+                Err(error) => {
+                    children.push(None);
+                    *ending =
+                        Some((Ending::Failed(format!("could not be started: {error}")), Duration::ZERO));
                 }
             }
-        });
-        let event = self.events.recv_timeout(limit);
-        let has_ended = matches!(event, Ok(Event::Ended(_)));
-        if !has_ended {
+        }
+        let reaper = {
+            let (sender, mut running) = (self.sender.clone(), children.clone());
+            thread::spawn(move || {
+                // Orphans of the commands become children of this process: reap them too, so that a look for their
+                // death (tests do) sees it. The loop ends with the commands, or when there is no child at all.
+                while running.iter().any(Option::is_some) {
+                    let Ok(Some((pid, status))) = wait(WaitOptions::empty()) else { return };
+                    if let Some(index) = running.iter().position(|child| *child == Some(pid)) {
+                        running[index] = None;
+                        let _ = sender.send(Event::Ended(index, status));
+                    }
+                }
+            })
+        };
+        let mut cut = None;
+        while cut.is_none() && endings.iter().any(Option::is_none) {
+            match self.events.recv_timeout(limit.saturating_sub(start.elapsed())) {
+                Ok(Event::Ended(index, status)) => endings[index] = Some((judge(status), start.elapsed())),
+                Ok(Event::Signal(signal)) => cut = Some(Ending::Interrupted(signal)),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    let reason = format!("not done after its limit of {} s", limit.as_secs_f32());
+                    cut = Some(Ending::Failed(reason));
+                }
+            }
+        }
+        for (child, _) in children.iter().zip(&endings).filter(|(_, ending)| ending.is_none()) {
             // Refused only when the group has ended since.
-            let _ = kill_process_group(child, Signal::KILL);
+            let _ = child.map(|child| kill_process_group(child, Signal::KILL));
         }
         // A killed group ends at once, and so does the wait for its leader.
         let _ = reaper.join();
-        let left = end_descendants(if has_ended { GRACE } else { Duration::ZERO });
-        let ending = match event {
-            Ok(Event::Ended(status)) => judge(status, &left),
-            Ok(Event::Signal(signal)) => Ending::Interrupted(signal),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                Ending::Failed(format!("not done after its limit of {} s", limit.as_secs_f32()))
-            }
-        };
+        let left = end_descendants(if cut.is_none() { GRACE } else { Duration::ZERO });
         // What arrived meanwhile: an end that came with the limit, or a signal, which still asks this process to end.
-        self.events.try_iter().fold(ending, |ending, event| match event {
-            Event::Ended(_) => ending,
-            Event::Signal(signal) => Ending::Interrupted(signal),
-        })
+        for event in self.events.try_iter() {
+            if let Event::Signal(signal) = event {
+                cut = Some(Ending::Interrupted(signal));
+                endings.fill(None);
+            }
+        }
+        let cut = cut.unwrap_or(Ending::Passed);
+        let mut endings: Vec<_> = endings
+            .into_iter()
+            .map(|ending| ending.unwrap_or_else(|| (cut.clone(), start.elapsed())))
+            .collect();
+        if let Some((ending @ Ending::Passed, _)) = endings.last_mut().filter(|_| !left.is_empty()) {
+            *ending = Ending::Failed(format!("left processes behind: {}", left.join(", ")));
+        }
+        endings
     }
 }
 
-/// What the end of a command that left these processes behind means.
-fn judge(status: WaitStatus, left: &[String]) -> Ending {
+/// What the end of a command means.
+fn judge(status: WaitStatus) -> Ending {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(0), _) if left.is_empty() => Ending::Passed,
-        (Some(0), _) => Ending::Failed(format!("left processes behind: {}", left.join(", "))),
+        (Some(0), _) => Ending::Passed,
         (Some(code), _) => Ending::Failed(format!("exit status {code}")),
         (None, signal) => Ending::Failed(format!("killed by signal {}", signal.unwrap_or_default())),
     }
@@ -190,6 +222,8 @@ mod tests {
 
     const SCRIPT: &str = "XTASK_STAGE_SCRIPT";
     const LIMIT: &str = "XTASK_STAGE_LIMIT_MS";
+    /// Between scripts that run at once.
+    const AT_ONCE: &str = " beside ";
 
     /// Runs a script under a supervisor in a process of its own, since a supervisor takes every child of its process.
     fn supervised(script: &str, limit_ms: u64) -> String {
@@ -207,8 +241,14 @@ mod tests {
     fn supervise_when_asked() {
         let Ok(script) = std::env::var(SCRIPT) else { return };
         let limit = Duration::from_millis(std::env::var(LIMIT).unwrap().parse().unwrap());
-        let ending = Supervisor::new().unwrap().run(Command::new("sh").args(["-c", &script]), limit);
-        println!("ending: {ending:?}");
+        let mut commands: Vec<_> = script.split(AT_ONCE).map(|_| Command::new("sh")).collect();
+        for (command, script) in commands.iter_mut().zip(script.split(AT_ONCE)) {
+            command.args(["-c", script]);
+        }
+        let mut commands: Vec<_> = commands.iter_mut().collect();
+        for (ending, _) in Supervisor::new().unwrap().run_all(&mut commands, limit) {
+            println!("ending: {ending:?}");
+        }
         let alive = living_descendants(&processes(), getpid().as_raw_nonzero().get());
         println!("alive: {}", alive.len());
     }
@@ -224,6 +264,21 @@ mod tests {
             let output = supervised(script, 30_000);
             assert!(output.contains(ending) && output.contains("alive: 0"), "{script}: {output}");
         }
+    }
+
+    #[test]
+    fn commands_that_run_at_once_have_an_end_each() {
+        // The first ends only after the second.
+        let (file, removed) =
+            ("/tmp/xtask-stage-$PPID", "while ! rm /tmp/xtask-stage-$PPID 2>&-; do sleep 0.01; done");
+        let output = supervised(&format!("{removed}; exit 4 beside sleep 0.1; touch {file}"), 30_000);
+        let endings = "ending: Failed(\"exit status 4\")\nending: Passed\nalive: 0";
+        assert!(output.contains(endings), "{output}");
+        let output = supervised("sleep 60 beside true", 300);
+        let endings = "ending: Failed(\"not done after its limit of 0.3 s\")\nending: Passed\nalive: 0";
+        assert!(output.contains(endings), "{output}");
+        let output = supervised("true beside kill -TERM $PPID; sleep 60", 30_000);
+        assert!(output.contains("ending: Interrupted(15)\nalive: 0"), "{output}");
     }
 
     #[test]

@@ -6,10 +6,12 @@
 use crate::stage::{Ending, Supervisor};
 use crate::workspace::Workspace;
 use crate::{Outcome, smallest};
-use std::process::{Command, ExitCode};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Limit for all stages together. They take 19 to 22 minutes of a quiet machine with two cores; the limit is for machines that
+/// Limit for all stages together. They take 15 to 20 minutes of a quiet machine with two cores; the limit is for machines that
 /// others slow down.
 const TOTAL_LIMIT: Duration = Duration::from_secs(35 * 60);
 
@@ -36,6 +38,16 @@ struct Stage {
     /// Later stages are left out when this one fails.
     is_needed: bool,
     command: Command,
+    /// A step that runs in what the command leaves of the machine.
+    beside: Option<Beside>,
+}
+
+/// A step beside another one: of the lowest priority, its output held back until both have ended.
+#[derive(Debug)]
+struct Beside {
+    name: &'static str,
+    command: Command,
+    output: PathBuf,
 }
 
 /// What became of a stage.
@@ -53,16 +65,33 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let mut reports = Vec::new();
     for mut stage in stages(workspace, args) {
         println!("\n== {} ==", stage.name);
-        let begin = Instant::now();
         let limit = stage.limit.min(TOTAL_LIMIT.saturating_sub(start.elapsed()));
-        let ending = supervisor.run(&mut stage.command, limit);
-        let passed = ending == Ending::Passed;
-        if let Ending::Failed(reason) = &ending {
-            println!("{} failed: {reason}", stage.name);
+        let mut names = vec![stage.name];
+        let mut commands = vec![&mut stage.command];
+        if let Some(beside) = &mut stage.beside {
+            let output = File::create(&beside.output)
+                .and_then(|file| Ok([file.try_clone()?, file]))
+                .map_err(|error| format!("{} could not be made: {error}", beside.output.display()))?;
+            let [stdout, stderr] = output.map(Stdio::from);
+            names.push(beside.name);
+            commands.push(beside.command.stdout(stdout).stderr(stderr));
         }
-        let is_interrupted = matches!(ending, Ending::Interrupted(_));
-        reports.push(Report { name: stage.name, ending, time: begin.elapsed() });
-        if is_interrupted || (stage.is_needed && !passed) {
+        let first = reports.len();
+        for (name, (ending, time)) in names.into_iter().zip(supervisor.run_all(&mut commands, limit)) {
+            reports.push(Report { name, ending, time });
+        }
+        if let Some(Beside { name, output, .. }) = &stage.beside {
+            println!("\n== {name} ==\n{}", std::fs::read_to_string(output).unwrap_or_default());
+        }
+        let mut is_over = false;
+        for Report { name, ending, .. } in &reports[first..] {
+            if let Ending::Failed(reason) = ending {
+                println!("{name} failed: {reason}");
+            }
+            is_over |= matches!(ending, Ending::Interrupted(_));
+            is_over |= stage.is_needed && *ending != Ending::Passed;
+        }
+        if is_over {
             break;
         }
     }
@@ -77,6 +106,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
         limit: Duration::from_secs(limit_s),
         is_needed: false,
         command,
+        beside: None,
     };
     let cargo = |subcommand: &str, arguments: &[&str]| {
         let mut command = workspace.cargo(subcommand);
@@ -110,7 +140,11 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
         cluster.args(["--quick", "--built"]);
         stages.push(stage("cluster", 150, cluster));
     }
-    stages.push(stage("tests", 1200, cargo("test", &["--workspace", "--no-fail-fast"])));
+    let mut tests = stage("tests", 1300, cargo("test", &["--workspace", "--no-fail-fast"]));
+    if !args.quick && args.name.is_none() {
+        tests.beside = models(workspace);
+    }
+    stages.push(tests);
     if args.quick {
         return stages;
     }
@@ -119,15 +153,13 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     smallest.args(smallest::PROGRAMS.iter().flat_map(|program| ["--test", program]));
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
     stages.push(stage("tests, smallest sizes", 600, smallest));
-    stages.extend(
-        models(workspace).filter(|_| args.name.is_none()).map(|command| stage("models", 600, command)),
-    );
     stages
 }
 
 /// The tests under loom, if any package has them: those with `loom` in their name, in packages that depend on loom.
-/// They are built apart, since the flag changes every crate.
-fn models(workspace: &Workspace) -> Option<Command> {
+/// They are built apart, since the flag changes every crate. They wait for nothing but the processor, of which tests that wait for
+/// deaths, time limits and other processes leave much.
+fn models(workspace: &Workspace) -> Option<Beside> {
     let mut packages =
         workspace.packages().iter().filter(|p| p.third_party.iter().any(|name| name == "loom")).peekable();
     packages.peek()?;
@@ -141,7 +173,21 @@ fn models(workspace: &Workspace) -> Option<Command> {
         .arg("loom")
         .env("RUSTFLAGS", format!("{flags} --cfg loom").trim_start())
         .env("CARGO_TARGET_DIR", workspace.target().join("loom"));
-    Some(command)
+    let command = of_lowest_priority(&command);
+    Some(Beside { name: "models", command, output: workspace.target().join("models.txt") })
+}
+
+/// The same command, run by `nice`.
+fn of_lowest_priority(command: &Command) -> Command {
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "19"]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    nice
 }
 
 fn summary(reports: &[Report], total: Duration) -> String {
@@ -198,9 +244,25 @@ mod tests {
             "tests",
             "tests, smallest sizes",
         ];
-        assert_eq!(all[..9], expected);
+        assert_eq!(all, expected);
         assert_eq!(names(true, None), all[..8]);
         assert_eq!(names(false, Some("x")), [all[3], all[5], all[7], all[8]]);
+    }
+
+    #[test]
+    fn models_run_beside_the_tests_where_all_is_run() {
+        let workspace = Workspace::find().unwrap();
+        let beside = |quick, name: Option<&str>| -> Vec<_> {
+            let args = Args { quick, name: name.map(str::to_owned) };
+            let stages = stages(&workspace, &args);
+            stages.into_iter().filter_map(|stage| Some((stage.name, stage.beside?))).collect()
+        };
+        let all = beside(false, None);
+        let [("tests", Beside { name: "models", command, .. })] = &all[..] else { panic!("{all:?}") };
+        let flags = command.get_envs().find(|(name, _)| *name == "RUSTFLAGS").and_then(|(_, value)| value);
+        assert!(flags.is_some_and(|flags| flags.to_string_lossy().contains("--cfg loom")), "{command:?}");
+        assert!(command.get_program() == "nice" && command.get_args().any(|argument| argument == "loom"));
+        assert!(beside(true, None).is_empty() && beside(false, Some("x")).is_empty());
     }
 
     #[test]

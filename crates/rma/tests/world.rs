@@ -42,8 +42,8 @@ fn assert_good(run: &common::Run) {
 #[test]
 fn collectives_work_over_every_path() {
     for path in PATHS {
-        let most = if is_slow(path) { 7 } else { 16 };
-        for ranks in [1, 2, 4, 7, 16].into_iter().filter(|ranks| *ranks <= most) {
+        let most = if is_slow(path) { 3 } else { 16 };
+        for ranks in [1, 2, 3, 4, 7, 16].into_iter().filter(|ranks| *ranks <= most) {
             let run = run(ranks, "collectives", path);
             assert_good(&run);
             assert_eq!(run.text().matches(" is done\n").count(), ranks as usize, "{path:?}");
